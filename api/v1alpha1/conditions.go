@@ -1,0 +1,108 @@
+package v1alpha1
+
+// Condition types. Ready is always present; the others that are marked "abnormal" are present only while true.
+const (
+	// ConditionReady of every kind: the object is as asked for and nothing is left to do.
+	ConditionReady = "Ready"
+	// ConditionReconciling of a VmGroup (abnormal): the operator is working towards spec (kstatus).
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled of a VmGroup (abnormal): somebody has to act before work goes on (kstatus).
+	ConditionStalled = "Stalled"
+	// ConditionPolicyCompliant of a VmGroup: policies and grants allow what spec asks for.
+	ConditionPolicyCompliant = "PolicyCompliant"
+	// ConditionVCenterReachable of a VmGroup: its vCenter answers and its inventory is complete.
+	ConditionVCenterReachable = "VCenterReachable"
+	// ConditionUpToDate of a VmGroup: every VM has the current revision.
+	ConditionUpToDate = "UpToDate"
+	// ConditionForeignVMs of a VmGroup (abnormal): VMs that are not ours are in the group's folder, or copies
+	// carry its stamp. They are never touched.
+	ConditionForeignVMs = "ForeignVMs"
+
+	// ConditionCredentialsValid of a VCenter: the login works.
+	ConditionCredentialsValid = "CredentialsValid"
+	// ConditionPrivilegesSufficient of a VCenter: the account may do what the operator needs.
+	ConditionPrivilegesSufficient = "PrivilegesSufficient"
+	// ConditionInventoryComplete of a VCenter: the operator knows every VM below its root folder.
+	ConditionInventoryComplete = "InventoryComplete"
+
+	// ConditionClaimed of a MemberCluster: this installation holds the claim on the member.
+	ConditionClaimed = "Claimed"
+	// ConditionCRDInstalled of a MemberCluster: the member serves a VmGroup CRD that this operator understands.
+	ConditionCRDInstalled = "CRDInstalled"
+	// ConditionAdmissionReady of a MemberCluster: its admission objects are up to date.
+	ConditionAdmissionReady = "AdmissionReady"
+)
+
+// Reasons of a VmGroup's conditions.
+const (
+	ReasonNotYetReconciled         = "NotYetReconciled"
+	ReasonAllVMsReady              = "AllVMsReady"
+	ReasonScalingUp                = "ScalingUp"
+	ReasonScalingDown              = "ScalingDown"
+	ReasonRepairing                = "Repairing"
+	ReasonStarting                 = "Starting"
+	ReasonDeleting                 = "Deleting"
+	ReasonPaused                   = "Paused"
+	ReasonMemberPaused             = "MemberPaused"
+	ReasonInvalidSpec              = "InvalidSpec"
+	ReasonVCenterNotFound          = "VCenterNotFound"
+	ReasonVCenterUnreachable       = "VCenterUnreachable"
+	ReasonVCenterReachable         = "VCenterReachable"
+	ReasonInventoryIncomplete      = "InventoryIncomplete"
+	ReasonTemplateNotFound         = "TemplateNotFound"
+	ReasonNotATemplate             = "NotATemplate"
+	ReasonTemplateAmbiguous        = "TemplateAmbiguous"
+	ReasonPlacementNotFound        = "PlacementNotFound"
+	ReasonNotGranted               = "NotGranted"
+	ReasonGranted                  = "Granted"
+	ReasonUserDataDenied           = "UserDataDenied"
+	ReasonUserDataNotFound         = "UserDataNotFound"
+	ReasonNotSupported             = "NotSupported"
+	ReasonNameConflict             = "NameConflict"
+	ReasonLegacyObject             = "LegacyObject"
+	ReasonRepairHeld               = "RepairHeld"
+	ReasonVMsLost                  = "VMsLost"
+	ReasonPermissionDenied         = "PermissionDenied"
+	ReasonOutOfCapacity            = "OutOfCapacity"
+	ReasonOperationFailed          = "OperationFailed"
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	ReasonUpToDate                 = "UpToDate"
+	ReasonRolloutPending           = "RolloutPending"
+	ReasonUnstampedVMs             = "UnstampedVMs"
+	ReasonCopiedStamps             = "CopiedStamps"
+	ReasonOwnershipLost            = "OwnershipLost"
+)
+
+// Reasons of a VCenter's conditions.
+const (
+	ReasonConnected              = "Connected"
+	ReasonConnecting             = "Connecting"
+	ReasonUnreachable            = "Unreachable"
+	ReasonSecretNotFound         = "SecretNotFound"
+	ReasonSecretInvalid          = "SecretInvalid"
+	ReasonInvalidLogin           = "InvalidLogin"
+	ReasonCertificateRefused     = "CertificateRefused"
+	ReasonInvalidConfiguration   = "InvalidConfiguration"
+	ReasonPrivilegesMissing      = "PrivilegesMissing"
+	ReasonPrivilegesSufficient   = "PrivilegesSufficient"
+	ReasonInventoryComplete      = "InventoryComplete"
+	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty"
+)
+
+// Reasons of a MemberCluster's conditions.
+const (
+	ReasonEngaged             = "Engaged"
+	ReasonKubeconfigNotFound  = "KubeconfigNotFound"
+	ReasonKubeconfigRefused   = "KubeconfigRefused"
+	ReasonMemberUnreachable   = "MemberUnreachable"
+	ReasonClaimed             = "Claimed"
+	ReasonClaimedByAnotherHub = "ClaimedByAnotherHub"
+	ReasonDuplicateMember     = "DuplicateMember"
+	ReasonCRDInstalled        = "CRDInstalled"
+	ReasonCRDMissing          = "CRDMissing"
+	ReasonCRDNewer            = "CRDNewer"
+	ReasonCRDForeign          = "CRDForeign"
+	ReasonCRDFailed           = "CRDFailed"
+	ReasonLocalDisabled       = "LocalDisabled"
+	ReasonUnauthorized        = "Unauthorized"
+)

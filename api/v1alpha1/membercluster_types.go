@@ -1,0 +1,167 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// MemberClusterFinalizer holds a MemberCluster until the operator has left it.
+	MemberClusterFinalizer = "vm.codeconnect.vmworld.com/membercluster"
+
+	// LocalMember is the name of the hub itself as a member.
+	LocalMember = "local"
+)
+
+// KubeconfigReference names a kubeconfig in a Secret of the operator's namespace.
+type KubeconfigReference struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key in the Secret.
+	// +optional
+	// +kubebuilder:default=kubeconfig
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// UserDataSecrets says whether groups of a member may hand a Secret to their VMs.
+// +kubebuilder:validation:Enum=Deny;Allow
+type UserDataSecrets string
+
+// Values of UserDataSecrets.
+const (
+	UserDataDeny  UserDataSecrets = "Deny"
+	UserDataAllow UserDataSecrets = "Allow"
+)
+
+// AdmissionFailurePolicy says what a member does when the hub's webhook cannot be reached.
+// +kubebuilder:validation:Enum=Ignore;Fail
+type AdmissionFailurePolicy string
+
+// Admission failure policies.
+const (
+	AdmissionIgnore AdmissionFailurePolicy = "Ignore"
+	AdmissionFail   AdmissionFailurePolicy = "Fail"
+)
+
+// MemberAdmission says how a member reaches the hub's admission webhook.
+type MemberAdmission struct {
+	// url under which the member's API server reaches the hub's webhook, https only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	URL string `json:"url,omitempty"`
+	// failurePolicy is Ignore or Fail.
+	// +optional
+	// +kubebuilder:default=Ignore
+	FailurePolicy AdmissionFailurePolicy `json:"failurePolicy,omitempty"`
+}
+
+// Manage says what the operator installs into a member.
+// +kubebuilder:validation:Enum=CRDsAndAdmission;None
+type Manage string
+
+// Values of Manage.
+const (
+	// ManageCRDsAndAdmission lets the operator install the CRD and the admission objects.
+	ManageCRDsAndAdmission Manage = "CRDsAndAdmission"
+	// ManageNone leaves them to somebody else, for example GitOps; `manager render` prints them.
+	ManageNone Manage = "None"
+)
+
+// MemberClusterSpec is how the hub reaches a member cluster.
+type MemberClusterSpec struct {
+	// kubeconfigSecretRef names the kubeconfig. Kubeconfigs with exec or auth-provider plugins, file paths,
+	// insecure TLS or impersonation are refused. It must be left out for the member "local" only.
+	// +optional
+	KubeconfigSecretRef *KubeconfigReference `json:"kubeconfigSecretRef,omitempty"`
+	// paused stops every action on the member's groups.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+	// userDataSecrets is Allow or Deny.
+	// +optional
+	// +kubebuilder:default=Deny
+	UserDataSecrets UserDataSecrets `json:"userDataSecrets,omitempty"`
+	// admission says how the member reaches the hub's admission webhook.
+	// +optional
+	Admission *MemberAdmission `json:"admission,omitempty"`
+	// manage says what the operator installs into the member.
+	// +optional
+	// +kubebuilder:default=CRDsAndAdmission
+	Manage Manage `json:"manage,omitempty"`
+}
+
+// MemberClusterStatus is what the operator last saw of a member cluster.
+type MemberClusterStatus struct {
+	// conditions of the member; see docs/membercluster.md for types and reasons.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the metadata.generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// clusterUID is the UID of the member's namespace kube-system: the member's identity in vCenter folders
+	// and stamps' owner, whatever the MemberCluster is called.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ClusterUID string `json:"clusterUID,omitempty"`
+	// kubernetesVersion of the member's API server.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// crdVersion is the version of the VmGroup CRD in the member.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CRDVersion string `json:"crdVersion,omitempty"`
+	// groups is the number of VmGroups in the member.
+	// +optional
+	Groups int32 `json:"groups"`
+	// vms is the number of VMs of those groups.
+	// +optional
+	VMs int32 `json:"vms"`
+	// lastContactTime is when the member last answered before its state changed; it is not a heartbeat.
+	// +optional
+	LastContactTime *metav1.Time `json:"lastContactTime,omitempty"`
+	// caBundleHash is the hash of the CA bundle that the member acknowledged.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	CABundleHash string `json:"caBundleHash,omitempty"`
+}
+
+// MemberCluster is a Kubernetes cluster whose VmGroups this hub serves. The object named "local" is the hub itself.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=mc
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`
+// +kubebuilder:printcolumn:name="CRD",type=string,JSONPath=`.status.crdVersion`
+// +kubebuilder:printcolumn:name="Groups",type=integer,JSONPath=`.status.groups`
+// +kubebuilder:printcolumn:name="VMs",type=integer,JSONPath=`.status.vms`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="a MemberCluster's name may have at most 40 characters: it names a vCenter folder and is part of a URL"
+// +kubebuilder:validation:XValidation:rule="(self.metadata.name == 'local') != has(self.spec.kubeconfigSecretRef)",message="spec.kubeconfigSecretRef is required, and must be left out only for the member named local, which is the hub itself"
+type MemberCluster struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is how the hub reaches the member.
+	// +required
+	Spec MemberClusterSpec `json:"spec"`
+	// status is what the operator last saw.
+	// +optional
+	Status MemberClusterStatus `json:"status,omitzero"`
+}
+
+// MemberClusterList is a list of MemberClusters.
+// +kubebuilder:object:root=true
+type MemberClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []MemberCluster `json:"items"`
+}

@@ -1,0 +1,241 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// VCenterFinalizer holds a VCenter until the operator has logged out of it.
+const VCenterFinalizer = "vm.codeconnect.vmworld.com/vcenter"
+
+// AcceptEmptyAnnotation on a VCenter tells the operator that its root folder is rightly empty, with the
+// instance UUID of the vCenter as value. Without it a root that held VMs and suddenly reads empty pauses
+// every create and delete there.
+const AcceptEmptyAnnotation = "vm.codeconnect.vmworld.com/accept-empty-inventory"
+
+// TLSConfig says how the vCenter's certificate is checked. At most one field may be set; with none, the
+// system's certificate authorities are trusted.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.caBundle) && size(self.caBundle) > 0, has(self.thumbprint) && size(self.thumbprint) > 0, has(self.insecureSkipVerify) && self.insecureSkipVerify].filter(x, x).size() <= 1",message="set only one of caBundle, thumbprint and insecureSkipVerify"
+type TLSConfig struct {
+	// caBundle is a PEM bundle of certificate authorities.
+	// +optional
+	// +kubebuilder:validation:MaxLength=262144
+	CABundle string `json:"caBundle,omitempty"`
+	// thumbprint is the SHA-1 or SHA-256 thumbprint of the server's certificate, hexadecimal with colons.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Thumbprint string `json:"thumbprint,omitempty"`
+	// insecureSkipVerify turns certificate checks off. Anybody on the network path can then read the password.
+	// +optional
+	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
+}
+
+// Templates says where templates are looked for.
+type Templates struct {
+	// folders are inventory paths; only templates below one of them may be used. Empty means any VM that is
+	// marked as template.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	Folders []string `json:"folders,omitempty"`
+}
+
+// Grant lets groups of some member clusters and namespaces use this vCenter and some of its objects.
+// Patterns may contain * for any run of characters, also across slashes.
+type Grant struct {
+	// memberClusters are patterns of MemberCluster names; the hub itself is "local".
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=64
+	MemberClusters []string `json:"memberClusters"`
+	// namespaceSelector chooses namespaces by their labels in the member; {} chooses all, leaving it out none.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// templates are patterns of template names or inventory paths. Empty grants no template.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	Templates []string `json:"templates,omitempty"`
+	// resourcePools are patterns that a group may name in its placement. The VCenter's default needs no grant.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	ResourcePools []string `json:"resourcePools,omitempty"`
+	// datastores are patterns that a group may name in its placement. The VCenter's default needs no grant.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	Datastores []string `json:"datastores,omitempty"`
+	// networks are patterns that a group may name in its placement. The VCenter's default needs no grant.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	Networks []string `json:"networks,omitempty"`
+}
+
+// VCenterLimits bounds what the operator asks of a vCenter at one time.
+type VCenterLimits struct {
+	// tasks is the number of running tasks over all groups.
+	// +optional
+	// +kubebuilder:default=8
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=640
+	Tasks int32 `json:"tasks,omitempty"`
+	// tasksPerHost is the number of running clones whose template is on one host. vSphere itself runs four
+	// full clones of one host at a time and queues the rest.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=640
+	TasksPerHost int32 `json:"tasksPerHost,omitempty"`
+}
+
+// InventoryMode says how the operator learns of changes in vCenter.
+// +kubebuilder:validation:Enum=Watch;Poll
+type InventoryMode string
+
+// Inventory modes.
+const (
+	// InventoryWatch keeps one property-collector stream open.
+	InventoryWatch InventoryMode = "Watch"
+	// InventoryPoll reads the root folder every pollSeconds with one call.
+	InventoryPoll InventoryMode = "Poll"
+)
+
+// Inventory says how the operator observes its root folder.
+type Inventory struct {
+	// mode is Watch or Poll. Poll suits simulators, whose watch is quadratic in the number of VMs.
+	// +optional
+	// +kubebuilder:default=Watch
+	Mode InventoryMode `json:"mode,omitempty"`
+	// pollSeconds is the interval of mode Poll, in seconds.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=300
+	PollSeconds int32 `json:"pollSeconds,omitempty"`
+}
+
+// VCenterSpec is a vCenter and who may use it.
+type VCenterSpec struct {
+	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk. Empty takes
+	// VC_HOST from the Secret, as the original operator did.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Server string `json:"server,omitempty"`
+	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the
+	// original's VC_USER, VC_PASS and VC_HOST.
+	// +required
+	CredentialsSecretRef LocalObjectReference `json:"credentialsSecretRef"`
+	// tls says how the server's certificate is checked.
+	// +optional
+	TLS *TLSConfig `json:"tls,omitempty"`
+	// datacenter is the name or inventory path of the datacenter; the only one is found when it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Datacenter string `json:"datacenter,omitempty"`
+	// folder is the root folder of the operator below the datacenter's VM folder. It is created when missing.
+	// +optional
+	// +kubebuilder:default=vm-operator
+	// +kubebuilder:validation:MaxLength=255
+	Folder string `json:"folder,omitempty"`
+	// resourcePool is the default for groups: a name or path; the only one is found when it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	ResourcePool string `json:"resourcePool,omitempty"`
+	// datastore is the default for groups: a name or path. Empty leaves new VMs on the template's datastore.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Datastore string `json:"datastore,omitempty"`
+	// network is the default for groups: a name or path. Empty leaves new VMs on the template's network.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Network string `json:"network,omitempty"`
+	// templates says where templates are looked for.
+	// +optional
+	Templates *Templates `json:"templates,omitempty"`
+	// grants say who may use this vCenter. Without any, only the hub's own member "local" may, with
+	// everything in it; with any, whatever is not granted is refused.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Grants []Grant `json:"grants,omitempty"`
+	// limits bounds what the operator asks of this vCenter at one time.
+	// +optional
+	// +kubebuilder:default={}
+	Limits VCenterLimits `json:"limits,omitzero"`
+	// inventory says how the operator observes its root folder.
+	// +optional
+	// +kubebuilder:default={}
+	Inventory Inventory `json:"inventory,omitzero"`
+}
+
+// VCenterStatus is what the operator last saw of a vCenter.
+type VCenterStatus struct {
+	// conditions of the vCenter; see docs/vcenter.md for types and reasons.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the metadata.generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// version as the server reports it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Version string `json:"version,omitempty"`
+	// instanceUuid of the server.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	InstanceUUID string `json:"instanceUuid,omitempty"`
+	// templates is the number of templates that may be used.
+	// +optional
+	Templates int32 `json:"templates"`
+	// vms is the number of VMs below the root folder that carry this installation's stamp.
+	// +optional
+	VMs int32 `json:"vms"`
+	// runningTasks is the number of tasks of the operator that were running when status was last written.
+	// +optional
+	RunningTasks int32 `json:"runningTasks"`
+}
+
+// VCenter is a vCenter server that VmGroups can use, on the hub.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=vc
+// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.spec.server`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Templates",type=integer,JSONPath=`.status.templates`
+// +kubebuilder:printcolumn:name="VMs",type=integer,JSONPath=`.status.vms`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type VCenter struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is a vCenter and who may use it.
+	// +required
+	Spec VCenterSpec `json:"spec"`
+	// status is what the operator last saw.
+	// +optional
+	Status VCenterStatus `json:"status,omitzero"`
+}
+
+// VCenterList is a list of VCenters.
+// +kubebuilder:object:root=true
+type VCenterList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []VCenter `json:"items"`
+}

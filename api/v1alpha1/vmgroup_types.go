@@ -1,0 +1,543 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// VmGroupFinalizer holds a VmGroup until its VMs are gone from vCenter (or released, with
+	// deletionPolicy Retain).
+	VmGroupFinalizer = "vm.codeconnect.vmworld.com/vmgroup"
+
+	// LegacyFinalizer is the finalizer of the original codeconnect VM operator. An object that carries it is
+	// held untouched until [AdoptAnnotation] says what shall become of it.
+	LegacyFinalizer = "vm-operator"
+
+	// AdoptAnnotation decides over an object of the original operator: [AdoptLegacy] or [AdoptAbandon].
+	AdoptAnnotation = "vm.codeconnect.vmworld.com/adopt"
+	// AdoptLegacy stamps the original's VMs and keeps them, with their managed object references.
+	AdoptLegacy = "legacy"
+	// AdoptAbandon leaves the original's VMs in vCenter, unmanaged.
+	AdoptAbandon = "abandon"
+
+	// PausedAnnotation pauses a group like spec.paused when its value is "true". A GitOps tool does not undo it.
+	PausedAnnotation = "vm.codeconnect.vmworld.com/paused"
+)
+
+// CloneMode says how the disks of a new VM relate to those of its template.
+// +kubebuilder:validation:Enum=Full;Linked;LinkedPreferred
+type CloneMode string
+
+// Clone modes.
+const (
+	// CloneFull copies the template's disks.
+	CloneFull CloneMode = "Full"
+	// CloneLinked shares the template's disks through its current snapshot; without a snapshot nothing is cloned.
+	CloneLinked CloneMode = "Linked"
+	// CloneLinkedPreferred is Linked where the template has a snapshot, Full otherwise.
+	CloneLinkedPreferred CloneMode = "LinkedPreferred"
+)
+
+// PowerState is the power state that a group's VMs shall have.
+// +kubebuilder:validation:Enum=On;Off
+type PowerState string
+
+// Power states.
+const (
+	PowerOn  PowerState = "On"
+	PowerOff PowerState = "Off"
+)
+
+// DeletionPolicy says what becomes of VMs that are no longer wanted.
+// +kubebuilder:validation:Enum=Delete;Retain;Recycle
+type DeletionPolicy string
+
+// Deletion policies.
+const (
+	// DeletionDelete destroys the VMs with their disks.
+	DeletionDelete DeletionPolicy = "Delete"
+	// DeletionRetain removes the owner stamp and leaves the VMs as they are.
+	DeletionRetain DeletionPolicy = "Retain"
+	// DeletionRecycle is reserved: until it is built, the operator removes nothing and says so.
+	DeletionRecycle DeletionPolicy = "Recycle"
+)
+
+// AntiAffinity says whether VMs of a group shall run on different hosts.
+// +kubebuilder:validation:Enum=None;Preferred;Required
+type AntiAffinity string
+
+// Anti-affinity levels.
+const (
+	AntiAffinityNone      AntiAffinity = "None"
+	AntiAffinityPreferred AntiAffinity = "Preferred"
+	AntiAffinityRequired  AntiAffinity = "Required"
+)
+
+// Placement chooses where new VMs go. Every reference is an inventory name or path and must be granted by the
+// VCenter; an empty one takes the VCenter's default.
+type Placement struct {
+	// resourcePool is the name or inventory path of the resource pool.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	ResourcePool string `json:"resourcePool,omitempty"`
+	// datastore is the name or inventory path of the datastore.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Datastore string `json:"datastore,omitempty"`
+	// network is the name or inventory path of the network of the first network adapter.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Network string `json:"network,omitempty"`
+	// antiAffinity keeps the group's VMs on different hosts.
+	// +optional
+	// +kubebuilder:default=None
+	AntiAffinity AntiAffinity `json:"antiAffinity,omitempty"`
+}
+
+// UpdateStrategyType says when VMs of an older revision are brought up to date.
+// +kubebuilder:validation:Enum=RollingUpdate;OnDelete
+type UpdateStrategyType string
+
+// Update strategies.
+const (
+	UpdateRolling  UpdateStrategyType = "RollingUpdate"
+	UpdateOnDelete UpdateStrategyType = "OnDelete"
+)
+
+// ResizeMode says how far an update of cpu or memory may disturb a VM.
+// +kubebuilder:validation:Enum=Hot;Restart;Recreate
+type ResizeMode string
+
+// Resize modes.
+const (
+	ResizeHot      ResizeMode = "Hot"
+	ResizeRestart  ResizeMode = "Restart"
+	ResizeRecreate ResizeMode = "Recreate"
+)
+
+// UpdateStrategy says how an edit reaches the VMs that already exist.
+type UpdateStrategy struct {
+	// type is RollingUpdate or OnDelete.
+	// +optional
+	// +kubebuilder:default=RollingUpdate
+	Type UpdateStrategyType `json:"type,omitempty"`
+	// maxSurge is the number of VMs that may exist above spec.replicas during an update.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=500
+	MaxSurge *int32 `json:"maxSurge,omitempty"`
+	// maxUnavailable is the number of VMs that may be missing below spec.replicas during an update.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=500
+	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
+	// resize is Hot (never disturb), Restart (hot where the VM allows it, else one restart at a time) or Recreate.
+	// +optional
+	// +kubebuilder:default=Restart
+	Resize ResizeMode `json:"resize,omitempty"`
+}
+
+// ScaleDownOrder says which VM leaves first.
+// +kubebuilder:validation:Enum=Newest;Oldest
+type ScaleDownOrder string
+
+// Scale-down orders.
+const (
+	ScaleDownNewest ScaleDownOrder = "Newest"
+	ScaleDownOldest ScaleDownOrder = "Oldest"
+)
+
+// ScaleDown chooses the VMs that leave when replicas shrink: first those already being deleted, then those
+// named in deleteFirst, then unhealthy ones, then by order; the name breaks ties.
+type ScaleDown struct {
+	// order is Newest or Oldest, by the time of the clone.
+	// +optional
+	// +kubebuilder:default=Newest
+	Order ScaleDownOrder `json:"order,omitempty"`
+	// deleteFirst names VMs that leave before others. Naming a VM here does not delete it; shrinking replicas does.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:items:MaxLength=80
+	DeleteFirst []string `json:"deleteFirst,omitempty"`
+}
+
+// ReadinessGate names the observation that makes a VM count as ready.
+// +kubebuilder:validation:Enum=PoweredOn;GuestHeartbeat;GuestIP
+type ReadinessGate string
+
+// Readiness gates.
+const (
+	// GatePoweredOn counts a VM ready when it runs on a connected host.
+	GatePoweredOn ReadinessGate = "PoweredOn"
+	// GateGuestHeartbeat also wants a green heartbeat from VMware Tools.
+	GateGuestHeartbeat ReadinessGate = "GuestHeartbeat"
+	// GateGuestIP also wants an IP address reported by VMware Tools.
+	GateGuestIP ReadinessGate = "GuestIP"
+)
+
+// Readiness says when a VM counts as ready.
+type Readiness struct {
+	// gate is PoweredOn, GuestHeartbeat or GuestIP.
+	// +optional
+	// +kubebuilder:default=PoweredOn
+	Gate ReadinessGate `json:"gate,omitempty"`
+	// minReadySeconds is how long a VM must have passed the gate before it counts, in seconds.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+	// progressDeadlineSeconds is how long a change may take before the group is reported Stalled, in seconds.
+	// Zero means no deadline. The operator keeps trying after the deadline.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=604800
+	ProgressDeadlineSeconds int32 `json:"progressDeadlineSeconds,omitempty"`
+}
+
+// RepairMode says what happens to VMs that were changed or lost behind the operator's back.
+// +kubebuilder:validation:Enum=Enforce;Observe
+type RepairMode string
+
+// Repair modes.
+const (
+	// RepairEnforce corrects the power state and replaces VMs that were deleted.
+	RepairEnforce RepairMode = "Enforce"
+	// RepairObserve reports and leaves them alone.
+	RepairObserve RepairMode = "Observe"
+)
+
+// Repair says how far the operator repairs on its own.
+type Repair struct {
+	// mode is Enforce or Observe.
+	// +optional
+	// +kubebuilder:default=Enforce
+	Mode RepairMode `json:"mode,omitempty"`
+	// maxUnhealthy is the number of lost or wrongly powered VMs up to which repair acts. With more than that
+	// the cause is probably not the VMs, and repair waits for a person. Unset means no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=500
+	MaxUnhealthy *int32 `json:"maxUnhealthy,omitempty"`
+}
+
+// LocalObjectReference names an object in the same namespace and cluster.
+type LocalObjectReference struct {
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// VmGroupSpec is what a team wants: replicas VMs of one shape, cloned from one template.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.vcenter) || (has(self.vcenter) && self.vcenter == oldSelf.vcenter)",message="vcenter is immutable once set: VMs do not move between vCenters. Create a new VmGroup instead."
+type VmGroupSpec struct {
+	// cpu is the number of virtual CPUs per VM.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=768
+	CPU int32 `json:"cpu"`
+	// memory is the memory per VM in GiB.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=24576
+	Memory int32 `json:"memory"`
+	// template is the name or inventory path of a VM that is marked as template in vCenter.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Template string `json:"template"`
+	// replicas is the number of VMs. Leave it out when an autoscaler owns it.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=500
+	Replicas *int32 `json:"replicas,omitempty"`
+	// vcenter is the name of a VCenter on the hub; empty means "default". Immutable once set.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	VCenter string `json:"vcenter,omitempty"`
+	// placement chooses where new VMs go.
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+	// cloneMode says how disks of new VMs relate to the template's.
+	// +optional
+	// +kubebuilder:default=Full
+	CloneMode CloneMode `json:"cloneMode,omitempty"`
+	// powerState is the power state of all VMs of the group.
+	// +optional
+	// +kubebuilder:default=On
+	PowerState PowerState `json:"powerState,omitempty"`
+	// updateStrategy says how an edit reaches VMs that exist.
+	// +optional
+	UpdateStrategy *UpdateStrategy `json:"updateStrategy,omitempty"`
+	// scaleDown chooses the VMs that leave first.
+	// +optional
+	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
+	// readiness says when a VM counts as ready.
+	// +optional
+	Readiness *Readiness `json:"readiness,omitempty"`
+	// repair says how far the operator repairs on its own.
+	// +optional
+	Repair *Repair `json:"repair,omitempty"`
+	// deletionPolicy says what becomes of VMs that are no longer wanted.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// userDataSecretRef names a Secret in the group's namespace whose key "userdata" is handed to cloud-init
+	// through guestinfo. Only where the MemberCluster allows it.
+	// +optional
+	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
+	// paused stops every action on the group's VMs; status is still kept. See also the annotation
+	// vm.codeconnect.vmworld.com/paused.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+}
+
+// Phase is the one-word summary that the original operator showed.
+type Phase string
+
+// Phases, as in the original operator.
+const (
+	// PhaseRunning means that all VMs are as asked for.
+	PhaseRunning Phase = "RUNNING"
+	// PhasePending means that work is under way or will be tried again on its own.
+	PhasePending Phase = "PENDING"
+	// PhaseError means that somebody has to act; status.lastMessage says who and how.
+	PhaseError Phase = "ERROR"
+)
+
+// Epoch is a fencing number: a controller with a lower one than recorded must not act. It is ordered by
+// generation, then number.
+type Epoch struct {
+	// generation of the ring of shards. It rises when the ring is rebuilt.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// number of the shard's takeover within the generation.
+	// +optional
+	Number int64 `json:"number,omitempty"`
+}
+
+// Less says whether e was overtaken by o.
+func (e Epoch) Less(o Epoch) bool {
+	return e.Generation < o.Generation || (e.Generation == o.Generation && e.Number < o.Number)
+}
+
+// Ownership is the fence of a group.
+type Ownership struct {
+	// epoch of the last controller that wrote this status.
+	// +optional
+	Epoch Epoch `json:"epoch,omitzero"`
+}
+
+// FolderStatus is the vCenter folder of a group. It is found or created once and never recomputed.
+type FolderStatus struct {
+	// path is the inventory path at the time of creation; for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+	// moRef is the managed object reference, for example group-v42; for the operator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef,omitempty"`
+}
+
+// VMPhase is the state of one VM of a group.
+type VMPhase string
+
+// VM phases.
+const (
+	// VMCloning means that a clone was decided on; it may or may not have reached vCenter yet.
+	VMCloning VMPhase = "Cloning"
+	// VMStarting means that the VM exists and is being powered on or has not passed its readiness gate.
+	VMStarting VMPhase = "Starting"
+	// VMReady means that the VM passed its readiness gate.
+	VMReady VMPhase = "Ready"
+	// VMStopped means that the VM is powered off as asked for.
+	VMStopped VMPhase = "Stopped"
+	// VMDeleting means that the VM is being removed. It is never revived.
+	VMDeleting VMPhase = "Deleting"
+	// VMLost means that the VM was seen before and is not found now, or cannot be reached.
+	VMLost VMPhase = "Lost"
+	// VMUnhealthy means that the VM has the wrong power state or its host is disconnected.
+	VMUnhealthy VMPhase = "Unhealthy"
+	// VMFailed means that the last clone or power operation of this VM failed; message says why.
+	VMFailed VMPhase = "Failed"
+)
+
+// VMStatus is one VM of a group.
+type VMStatus struct {
+	// name of the VM in vCenter: group name, dash, ordinal.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	Name string `json:"name"`
+	// ordinal of the VM within its group, from 0.
+	// +required
+	Ordinal int32 `json:"ordinal"`
+	// incarnation counts how often this ordinal was replaced after its VM was lost.
+	// +optional
+	Incarnation int32 `json:"incarnation,omitempty"`
+	// uuid is the instance UUID.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UUID string `json:"uuid,omitempty"`
+	// moRef is the managed object reference, for example vm-42. With uuid it is the VM's identity: another VM
+	// that carries the same owner stamp is a copy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef,omitempty"`
+	// phase of the VM.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Phase VMPhase `json:"phase,omitempty"`
+	// powerState as vCenter reports it: On, Off or Suspended.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	PowerState string `json:"powerState,omitempty"`
+	// ipAddress is the primary address that VMware Tools reports.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	IPAddress string `json:"ipAddress,omitempty"`
+	// revision that the VM was cloned with.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+	// cloneMode that was used, Full or Linked.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	CloneMode CloneMode `json:"cloneMode,omitempty"`
+	// readySince is when the VM passed its readiness gate.
+	// +optional
+	ReadySince *metav1.Time `json:"readySince,omitempty"`
+	// message says what is wrong with the VM and what to do, for a person.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// Admitted is what policy and quota last granted.
+type Admitted struct {
+	// revision that was admitted last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+	// replicas that were admitted last.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+}
+
+// VmGroupStatus is what the operator last saw and did.
+type VmGroupStatus struct {
+	// conditions of the group; see docs/vmgroup.md for types and reasons.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:default={{type: "Ready", status: "Unknown", reason: "NotYetReconciled", message: "No operator has looked at this VmGroup yet.", lastTransitionTime: "1970-01-01T00:00:00Z"}}
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the metadata.generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// phase is RUNNING, PENDING or ERROR, as in the original operator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Phase Phase `json:"phase,omitempty"`
+	// currentReplicas is the number of VMs that exist and are not being deleted. The original's name for replicas.
+	// +optional
+	CurrentReplicas int32 `json:"currentReplicas"`
+	// desiredReplicas is spec.replicas as of observedGeneration.
+	// +optional
+	DesiredReplicas int32 `json:"desiredReplicas"`
+	// lastMessage is a sentence for a person.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	LastMessage string `json:"lastMessage,omitempty"`
+	// replicas is the number of VMs that exist and are not being deleted; read by /scale.
+	// +optional
+	Replicas int32 `json:"replicas"`
+	// readyReplicas is the number of VMs that passed the readiness gate for minReadySeconds.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas"`
+	// updatedReplicas is the number of VMs of updateRevision.
+	// +optional
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+	// selector is a label selector in string form that an autoscaler needs in order to read /scale.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Selector string `json:"selector,omitempty"`
+	// currentRevision is the revision that all VMs had when they last all had the same.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CurrentRevision string `json:"currentRevision,omitempty"`
+	// updateRevision is the revision of the spec as of observedGeneration.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UpdateRevision string `json:"updateRevision,omitempty"`
+	// ownership is the fence against a controller that no longer owns the group.
+	// +optional
+	Ownership *Ownership `json:"ownership,omitempty"`
+	// vcenter that the VMs are in; it does not change.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	VCenter string `json:"vcenter,omitempty"`
+	// folder that holds the VMs.
+	// +optional
+	Folder *FolderStatus `json:"folder,omitempty"`
+	// vms of the group, sorted by ordinal.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1200
+	VMs []VMStatus `json:"vms,omitempty"`
+	// deleting holds the ordinals whose VMs are being destroyed. It is written before the first destroy.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1200
+	Deleting []int32 `json:"deleting,omitempty"`
+	// admitted is what policy and quota last granted.
+	// +optional
+	Admitted *Admitted `json:"admitted,omitempty"`
+}
+
+// VmGroup asks for a number of equal VMs in a vCenter.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:resource:shortName=vg,categories=all
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentReplicas`
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desiredReplicas`
+// +kubebuilder:printcolumn:name="CPU",type=integer,JSONPath=`.spec.cpu`
+// +kubebuilder:printcolumn:name="Memory",type=integer,JSONPath=`.spec.memory`
+// +kubebuilder:printcolumn:name="Template",type=string,JSONPath=`.spec.template`
+// +kubebuilder:printcolumn:name="Last_Message",type=string,JSONPath=`.status.lastMessage`
+// +kubebuilder:printcolumn:name="Ready",type=integer,priority=1,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updatedReplicas`
+// +kubebuilder:printcolumn:name="VCenter",type=string,priority=1,JSONPath=`.status.vcenter`
+// +kubebuilder:printcolumn:name="Age",type=date,priority=1,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="a VmGroup's name may have at most 63 characters: vCenter allows 80 for a VM's name, which adds the ordinal"
+type VmGroup struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is what is wanted. The original operator accepted objects without one; they read as zero replicas.
+	// +optional
+	Spec VmGroupSpec `json:"spec,omitzero"`
+	// status is what the operator last saw and did.
+	// +optional
+	// +kubebuilder:default={conditions: {{type: "Ready", status: "Unknown", reason: "NotYetReconciled", message: "No operator has looked at this VmGroup yet.", lastTransitionTime: "1970-01-01T00:00:00Z"}}}
+	Status VmGroupStatus `json:"status,omitzero"`
+}
+
+// VmGroupList is a list of VmGroups.
+// +kubebuilder:object:root=true
+type VmGroupList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []VmGroup `json:"items"`
+}

@@ -1,0 +1,230 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PolicyMatch chooses the groups that a policy holds for.
+type PolicyMatch struct {
+	// memberClusters are patterns of MemberCluster names; * stands for any run of characters.
+	// +optional
+	// +kubebuilder:default={"*"}
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=64
+	MemberClusters []string `json:"memberClusters,omitempty"`
+	// namespaceSelector chooses namespaces by their labels in the member; left out, all.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// exclude are patterns of namespace names that the policy does not hold for.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// CountRange bounds a number; an unset end is open.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="min must not exceed max"
+type CountRange struct {
+	// min is the least that is allowed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Min *int32 `json:"min,omitempty"`
+	// max is the most that is allowed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Max *int32 `json:"max,omitempty"`
+}
+
+// MemoryRange bounds an amount of memory, for example 1Gi to 8Gi; an unset end is open.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="min must not exceed max"
+type MemoryRange struct {
+	// min is the least that is allowed.
+	// +optional
+	Min *resource.Quantity `json:"min,omitempty"`
+	// max is the most that is allowed.
+	// +optional
+	Max *resource.Quantity `json:"max,omitempty"`
+}
+
+// PolicyLimits bounds the fields of a group.
+type PolicyLimits struct {
+	// cpu bounds spec.cpu, in virtual CPUs per VM.
+	// +optional
+	CPU *CountRange `json:"cpu,omitempty"`
+	// memory bounds spec.memory, per VM.
+	// +optional
+	Memory *MemoryRange `json:"memory,omitempty"`
+	// replicas bounds spec.replicas.
+	// +optional
+	Replicas *CountRange `json:"replicas,omitempty"`
+}
+
+// PolicyTemplates says which templates a group may name. Patterns are matched against the name and the
+// resolved inventory path; * stands for any run of characters.
+type PolicyTemplates struct {
+	// allow are patterns, one of which must match. Empty allows all.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	Allow []string `json:"allow,omitempty"`
+	// deny are patterns, none of which may match.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	Deny []string `json:"deny,omitempty"`
+	// mustExist refuses a group whose template is not in vCenter yet, instead of warning.
+	// +optional
+	MustExist bool `json:"mustExist,omitempty"`
+}
+
+// PolicyDefaults fills in what a group leaves out.
+type PolicyDefaults struct {
+	// cpu is the default of spec.cpu, in virtual CPUs per VM.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=768
+	CPU int32 `json:"cpu,omitempty"`
+	// memory is the default of spec.memory, in GiB per VM.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=24576
+	Memory int32 `json:"memory,omitempty"`
+	// template is the default of spec.template.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Template string `json:"template,omitempty"`
+	// vcenter is the default of spec.vcenter.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	VCenter string `json:"vcenter,omitempty"`
+}
+
+// QuotaScope says what a quota's totals are counted over.
+// +kubebuilder:validation:Enum=Namespace;Match
+type QuotaScope string
+
+// Quota scopes.
+const (
+	// QuotaNamespace counts each namespace of each member by itself.
+	QuotaNamespace QuotaScope = "Namespace"
+	// QuotaMatch counts everything that the policy matches together, over all members.
+	QuotaMatch QuotaScope = "Match"
+)
+
+// PolicyQuota bounds totals; an unset one is not bounded.
+type PolicyQuota struct {
+	// groups is the number of VmGroups.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Groups *int32 `json:"groups,omitempty"`
+	// vms is the sum of spec.replicas.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	VMs *int32 `json:"vms,omitempty"`
+	// cpu is the sum of spec.cpu times spec.replicas, in virtual CPUs.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CPU *int64 `json:"cpu,omitempty"`
+	// memory is the sum of spec.memory times spec.replicas.
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+	// scope is Namespace or Match.
+	// +optional
+	// +kubebuilder:default=Namespace
+	Scope QuotaScope `json:"scope,omitempty"`
+}
+
+// PolicyMode says what a violation does.
+// +kubebuilder:validation:Enum=Enforce;Warn
+type PolicyMode string
+
+// Policy modes.
+const (
+	PolicyEnforce PolicyMode = "Enforce"
+	PolicyWarn    PolicyMode = "Warn"
+)
+
+// VmGroupPolicySpec is what platform owners allow.
+type VmGroupPolicySpec struct {
+	// priority decides whose defaults are taken; the highest wins, then the first name. Limits of all matching
+	// policies hold together.
+	// +optional
+	Priority int32 `json:"priority,omitempty"`
+	// match chooses the groups that the policy holds for.
+	// +optional
+	// +kubebuilder:default={}
+	Match PolicyMatch `json:"match,omitzero"`
+	// limits bounds the fields of a group.
+	// +optional
+	Limits *PolicyLimits `json:"limits,omitempty"`
+	// templates says which templates a group may name.
+	// +optional
+	Templates *PolicyTemplates `json:"templates,omitempty"`
+	// defaults fills in what a group leaves out.
+	// +optional
+	Defaults *PolicyDefaults `json:"defaults,omitempty"`
+	// quota bounds totals.
+	// +optional
+	Quota *PolicyQuota `json:"quota,omitempty"`
+	// mode is Enforce or Warn.
+	// +optional
+	// +kubebuilder:default=Enforce
+	Mode PolicyMode `json:"mode,omitempty"`
+}
+
+// VmGroupPolicyStatus is what the operator last counted.
+type VmGroupPolicyStatus struct {
+	// conditions of the policy; see docs/vmgrouppolicy.md for types and reasons.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the metadata.generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// matchedGroups is the number of groups that the policy holds for.
+	// +optional
+	MatchedGroups int32 `json:"matchedGroups"`
+	// violations is the number of those that break it.
+	// +optional
+	Violations int32 `json:"violations"`
+}
+
+// VmGroupPolicy says what VmGroups may ask for, on the hub.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=vgp
+// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`
+// +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`
+// +kubebuilder:printcolumn:name="Matched",type=integer,JSONPath=`.status.matchedGroups`
+// +kubebuilder:printcolumn:name="Violations",type=integer,JSONPath=`.status.violations`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type VmGroupPolicy struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is what is allowed.
+	// +required
+	Spec VmGroupPolicySpec `json:"spec"`
+	// status is what the operator last counted.
+	// +optional
+	Status VmGroupPolicyStatus `json:"status,omitzero"`
+}
+
+// VmGroupPolicyList is a list of VmGroupPolicies.
+// +kubebuilder:object:root=true
+type VmGroupPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []VmGroupPolicy `json:"items"`
+}

@@ -1,0 +1,25 @@
+// Package plan decides what to do for one VmGroup. It is pure: the same Input gives the same Plan, there is no
+// clock, client, logger or randomness in it, and nothing depends on the order of a map or of the VMs.
+//
+// Compute runs named passes in a fixed order:
+//
+//	classify   each observed VM is ours, a copy, or foreign; each ordinal gets one Slot
+//	deletion   the group goes away: every VM is marked, powered off and destroyed (or released)
+//	adoption   VMs that carry our stamp and were not recorded yet are recorded
+//	replicas   too few: create at the lowest free ordinals; too many: choose who leaves
+//	repair     VMs lost or wrongly powered behind the operator's back
+//	rollout    VMs of an older revision are counted and named (rolling them comes later)
+//
+// The result is an ordered list of Actions, Blockers that explain what is not done, and the table of Slots
+// from which status is derived. Compute returns no error: bad input is a Blocker. How many of the actions may
+// run now is decided by Plan.Limit, which knows what each action costs.
+//
+// Rules that hold whatever the input, and that the property tests check:
+//
+//   - an incomplete observation yields no action at all;
+//   - a suspect VM (known, missing, not confirmed gone) is neither replaced nor counted as deleted;
+//   - a VM that is not ours is in no action;
+//   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
+//   - no ordinal has two operations at a time;
+//   - shuffling the input changes nothing.
+package plan

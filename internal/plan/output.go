@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// ActionKind is the closed set of things that a plan can ask for.
+type ActionKind string
+
+// Actions, in the order in which a VM meets them.
+const (
+	CreateVM      ActionKind = "CreateVM"
+	PowerOnVM     ActionKind = "PowerOnVM"
+	ShutdownGuest ActionKind = "ShutdownGuest"
+	PowerOffVM    ActionKind = "PowerOffVM"
+	MarkVM        ActionKind = "MarkVM"
+	DestroyVM     ActionKind = "DestroyVM"
+	ReleaseVM     ActionKind = "ReleaseVM"
+)
+
+// Action is one step. A step is submitted and never waited for; the next Compute sees its effect.
+type Action struct {
+	Kind    ActionKind
+	Ordinal int32
+	// Name of the VM.
+	Name string
+	// UUID and Incarnation are set for CreateVM.
+	UUID        string
+	Incarnation int32
+	// MoRef and ChangeVersion are set for every other kind.
+	MoRef         string
+	ChangeVersion string
+	// Reason is why, as a phrase that completes "because": "the group wants 3 VMs and has 2".
+	Reason string
+}
+
+// Blocker explains what is not done and what a person can do about it.
+type Blocker struct {
+	// Reason is a condition reason of the API.
+	Reason string
+	// Message is a sentence.
+	Message string
+	// Terminal is true when nothing goes on until somebody acts: the group is Stalled.
+	Terminal bool
+}
+
+// Slot is one ordinal of the group: what it holds and in which state.
+type Slot struct {
+	Ordinal     int32
+	Name        string
+	Incarnation int32
+	// MoRef is empty while the VM has not been seen.
+	MoRef     string
+	UUID      string
+	Phase     v1alpha1.VMPhase
+	Power     Power
+	IPAddress string
+	Revision  string
+	CloneMode v1alpha1.CloneMode
+	// ReadySince is zero while the VM has not passed its readiness gate.
+	ReadySince time.Time
+	// Available is true when the VM has been ready for minReadySeconds (or is stopped as asked for).
+	Available bool
+	// Message says what is wrong and what to do; empty when nothing is.
+	Message string
+}
+
+// Foreign is a VM that the operator does not touch.
+type Foreign struct {
+	MoRef, Name string
+	// Copy is true for a VM that carries the group's stamp without being the VM that was recorded.
+	Copy bool
+	// Ordinal of the copied stamp.
+	Ordinal int32
+	// TakesName is true when the VM lies in the group's folder under a name that the group would use.
+	TakesName bool
+}
+
+// Plan is what to do next.
+type Plan struct {
+	// Actions in the order in which they shall be submitted.
+	Actions []Action
+	// Blockers, the most important first.
+	Blockers []Blocker
+	// Slots sorted by ordinal; they include ordinals that Actions of kind CreateVM will fill (phase Cloning).
+	Slots []Slot
+	// Doomed are the ordinals that are being deleted, sorted. It must be persisted before Mark or Destroy.
+	Doomed []int32
+	// Foreign VMs, sorted by MoRef.
+	Foreign []Foreign
+	// Outdated are the names of VMs of another revision, sorted by ordinal.
+	Outdated []string
+	// Desired is the wanted number of VMs; Existing those that exist and are not doomed; Ready (available ones)
+	// and Updated are subsets of Existing.
+	Desired, Existing, Ready, Updated int32
+	// Repairing is true when an action or a wait makes up for a change from outside.
+	Repairing bool
+	// Settled is true when nothing is left to do: all wanted VMs available, none unwanted, nothing in flight,
+	// nothing blocked.
+	Settled bool
+	// Gone is true when the group is being deleted and none of its VMs is left or may still appear.
+	Gone bool
+	// WakeAt is when to look again although nothing changed; zero for never.
+	WakeAt time.Time
+}

@@ -1,0 +1,82 @@
+package vsphere
+
+import (
+	"context"
+)
+
+// Server is one vCenter. All methods are safe for concurrent use. Every error wraps *Error.
+//
+// Methods without a context read memory and do not block. Methods with one call vCenter and return when the
+// server has accepted the request; they respect the context's deadline and need a fence in it (WithFence).
+type Server interface {
+	// Health returns the state of the connection.
+	Health() Health
+
+	// Observe returns what is known of one group. Known VMs that are missing are looked up in the background;
+	// the group is notified when their fate is known.
+	Observe(Query) Observation
+
+	// Template finds a template by name or inventory path. Errors: KindNotFound when there is none,
+	// KindNotTemplate when the name is an ordinary VM's, KindAmbiguous when two templates share the name,
+	// KindTransient when the catalogue has not been read yet. A template that is missing is looked for again
+	// in the background, and groups are notified when the catalogue changes.
+	Template(name string) (Template, error)
+
+	// Placement finds the named resource pool, datastore and network, and the defaults for what is not named.
+	// Errors as for Template, with the missing name in the message.
+	Placement(Placement) (ResolvedPlacement, error)
+
+	// Acquire asks for slots to run up to want tasks for a group, cloning from a template on host (empty for
+	// tasks that are no clones). Fewer or none may be granted; the group is then notified when there are more.
+	// The caller releases what it did not use. Each successful call of a task method below uses one slot.
+	Acquire(group string, host string, want int) Slots
+
+	// EnsureFolder returns the group's folder and creates what is missing of the path.
+	EnsureFolder(ctx context.Context, path FolderPath) (Folder, error)
+
+	// Clone submits a clone that stays powered off. It fails with KindBusy when an operation on the same
+	// ordinal of the group is in flight. A lost reply is not an error of the clone: the operation stays in
+	// flight with OutcomeUnknown until vCenter's tasks and inventory have told what became of it.
+	Clone(ctx context.Context, req CloneRequest) error
+
+	// PowerOn, PowerOff and ShutdownGuest submit a power operation. A VM that is in the state already is no error.
+	PowerOn(ctx context.Context, t Target) error
+	PowerOff(ctx context.Context, t Target) error
+	ShutdownGuest(ctx context.Context, t Target) error
+
+	// Mark writes the tombstone, after which the VM may be destroyed and is never revived.
+	Mark(ctx context.Context, t Target) error
+
+	// Destroy reads the VM's stamp, tombstone and folder afresh and submits its destruction. It refuses with
+	// KindForeign when the VM is not the group's or not marked. A VM that does not exist is no error.
+	Destroy(ctx context.Context, t Target) error
+
+	// Release removes the stamp, so that the VM is nobody's.
+	Release(ctx context.Context, t Target) error
+
+	// DestroyFolder removes a folder if vCenter says, read afresh, that nothing is in it; otherwise it
+	// returns KindNotEmpty. A folder that does not exist is no error.
+	DestroyFolder(ctx context.Context, folder Ref) error
+}
+
+// Slots is a grant to run tasks.
+type Slots interface {
+	// Granted is the number of tasks that may be submitted.
+	Granted() int
+	// Release gives back what was not used. It may be called more than once.
+	Release()
+}
+
+// Notifier is told of changes. Implementations must not block.
+type Notifier interface {
+	// GroupChanged says that an observation of the group with this UID may differ from the last one.
+	GroupChanged(groupUID string)
+	// ServerChanged says that health, templates or placement of the vCenter changed.
+	ServerChanged()
+}
+
+// Servers finds the vCenter of a name.
+type Servers interface {
+	// Server returns the vCenter called name, or false when there is none by that name or none could be set up.
+	Server(name string) (Server, bool)
+}

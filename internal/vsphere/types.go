@@ -1,0 +1,283 @@
+package vsphere
+
+import (
+	"time"
+)
+
+// Object types of a Ref, as vSphere names them.
+const (
+	TypeVirtualMachine = "VirtualMachine"
+	TypeFolder         = "Folder"
+)
+
+// Ref is a managed object reference. The zero value refers to nothing.
+type Ref struct {
+	// Type is the managed object type, for example VirtualMachine.
+	Type string
+	// Value is the server's identifier, for example vm-42. It is unique within one vCenter and is not reused.
+	Value string
+}
+
+// IsZero reports whether r refers to nothing.
+func (r Ref) IsZero() bool { return r.Value == "" }
+
+// String returns the form that vSphere's own tools print, for example VirtualMachine:vm-42.
+func (r Ref) String() string { return r.Type + ":" + r.Value }
+
+// VMRef returns the reference of the VM with the given value; an empty value gives the zero Ref.
+func VMRef(value string) Ref {
+	if value == "" {
+		return Ref{}
+	}
+	return Ref{Type: TypeVirtualMachine, Value: value}
+}
+
+// FolderRef returns the reference of the folder with the given value; an empty value gives the zero Ref.
+func FolderRef(value string) Ref {
+	if value == "" {
+		return Ref{}
+	}
+	return Ref{Type: TypeFolder, Value: value}
+}
+
+// PowerState of a VM as vCenter reports it.
+type PowerState string
+
+// Power states. Unknown covers a VM whose state was not reported.
+const (
+	PoweredOn    PowerState = "On"
+	PoweredOff   PowerState = "Off"
+	Suspended    PowerState = "Suspended"
+	PowerUnknown PowerState = "Unknown"
+)
+
+// GroupID identifies a VmGroup for ever: a group that is re-created under its old name has another one.
+type GroupID struct {
+	// Installation is the UID of the operator's installation.
+	Installation string
+	// Member is the UID of the member cluster.
+	Member string
+	// Group is the UID of the VmGroup.
+	Group string
+}
+
+// Epoch is the fencing number that an owner stamp carries.
+type Epoch struct {
+	Generation, Number int64
+}
+
+// Stamp is the proof of ownership in a VM's extraConfig. It is written with the clone, so that a VM without
+// one was never ours. A copy made by hand carries a copied stamp: see the identity rules in docs/concepts.md.
+type Stamp struct {
+	GroupID
+	// Ordinal of the VM within its group.
+	Ordinal int32
+	// Incarnation counts replacements of this ordinal.
+	Incarnation int32
+	// Revision of the spec that the VM was cloned with.
+	Revision string
+	// CloneMode that was used: Full or Linked.
+	CloneMode string
+	// Epoch of the controller that cloned it.
+	Epoch Epoch
+	// Created is when the clone was submitted, to the second, by the operator's clock.
+	Created time.Time
+}
+
+// VM is one virtual machine below the operator's root folder.
+type VM struct {
+	Ref    Ref
+	Name   string
+	Folder Ref
+	// InstanceUUID is vCenter's UUID of the VM; vCenter may reassign it when two VMs would share one.
+	InstanceUUID string
+	Power        PowerState
+	// Connected is false when the VM's host is disconnected or the VM is inaccessible, orphaned or invalid:
+	// the rest is then what vCenter last knew.
+	Connected bool
+	// GuestIP is the primary address that VMware Tools reports, or empty.
+	GuestIP string
+	// HeartbeatGreen is true when VMware Tools' heartbeat is green.
+	HeartbeatGreen bool
+	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
+	ToolsRunning bool
+	// CPU is the number of virtual CPUs.
+	CPU int32
+	// MemoryMiB is the memory in MiB.
+	MemoryMiB int64
+	// IsTemplate is true for a VM that is marked as template.
+	IsTemplate bool
+	// ChangeVersion changes with every change of the VM's configuration.
+	ChangeVersion string
+	// Stamp is nil for a VM that carries no readable stamp.
+	Stamp *Stamp
+	// Tombstone is true once the operator decided to destroy the VM. Such a VM is never revived.
+	Tombstone bool
+}
+
+// Folder is a VM folder below the operator's root folder.
+type Folder struct {
+	Ref    Ref
+	Name   string
+	Parent Ref
+	// Path is the inventory path, for people.
+	Path string
+}
+
+// Template is a VM that is marked as template.
+type Template struct {
+	Ref  Ref
+	Name string
+	// Path is the inventory path, for example /DC0/vm/linux/debian-12.
+	Path string
+	// Host is the managed object reference of the host it is registered on; clones of one host share a limit.
+	Host string
+	// HasSnapshot is true when a linked clone is possible.
+	HasSnapshot bool
+	// Datastores that the template's disks lie on, as paths.
+	Datastores []string
+	// Networks of the template's adapters, as paths.
+	Networks []string
+}
+
+// Health is the state of the connection to a vCenter.
+type Health struct {
+	// Reachable is true while calls succeed.
+	Reachable bool
+	// Err is why the vCenter is not reachable, or nil. It wraps *Error.
+	Err error
+	// Since is when Reachable last changed.
+	Since time.Time
+	// Version and InstanceUUID of the server; empty until first connected.
+	Version, InstanceUUID string
+	// Complete is true when the inventory index holds every VM below the root folder.
+	Complete bool
+	// Incomplete says why Complete is false, as a sentence for a person.
+	Incomplete string
+	// SuddenlyEmpty is true when the root folder held VMs and then read empty at once: creating and deleting
+	// pause until a person accepts it.
+	SuddenlyEmpty bool
+	// MissingPrivileges are privileges that the account lacks on the root folder, sorted.
+	MissingPrivileges []string
+	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp.
+	Templates, VMs, RunningTasks int
+}
+
+// Placement names where a new VM goes; an empty field means the vCenter's default.
+type Placement struct {
+	ResourcePool, Datastore, Network string
+}
+
+// ResolvedPlacement is a Placement whose names were found. A zero Ref leaves the choice to the template.
+type ResolvedPlacement struct {
+	ResourcePool, Datastore, Network Ref
+	// Paths of the three, for grants and messages.
+	ResourcePoolPath, DatastorePath, NetworkPath string
+}
+
+// Query asks for the observation of one group.
+type Query struct {
+	ID GroupID
+	// Folder of the group, or zero before it was created.
+	Folder Ref
+	// Known are the VMs that the group's status has recorded.
+	Known []Ref
+}
+
+// Observation is what is known of one group, from memory.
+type Observation struct {
+	// Complete is false when VMs may be missing from this observation; Incomplete then says why. Nothing may
+	// be created or deleted on an incomplete observation.
+	Complete   bool
+	Incomplete string
+	// VMs are those below the root that carry the group's stamp, and those in the group's folder whatever
+	// they carry; sorted by Ref.
+	VMs []VM
+	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
+	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
+	Gone []Ref
+	// Elsewhere are those of Query.Known that exist outside of the operator's root folder.
+	Elsewhere []Ref
+	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
+	FolderGone bool
+	// InFlight are operations whose effect is not visible in VMs yet.
+	InFlight []Operation
+	// Failures are the last failures that no later success has cleared.
+	Failures []Failure
+}
+
+// OperationKind names what was asked of vCenter.
+type OperationKind string
+
+// Operations.
+const (
+	OpClone         OperationKind = "Clone"
+	OpPowerOn       OperationKind = "PowerOn"
+	OpPowerOff      OperationKind = "PowerOff"
+	OpShutdownGuest OperationKind = "ShutdownGuest"
+	OpMark          OperationKind = "Mark"
+	OpDestroy       OperationKind = "Destroy"
+	OpRelease       OperationKind = "Release"
+)
+
+// Operation is something that was submitted and is not visible yet.
+type Operation struct {
+	Kind    OperationKind
+	Ordinal int32
+	// VM is zero for a clone that has not finished.
+	VM Ref
+	// Since is when it was submitted.
+	Since time.Time
+	// OutcomeUnknown is true when the reply was lost, or another process submitted it: it may have reached
+	// vCenter or not.
+	OutcomeUnknown bool
+}
+
+// Failure is an operation that failed.
+type Failure struct {
+	Kind    OperationKind
+	Ordinal int32
+	VM      Ref
+	// Err wraps *Error.
+	Err error
+	// At is when it failed, RetryAt the earliest time to try again.
+	At, RetryAt time.Time
+	// Count of failures in a row.
+	Count int
+	// Revision that a clone failed with; another revision may be tried at once.
+	Revision string
+}
+
+// CloneRequest asks for one VM.
+type CloneRequest struct {
+	Template  Template
+	Folder    Ref
+	Name      string
+	UUID      string
+	Stamp     Stamp
+	CPU       int32
+	MemoryMiB int64
+	Placement ResolvedPlacement
+	// Linked asks for a linked clone of the template's current snapshot.
+	Linked bool
+	// UserData is handed to cloud-init through guestinfo; empty for none. It is a secret.
+	UserData []byte
+}
+
+// Target names a VM that was observed, and whose it must be.
+type Target struct {
+	VM      Ref
+	ID      GroupID
+	Ordinal int32
+	// ChangeVersion of the observation that led to the call; a call that changes configuration fails if the
+	// VM was changed since. Empty skips the check.
+	ChangeVersion string
+}
+
+// FolderPath is where a group's VMs live below the root folder.
+type FolderPath struct {
+	// Member is the name of the member cluster, Namespace that of the namespace.
+	Member, Namespace string
+	// Leaf is the group's name, a dot and the first eight characters of its UID.
+	Leaf string
+}

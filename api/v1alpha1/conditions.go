@@ -83,6 +83,7 @@ const (
 	ReasonInvalidLogin           = "InvalidLogin"
 	ReasonCertificateRefused     = "CertificateRefused"
 	ReasonInvalidConfiguration   = "InvalidConfiguration"
+	ReasonInUse                  = "InUse"
 	ReasonPrivilegesMissing      = "PrivilegesMissing"
 	ReasonPrivilegesSufficient   = "PrivilegesSufficient"
 	ReasonInventoryComplete      = "InventoryComplete"

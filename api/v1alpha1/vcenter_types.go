@@ -51,7 +51,7 @@ type Grant struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=64
 	MemberClusters []string `json:"memberClusters"`
-	// namespaceSelector chooses namespaces by their labels in the member; {} chooses all, leaving it out none.
+	// namespaceSelector chooses namespaces by their labels in the member; left out or empty, all.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	// templates are patterns of template names or inventory paths. Empty grants no template.

@@ -351,6 +351,8 @@ type VMPhase string
 
 // VM phases.
 const (
+	// VMPending means that a VM is wanted and waits for a free task slot of its vCenter, or for a retry.
+	VMPending VMPhase = "Pending"
 	// VMCloning means that a clone was decided on; it may or may not have reached vCenter yet.
 	VMCloning VMPhase = "Cloning"
 	// VMStarting means that the VM exists and is being powered on or has not passed its readiness gate.

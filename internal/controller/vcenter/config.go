@@ -1,0 +1,128 @@
+package vcenter
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Config is what a connection is made of: a VCenter and its Secret.
+type Config struct {
+	// Name of the VCenter object.
+	Name string
+	// URL of the SDK endpoint, without user information.
+	URL string
+	// Username and Password to log in with.
+	Username, Password string
+	// CABundle is PEM; Thumbprint and Insecure as in v1alpha1.TLSConfig.
+	CABundle   string
+	Thumbprint string
+	Insecure   bool
+	// Datacenter, Folder and the defaults for groups, by name or path.
+	Datacenter, Folder               string
+	ResourcePool, Datastore, Network string
+	TemplateFolders                  []string
+	Poll                             bool
+	PollInterval                     time.Duration
+	Tasks, TasksPerHost              int
+	// ExpectedVMs is the number of VMs at the last look, before this process; see the sudden-empty guard.
+	ExpectedVMs int
+}
+
+// configError is a Secret or spec that no connection can be made of.
+type configError struct {
+	reason, message string
+}
+
+func (e *configError) Error() string { return e.message }
+
+// newConfig combines a VCenter with its Secret. The error is a *configError whose message holds no secret.
+func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
+	value := func(keys ...string) string {
+		for _, key := range keys {
+			// A trailing newline is what `echo | base64` leaves; no vCenter password ends in one.
+			if v := strings.TrimRight(string(secret.Data[key]), "\r\n"); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	username, password := value("username", "VC_USER"), value("password", "VC_PASS")
+	if username == "" || password == "" {
+		return Config{}, &configError{v1alpha1.ReasonSecretInvalid, fmt.Sprintf(
+			"Secret %q needs keys username and password (or VC_USER and VC_PASS), and none of them empty", secret.Name)}
+	}
+	var tls v1alpha1.TLSConfig
+	if vc.Spec.TLS != nil {
+		tls = *vc.Spec.TLS
+	}
+	server := cmp.Or(vc.Spec.Server, value("VC_HOST"))
+	endpoint, err := sdkURL(server, tls.InsecureSkipVerify)
+	if err != nil {
+		return Config{}, err
+	}
+	c := Config{
+		Name: vc.Name, URL: endpoint, Username: username, Password: password,
+		CABundle: tls.CABundle, Thumbprint: tls.Thumbprint, Insecure: tls.InsecureSkipVerify,
+		Datacenter: vc.Spec.Datacenter, Folder: cmp.Or(vc.Spec.Folder, "vm-operator"),
+		ResourcePool: vc.Spec.ResourcePool, Datastore: vc.Spec.Datastore, Network: vc.Spec.Network,
+		Poll:         vc.Spec.Inventory.Mode == v1alpha1.InventoryPoll,
+		PollInterval: time.Duration(cmp.Or(vc.Spec.Inventory.PollSeconds, 2)) * time.Second,
+		Tasks:        int(cmp.Or(vc.Spec.Limits.Tasks, 8)), TasksPerHost: int(cmp.Or(vc.Spec.Limits.TasksPerHost, 4)),
+		ExpectedVMs: int(vc.Status.VMs),
+	}
+	if vc.Spec.Templates != nil {
+		c.TemplateFolders = vc.Spec.Templates.Folders
+	}
+	return c, nil
+}
+
+// sdkURL completes the address of a vCenter. A plain http address would show the password to the network; it
+// is allowed only to those who turned certificate checks off as well, for simulators.
+func sdkURL(server string, insecure bool) (string, error) {
+	invalid := func(format string, args ...any) error {
+		return &configError{v1alpha1.ReasonInvalidConfiguration, "spec.server: " + fmt.Sprintf(format, args...)}
+	}
+	if server == "" {
+		return "", invalid("is empty, and the Secret has no VC_HOST; set it to https://<host>")
+	}
+	if !strings.Contains(server, "://") {
+		server = "https://" + server
+	}
+	u, err := url.Parse(server)
+	switch {
+	case err != nil || u.Host == "":
+		return "", invalid("is not a URL of the form https://<host>[:port]")
+	case u.User != nil:
+		return "", invalid("must not contain a user name or password; put them into the Secret")
+	case u.Scheme == "http" && !insecure:
+		return "", invalid("must use https; http would send the password in the clear")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return "", invalid("must use https, not %q", u.Scheme)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/sdk"
+	}
+	return u.String(), nil
+}
+
+// hash identifies what needs a new connection when it changes. Limits change on a connection that runs, and
+// the expected number of VMs is only a starting value.
+func (c Config) hash() string {
+	c.Tasks, c.TasksPerHost, c.ExpectedVMs = 0, 0, 0
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("marshal a struct of strings and numbers: %v", err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

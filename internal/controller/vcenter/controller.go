@@ -1,0 +1,233 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=system
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// lookInterval is how often a connection's health is compared with status. It reads memory; changes that
+// matter arrive at once through vsphere.Notifier.
+const lookInterval = 10 * time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Groups is who uses the vCenters.
+type Groups interface {
+	// GroupChanged is told when the observation of a group may differ.
+	GroupChanged(uid string)
+	// VCenterChanged is told when the groups of a vCenter should look again.
+	VCenterChanged(vcenter string)
+	// CountVCenter returns the number of groups that use a vCenter.
+	CountVCenter(vcenter string) int
+}
+
+// Dial makes a connection that is not started yet.
+type Dial func(Config, vsphere.Notifier) Connection
+
+// Reconciler keeps the Pool in step with VCenter objects and their Secrets. All fields are required.
+type Reconciler struct {
+	Client client.Client
+	Pool   *Pool
+	Groups Groups
+	Dial   Dial
+	Events events.EventRecorder
+	// Namespace holds the Secrets.
+	Namespace string
+	Now       func() time.Time
+
+	changed chan event.TypedGenericEvent[string]
+}
+
+// SetupWithManager registers the controller and the pool with the hub's manager.
+func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
+	// One slot per change is enough to wake the controller; a full buffer means that it is awake.
+	r.changed = make(chan event.TypedGenericEvent[string], 1024)
+	if err := mgr.Add(r.Pool); err != nil {
+		return fmt.Errorf("register the connections with the manager: %w", err)
+	}
+	byName := handler.TypedFuncs[string, reconcile.Request]{
+		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[string], q queue) {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: e.Object}})
+		},
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("vcenter").
+		For(&v1alpha1.VCenter{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
+		WatchesRawSource(source.TypedChannel(r.changed, byName)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(r)
+}
+
+// usersOf finds the VCenters that log in with a Secret.
+func (r *Reconciler) usersOf(ctx context.Context, secret client.Object) []reconcile.Request {
+	var vcenters v1alpha1.VCenterList
+	if secret.GetNamespace() != r.Namespace || r.Client.List(ctx, &vcenters) != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, vc := range vcenters.Items {
+		if vc.Spec.CredentialsSecretRef.Name == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}})
+		}
+	}
+	return requests
+}
+
+// Reconcile brings the connection of one VCenter up to date and writes status if it changed.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	vc := &v1alpha1.VCenter{}
+	if err := r.Client.Get(ctx, req.NamespacedName, vc); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Pool.remove(req.Name)
+			r.Groups.VCenterChanged(req.Name)
+			return reconcile.Result{}, nil
+		}
+		return reconcile.Result{}, fmt.Errorf("read VCenter: %w", err)
+	}
+	if !vc.DeletionTimestamp.IsZero() {
+		return r.leave(ctx, vc)
+	}
+	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
+		base := vc.DeepCopy()
+		controllerutil.AddFinalizer(vc, v1alpha1.VCenterFinalizer)
+		if err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+			return reconcile.Result{}, fmt.Errorf("add the finalizer: %w", err)
+		}
+	}
+
+	config, err := r.config(ctx, vc)
+	var invalid *configError
+	switch {
+	case errors.As(err, &invalid):
+		// The connection made from the last valid configuration, if there is one, goes on.
+		return reconcile.Result{}, r.write(ctx, vc, blockedStatus(vc, invalid.reason, invalid.message, r.Now()))
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	if r.Pool.ensure(vc.Name, config.hash(), func() Connection { return r.Dial(config, notifier{r, vc.Name}) }) {
+		r.Groups.VCenterChanged(vc.Name)
+	}
+	current, candidate := r.Pool.connections(vc.Name)
+	current.SetLimits(config.Tasks, config.TasksPerHost)
+	health := current.Health()
+	if health.SuddenlyEmpty && vc.Annotations[v1alpha1.AcceptEmptyAnnotation] == health.InstanceUUID {
+		current.AcceptEmpty()
+		health = current.Health()
+	}
+	var waiting *vsphere.Health
+	if candidate != nil {
+		h := candidate.Health()
+		waiting = &h
+	}
+	return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, newStatus(vc, health, waiting, r.Now()))
+}
+
+func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, error) {
+	name := vc.Spec.CredentialsSecretRef.Name
+	secret := &corev1.Secret{}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return Config{}, &configError{v1alpha1.ReasonSecretNotFound,
+			fmt.Sprintf("Secret %q of spec.credentialsSecretRef does not exist in namespace %q; create it", name, r.Namespace)}
+	}
+	if err != nil {
+		return Config{}, fmt.Errorf("read Secret %q: %w", name, err)
+	}
+	return newConfig(vc, secret)
+}
+
+// leave logs out of a vCenter that no group uses any more.
+func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
+	vms := vc.Status.VMs
+	if current, _ := r.Pool.connections(vc.Name); current != nil {
+		if health := current.Health(); health.Reachable && health.Complete {
+			vms = int32(health.VMs)
+		}
+	}
+	// The recorded number of VMs counts as well: right after a start no group is known yet.
+	if n := r.Groups.CountVCenter(vc.Name); n > 0 || vms > 0 {
+		message := fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", n, vms)
+		next := blockedStatus(vc, v1alpha1.ReasonInUse, message, r.Now())
+		next.VMs = vms
+		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, next)
+	}
+	r.Pool.remove(vc.Name)
+	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
+		return reconcile.Result{}, nil
+	}
+	base := vc.DeepCopy()
+	controllerutil.RemoveFinalizer(vc, v1alpha1.VCenterFinalizer)
+	err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, fmt.Errorf("remove the finalizer: %w", err)
+	}
+	return reconcile.Result{}, nil
+}
+
+// write stores status if it changed, and tells a change of Ready as an event.
+func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alpha1.VCenterStatus) error {
+	if equality.Semantic.DeepEqual(vc.Status, next) {
+		return nil
+	}
+	was := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReady)
+	base := vc.DeepCopy()
+	vc.Status = next
+	if err := r.Client.Status().Patch(ctx, vc, client.MergeFrom(base)); err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	is := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	if was == nil || was.Reason != is.Reason {
+		eventType := corev1.EventTypeNormal
+		if is.Status != "True" && is.Reason != v1alpha1.ReasonConnecting {
+			eventType = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
+	}
+	return nil
+}
+
+// notifier tells the controllers of changes in one vCenter.
+type notifier struct {
+	r    *Reconciler
+	name string
+}
+
+func (n notifier) GroupChanged(uid string) { n.r.Groups.GroupChanged(uid) }
+
+func (n notifier) ServerChanged() {
+	n.r.Groups.VCenterChanged(n.name)
+	select {
+	case n.r.changed <- event.TypedGenericEvent[string]{Object: n.name}:
+	default:
+	}
+}

@@ -1,0 +1,126 @@
+package vcenter
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// verdict is one condition to be.
+type verdict struct {
+	conditionType   string
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+// newStatus derives a VCenter's status. candidate is the health of a connection with new credentials that
+// waits to take over, or nil. It is pure.
+func newStatus(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.Health, now time.Time) v1alpha1.VCenterStatus {
+	s := *vc.Status.DeepCopy()
+	s.ObservedGeneration = vc.Generation
+	if health.Version != "" {
+		s.Version, s.InstanceUUID = health.Version, health.InstanceUUID
+	}
+	if health.Reachable && health.Complete {
+		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
+	}
+	verdicts := []verdict{
+		credentials(vc, health, candidate),
+		inventory(health),
+		privileges(health),
+	}
+	apply(&s, vc.Generation, now, append(verdicts, ready(health, verdicts)))
+	return s
+}
+
+// blockedStatus is the status of a VCenter that no connection can be made for.
+func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) v1alpha1.VCenterStatus {
+	s := *vc.Status.DeepCopy()
+	s.ObservedGeneration = vc.Generation
+	apply(&s, vc.Generation, now, []verdict{{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}})
+	return s
+}
+
+func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, verdicts []verdict) {
+	for _, v := range verdicts {
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: v.message,
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
+		})
+	}
+}
+
+func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.Health) verdict {
+	secret := vc.Spec.CredentialsSecretRef.Name
+	if candidate != nil && vsphere.KindOf(candidate.Err) == vsphere.KindCredentials && candidate.Err != nil {
+		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
+			fmt.Sprintf("vCenter refuses the user name or password in Secret %q. The session opened with the former ones is still used; correct the Secret before it ends", secret)}
+	}
+	switch {
+	case health.Reachable:
+		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonConnected, "The login works."}
+	case health.Err != nil && vsphere.KindOf(health.Err) == vsphere.KindCredentials:
+		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
+			fmt.Sprintf("vCenter refuses the user name or password in Secret %q; correct the Secret. The operator does not try again quickly, so that the account is not locked", secret)}
+	default:
+		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "vCenter has not answered a login yet."}
+	}
+}
+
+func inventory(health vsphere.Health) verdict {
+	switch {
+	case health.SuddenlyEmpty:
+		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty,
+			fmt.Sprintf("The root folder held VMs and suddenly reads empty; nothing is created or deleted. If that is right, annotate this VCenter with %s=%s", v1alpha1.AcceptEmptyAnnotation, health.InstanceUUID)}
+	case health.Complete:
+		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionTrue, v1alpha1.ReasonInventoryComplete, "Every VM below the root folder is known."}
+	case !health.Reachable:
+		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "vCenter cannot be reached."}
+	default:
+		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventoryIncomplete, health.Incomplete}
+	}
+}
+
+func privileges(health vsphere.Health) verdict {
+	switch {
+	case len(health.MissingPrivileges) > 0:
+		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing,
+			"The account lacks these privileges on the operator's root folder: " + strings.Join(health.MissingPrivileges, ", ")}
+	case health.Reachable:
+		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionTrue, v1alpha1.ReasonPrivilegesSufficient, "No missing privilege was found."}
+	default:
+		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "vCenter cannot be reached."}
+	}
+}
+
+func ready(health vsphere.Health, verdicts []verdict) verdict {
+	no := func(reason, message string) verdict {
+		return verdict{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}
+	}
+	if !health.Reachable {
+		switch {
+		case health.Err == nil:
+			return no(v1alpha1.ReasonConnecting, "Connecting to vCenter.")
+		case vsphere.KindOf(health.Err) == vsphere.KindCredentials:
+			return no(v1alpha1.ReasonInvalidLogin, verdicts[0].message)
+		case vsphere.KindOf(health.Err) == vsphere.KindCertificate:
+			return no(v1alpha1.ReasonCertificateRefused, fmt.Sprintf("vCenter's certificate is not trusted: %v. Set spec.tls.caBundle or spec.tls.thumbprint", health.Err))
+		case vsphere.KindOf(health.Err) == vsphere.KindNotFound, vsphere.KindOf(health.Err) == vsphere.KindAmbiguous, vsphere.KindOf(health.Err) == vsphere.KindSpec:
+			return no(v1alpha1.ReasonInvalidConfiguration, health.Err.Error())
+		default:
+			return no(v1alpha1.ReasonUnreachable, fmt.Sprintf("vCenter cannot be reached: %v. The operator keeps trying; its groups are left as they are", health.Err))
+		}
+	}
+	for _, v := range verdicts {
+		if v.status == metav1.ConditionFalse && v.conditionType != v1alpha1.ConditionCredentialsValid {
+			return no(v.reason, v.message)
+		}
+	}
+	return verdict{v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonConnected, "Connected; the inventory is complete."}
+}

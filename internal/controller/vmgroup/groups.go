@@ -1,0 +1,146 @@
+package vmgroup
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Groups knows where each VmGroup lives, so that a change in a vCenter, a VCenter object, a namespace or a
+// member reaches the groups it concerns. It is filled by reconciling: every group is reconciled once when its
+// member is engaged. The zero value is not usable; see NewGroups.
+type Groups struct {
+	mu      sync.Mutex
+	byUID   map[types.UID]groupEntry
+	uids    map[mcreconcile.Request]types.UID
+	enqueue func(mcreconcile.Request)
+}
+
+type groupEntry struct {
+	request mcreconcile.Request
+	vcenter string
+	vms     int
+}
+
+// NewGroups returns an empty registry.
+func NewGroups() *Groups {
+	return &Groups{
+		byUID: map[types.UID]groupEntry{},
+		uids:  map[mcreconcile.Request]types.UID{},
+		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
+		enqueue: func(mcreconcile.Request) {},
+	}
+}
+
+// deliverTo sends all later notifications to enqueue, which must not block.
+func (g *Groups) deliverTo(enqueue func(mcreconcile.Request)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.enqueue = enqueue
+}
+
+// seen records a group that exists, the vCenter it uses and its number of VMs.
+func (g *Groups) seen(request mcreconcile.Request, group *v1alpha1.VmGroup, vcenter string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old, ok := g.uids[request]; ok && old != group.UID {
+		delete(g.byUID, old)
+	}
+	g.uids[request] = group.UID
+	g.byUID[group.UID] = groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas)}
+}
+
+// forget drops a group that does not exist any more and returns its UID, or "" if it was not known.
+func (g *Groups) forget(request mcreconcile.Request) types.UID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	uid := g.uids[request]
+	delete(g.uids, request)
+	delete(g.byUID, uid)
+	return uid
+}
+
+// ForgetMember drops the groups of a member that was left. Engaging it again records them again.
+func (g *Groups) ForgetMember(member string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for uid, entry := range g.byUID {
+		if string(entry.request.ClusterName) == member {
+			delete(g.byUID, uid)
+			delete(g.uids, entry.request)
+		}
+	}
+}
+
+// GroupChanged enqueues the group with this UID. An unknown UID is ignored: its group is not ours, or not
+// listed yet and will be reconciled when it is.
+func (g *Groups) GroupChanged(uid string) {
+	g.mu.Lock()
+	entry, ok := g.byUID[types.UID(uid)]
+	enqueue := g.enqueue
+	g.mu.Unlock()
+	if ok {
+		enqueue(entry.request)
+	}
+}
+
+// VCenterChanged enqueues every group that uses the vCenter.
+func (g *Groups) VCenterChanged(vcenter string) {
+	g.enqueueWhere(func(e groupEntry) bool { return e.vcenter == vcenter })
+}
+
+// MemberChanged enqueues every group of the member.
+func (g *Groups) MemberChanged(member string) {
+	g.enqueueWhere(func(e groupEntry) bool { return string(e.request.ClusterName) == member })
+}
+
+// namespaceChanged enqueues every group of a namespace.
+func (g *Groups) namespaceChanged(member, namespace string) {
+	g.enqueueWhere(func(e groupEntry) bool {
+		return string(e.request.ClusterName) == member && e.request.Namespace == namespace
+	})
+}
+
+func (g *Groups) enqueueWhere(match func(groupEntry) bool) {
+	g.mu.Lock()
+	var requests []mcreconcile.Request
+	for _, entry := range g.byUID {
+		if match(entry) {
+			requests = append(requests, entry.request)
+		}
+	}
+	enqueue := g.enqueue
+	g.mu.Unlock()
+	for _, request := range requests {
+		enqueue(request)
+	}
+}
+
+// CountMember returns the number of groups of a member, and of their VMs.
+func (g *Groups) CountMember(member string) (groups, vms int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, entry := range g.byUID {
+		if string(entry.request.ClusterName) == member {
+			groups++
+			vms += entry.vms
+		}
+	}
+	return groups, vms
+}
+
+// CountVCenter returns the number of groups that use a vCenter.
+func (g *Groups) CountVCenter(vcenter string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for _, entry := range g.byUID {
+		if entry.vcenter == vcenter {
+			n++
+		}
+	}
+	return n
+}

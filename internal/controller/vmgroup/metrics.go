@@ -1,0 +1,14 @@
+package vmgroup
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// actionsTotal counts what was submitted to vCenters. Labels are bounded: kinds of actions, two results.
+var actionsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "vmgroup_actions_total",
+	Help: "Actions submitted to vCenters, by kind and by whether the vCenter accepted or refused them.",
+}, []string{"action", "result"})
+
+func init() { metrics.Registry.MustRegister(actionsTotal) }

@@ -1,0 +1,270 @@
+package vmgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// pass is one reconcile of one group.
+type pass struct {
+	r     *Reconciler
+	group *v1alpha1.VmGroup
+	// base is the group as the API server last returned it; group is base plus what this pass changes.
+	base       *v1alpha1.VmGroup
+	member     Member
+	id         vsphere.GroupID
+	epoch      sharding.Epoch
+	client     client.Client
+	liveReader client.Reader
+	events     events.EventRecorder
+	now        time.Time
+}
+
+// errOvertaken is returned when status carries the epoch of a later controller.
+var errOvertaken = errors.New("another replica took this group over")
+
+func (p *pass) deleting() bool { return !p.group.DeletionTimestamp.IsZero() }
+
+func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
+	p.base = p.group.DeepCopy()
+	if p.overtaken() {
+		return reconcile.Result{}, reconcile.TerminalError(errOvertaken)
+	}
+	if held, err := p.holdLegacy(ctx); held || err != nil {
+		return reconcile.Result{}, err
+	}
+	ours := controllerutil.ContainsFinalizer(p.group, v1alpha1.VmGroupFinalizer)
+	if p.deleting() && !ours {
+		return reconcile.Result{}, nil
+	}
+	if !ours {
+		if err := p.patchFinalizers(ctx, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer); err != nil {
+			return p.retryConflict(err)
+		}
+	}
+
+	res, err := p.resolve(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if p.deleting() && p.neverActed() {
+		return p.finish(ctx, res, vsphere.Observation{})
+	}
+	observation := p.observe(res)
+	decided := p.decide(res, observation)
+	if decided.Creates() > 0 && p.group.Spec.UserDataSecretRef != nil {
+		if err := p.resolveUserData(ctx, &res); err != nil {
+			return reconcile.Result{}, err
+		}
+		decided = p.decide(res, observation)
+	}
+	if decided.Gone {
+		return p.finish(ctx, res, observation)
+	}
+
+	var folderErr error
+	if decided.Creates() > 0 {
+		if folderErr = p.ensureFolder(ctx, res, observation); folderErr != nil {
+			decided = decided.Limit(0, decided.Tasks())
+		}
+	}
+	todo, slots := p.limit(res, decided)
+	defer slots.Release()
+
+	delay, err := p.report(ctx, res, observation, todo, folderErr)
+	if err != nil {
+		return p.retryConflict(err)
+	}
+	failed := p.act(ctx, res, todo)
+	return reconcile.Result{RequeueAfter: p.wake(todo, delay, folderErr != nil || failed)}, nil
+}
+
+// overtaken reports whether a replica with a later epoch has written status.
+func (p *pass) overtaken() bool {
+	o := p.group.Status.Ownership
+	return o != nil && apiEpoch(p.epoch).Less(o.Epoch)
+}
+
+func apiEpoch(e sharding.Epoch) v1alpha1.Epoch {
+	return v1alpha1.Epoch{Generation: e.Generation, Number: e.Number}
+}
+
+// neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after
+// status has recorded the folder and the intent.
+func (p *pass) neverActed() bool {
+	s := &p.group.Status
+	return s.Folder == nil && len(s.VMs) == 0 && len(s.Deleting) == 0
+}
+
+func (p *pass) observe(res resolution) vsphere.Observation {
+	if res.server == nil {
+		return vsphere.Observation{Incomplete: res.unavailable.Message}
+	}
+	observation := res.server.Observe(query(p.id, &p.group.Status))
+	if res.unavailable != nil {
+		observation.Complete = false
+		observation.Incomplete = res.unavailable.Message
+	}
+	return observation
+}
+
+func (p *pass) folder() vsphere.Ref {
+	if p.group.Status.Folder == nil {
+		return vsphere.Ref{}
+	}
+	return vsphere.FolderRef(p.group.Status.Folder.MoRef)
+}
+
+func (p *pass) decide(res resolution, observation vsphere.Observation) plan.Plan {
+	return plan.Compute(plan.Input{
+		Now: p.now, Name: p.group.Name, GroupUID: string(p.group.UID),
+		Spec: p.group.Spec, Revision: plan.Revision(p.group.Spec),
+		Deleting: p.deleting(), Paused: p.paused(), CreateBlocked: res.createBlocked,
+		Observation: toPlan(observation, p.id, p.folder()),
+		Known:       known(&p.group.Status), Doomed: p.group.Status.Deleting,
+	})
+}
+
+func (p *pass) paused() *plan.Blocker {
+	switch {
+	case p.group.Spec.Paused:
+		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
+	case p.group.Annotations[v1alpha1.PausedAnnotation] == "true":
+		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is \"true\": nothing is done until it is removed", v1alpha1.PausedAnnotation)}
+	case p.member.Paused:
+		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it goes on", p.member.Name)}
+	}
+	return nil
+}
+
+// ensureFolder makes sure that the group's folder exists and that its reference goes into status with the
+// intent to clone.
+func (p *pass) ensureFolder(ctx context.Context, res resolution, observation vsphere.Observation) error {
+	if !p.folder().IsZero() && !observation.FolderGone {
+		return nil
+	}
+	folder, err := res.server.EnsureFolder(ctx, vsphere.FolderPath{
+		Member: p.member.Name, Namespace: p.group.Namespace, Leaf: folderName(p.group),
+	})
+	if err != nil {
+		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
+		return err
+	}
+	p.group.Status.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
+	p.group.Status.VCenter = res.vcenter
+	return nil
+}
+
+// folderName is unique for ever, unlike the group's name: <group>.<first 8 of its UID>.
+func folderName(group *v1alpha1.VmGroup) string {
+	uid := string(group.UID)
+	return group.Name + "." + uid[:min(8, len(uid))]
+}
+
+// limit asks the vCenter's budget for slots and cuts the plan to what was granted.
+func (p *pass) limit(res resolution, decided plan.Plan) (plan.Plan, grants) {
+	var g grants
+	if res.server == nil || len(decided.Actions) == 0 {
+		return decided, g
+	}
+	uid := string(p.group.UID)
+	clones, others := 0, 0
+	if n := decided.Tasks(); n > 0 {
+		slots := res.server.Acquire(uid, "", n)
+		g, others = append(g, slots), slots.Granted()
+	}
+	if n := decided.Creates(); n > 0 {
+		slots := res.server.Acquire(uid, res.template.Host, n)
+		g, clones = append(g, slots), slots.Granted()
+	}
+	return decided.Limit(clones, others), g
+}
+
+// grants are the slots of one pass.
+type grants []vsphere.Slots
+
+// Release gives back what was not used.
+func (g grants) Release() {
+	for _, slots := range g {
+		slots.Release()
+	}
+}
+
+// finish removes the group's folder and lets the group go.
+func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.Observation) (reconcile.Result, error) {
+	if folder := p.folder(); !folder.IsZero() && !observation.FolderGone {
+		switch err := res.server.DestroyFolder(ctx, folder); {
+		case err == nil:
+		case vsphere.KindOf(err) == vsphere.KindNotEmpty:
+			p.event("Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", p.group.Status.Folder.Path))
+		default:
+			log.FromContext(ctx).Info("Could not remove the group's folder", "reason", err.Error())
+			blocker := plan.Blocker{Message: err.Error()}
+			blocker.Reason, blocker.Terminal = explain(err)
+			if err := p.reportBlocked(ctx, blocker); err != nil {
+				return p.retryConflict(err)
+			}
+			return reconcile.Result{RequeueAfter: 10 * time.Second}, nil
+		}
+	}
+	if err := p.patchFinalizers(ctx, controllerutil.RemoveFinalizer, v1alpha1.VmGroupFinalizer); err != nil {
+		return p.retryConflict(client.IgnoreNotFound(err))
+	}
+	return reconcile.Result{}, nil
+}
+
+// patchFinalizers changes the group's finalizers with an optimistic lock: finalizers are an atomic list, and
+// those of others must not get lost.
+func (p *pass) patchFinalizers(ctx context.Context, change func(client.Object, string) bool, finalizer string) error {
+	change(p.group, finalizer)
+	patch := client.MergeFromWithOptions(p.base, client.MergeFromWithOptimisticLock{})
+	if err := p.client.Patch(ctx, p.group, patch); err != nil {
+		return fmt.Errorf("write finalizers: %w", err)
+	}
+	p.r.writes.wrote(p.group.UID, p.group.ResourceVersion, time.Time{})
+	p.base = p.group.DeepCopy()
+	return nil
+}
+
+// retryConflict lets a pass end quietly when the object changed since it was read: the change itself brings
+// the group back. Nothing was sent to vCenter on the strength of the write that failed.
+func (p *pass) retryConflict(err error) (reconcile.Result, error) {
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// wake returns when to look again although nothing changed; zero for never.
+func (p *pass) wake(decided plan.Plan, delay time.Duration, failed bool) time.Duration {
+	after := delay
+	sooner := func(d time.Duration) {
+		if d = max(d, 10*time.Millisecond); after == 0 || d < after {
+			after = d
+		}
+	}
+	if !decided.WakeAt.IsZero() {
+		sooner(decided.WakeAt.Sub(p.now))
+	}
+	if deadline := progressDeadline(&p.group.Status, p.group.Spec); deadline.After(p.now) {
+		sooner(deadline.Sub(p.now))
+	}
+	if failed {
+		sooner(2 * time.Second)
+	}
+	return after
+}

@@ -1,0 +1,86 @@
+package vmgroup
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// transition is an event worth telling: it is emitted once, after the status that it belongs to was stored.
+type transition struct {
+	eventType, reason, action, note string
+}
+
+// transitions compares two statuses. It is pure. VMs of one pass share an event, so that a big scale-up does
+// not flood the API server.
+func transitions(old, next v1alpha1.VmGroupStatus) []transition {
+	var out []transition
+	out = append(out, readyTransition(old, next)...)
+	for _, conditionType := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionForeignVMs} {
+		was, is := meta.FindStatusCondition(old.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
+		if is != nil && (was == nil || was.Reason != is.Reason) {
+			out = append(out, transition{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message})
+		}
+	}
+	return append(out, vmTransitions(old, next)...)
+}
+
+func readyTransition(old, next v1alpha1.VmGroupStatus) []transition {
+	was, is := meta.FindStatusCondition(old.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	if is == nil || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
+		return nil
+	}
+	if meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) {
+		return nil // told as Stalled, with the same words
+	}
+	eventType := corev1.EventTypeNormal
+	if is.Status == metav1.ConditionUnknown {
+		eventType = corev1.EventTypeWarning
+	}
+	return []transition{{eventType, is.Reason, "Reconcile", is.Message}}
+}
+
+func vmTransitions(old, next v1alpha1.VmGroupStatus) []transition {
+	before := map[int32]v1alpha1.VMStatus{}
+	for _, vm := range old.VMs {
+		before[vm.Ordinal] = vm
+	}
+	after := map[int32]bool{}
+	var created, replaced, lost, removed []string
+	for _, vm := range next.VMs {
+		after[vm.Ordinal] = true
+		was, existed := before[vm.Ordinal]
+		switch {
+		case vm.MoRef != "" && was.MoRef != vm.MoRef:
+			created = append(created, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+		case existed && vm.Incarnation > was.Incarnation:
+			replaced = append(replaced, fmt.Sprintf("%s (was %s)", vm.Name, was.MoRef))
+		case existed && vm.Phase == v1alpha1.VMLost && was.Phase != v1alpha1.VMLost:
+			lost = append(lost, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+		}
+	}
+	for _, vm := range old.VMs {
+		if !after[vm.Ordinal] && vm.MoRef != "" {
+			removed = append(removed, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+		}
+	}
+	var out []transition
+	tell := func(eventType, reason, action, format string, names []string) {
+		if len(names) > 0 {
+			out = append(out, transition{eventType, reason, action, fmt.Sprintf(format, list(names, 8))})
+		}
+	}
+	tell(corev1.EventTypeNormal, "VMsCreated", "Clone", "created %s", created)
+	tell(corev1.EventTypeWarning, "VMsReplaced", "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
+	tell(corev1.EventTypeWarning, "VMsLost", "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
+	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)
+	return out
+}
+
+func (p *pass) event(eventType, reason, action, note string) {
+	p.events.Eventf(p.group, nil, eventType, reason, action, "%s", truncate(note, 1000))
+}

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Requester is who asks: a namespace of a member cluster.
+type Requester struct {
+	// Member is the name of the MemberCluster.
+	Member string
+	// Namespace of the VmGroup, and its labels in the member.
+	Namespace       string
+	NamespaceLabels map[string]string
+}
+
+// Reference is an object of a vCenter that a group names.
+type Reference struct {
+	// Field of the VmGroup that names it, for example spec.template.
+	Field string
+	// Kind for people: "template", "resource pool", "datastore", "network".
+	Kind ReferenceKind
+	// Given is what the group says; Path the inventory path it was resolved to.
+	Given, Path string
+}
+
+// ReferenceKind is a kind of object that grants speak of.
+type ReferenceKind string
+
+// Reference kinds.
+const (
+	TemplateReference     ReferenceKind = "template"
+	ResourcePoolReference ReferenceKind = "resource pool"
+	DatastoreReference    ReferenceKind = "datastore"
+	NetworkReference      ReferenceKind = "network"
+)
+
+// Denial is a reference, or the use of a vCenter as a whole, that no grant covers.
+type Denial struct {
+	// Field of the VmGroup.
+	Field string
+	// Message is a sentence that says what to change, and where.
+	Message string
+}
+
+// CheckVCenter says whether requester may use a vCenter at all; nil means yes. A vCenter without grants is the
+// hub's own. A selector that cannot be parsed grants nothing.
+func CheckVCenter(vcenter string, grants []v1alpha1.Grant, requester Requester) *Denial {
+	if len(grants) == 0 && requester.Member == v1alpha1.LocalMember {
+		return nil
+	}
+	if len(grantsFor(grants, requester)) > 0 {
+		return nil
+	}
+	return &Denial{
+		Field: "spec.vcenter",
+		Message: fmt.Sprintf("VCenter %q does not grant anything to namespace %q of member cluster %q; "+
+			"ask the platform team to add a grant to that VCenter on the hub", vcenter, requester.Namespace, requester.Member),
+	}
+}
+
+// CheckReferences returns a denial for each of refs that no grant of the vCenter covers, in their order. The
+// patterns of all grants that match requester count together.
+func CheckReferences(vcenter string, grants []v1alpha1.Grant, requester Requester, refs []Reference) []Denial {
+	if len(grants) == 0 && requester.Member == v1alpha1.LocalMember {
+		return nil
+	}
+	matching := grantsFor(grants, requester)
+	var denials []Denial
+	for _, ref := range refs {
+		if covered(matching, ref) {
+			continue
+		}
+		denials = append(denials, Denial{
+			Field: ref.Field,
+			Message: fmt.Sprintf("%s %q is not granted to namespace %q of member cluster %q by VCenter %q; "+
+				"name a granted one, or ask the platform team to grant it on the hub",
+				ref.Kind, ref.Given, requester.Namespace, requester.Member, vcenter),
+		})
+	}
+	return denials
+}
+
+func covered(grants []v1alpha1.Grant, ref Reference) bool {
+	for _, grant := range grants {
+		var patterns []string
+		switch ref.Kind {
+		case TemplateReference:
+			patterns = grant.Templates
+		case ResourcePoolReference:
+			patterns = grant.ResourcePools
+		case DatastoreReference:
+			patterns = grant.Datastores
+		case NetworkReference:
+			patterns = grant.Networks
+		}
+		// Only where the reference was resolved to counts, never how the group spelled it: a pattern must not be
+		// satisfied by a spelling such as "linux-x/../windows".
+		if matchesAny(patterns, path.Base(ref.Path), ref.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+func grantsFor(grants []v1alpha1.Grant, requester Requester) []v1alpha1.Grant {
+	var matching []v1alpha1.Grant
+	for _, grant := range grants {
+		if matchesAny(grant.MemberClusters, requester.Member) &&
+			selects(grant.NamespaceSelector, requester.NamespaceLabels) {
+			matching = append(matching, grant)
+		}
+	}
+	return matching
+}
+
+func selects(selector *metav1.LabelSelector, namespaceLabels map[string]string) bool {
+	if selector == nil {
+		return true
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && parsed.Matches(labels.Set(namespaceLabels))
+}

@@ -4,10 +4,13 @@
 // Compute runs named passes in a fixed order:
 //
 //	classify   each observed VM is ours, a copy, or foreign; each ordinal gets one Slot
-//	deletion   the group goes away: every VM is marked, powered off and destroyed (or released)
 //	adoption   VMs that carry our stamp and were not recorded yet are recorded
+//	readiness  the state of each VM as status shows it
+//	deletion   what has to go although nothing was scaled: tombstones, status.deleting, the whole group
+//	repair     VMs lost behind the operator's back: replaced, or held back (repair.mode, maxUnhealthy)
 //	replicas   too few: create at the lowest free ordinals; too many: choose who leaves
-//	repair     VMs lost or wrongly powered behind the operator's back
+//	removal    VMs that have to go are marked, powered off and destroyed, or released
+//	power      first starts, spec.powerState, and VMs powered wrongly behind the operator's back
 //	rollout    VMs of an older revision are counted and named (rolling them comes later)
 //
 // The result is an ordered list of Actions, Blockers that explain what is not done, and the table of Slots
@@ -20,6 +23,7 @@
 //   - a suspect VM (known, missing, not confirmed gone) is neither replaced nor counted as deleted;
 //   - a VM that is not ours is in no action;
 //   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
-//   - no ordinal has two operations at a time;
+//   - no ordinal has two operations at a time (only a hard power-off may overtake a guest shutdown that did not
+//     end within GuestShutdownGrace);
 //   - shuffling the input changes nothing.
 package plan

@@ -56,7 +56,9 @@ const (
 	PowerUnknown Power = "Unknown"
 )
 
-// VM is one observed VM: it carries the group's stamp, or lies in the group's folder, or both.
+// VM is one observed VM below the operator's root folder: it carries the group's stamp, or lies in the group's
+// folder, or is one of Known. The last must be observed even when it is neither stamped nor in the folder any
+// more: a released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
 type VM struct {
 	MoRef string
 	Name  string
@@ -92,6 +94,10 @@ type Known struct {
 	UUID       string
 	Revision   string
 	ReadySince time.Time
+	// Phase that status recorded last, or empty. ReadySince outlives an outage, so that a VM that was ready once
+	// can be told from one that never started; Phase tells that there was an outage, after which the time of
+	// minReadySeconds runs anew.
+	Phase v1alpha1.VMPhase
 }
 
 // Operation is a vCenter operation that was submitted and whose effect is not visible yet.

@@ -59,12 +59,15 @@ type Slot struct {
 	IPAddress string
 	Revision  string
 	CloneMode v1alpha1.CloneMode
-	// ReadySince is zero while the VM has not passed its readiness gate.
+	// ReadySince is zero until the VM has passed its readiness gate, and while it is stopped as asked for. It is
+	// kept while the VM is Unhealthy or Lost: status must remember that the VM was ready once.
 	ReadySince time.Time
 	// Available is true when the VM has been ready for minReadySeconds (or is stopped as asked for).
 	Available bool
 	// Message says what is wrong and what to do; empty when nothing is.
 	Message string
+	// Recorded is true when Input.Known held this ordinal. Limit keeps such a slot when its clone has to wait.
+	Recorded bool
 }
 
 // Foreign is a VM that the operator does not touch.
@@ -100,7 +103,8 @@ type Plan struct {
 	// Settled is true when nothing is left to do: all wanted VMs available, none unwanted, nothing in flight,
 	// nothing blocked.
 	Settled bool
-	// Gone is true when the group is being deleted and none of its VMs is left or may still appear.
+	// Gone is true when the group is being deleted and none of its VMs is left or may still appear. A paused
+	// group is left alone, and never Gone.
 	Gone bool
 	// WakeAt is when to look again although nothing changed; zero for never.
 	WakeAt time.Time

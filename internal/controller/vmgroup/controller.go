@@ -118,6 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if !ok {
 		// A member that is not engaged is unknown, not empty: its groups and VMs stay as they are. Engaging it
 		// lists its groups again.
+		r.writes.forget(r.Groups.forget(req))
 		return reconcile.Result{}, nil
 	}
 	token, ok := r.Gate.Enter(ctx, sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name})

@@ -17,6 +17,7 @@ type Groups struct {
 	byUID   map[types.UID]groupEntry
 	uids    map[mcreconcile.Request]types.UID
 	enqueue func(mcreconcile.Request)
+	counted func(member string)
 }
 
 type groupEntry struct {
@@ -32,8 +33,13 @@ func NewGroups() *Groups {
 		uids:  map[mcreconcile.Request]types.UID{},
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
 		enqueue: func(mcreconcile.Request) {},
+		counted: func(string) {},
 	}
 }
+
+// OnCount registers a function that is called with the name of a member whose counts changed. It must be
+// called before the controller runs, and the function must not block.
+func (g *Groups) OnCount(counted func(member string)) { g.counted = counted }
 
 // deliverTo sends all later notifications to enqueue, which must not block.
 func (g *Groups) deliverTo(enqueue func(mcreconcile.Request)) {
@@ -45,34 +51,31 @@ func (g *Groups) deliverTo(enqueue func(mcreconcile.Request)) {
 // seen records a group that exists, the vCenter it uses and its number of VMs.
 func (g *Groups) seen(request mcreconcile.Request, group *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	if old, ok := g.uids[request]; ok && old != group.UID {
 		delete(g.byUID, old)
 	}
 	g.uids[request] = group.UID
-	g.byUID[group.UID] = groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas)}
+	was, known := g.byUID[group.UID]
+	is := groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas)}
+	g.byUID[group.UID] = is
+	g.mu.Unlock()
+	if !known || was.vms != is.vms {
+		g.counted(string(request.ClusterName))
+	}
 }
 
-// forget drops a group that does not exist any more and returns its UID, or "" if it was not known.
+// forget drops a group that does not exist any more, or whose member was left, and returns its UID, or "" if
+// it was not known. Engaging the member again records its groups again.
 func (g *Groups) forget(request mcreconcile.Request) types.UID {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	uid := g.uids[request]
+	uid, known := g.uids[request]
 	delete(g.uids, request)
 	delete(g.byUID, uid)
-	return uid
-}
-
-// ForgetMember drops the groups of a member that was left. Engaging it again records them again.
-func (g *Groups) ForgetMember(member string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for uid, entry := range g.byUID {
-		if string(entry.request.ClusterName) == member {
-			delete(g.byUID, uid)
-			delete(g.uids, entry.request)
-		}
+	g.mu.Unlock()
+	if known {
+		g.counted(string(request.ClusterName))
 	}
+	return uid
 }
 
 // GroupChanged enqueues the group with this UID. An unknown UID is ignored: its group is not ours, or not

@@ -1,0 +1,44 @@
+// Command progress is `go build` that shows how far it is:
+//
+//	go run ./hack/progress -o bin/manager ./cmd/manager
+//	go run ./hack/progress -tests ./...     # only what tests of these packages import from elsewhere
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/codeconnect/vmgroup-operator/test/progress"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "progress:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	output := flag.String("o", "", "file to write; without it the packages are compiled only")
+	trimpath := flag.Bool("trimpath", false, "leave paths of this machine out; shares no cache with builds that do not")
+	ldflags := flag.String("ldflags", "", "flags for the linker")
+	tests := flag.Bool("tests", false, "compile the dependencies of the packages and of their tests only")
+	label := flag.String("label", "compiling", "what to call it")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	build := progress.GoBuild{
+		Label: *label, Hint: "a few minutes on two cores, and only the first time",
+		Output: *output, Packages: flag.Args(), TestDependencies: *tests,
+	}
+	if *output != "" {
+		build.Flags = []string{"-buildvcs=false", "-trimpath=" + strconv.FormatBool(*trimpath), "-ldflags", *ldflags}
+	}
+	return build.Run(ctx)
+}

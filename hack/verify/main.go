@@ -1,0 +1,62 @@
+// Command verify checks what a compiler and a linter do not: that generated files are up to date, that every
+// go.mod is tidy, that every kustomization builds, and that no file names a path of the machine that it was
+// written on. It changes nothing in the working tree and does not care whether it is clean.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
+)
+
+func main() {
+	failed, err := run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "verify:", err)
+		os.Exit(1)
+	}
+	if failed > 0 {
+		fmt.Printf("verify: %d checks FAILED\n", failed)
+		os.Exit(1)
+	}
+	fmt.Println("verify: ok")
+}
+
+// run makes all checks and returns how many failed: a person wants to see them all at once.
+func run() (failed int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root, err := assets.Root()
+	if err != nil {
+		return 0, err
+	}
+	files, err := sources(ctx, root)
+	if err != nil {
+		return 0, err
+	}
+	checks := []struct {
+		name  string
+		check func(context.Context, string, []string) error
+	}{
+		{"generated files are up to date, run `make generate manifests fmt`", generated},
+		{"every go.mod is tidy", tidy},
+		{"every kustomization builds", kustomizations},
+		{"no file names a path of this machine", machinePaths},
+	}
+	for _, c := range checks {
+		began := time.Now()
+		if err := c.check(ctx, root, files); err != nil {
+			failed++
+			fmt.Printf("verify: FAILED: %s:\n%v\n", c.name, err)
+			continue
+		}
+		fmt.Printf("verify: %s: ok (%s)\n", c.name, progress.Elapsed(time.Since(began)))
+	}
+	return failed, ctx.Err()
+}

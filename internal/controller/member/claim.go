@@ -1,0 +1,102 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+const (
+	// ClaimName is the ConfigMap in a member's namespace kube-system that says which installation serves it.
+	ClaimName = "vmgroup-operator-claim"
+	// ClaimInstallationKey in the claim's data holds the installation's UID.
+	ClaimInstallationKey = "installation"
+	// ClaimHubKey in the claim's data holds free text about the hub, for a person.
+	ClaimHubKey = "hub"
+)
+
+var claimKey = types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: ClaimName}
+
+// errClaimMissing: the member has no claim.
+var errClaimMissing = errors.New("the member has no claim")
+
+// claimHolder names the installation and hub that hold claim; an unreadable claim is held by "".
+func claimHolder(claim *corev1.ConfigMap) (installation, hub string) {
+	return claim.Data[ClaimInstallationKey], claim.Data[ClaimHubKey]
+}
+
+// claimedByAnother is the problem of a member that claim gives to somebody else. Both texts come from the
+// member, so they are quoted and cut.
+func claimedByAnother(claim *corev1.ConfigMap) *problem {
+	installation, hub := claimHolder(claim)
+	return &problem{reason: v1alpha1.ReasonClaimedByAnotherHub, lasting: true, message: fmt.Sprintf(
+		"The member is served by installation %q of hub %q. Nothing is done here. Delete its MemberCluster on that "+
+			"hub; if that hub is gone for good, delete ConfigMap %s in the member's namespace %s.",
+		shorten(installation, 64), shorten(hub, 128), ClaimName, metav1.NamespaceSystem)}
+}
+
+// checkClaim reads the claim: nil when it is ours, errClaimMissing, a lasting *problem when it is somebody
+// else's, or the error of reading it.
+func checkClaim(ctx context.Context, member client.Reader, installation string) error {
+	claim := &corev1.ConfigMap{}
+	if err := member.Get(ctx, claimKey, claim); err != nil {
+		if apierrors.IsNotFound(err) {
+			return errClaimMissing
+		}
+		return fmt.Errorf("read the claim: %w", err)
+	}
+	if holder, _ := claimHolder(claim); holder != installation {
+		return claimedByAnother(claim)
+	}
+	return nil
+}
+
+// takeClaim claims the member for installation. Create is the lock: of two hubs that come at once one gets
+// AlreadyExists, and finds the other's name. Errors are those of [checkClaim].
+func takeClaim(ctx context.Context, member client.Client, installation, hub string) error {
+	err := checkClaim(ctx, member, installation)
+	if !errors.Is(err, errClaimMissing) {
+		return err
+	}
+	err = member.Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: claimKey.Namespace,
+			Name:      claimKey.Name,
+			Labels:    map[string]string{"app.kubernetes.io/managed-by": "vmgroup-operator"},
+		},
+		Data: map[string]string{ClaimInstallationKey: installation, ClaimHubKey: hub},
+	})
+	if apierrors.IsAlreadyExists(err) {
+		return checkClaim(ctx, member, installation)
+	}
+	if err != nil {
+		return fmt.Errorf("create the claim: %w", err)
+	}
+	return nil
+}
+
+// releaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim
+// which changed hands in between is kept.
+func releaseClaim(ctx context.Context, member client.Client, installation string) error {
+	claim := &corev1.ConfigMap{}
+	if err := member.Get(ctx, claimKey, claim); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if holder, _ := claimHolder(claim); holder != installation {
+		return nil
+	}
+	err := member.Delete(ctx, claim, client.Preconditions{
+		UID:             ptr.To(claim.UID),
+		ResourceVersion: ptr.To(claim.ResourceVersion),
+	})
+	return client.IgnoreNotFound(err)
+}

@@ -1,0 +1,96 @@
+//go:build unix
+
+package member
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+)
+
+// servers are the API servers of this package's integration tests. They start together when the first test
+// asks, so that unit tests and fuzzing alone stay fast, and TestMain ends them.
+type servers struct {
+	hub, alpha, beta *localcluster.ControlPlane
+}
+
+var startServers = sync.OnceValues(func() (*servers, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	result := &servers{}
+	group, ctx := errgroup.WithContext(ctx)
+	for name, server := range map[string]**localcluster.ControlPlane{
+		"hub": &result.hub, "alpha": &result.alpha, "beta": &result.beta,
+	} {
+		group.Go(func() error {
+			started, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: name})
+			if err != nil {
+				return err
+			}
+			*server = started
+			running.add(started)
+			return prepare(started.Config)
+		})
+	}
+	return result, group.Wait()
+})
+
+// prepare makes a server usable as a hub and as a member.
+func prepare(config *rest.Config) error {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{
+		Paths:   []string{filepath.Join(root, "config/crd/bases/vm.codeconnect.vmworld.com_memberclusters.yaml")},
+		MaxTime: time.Minute,
+	})
+	if err != nil {
+		return fmt.Errorf("install the hub's CRDs: %w", err)
+	}
+	return nil
+}
+
+type runningServers struct {
+	mu   sync.Mutex
+	list []*localcluster.ControlPlane
+}
+
+func (r *runningServers) add(server *localcluster.ControlPlane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, server)
+}
+
+var running runningServers
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(testLogger())
+	code := m.Run()
+	for _, server := range running.list {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func clustersForTest(t *testing.T) *servers {
+	t.Helper()
+	result, err := startServers()
+	if err != nil {
+		t.Fatalf("start API servers: %v", err)
+	}
+	return result
+}

@@ -1,0 +1,206 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+)
+
+// fieldManager names the operator in managedFields of what it installs.
+const fieldManager = "vmgroup-operator"
+
+// crdAction is what [decideCRD] asks for.
+type crdAction int
+
+const (
+	crdKeep crdAction = iota
+	crdCreate
+	crdUpdate
+	crdRefuse
+)
+
+// crdDecision says what to do with a member's VmGroup CRD, and how the condition CRDInstalled reads once
+// that is done (or, for crdKeep and crdRefuse, now).
+type crdDecision struct {
+	action  crdAction
+	reason  string
+	message string
+}
+
+// decideCRD compares the installed CRD (nil when there is none) with the wanted one. It never asks for a
+// downgrade: a member may serve two hubs in turn, and an older one must not take fields away.
+func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, manage v1alpha1.Manage) crdDecision {
+	if installed == nil {
+		if manage == v1alpha1.ManageNone {
+			return crdDecision{crdRefuse, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
+				"The member has no CRD %s and spec.manage is None. Apply the output of `manager render`.", wanted.Name)}
+		}
+		return crdDecision{crdCreate, v1alpha1.ReasonCRDInstalled, "The CRD was installed."}
+	}
+	if installed.Spec.Names.Kind != wanted.Spec.Names.Kind || installed.Spec.Scope != wanted.Spec.Scope {
+		return crdDecision{crdRefuse, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
+			"The member's CRD %s is of kind %q and scope %q, which is not this operator's. Remove it if nobody needs it.",
+			installed.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}
+	}
+	if manage == v1alpha1.ManageNone {
+		if !serves(installed) {
+			return crdDecision{crdRefuse, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
+				"The member's CRD %s does not serve %s and spec.manage is None. Apply the output of `manager render`.",
+				installed.Name, v1alpha1.GroupVersion.Version)}
+		}
+		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is installed; spec.manage is None."}
+	}
+	have, known := crdVersionOf(installed)
+	want, _ := crdVersionOf(wanted)
+	switch {
+	case known && have > want && serves(installed):
+		return crdDecision{crdKeep, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
+			"The member has version %d of the CRD, newer than this operator's %d, and keeps it. Upgrade this hub.", have, want)}
+	case known && have > want:
+		return crdDecision{crdRefuse, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
+			"The member has version %d of the CRD, newer than this operator's %d, which no longer serves %s. Upgrade this hub.",
+			have, want, v1alpha1.GroupVersion.Version)}
+	case known && have == want && installed.Annotations[crd.HashAnnotation] == wanted.Annotations[crd.HashAnnotation]:
+		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is up to date."}
+	}
+	return crdDecision{crdUpdate, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}
+}
+
+// upgradedCRD returns installed with wanted's content; labels and annotations that are not ours stay. The
+// whole spec is replaced, and not merged as a server-side apply would: columns and fields of the original
+// operator's CRD that other field managers own would outlive the upgrade.
+func upgradedCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	result := installed.DeepCopy()
+	result.Spec = *wanted.Spec.DeepCopy()
+	if result.Annotations == nil {
+		result.Annotations = map[string]string{}
+	}
+	maps.Copy(result.Annotations, wanted.Annotations)
+	if result.Labels == nil && len(wanted.Labels) > 0 {
+		result.Labels = map[string]string{}
+	}
+	maps.Copy(result.Labels, wanted.Labels)
+	return result
+}
+
+// crdVersionOf reads the version annotation; the original operator's CRD has none.
+func crdVersionOf(definition *apiextensionsv1.CustomResourceDefinition) (version int, known bool) {
+	version, err := strconv.Atoi(definition.Annotations[crd.VersionAnnotation])
+	return version, err == nil
+}
+
+func serves(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, version := range definition.Spec.Versions {
+		if version.Name == v1alpha1.GroupVersion.Version && version.Served {
+			return true
+		}
+	}
+	return false
+}
+
+func established(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, condition := range definition.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established {
+			return condition.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// crdResult is the state of a member's CRD after ensureCRD.
+type crdResult struct {
+	finding finding
+	version string
+}
+
+// ensureCRD installs or upgrades the member's CRD as [decideCRD] says and waits until it is served. A refusal
+// of the member's API server is a finding (CRDFailed); any error is one of reaching the member.
+func ensureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv1.CustomResourceDefinition,
+	manage v1alpha1.Manage, timings Timings,
+) (crdResult, error) {
+	installed, err := getCRD(ctx, member, wanted.Name)
+	if err != nil {
+		return crdResult{}, err
+	}
+	decision := decideCRD(installed, wanted, manage)
+	switch decision.action {
+	case crdRefuse:
+		return crdResult{finding{false, decision.reason, decision.message}, versionText(installed)}, nil
+	case crdCreate:
+		created := wanted.DeepCopy()
+		err = member.Create(ctx, created, client.FieldOwner(fieldManager))
+	case crdUpdate:
+		// The resource version that was read goes along: a CRD that changed in between is looked at again.
+		err = member.Update(ctx, upgradedCRD(installed, wanted), client.FieldOwner(fieldManager))
+	}
+	if apierrors.IsInvalid(err) {
+		return crdResult{finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
+			"The member's API server refuses the CRD %s: %s", wanted.Name, shorten(err.Error(), 500))}, versionText(installed)}, nil
+	}
+	if err != nil {
+		return crdResult{}, fmt.Errorf("install the CRD: %w", err)
+	}
+	installed, err = awaitEstablished(ctx, member, wanted.Name, timings.Establish)
+	if err != nil {
+		return crdResult{}, err
+	}
+	if installed == nil {
+		return crdResult{finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
+			"The member does not establish the CRD %s. See its conditions with kubectl describe crd.", wanted.Name)}, ""}, nil
+	}
+	return crdResult{finding{true, decision.reason, decision.message}, versionText(installed)}, nil
+}
+
+func getCRD(ctx context.Context, member client.Reader, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	installed := &apiextensionsv1.CustomResourceDefinition{}
+	if err := member.Get(ctx, types.NamespacedName{Name: name}, installed); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read the CRD: %w", err)
+	}
+	return installed, nil
+}
+
+// awaitEstablished returns the CRD once it is served, or nil when the member does not get there in time.
+func awaitEstablished(ctx context.Context, member client.Reader, name string, patience time.Duration,
+) (*apiextensionsv1.CustomResourceDefinition, error) {
+	var installed *apiextensionsv1.CustomResourceDefinition
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		current, err := getCRD(ctx, member, name)
+		if err != nil {
+			return false, err
+		}
+		if current == nil || !established(current) {
+			return false, nil
+		}
+		installed = current
+		return true, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return nil, nil
+	}
+	return installed, err
+}
+
+// versionText is the version for status: the annotation's number, or "unversioned".
+func versionText(definition *apiextensionsv1.CustomResourceDefinition) string {
+	if definition == nil {
+		return ""
+	}
+	if version, known := crdVersionOf(definition); known {
+		return strconv.Itoa(version)
+	}
+	return "unversioned"
+}

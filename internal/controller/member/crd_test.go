@@ -1,0 +1,74 @@
+package member
+
+import (
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+)
+
+func TestDecideCRD(t *testing.T) {
+	wanted := crd.VmGroupCRD()
+	wanted.Annotations[crd.VersionAnnotation] = "5"
+	installed := func(change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
+		result := wanted.DeepCopy()
+		change(result)
+		return result
+	}
+	version := func(v string) func(*apiextensionsv1.CustomResourceDefinition) {
+		return func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[crd.VersionAnnotation] = v }
+	}
+	notServed := func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Versions[0].Served = false }
+	both := v1alpha1.ManageCRDsAndAdmission
+	tests := []struct {
+		name      string
+		installed *apiextensionsv1.CustomResourceDefinition
+		manage    v1alpha1.Manage
+		action    crdAction
+		reason    string
+	}{
+		{"none", nil, both, crdCreate, v1alpha1.ReasonCRDInstalled},
+		{"none, managed elsewhere", nil, v1alpha1.ManageNone, crdRefuse, v1alpha1.ReasonCRDMissing},
+		{"same", installed(func(*apiextensionsv1.CustomResourceDefinition) {}), both, crdKeep, v1alpha1.ReasonCRDInstalled},
+		{"same version, other content", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[crd.HashAnnotation] = "x" }), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
+		{"older", installed(version("4")), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
+		{"the original's", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations = nil }), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
+		{"unreadable version", installed(version("v5")), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
+		{"newer", installed(version("6")), both, crdKeep, v1alpha1.ReasonCRDNewer},
+		{"much newer", installed(version("10")), both, crdKeep, v1alpha1.ReasonCRDNewer},
+		{"newer without our API version", installed(func(d *apiextensionsv1.CustomResourceDefinition) { version("6")(d); notServed(d) }), both, crdRefuse, v1alpha1.ReasonCRDNewer},
+		{"older, managed elsewhere", installed(version("1")), v1alpha1.ManageNone, crdKeep, v1alpha1.ReasonCRDInstalled},
+		{"not served, managed elsewhere", installed(notServed), v1alpha1.ManageNone, crdRefuse, v1alpha1.ReasonCRDMissing},
+		{"another kind", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Names.Kind = "Group" }), both, crdRefuse, v1alpha1.ReasonCRDForeign},
+		{"another scope", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }), both, crdRefuse, v1alpha1.ReasonCRDForeign},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := decideCRD(test.installed, wanted, test.manage)
+			if got.action != test.action || got.reason != test.reason || got.message == "" {
+				t.Errorf("decision = %+v, want action %d, reason %s", got, test.action, test.reason)
+			}
+		})
+	}
+}
+
+func TestUpgradedCRDKeepsWhatIsNotOurs(t *testing.T) {
+	wanted := crd.VmGroupCRD()
+	installed := wanted.DeepCopy()
+	installed.ResourceVersion = "7"
+	installed.Annotations = map[string]string{"team": "x", crd.VersionAnnotation: "0"}
+	installed.Labels = map[string]string{"app": "y"}
+	installed.Spec.Versions = append(installed.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v0"})
+	got := upgradedCRD(installed, wanted)
+	if got.Annotations["team"] != "x" || got.Labels["app"] != "y" || got.ResourceVersion != "7" {
+		t.Errorf("metadata = %+v", got.ObjectMeta)
+	}
+	if got.Annotations[crd.VersionAnnotation] != "1" || len(got.Spec.Versions) != len(wanted.Spec.Versions) {
+		t.Errorf("the content is not ours: %+v", got.Annotations)
+	}
+	if installed.Annotations[crd.VersionAnnotation] != "0" {
+		t.Error("the input was changed")
+	}
+}

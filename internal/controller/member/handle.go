@@ -1,0 +1,69 @@
+package member
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Member is an engaged member at one moment. It is a snapshot: ask the Provider again in each reconcile.
+type Member struct {
+	// Name of the MemberCluster, which is also the multicluster name.
+	Name string
+	// ClusterUID is the UID of the member's namespace kube-system.
+	ClusterUID string
+	// Paused is spec.paused: observe, but act on nothing.
+	Paused bool
+	// UserDataSecrets says whether groups may hand Secrets to their VMs.
+	UserDataSecrets v1alpha1.UserDataSecrets
+	// Reachable is false while the member does not answer; what the caches hold may be old then.
+	Reachable bool
+	// Client reads VmGroups and Namespace metadata from the cache and everything else, Secrets included, from
+	// the API server; it writes to the API server. It fails once the member is disengaged.
+	Client client.Client
+	// APIReader always reads from the API server.
+	APIReader client.Reader
+}
+
+// Member returns the member of that name, and false unless it is engaged. False means "not known", never
+// "has no groups".
+func (p *Provider) Member(name string) (Member, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	c := p.connections[name]
+	if c == nil || c.engaged == nil {
+		return Member{}, false
+	}
+	result := *c.engaged
+	result.Paused = c.settings.paused
+	result.UserDataSecrets = c.settings.userDataSecrets
+	result.Reachable = c.seen.problem == nil
+	return result, true
+}
+
+// Members returns the names of all engaged members, in no order.
+func (p *Provider) Members() []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	names := make([]string, 0, len(p.connections))
+	for name, c := range p.connections {
+		if c.engaged != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// NamespaceLabels returns the labels of a namespace from the member's cache. The map must not be changed.
+// The error is a NotFound API error when the cache has no such namespace.
+func (m Member) NamespaceLabels(ctx context.Context, namespace string) (map[string]string, error) {
+	metadata := namespaceMetadata()
+	if err := m.Client.Get(ctx, types.NamespacedName{Name: namespace}, metadata); err != nil {
+		return nil, fmt.Errorf("namespace %q of member %q: %w", namespace, m.Name, err)
+	}
+	return metadata.Labels, nil
+}

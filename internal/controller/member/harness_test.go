@@ -1,0 +1,411 @@
+//go:build unix
+
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
+	mccontroller "sigs.k8s.io/multicluster-runtime/pkg/controller"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+	"sigs.k8s.io/yaml"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+)
+
+// patience of all waits; a loaded machine with the race detector is slow.
+const patience = 40 * time.Second
+
+// testLogger is silent unless the environment variable MEMBER_TEST_LOG is set.
+func testLogger() logr.Logger {
+	if os.Getenv("MEMBER_TEST_LOG") == "" {
+		return logr.Discard()
+	}
+	return funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, time.Now().Format("05.000"), prefix, args) }, funcr.Options{})
+}
+
+// eventually polls until check returns nil.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s: not within %s: %v", what, patience, err)
+		case <-tick.C:
+		}
+	}
+}
+
+var testScheme = sync.OnceValue(func() *apiruntime.Scheme {
+	scheme := apiruntime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
+		apiextensionsv1.AddToScheme(scheme)); err != nil {
+		panic(err)
+	}
+	return scheme
+})
+
+func directClient(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	result, err := client.New(config, client.Options{Scheme: testScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// installation is one operator on one hub: a multicluster manager with the Provider, the MemberCluster
+// controller and a controller over VmGroups that only notes what it is called for.
+type installation struct {
+	t         *testing.T
+	uid       string
+	namespace string
+	hub       client.Client
+	provider  *Provider
+	stop      func()
+	changed   chan string
+
+	mu         sync.Mutex
+	reconciled map[string]int // by "cluster/namespace/name"
+	members    []string
+}
+
+func testTimings() Timings {
+	return Timings{
+		Dial: 2 * time.Second, Request: 5 * time.Second, BackoffMin: 50 * time.Millisecond, BackoffMax: 500 * time.Millisecond,
+		HealthInterval: 200 * time.Millisecond, HealthTimeout: 3 * time.Second, Recheck: 300 * time.Millisecond,
+		Leave: 2 * time.Second, Counts: 500 * time.Millisecond,
+	}
+}
+
+// install starts an installation on a hub; it ends with the test, after its MemberClusters were removed.
+func install(t *testing.T, hub *localcluster.ControlPlane, uid string, change func(*Options)) *installation {
+	t.Helper()
+	in := &installation{
+		t: t, uid: uid, namespace: "operator-" + strings.ToLower(uid), hub: directClient(t, hub.Config),
+		reconciled: map[string]int{}, changed: make(chan string, 100),
+	}
+	err := in.hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: in.namespace}})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	opts := Options{
+		Namespace: in.namespace, InstallationUID: uid, HubName: "hub of " + uid, HubConfig: hub.Config,
+		Timings: testTimings(), SkipNameValidation: true,
+	}
+	if change != nil {
+		change(&opts)
+	}
+	in.start(hub.Config, opts)
+	t.Cleanup(func() {
+		in.removeAll()
+		in.stop()
+	})
+	return in
+}
+
+// start runs a manager; in.stop ends it and waits.
+func (in *installation) start(config *rest.Config, opts Options) {
+	in.t.Helper()
+	provider, err := NewProvider(opts)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	in.provider = provider
+	provider.OnMemberChanged(func(member string) { in.changed <- member })
+	mgr, err := mcmanager.New(config, provider, manager.Options{
+		Scheme:  in.hub.Scheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{in.namespace: {}}},
+		}},
+		Controller:              ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
+		GracefulShutdownTimeout: ptr.To(patience),
+	})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	if err := SetupWithManager(mgr, provider); err != nil {
+		in.t.Fatal(err)
+	}
+	err = mcbuilder.ControllerManagedBy(mgr).Named("vmgroups-of-"+in.uid).
+		For(&v1alpha1.VmGroup{}, mcbuilder.WithEngageWithLocalCluster(false), mcbuilder.WithEngageWithProviderClusters(true)).
+		// multicluster-runtime does not pass the manager's own setting on.
+		WithOptions(mccontroller.Options{SkipNameValidation: ptr.To(true)}).
+		Complete(mcreconcile.Func(func(ctx context.Context, request mcreconcile.Request) (reconcile.Result, error) {
+			return in.note(ctx, mgr, request)
+		}))
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	in.stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				in.t.Errorf("the manager ended with: %v", err)
+			}
+		case <-time.After(patience):
+			in.t.Errorf("the manager did not stop within %s", patience)
+		}
+	})
+}
+
+func (in *installation) note(ctx context.Context, mgr mcmanager.Manager, request mcreconcile.Request) (reconcile.Result, error) {
+	cl, err := mgr.GetCluster(ctx, request.ClusterName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	group := &v1alpha1.VmGroup{}
+	if err := cl.GetClient().Get(ctx, request.NamespacedName, group); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if len(group.ManagedFields) > 0 {
+		in.t.Errorf("managedFields of %s are cached", request)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.reconciled[fmt.Sprintf("%s/%s/%s", request.ClusterName, request.Namespace, request.Name)]++
+	return reconcile.Result{}, nil
+}
+
+// awaitReconciled waits until the VmGroup controller saw a group.
+func (in *installation) awaitReconciled(cluster, name string) {
+	in.t.Helper()
+	key := cluster + "/default/" + name
+	eventually(in.t, "reconcile of "+key, func() error {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.reconciled[key] == 0 {
+			return fmt.Errorf("seen: %v", in.reconciled)
+		}
+		return nil
+	})
+}
+
+// putKubeconfig creates or replaces the Secret "<member>-kubeconfig".
+func (in *installation) putKubeconfig(member string, content []byte) {
+	in.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: in.namespace, Name: member + "-kubeconfig"}}
+	key := client.ObjectKeyFromObject(secret)
+	err := in.hub.Get(in.t.Context(), key, secret)
+	secret.Data = map[string][]byte{"kubeconfig": content}
+	if apierrors.IsNotFound(err) {
+		err = in.hub.Create(in.t.Context(), secret)
+	} else if err == nil {
+		err = in.hub.Update(in.t.Context(), secret)
+	}
+	if err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+// join creates a MemberCluster; content nil leaves its Secret out.
+func (in *installation) join(member string, content []byte, change ...func(*v1alpha1.MemberCluster)) {
+	in.t.Helper()
+	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}
+	if member != v1alpha1.LocalMember {
+		mc.Spec.KubeconfigSecretRef = &v1alpha1.KubeconfigReference{Name: member + "-kubeconfig"}
+	}
+	for _, c := range change {
+		c(mc)
+	}
+	if content != nil {
+		in.putKubeconfig(member, content)
+	}
+	if err := in.hub.Create(in.t.Context(), mc); err != nil {
+		in.t.Fatal(err)
+	}
+	in.members = append(in.members, member)
+}
+
+func (in *installation) get(member string) *v1alpha1.MemberCluster {
+	in.t.Helper()
+	mc := &v1alpha1.MemberCluster{}
+	if err := in.hub.Get(in.t.Context(), types.NamespacedName{Name: member}, mc); err != nil {
+		in.t.Fatal(err)
+	}
+	return mc
+}
+
+func (in *installation) edit(member string, change func(*v1alpha1.MemberCluster)) {
+	in.t.Helper()
+	mc := in.get(member)
+	base := mc.DeepCopy()
+	change(mc)
+	if err := in.hub.Patch(in.t.Context(), mc, client.MergeFrom(base)); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+// awaitReady waits for a status and reason of the condition Ready and returns the object.
+func (in *installation) awaitReady(member string, status metav1.ConditionStatus, reason string) *v1alpha1.MemberCluster {
+	in.t.Helper()
+	var result *v1alpha1.MemberCluster
+	eventually(in.t, fmt.Sprintf("member %s Ready=%s %s", member, status, reason), func() error {
+		result = in.get(member)
+		ready := meta.FindStatusCondition(result.Status.Conditions, v1alpha1.ConditionReady)
+		if ready == nil || ready.Status != status || ready.Reason != reason {
+			return fmt.Errorf("conditions: %+v", result.Status.Conditions)
+		}
+		return nil
+	})
+	return result
+}
+
+func (in *installation) awaitEngaged(member string) *v1alpha1.MemberCluster {
+	in.t.Helper()
+	result := in.awaitReady(member, metav1.ConditionTrue, v1alpha1.ReasonEngaged)
+	eventually(in.t, "handle of member "+member, func() error {
+		if _, ok := in.provider.Member(member); !ok {
+			return fmt.Errorf("not engaged")
+		}
+		return nil
+	})
+	return result
+}
+
+// leave deletes a MemberCluster and waits until it is gone.
+func (in *installation) leave(member string) {
+	in.t.Helper()
+	ctx := context.Background() // also used by cleanups
+	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}
+	if err := in.hub.Delete(ctx, mc); client.IgnoreNotFound(err) != nil {
+		in.t.Error(err)
+		return
+	}
+	eventually(in.t, "removal of member "+member, func() error {
+		err := in.hub.Get(ctx, types.NamespacedName{Name: member}, mc)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("still there (%v): %+v", err, mc.Finalizers)
+	})
+}
+
+func (in *installation) removeAll() {
+	for _, member := range in.members {
+		in.leave(member)
+	}
+}
+
+// awaitEvent waits for an event about a MemberCluster.
+func (in *installation) awaitEvent(member, reason string) eventsv1.Event {
+	in.t.Helper()
+	var found eventsv1.Event
+	eventually(in.t, fmt.Sprintf("event %s of member %s", reason, member), func() error {
+		list := &eventsv1.EventList{}
+		if err := in.hub.List(in.t.Context(), list); err != nil {
+			return err
+		}
+		for _, event := range list.Items {
+			if event.Regarding.Kind == "MemberCluster" && event.Regarding.Name == member && event.Reason == reason {
+				found = event
+				return nil
+			}
+		}
+		return fmt.Errorf("not among %d events", len(list.Items))
+	})
+	return found
+}
+
+// grant makes a kubeconfig of a user who may do what config/member-rbac says and no more; revoke takes that away.
+func grant(t *testing.T, server *localcluster.ControlPlane, user string) (kubeconfig []byte, revoke func()) {
+	t.Helper()
+	member := directClient(t, server.Config)
+	_, file, _, _ := runtime.Caller(0)
+	directory := filepath.Join(filepath.Dir(file), "..", "..", "..", "config", "member-rbac")
+	create := func(object client.Object) {
+		if err := member.Create(t.Context(), object); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+	for name, object := range map[string]client.Object{"clusterrole.yaml": &rbacv1.ClusterRole{}, "role.yaml": &rbacv1.Role{}} {
+		content, err := os.ReadFile(filepath.Join(directory, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.UnmarshalStrict(content, object); err != nil {
+			t.Fatal(err)
+		}
+		create(object)
+	}
+	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+	clusterWide := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subject,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "vmgroup-operator-member"},
+	}
+	claim := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: user}, Subjects: subject,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "vmgroup-operator-member"},
+	}
+	create(clusterWide)
+	create(claim)
+	kubeconfig, err := server.UserKubeconfig(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig, func() {
+		for _, object := range []client.Object{clusterWide, claim} {
+			if err := member.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// newGroup creates a VmGroup in a member and removes it after the test.
+func newGroup(t *testing.T, server *localcluster.ControlPlane, name string) {
+	t.Helper()
+	member := directClient(t, server.Config)
+	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	group.Spec.CPU, group.Spec.Memory, group.Spec.Template = 1, 1, "any"
+	eventually(t, "creation of VmGroup "+name, func() error { return member.Create(t.Context(), group) })
+	t.Cleanup(func() {
+		if err := member.Delete(context.Background(), group); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
+}

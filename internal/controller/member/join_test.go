@@ -1,0 +1,249 @@
+//go:build unix
+
+package member
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+)
+
+func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
+	servers := clustersForTest(t)
+	in := install(t, servers.hub, "join", func(o *Options) {
+		o.Counts = func(string) (int, int) { return 3, 7 }
+	})
+	index := func(field string) {
+		err := in.provider.IndexField(t.Context(), &v1alpha1.VmGroup{}, field, func(o client.Object) []string { return []string{o.GetName()} })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	index("before")
+	alpha, _ := grant(t, servers.alpha, "join-user")
+	beta, _ := grant(t, servers.beta, "join-user")
+	in.join("alpha", alpha)
+	in.join("beta", beta)
+	status := in.awaitEngaged("alpha").Status
+	in.awaitEngaged("beta")
+
+	kubeSystem := &corev1.Namespace{}
+	member := directClient(t, servers.alpha.Config)
+	if err := member.Get(t.Context(), types.NamespacedName{Name: "kube-system"}, kubeSystem); err != nil {
+		t.Fatal(err)
+	}
+	if status.ClusterUID != string(kubeSystem.UID) {
+		t.Errorf("clusterUID = %q, want %q", status.ClusterUID, kubeSystem.UID)
+	}
+	if !strings.HasPrefix(status.KubernetesVersion, "v1.") || status.CRDVersion != "1" || status.LastContactTime == nil {
+		t.Errorf("status = %+v", status)
+	}
+	for _, condition := range []string{v1alpha1.ConditionClaimed, v1alpha1.ConditionCRDInstalled} {
+		if !meta.IsStatusConditionTrue(status.Conditions, condition) {
+			t.Errorf("%s is not true: %+v", condition, status.Conditions)
+		}
+	}
+	claim := &corev1.ConfigMap{}
+	if err := member.Get(t.Context(), claimKey, claim); err != nil {
+		t.Fatal(err)
+	}
+	if claim.Data["installation"] != "join" || claim.Data["hub"] != "hub of join" {
+		t.Errorf("claim = %v", claim.Data)
+	}
+	if event := in.awaitEvent("alpha", v1alpha1.ReasonEngaged); event.Type != corev1.EventTypeNormal {
+		t.Errorf("event type = %q", event.Type)
+	}
+	eventually(t, "counts", func() error {
+		if s := in.get("alpha").Status; s.Groups != 3 || s.VMs != 7 {
+			return fmt.Errorf("groups %d, vms %d", s.Groups, s.VMs)
+		}
+		return nil
+	})
+
+	newGroup(t, servers.alpha, "first")
+	in.awaitReconciled("alpha", "first")
+	index("after")
+	handle, _ := in.provider.Member("alpha")
+	for _, field := range []string{"before", "after"} {
+		list := &v1alpha1.VmGroupList{}
+		if err := handle.Client.List(t.Context(), list, client.MatchingFields{field: "first"}); err != nil || len(list.Items) != 1 {
+			t.Errorf("index %q: %d groups, %v", field, len(list.Items), err)
+		}
+	}
+	labels, err := handle.NamespaceLabels(t.Context(), "default")
+	if err != nil || labels["kubernetes.io/metadata.name"] != "default" {
+		t.Errorf("labels of namespace default = %v, %v", labels, err)
+	}
+	if _, err := handle.NamespaceLabels(t.Context(), "absent"); !apierrors.IsNotFound(err) {
+		t.Errorf("labels of an absent namespace: %v", err)
+	}
+
+	in.leave("alpha")
+	if _, ok := in.provider.Member("alpha"); ok {
+		t.Error("the member is still engaged")
+	}
+	if _, err := in.provider.Get(t.Context(), "alpha"); !errors.Is(err, multicluster.ErrClusterNotFound) {
+		t.Errorf("Get = %v", err)
+	}
+	if err := member.Get(t.Context(), claimKey, claim); !apierrors.IsNotFound(err) {
+		t.Errorf("the claim is still there: %v", err)
+	}
+	if installed, err := getCRD(t.Context(), member, crd.VmGroupName); err != nil || installed == nil {
+		t.Errorf("the CRD must stay: %v", err)
+	}
+	if err := member.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "first"}, &v1alpha1.VmGroup{}); err != nil {
+		t.Errorf("the group must stay: %v", err)
+	}
+	newGroup(t, servers.beta, "second")
+	in.awaitReconciled("beta", "second")
+	in.join("alpha", nil) // the Secret is still there
+	in.awaitEngaged("alpha")
+	newGroup(t, servers.alpha, "third")
+	in.awaitReconciled("alpha", "third")
+}
+
+func TestSettingsChangeWithoutANewConnection(t *testing.T) {
+	servers := clustersForTest(t)
+	in := install(t, servers.hub, "settings", nil)
+	in.join("alpha", servers.alpha.Kubeconfig())
+	in.awaitEngaged("alpha")
+	before, err := in.provider.Get(t.Context(), "alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if handle, _ := in.provider.Member("alpha"); handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataDeny || !handle.Reachable {
+		t.Errorf("handle = %+v", handle)
+	}
+	in.edit("alpha", func(mc *v1alpha1.MemberCluster) {
+		mc.Spec.Paused, mc.Spec.UserDataSecrets = true, v1alpha1.UserDataAllow
+	})
+	select {
+	case name := <-in.changed:
+		if name != "alpha" {
+			t.Errorf("changed member = %q", name)
+		}
+	case <-t.Context().Done():
+		t.Fatal("the listener was not called")
+	}
+	if handle, ok := in.provider.Member("alpha"); !ok || !handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataAllow {
+		t.Errorf("handle = %+v, %v", handle, ok)
+	}
+	if after, err := in.provider.Get(t.Context(), "alpha"); err != nil || after != before {
+		t.Errorf("the connection was replaced (%v)", err)
+	}
+}
+
+func TestRestartChangesNothing(t *testing.T) {
+	servers := clustersForTest(t)
+	in := install(t, servers.hub, "restart", nil)
+	in.join("alpha", servers.alpha.Kubeconfig())
+	in.awaitEngaged("alpha")
+	before := in.get("alpha")
+	in.stop()
+	in.start(servers.hub.Config, in.provider.opts)
+	eventually(t, "handle after the restart", func() error {
+		if _, ok := in.provider.Member("alpha"); !ok {
+			return errors.New("not engaged")
+		}
+		return nil
+	})
+	in.awaitChecks("alpha", 2)
+	if after := in.get("alpha"); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the restart was written:\n%+v\n%+v", before.Status, after.Status)
+	}
+}
+
+// awaitChecks waits for n health checks of an engaged member that went well.
+func (in *installation) awaitChecks(member string, n int) {
+	in.t.Helper()
+	last, _ := in.provider.observe(member)
+	eventually(in.t, "health checks of "+member, func() error {
+		seen, ok := in.provider.observe(member)
+		if ok && seen.lastContact.After(last.lastContact) {
+			last = seen
+			n--
+		}
+		if n > 0 {
+			return fmt.Errorf("%d to go", n)
+		}
+		return nil
+	})
+}
+
+func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
+	servers := clustersForTest(t)
+	in := install(t, servers.hub, "leak", nil)
+	round := func() {
+		in.join("alpha", servers.alpha.Kubeconfig())
+		in.awaitEngaged("alpha")
+		newGroup(t, servers.alpha, "leak")
+		in.awaitReconciled("alpha", "leak")
+		in.leave("alpha")
+	}
+	in.join("beta", servers.beta.Kubeconfig())
+	in.awaitEngaged("beta")
+	existing := goleak.IgnoreCurrent()
+	round()
+	// Known of multicluster-runtime: one goroutine of startWithinContext per source and join, until the manager
+	// ends. Its name depends on what the compiler inlines.
+	const pkg = "sigs.k8s.io/multicluster-runtime/pkg/controller."
+	known := []goleak.Option{
+		existing,
+		goleak.IgnoreTopFunction(pkg + "(*mcController[...].func2.1"),
+		goleak.IgnoreTopFunction(pkg + "startWithinContext[...].func1.1"),
+	}
+	eventually(t, "end of the member's goroutines", func() error { return goleak.Find(known...) })
+}
+
+func TestHubIsTheMemberLocal(t *testing.T) {
+	servers := clustersForTest(t)
+	t.Run("disabled", func(t *testing.T) {
+		in := install(t, servers.hub, "local-off", nil)
+		in.join(v1alpha1.LocalMember, nil)
+		in.awaitReady(v1alpha1.LocalMember, metav1.ConditionFalse, v1alpha1.ReasonLocalDisabled)
+		if _, ok := in.provider.Member(v1alpha1.LocalMember); ok {
+			t.Error("the hub is engaged")
+		}
+	})
+	t.Run("enabled", func(t *testing.T) {
+		in := install(t, servers.hub, "local-on", func(o *Options) { o.Local = true })
+		in.join(v1alpha1.LocalMember, nil)
+		in.awaitEngaged(v1alpha1.LocalMember)
+		newGroup(t, servers.hub, "at-home")
+		in.awaitReconciled(v1alpha1.LocalMember, "at-home")
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.reconciled["/default/at-home"] != 0 {
+			t.Error("the manager's own cluster is engaged as well")
+		}
+	})
+}
+
+func TestUnreachableMemberCanBeRemoved(t *testing.T) {
+	servers := clustersForTest(t)
+	in := install(t, servers.hub, "gone", nil)
+	in.join("gone", silentKubeconfig(t))
+	eventually(t, "finalizer", func() error {
+		if len(in.get("gone").Finalizers) == 0 {
+			return errors.New("none yet")
+		}
+		return nil
+	})
+	in.leave("gone")
+	if event := in.awaitEvent("gone", "LeftBehind"); !strings.Contains(event.Note, ClaimName) {
+		t.Errorf("event = %q", event.Note)
+	}
+}

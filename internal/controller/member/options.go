@@ -1,0 +1,183 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+)
+
+// Options configure a [Provider] and the MemberCluster controller over it.
+type Options struct {
+	// Namespace of the operator on the hub; kubeconfig Secrets are read there only. Required.
+	Namespace string
+	// InstallationUID identifies this installation in the claim on a member. Required; it must survive
+	// restarts of the operator and differ between hubs.
+	InstallationUID string
+	// HubName is free text that the claim shows to a person on the member, for example the hub's URL.
+	HubName string
+	// Local serves the hub itself when a MemberCluster named "local" exists.
+	Local bool
+	// HubConfig reaches the hub. Required when Local is set; without it a claim on the hub is not released.
+	HubConfig *rest.Config
+
+	// QPS and Burst limit the requests per second to one member; 100 and 200 when zero.
+	QPS   float32
+	Burst int
+	// UserAgent of every request to a member; "vmgroup-operator" when empty.
+	UserAgent string
+	// Scheme of the clients that are handed out; [NewScheme] when nil.
+	Scheme *runtime.Scheme
+	// CachedObjects are synced before a member is engaged: VmGroups and the metadata of Namespaces when nil.
+	// Every kind that a multicluster controller watches must be among them. multicluster-runtime holds a lock
+	// while it starts a watch, and a watch that has to wait for a dead member would hold up all others.
+	CachedObjects []client.Object
+	// ClusterOptions are applied to each member's cluster last.
+	ClusterOptions []cluster.Option
+
+	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
+	// Tell the Provider with CountsChanged.
+	Counts func(member string) (groups, vms int)
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+	// Random spreads retries, in [0, 1); math/rand/v2 when nil.
+	Random func() float64
+	// VmGroupCRD is the CRD that members get; the embedded one when nil.
+	VmGroupCRD func() *apiextensionsv1.CustomResourceDefinition
+	// Logger is the controller-runtime logger when unset.
+	Logger logr.Logger
+	// Timings are the defaults where zero.
+	Timings Timings
+	// SkipNameValidation lets several managers run in one process, as tests do.
+	SkipNameValidation bool
+}
+
+// Timings bound everything that waits for a member. Zero values mean the defaults.
+type Timings struct {
+	// Dial bounds a TCP connect, and a TLS handshake after it (5 s).
+	Dial time.Duration
+	// ResponseHeader bounds the wait for an answer to a request that was sent (30 s).
+	ResponseHeader time.Duration
+	// Request bounds one request while connecting (10 s).
+	Request time.Duration
+	// Establish bounds the wait for an installed CRD to be served (30 s).
+	Establish time.Duration
+	// Sync bounds the first fill of the caches (60 s).
+	Sync time.Duration
+	// Engage bounds how long the manager's controllers may take to begin their watches (60 s).
+	Engage time.Duration
+	// BackoffMin and BackoffMax bound the pause between attempts to connect (1 s, 60 s).
+	BackoffMin, BackoffMax time.Duration
+	// HealthInterval is the pause between health checks of an engaged member (10 s).
+	HealthInterval time.Duration
+	// HealthTimeout bounds one health check (5 s).
+	HealthTimeout time.Duration
+	// Recheck is the pause before a state that somebody has to change is looked at again, such as a foreign
+	// claim (30 s).
+	Recheck time.Duration
+	// Audit is the pause between checks of an engaged member's version and CRD (5 min).
+	Audit time.Duration
+	// Leave bounds the attempts to release the claim on a member that is removed (30 s).
+	Leave time.Duration
+	// Counts is the least pause between two writes of a member's counts (10 s).
+	Counts time.Duration
+}
+
+func (t Timings) withDefaults() Timings {
+	for _, item := range []struct {
+		value    *time.Duration
+		fallback time.Duration
+	}{
+		{&t.Dial, 5 * time.Second},
+		{&t.ResponseHeader, 30 * time.Second},
+		{&t.Request, 10 * time.Second},
+		{&t.Establish, 30 * time.Second},
+		{&t.Sync, time.Minute},
+		{&t.Engage, time.Minute},
+		{&t.BackoffMin, time.Second},
+		{&t.BackoffMax, time.Minute},
+		{&t.HealthInterval, 10 * time.Second},
+		{&t.HealthTimeout, 5 * time.Second},
+		{&t.Recheck, 30 * time.Second},
+		{&t.Audit, 5 * time.Minute},
+		{&t.Leave, 30 * time.Second},
+		{&t.Counts, 10 * time.Second},
+	} {
+		if *item.value <= 0 {
+			*item.value = item.fallback
+		}
+	}
+	return t
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.Namespace == "":
+		return o, errors.New("member.Options.Namespace is empty: kubeconfig Secrets are read from the operator's namespace only")
+	case o.InstallationUID == "":
+		return o, errors.New("member.Options.InstallationUID is empty: members are claimed under it")
+	case o.Local && o.HubConfig == nil:
+		return o, errors.New("member.Options.HubConfig is nil though Local is set")
+	}
+	if o.QPS == 0 {
+		o.QPS = 100
+	}
+	if o.Burst == 0 {
+		o.Burst = 200
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "vmgroup-operator"
+	}
+	if o.Scheme == nil {
+		scheme, err := NewScheme()
+		if err != nil {
+			return o, err
+		}
+		o.Scheme = scheme
+	}
+	if o.CachedObjects == nil {
+		o.CachedObjects = []client.Object{&v1alpha1.VmGroup{}, namespaceMetadata()}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.VmGroupCRD == nil {
+		o.VmGroupCRD = crd.VmGroupCRD
+	}
+	if o.Logger.GetSink() == nil {
+		o.Logger = ctrl.Log.WithName("member")
+	}
+	o.Timings = o.Timings.withDefaults()
+	return o, nil
+}
+
+// NewScheme returns the scheme of a member's clients: this operator's API and the core API.
+func NewScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("member scheme: %w", err)
+	}
+	return scheme, nil
+}
+
+func namespaceMetadata() *metav1.PartialObjectMetadata {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return metadata
+}

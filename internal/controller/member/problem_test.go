@@ -1,0 +1,115 @@
+package member
+
+import (
+	"context"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// The errors are real ones of real connections: their wrapping is what classification depends on.
+func TestProblemsAreNamed(t *testing.T) {
+	answering := func(code int) *httptest.Server {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		t.Cleanup(server.Close)
+		return server
+	}
+	trusting := func(server *httptest.Server) *rest.Config {
+		authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+		return &rest.Config{Host: server.URL, BearerToken: "s3cr3t-canary", TLSClientConfig: rest.TLSClientConfig{CAData: authority}}
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = plain.Close() })
+	go func() {
+		for {
+			conn, err := plain.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("220 mail.example.org ready\r\n"))
+			_ = conn.Close()
+		}
+	}()
+	otherName := trusting(answering(200))
+	otherName.ServerName = "somewhere.else.example.org"
+	tests := []struct {
+		name    string
+		config  *rest.Config
+		reason  string
+		message string
+	}{
+		{"unauthorized", trusting(answering(401)), v1alpha1.ReasonUnauthorized, "does not accept the credentials"},
+		{"forbidden", trusting(answering(403)), v1alpha1.ReasonUnauthorized, "forbids"},
+		{"server error", trusting(answering(500)), v1alpha1.ReasonMemberUnreachable, "answers with an error"},
+		{"unknown authority", &rest.Config{Host: answering(200).URL}, v1alpha1.ReasonMemberUnreachable, "unknown authority"},
+		{"other name", otherName, v1alpha1.ReasonMemberUnreachable, "another host name"},
+		{"refused", &rest.Config{Host: "https://" + closed.Addr().String()}, v1alpha1.ReasonMemberUnreachable, "refuses connections"},
+		{"silent", &rest.Config{Host: "https://" + silent.Addr().String()}, v1alpha1.ReasonMemberUnreachable, "does not answer in time"},
+		{"not TLS", &rest.Config{Host: "https://" + plain.Addr().String()}, v1alpha1.ReasonMemberUnreachable, "does not speak TLS"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			api, err := newAPI(test.config, Timings{Dial: 300 * time.Millisecond, Request: 5 * time.Second}.withDefaults())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer api.transport.end()
+			_, err = api.version(t.Context())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			got := asProblem(test.config.Host, err)
+			if got.reason != test.reason || !strings.Contains(got.message, test.message) || got.lasting {
+				t.Errorf("problem = %+v", got)
+			}
+			if strings.Contains(got.Error(), "s3cr3t-canary") {
+				t.Errorf("the problem tells a secret: %v", got)
+			}
+		})
+	}
+}
+
+func TestEndedTransportDialsNoMore(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	transport, err := newTransport(&rest.Config{Host: server.URL}, Timings{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport.end()
+	if conn, err := transport.dial(context.Background(), "tcp", server.Listener.Addr().String()); err == nil {
+		_ = conn.Close()
+		t.Error("an ended transport dials")
+	}
+}
+
+func TestMessagesFromMembersAreBounded(t *testing.T) {
+	long := apierrors.NewForbidden(v1alpha1.Resource("vmgroups"), strings.Repeat("ü", 10_000), nil)
+	got := classify("https://h", long)
+	if len(got.message) > 600 || !utf8.ValidString(got.message) {
+		t.Errorf("message of %d bytes, valid %v", len(got.message), utf8.ValidString(got.message))
+	}
+}

@@ -1,0 +1,319 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+)
+
+// stopPatience bounds how long the Provider's end waits for its connections when the manager stops.
+const stopPatience = 10 * time.Second
+
+// Provider connects to members and engages them with the multicluster manager under the names of their
+// MemberClusters. It is safe for concurrent use, and none of its methods except Start wait for a member.
+type Provider struct {
+	opts Options
+
+	// ctx is the life of all connections. It begins with the Provider, since the MemberCluster controller may
+	// ask for a connection before the manager has started the Provider, and ends with Start.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	started chan struct{}
+	once    sync.Once
+
+	mu          sync.RWMutex
+	aware       multicluster.Aware
+	connections map[string]*connection // the newest incarnation by member name
+	identities  identities
+	indexes     []fieldIndex
+	listeners   []func(member string)
+	queue       workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+var (
+	_ multicluster.Provider         = &Provider{}
+	_ multicluster.ProviderRunnable = &Provider{}
+)
+
+type fieldIndex struct {
+	object  client.Object
+	field   string
+	extract client.IndexerFunc
+}
+
+// NewProvider returns a Provider that connects to nothing yet. Pass it to the multicluster manager, which
+// starts it, and then to [SetupWithManager]. It fails when required options are missing.
+func NewProvider(opts Options) (*Provider, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Provider{
+		opts:        opts,
+		ctx:         ctx,
+		cancel:      cancel,
+		started:     make(chan struct{}),
+		connections: map[string]*connection{},
+		identities:  newIdentities(),
+	}, nil
+}
+
+// Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay: the next
+// process takes over. The multicluster manager calls it.
+func (p *Provider) Start(ctx context.Context, aware multicluster.Aware) error {
+	p.mu.Lock()
+	p.aware = aware
+	p.mu.Unlock()
+	p.once.Do(func() { close(p.started) })
+	<-ctx.Done()
+	p.cancel()
+
+	p.mu.Lock()
+	running := make([]*connection, 0, len(p.connections))
+	for _, c := range p.connections {
+		c.endLocked()
+		running = append(running, c)
+	}
+	p.mu.Unlock()
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	for _, c := range running {
+		select {
+		case <-c.done:
+		case <-patience.C:
+			return fmt.Errorf("the connection to member %q did not end within %s", c.target.name, stopPatience)
+		}
+	}
+	return nil
+}
+
+// Get returns the cluster of an engaged member, or [multicluster.ErrClusterNotFound].
+func (p *Provider) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if c, ok := p.connections[string(name)]; ok && c.cluster != nil {
+		return c.cluster, nil
+	}
+	return nil, fmt.Errorf("member %q is not engaged: %w", name, multicluster.ErrClusterNotFound)
+}
+
+// IndexField adds a field index to the caches of all members, engaged now or later.
+func (p *Provider) IndexField(ctx context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+	p.mu.Lock()
+	p.indexes = append(p.indexes, fieldIndex{object, field, extract})
+	engaged := map[string]cluster.Cluster{}
+	for name, c := range p.connections {
+		if c.cluster != nil {
+			engaged[name] = c.cluster
+		}
+	}
+	p.mu.Unlock()
+	for name, cl := range engaged {
+		if err := cl.GetFieldIndexer().IndexField(ctx, object, field, extract); err != nil {
+			return fmt.Errorf("index field %q on member %q: %w", field, name, err)
+		}
+	}
+	return nil
+}
+
+// OnMemberChanged registers a function that is called with an engaged member's name when its spec.paused or
+// spec.userDataSecrets changed, so that its groups can be enqueued. It must not block. Engaging a member
+// does not call it: the member's informers deliver every group then.
+func (p *Provider) OnMemberChanged(listener func(member string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listeners = append(p.listeners, listener)
+}
+
+// CountsChanged tells the Provider that Options.Counts has news about a member. It is cheap and may be called
+// for every change: status is written at most every Timings.Counts.
+func (p *Provider) CountsChanged(member string) { p.notify(member) }
+
+// notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
+// pass sees everything.
+func (p *Provider) notify(name string) {
+	p.mu.RLock()
+	queue := p.queue
+	p.mu.RUnlock()
+	if queue != nil {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+	}
+}
+
+func (p *Provider) attach(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = queue
+}
+
+// ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
+// or replaces it.
+func (p *Provider) ensure(target target) {
+	p.mu.Lock()
+	current := p.connections[target.name]
+	if current != nil && !current.ending && current.target.fingerprint == target.fingerprint {
+		changed := current.settings != target.settings && current.cluster != nil
+		current.settings = target.settings
+		listeners := p.listeners
+		p.mu.Unlock()
+		if changed {
+			for _, listener := range listeners {
+				listener(target.name)
+			}
+		}
+		return
+	}
+	next := newConnection(p, target, current)
+	if current != nil {
+		current.endLocked()
+	}
+	p.connections[target.name] = next
+	p.mu.Unlock()
+	go next.run()
+}
+
+// stop ends the connection of a member and reports whether it has ended. Its identity stays known.
+func (p *Provider) stop(name string) (ended bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.connections[name]
+	if c == nil {
+		return true
+	}
+	c.endLocked()
+	return c.ended()
+}
+
+// leave disengages the member and then releases our claim on it, in an incarnation of its own. It is asked
+// again and again, and returns done once that is over, with a sentence about what was left behind if the
+// member could not be reached. target.config may be nil: then the last known one is used.
+func (p *Provider) leave(target target) (done bool, leftBehind string) {
+	p.mu.Lock()
+	current := p.connections[target.name]
+	if current != nil && current.target.leaving {
+		defer p.mu.Unlock()
+		if !current.ended() {
+			return false, ""
+		}
+		return true, current.leftBehind
+	}
+	if target.config == nil && current != nil {
+		target.config = current.target.config
+	}
+	target.leaving = true
+	next := newConnection(p, target, current)
+	if current != nil {
+		current.endLocked()
+	}
+	p.connections[target.name] = next
+	p.mu.Unlock()
+	go next.run()
+	return false, ""
+}
+
+// forget ends the connection of a MemberCluster that is gone and lets a younger one of the same cluster in.
+func (p *Provider) forget(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.connections[name]; c != nil {
+		c.endLocked()
+		// One that has not ended stays, so that a re-created MemberCluster of that name waits for it; its end
+		// brings the controller here again.
+		if c.ended() {
+			delete(p.connections, name)
+		}
+	}
+	known, ok := p.identities.known[name]
+	if !ok {
+		return
+	}
+	delete(p.identities.known, name)
+	p.wakeLocked(name, known.clusterUID)
+}
+
+// seed tells which cluster a MemberCluster was when it was last served, until its connection finds out anew.
+// With it, the order in which members answer after a restart does not decide between duplicates.
+func (p *Provider) seed(name string, last identity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.identities.known[name]; !known && last.clusterUID != "" {
+		p.identities.known[name] = last
+	}
+}
+
+// observe returns what the newest connection of a member saw; ok is false when there is none.
+func (p *Provider) observe(name string) (observation, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	c := p.connections[name]
+	if c == nil || c.ending {
+		return observation{}, false
+	}
+	return c.seen, true
+}
+
+// acquire makes c the one that serves its cluster, or says who goes before it.
+func (p *Provider) acquire(c *connection, clusterUID string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.ending {
+		return errConnectionEnded
+	}
+	name := c.target.name
+	if elder := p.identities.learn(name, identity{clusterUID, c.target.created}); elder != "" {
+		return duplicateOf(elder)
+	}
+	if other := p.identities.serving[clusterUID]; other != nil && other != c {
+		p.wakeLocked(name, clusterUID) // a younger one: it sees us and lets go, which wakes us
+		return handover(other.target.name)
+	}
+	p.identities.serving[clusterUID] = c
+	return nil
+}
+
+// elder returns the MemberCluster that goes before c for the cluster that c serves, "" if there is none.
+func (p *Provider) elder(c *connection, clusterUID string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.identities.learn(c.target.name, identity{clusterUID, c.target.created})
+}
+
+// sibling returns another MemberCluster that is the same cluster as name, "" if there is none.
+func (p *Provider) sibling(name string) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if known, ok := p.identities.known[name]; ok {
+		if others := p.identities.others(name, known.clusterUID); len(others) > 0 {
+			return others[0]
+		}
+	}
+	return ""
+}
+
+// release undoes acquire, and wakes those who wait for it.
+func (p *Provider) release(c *connection, clusterUID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.identities.serving[clusterUID] == c {
+		delete(p.identities.serving, clusterUID)
+		p.wakeLocked(c.target.name, clusterUID)
+	}
+}
+
+// wakeLocked wakes the connections of the other MemberClusters of one cluster.
+func (p *Provider) wakeLocked(name, clusterUID string) {
+	for _, other := range p.identities.others(name, clusterUID) {
+		if c := p.connections[other]; c != nil {
+			c.wake()
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// errClusterStopped: the member's cluster object ended by itself, which it does only on an internal error.
+var errClusterStopped = errors.New("the member's caches stopped")
+
+// lastError keeps the newest error of a member's informers: while they do not sync, it says why.
+type lastError struct{ value atomic.Pointer[error] }
+
+func (l *lastError) set(err error) { l.value.Store(&err) }
+
+func (l *lastError) get() error {
+	if err := l.value.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// serve starts the member's caches, engages it once they are synced and watches its health. When it returns,
+// the member is disengaged and every goroutine of its cluster has ended.
+func (c *connection) serve(api *memberAPI, uid string) (wasEngaged bool, err error) {
+	watchErrors := &lastError{}
+	cl, err := c.newCluster(api, watchErrors)
+	if err != nil {
+		return false, fmt.Errorf("set up the member's caches: %w", err)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	applied, err := c.applyIndexes(ctx, cl, 0)
+	if err != nil {
+		cancel()
+		return false, err
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- cl.Start(ctx) }()
+	defer func() {
+		c.unpublish()
+		cancel()
+		api.transport.end()
+		<-stopped
+	}()
+
+	if err := c.sync(ctx, cl, watchErrors); err != nil {
+		return false, err
+	}
+	if err := c.publish(ctx, cl, uid, applied); err != nil {
+		return false, err
+	}
+	if err := c.engage(ctx, cancel, cl); err != nil {
+		return false, err
+	}
+	c.log.Info("The member is engaged", "clusterUID", uid)
+	c.contact()
+	c.update(func(seen *observation) {
+		seen.phase, seen.problem, seen.engagedAt = phaseEngaged, nil, c.provider.opts.Now()
+	})
+	return true, c.watchHealth(ctx, api, uid, stopped)
+}
+
+// newCluster makes the member's cluster; it dials nothing.
+func (c *connection) newCluster(api *memberAPI, watchErrors *lastError) (cluster.Cluster, error) {
+	base := func(o *cluster.Options) {
+		o.Scheme = c.provider.opts.Scheme
+		o.HTTPClient = api.transport.client
+		o.Logger = c.log
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return newMapper(), nil }
+		o.Cache = cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			// A read of a kind that is not cached is an error and not a new, unbounded watch.
+			ReaderFailOnMissingInformer: true,
+			DefaultWatchErrorHandler: func(ctx context.Context, r *toolscache.Reflector, err error) {
+				watchErrors.set(err)
+				c.log.V(1).Info("A watch of the member broke and is begun again", "error", err.Error())
+			},
+		}
+		// Secrets are read one at a time and never kept.
+		o.Client = client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}}
+	}
+	return cluster.New(api.config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
+}
+
+// applyIndexes adds the indexes from number applied on and returns how many there are now.
+func (c *connection) applyIndexes(ctx context.Context, cl cluster.Cluster, applied int) (int, error) {
+	c.provider.mu.RLock()
+	indexes := c.provider.indexes
+	c.provider.mu.RUnlock()
+	for _, index := range indexes[applied:] {
+		if err := cl.GetFieldIndexer().IndexField(ctx, index.object, index.field, index.extract); err != nil {
+			return applied, fmt.Errorf("index field %q: %w", index.field, err)
+		}
+		applied++
+	}
+	return applied, nil
+}
+
+// sync begins the watches and waits until they delivered everything.
+func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *lastError) error {
+	syncCtx, cancel := context.WithTimeout(ctx, c.provider.opts.Timings.Sync)
+	defer cancel()
+	for _, object := range c.provider.opts.CachedObjects {
+		if _, err := cl.GetCache().GetInformer(syncCtx, object); err != nil {
+			return c.syncProblem(err, watchErrors)
+		}
+	}
+	if !cl.GetCache().WaitForCacheSync(syncCtx) {
+		return c.syncProblem(syncCtx.Err(), watchErrors)
+	}
+	return nil
+}
+
+func (c *connection) syncProblem(err error, watchErrors *lastError) error {
+	if cause := watchErrors.get(); cause != nil {
+		err = cause
+	}
+	return fmt.Errorf("fill the member's caches: %w", err)
+}
+
+// publish lets Get and Member find the member, with all indexes: one that is added meanwhile is either seen
+// here or added to the published cluster by IndexField.
+func (c *connection) publish(ctx context.Context, cl cluster.Cluster, uid string, applied int) error {
+	p := c.provider
+	for {
+		p.mu.Lock()
+		if c.ending {
+			p.mu.Unlock()
+			return errConnectionEnded
+		}
+		if len(p.indexes) == applied {
+			c.cluster = cl
+			c.engaged = &Member{
+				Name: c.target.name, ClusterUID: uid, Client: cl.GetClient(), APIReader: cl.GetAPIReader(),
+			}
+			p.mu.Unlock()
+			return nil
+		}
+		p.mu.Unlock()
+		var err error
+		if applied, err = c.applyIndexes(ctx, cl, applied); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *connection) unpublish() {
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	c.cluster, c.engaged = nil, nil
+}
+
+// engage hands the member to the multicluster manager. Controllers begin their watches inside this call and
+// hold a lock meanwhile; the caches are synced, so that takes no time, and a call that hangs all the same is
+// ended with the cluster's context.
+func (c *connection) engage(ctx context.Context, cancel context.CancelFunc, cl cluster.Cluster) error {
+	c.provider.mu.RLock()
+	aware := c.provider.aware
+	c.provider.mu.RUnlock()
+	watchdog := time.AfterFunc(c.provider.opts.Timings.Engage, cancel)
+	err := aware.Engage(ctx, multicluster.ClusterName(c.target.name), cl)
+	if !watchdog.Stop() && err == nil {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		return &problem{reason: v1alpha1.ReasonMemberUnreachable, cause: err,
+			message: "The operator's controllers could not begin to watch the member. The operator's log holds the error."}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/status,verbs=get;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=system
+
+// SetupWithManager adds the MemberCluster controller to the hub's manager. provider must be the one that mgr
+// was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
+// and MemberClusters; every replica runs the controller, since every replica engages all members.
+func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
+	if mgr.GetProvider() != provider {
+		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
+	}
+	hub := mgr.GetLocalManager()
+	r := &reconciler{
+		client:   hub.GetClient(),
+		recorder: hub.GetEventRecorder("vmgroup-operator"),
+		provider: provider,
+		countsAt: map[string]time.Time{},
+	}
+	err := builder.ControllerManagedBy(hub).
+		Named("membercluster").
+		// Our own status writes come back on purpose: a pass that read the cache before the last write may have
+		// found nothing to do, and only the write's own event brings it to the truth. Such a pass costs no request.
+		For(&v1alpha1.MemberCluster{}).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersOfSecret)).
+		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			provider.attach(queue)
+			return nil
+		})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 4,
+			NeedLeaderElection:      ptr.To(false),
+			SkipNameValidation:      ptr.To(provider.opts.SkipNameValidation),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the MemberCluster controller: %w", err)
+	}
+	return nil
+}
+
+// membersOfSecret finds the MemberClusters whose kubeconfig is in a Secret. There are few of both, so a list
+// from the cache does.
+func (r *reconciler) membersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	if secret.GetNamespace() != r.provider.opts.Namespace {
+		return nil
+	}
+	list := &v1alpha1.MemberClusterList{}
+	if err := r.client.List(ctx, list); err != nil {
+		r.provider.opts.Logger.Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up", "secret", secret.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if ref := list.Items[i].Spec.KubeconfigSecretRef; ref != nil && ref.Name == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+		}
+	}
+	return requests
+}

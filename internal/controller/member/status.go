@@ -1,0 +1,123 @@
+package member
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// counts of a member's groups and VMs.
+type counts struct {
+	groups, vms int
+}
+
+// statusInput is everything that a MemberCluster's status is computed from.
+type statusInput struct {
+	generation int64
+	previous   v1alpha1.MemberClusterStatus
+	// config says why there is no connection; nil when there is one.
+	config *problem
+	// seen by the connection; the zero value when there is none.
+	seen observation
+	// counts to write; nil keeps the previous ones.
+	counts *counts
+	now    time.Time
+}
+
+// computeStatus returns the status and whether Ready changed its status or reason. What is not known now
+// keeps its last known value: a member that does not answer has not lost its claim, CRD, groups or VMs.
+func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transition bool) {
+	status = *in.previous.DeepCopy()
+	status.ObservedGeneration = in.generation
+	if in.config == nil {
+		keep(&status.ClusterUID, in.seen.clusterUID)
+		keep(&status.KubernetesVersion, in.seen.kubernetesVersion)
+		if in.seen.crd != nil {
+			status.CRDVersion = in.seen.crdVersion
+		}
+	}
+	if in.counts != nil {
+		status.Groups, status.VMs = int32(in.counts.groups), int32(in.counts.vms)
+	}
+	ready := readyCondition(in)
+	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionReady)
+	transition = before == nil || before.Status != ready.Status || before.Reason != ready.Reason
+	set(&status, in, ready)
+	set(&status, in, findingCondition(in, v1alpha1.ConditionClaimed, in.seen.claim))
+	set(&status, in, findingCondition(in, v1alpha1.ConditionCRDInstalled, in.seen.crd))
+	if transition && !in.seen.lastContact.IsZero() {
+		// Seconds are what the API keeps; more would look like a change after each round trip.
+		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}
+	}
+	return status, transition
+}
+
+func keep(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
+}
+
+func set(status *v1alpha1.MemberClusterStatus, in statusInput, condition metav1.Condition) {
+	condition.ObservedGeneration = in.generation
+	condition.LastTransitionTime = metav1.NewTime(in.now.Truncate(time.Second))
+	meta.SetStatusCondition(&status.Conditions, condition)
+}
+
+func readyCondition(in statusInput) metav1.Condition {
+	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}
+	failed := in.config
+	if failed == nil {
+		failed = in.seen.problem
+	}
+	switch {
+	case failed != nil:
+		condition.Reason, condition.Message = failed.reason, failed.message
+	case in.seen.phase != phaseEngaged:
+		return connectingCondition(in)
+	case in.seen.crd != nil && !in.seen.crd.ok:
+		condition.Reason, condition.Message = in.seen.crd.reason, in.seen.crd.message
+	default:
+		condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonEngaged
+		condition.Message = "The member is connected and its VmGroups are served."
+	}
+	return condition
+}
+
+// connectingCondition is Ready before the first attempt of a connection has ended. The operator's restart must
+// not make every member flicker, so what was last seen stays, unless it was about the kubeconfig, which
+// has been replaced since.
+func connectingCondition(in statusInput) metav1.Condition {
+	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionReady)
+	if before != nil {
+		switch before.Reason {
+		case v1alpha1.ReasonKubeconfigNotFound, v1alpha1.ReasonKubeconfigRefused, v1alpha1.ReasonLocalDisabled:
+		default:
+			return *before
+		}
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonConnecting,
+		Message: "The operator is connecting to the member.",
+	}
+}
+
+func findingCondition(in statusInput, conditionType string, found *finding) metav1.Condition {
+	if found != nil && in.config == nil {
+		condition := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: found.reason, Message: found.message}
+		if found.ok {
+			condition.Status = metav1.ConditionTrue
+		}
+		return condition
+	}
+	if before := meta.FindStatusCondition(in.previous.Conditions, conditionType); before != nil {
+		return *before
+	}
+	return metav1.Condition{
+		Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonConnecting,
+		Message: "Not known before the member has answered.",
+	}
+}

@@ -1,0 +1,114 @@
+package member
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+var testNow = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+
+func engagedObservation() observation {
+	return observation{
+		phase: phaseEngaged, clusterUID: "uid", kubernetesVersion: "v1.36.3", crdVersion: "1",
+		claim:       &finding{true, v1alpha1.ReasonClaimed, "ours"},
+		crd:         &finding{true, v1alpha1.ReasonCRDInstalled, "fine"},
+		lastContact: testNow.Add(-time.Second),
+	}
+}
+
+func TestComputeStatus(t *testing.T) {
+	engaged, _ := computeStatus(statusInput{generation: 1, seen: engagedObservation(), now: testNow})
+	refusedStatus, _ := computeStatus(statusInput{generation: 1, previous: engaged, now: testNow,
+		config: &problem{reason: v1alpha1.ReasonKubeconfigRefused, message: "exec"}})
+	change := func(f func(*observation)) observation {
+		seen := engagedObservation()
+		f(&seen)
+		return seen
+	}
+	tests := []struct {
+		name       string
+		in         statusInput
+		ready      metav1.ConditionStatus
+		reason     string
+		claimed    metav1.ConditionStatus
+		crd        metav1.ConditionStatus
+		transition bool
+	}{
+		{"first look", statusInput{}, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, metav1.ConditionUnknown, metav1.ConditionUnknown, true},
+		{"engaged", statusInput{seen: engagedObservation()}, metav1.ConditionTrue, v1alpha1.ReasonEngaged, metav1.ConditionTrue, metav1.ConditionTrue, true},
+		{"still engaged", statusInput{previous: engaged, seen: engagedObservation()}, metav1.ConditionTrue, v1alpha1.ReasonEngaged, metav1.ConditionTrue, metav1.ConditionTrue, false},
+		{"operator restarted", statusInput{previous: engaged}, metav1.ConditionTrue, v1alpha1.ReasonEngaged, metav1.ConditionTrue, metav1.ConditionTrue, false},
+		{"connecting with a replaced kubeconfig", statusInput{previous: refusedStatus}, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, metav1.ConditionTrue, metav1.ConditionTrue, true},
+		{"kubeconfig refused", statusInput{previous: engaged, config: &problem{reason: v1alpha1.ReasonKubeconfigRefused}}, metav1.ConditionFalse, v1alpha1.ReasonKubeconfigRefused, metav1.ConditionTrue, metav1.ConditionTrue, true},
+		{"silent while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
+			o.problem = &problem{reason: v1alpha1.ReasonMemberUnreachable}
+		})}, metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable, metav1.ConditionTrue, metav1.ConditionTrue, true},
+		{"unreachable after a restart keeps what was known", statusInput{previous: engaged, seen: observation{
+			phase: phaseFailing, problem: &problem{reason: v1alpha1.ReasonMemberUnreachable},
+		}}, metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable, metav1.ConditionTrue, metav1.ConditionTrue, true},
+		{"claim lost", statusInput{previous: engaged, seen: change(func(o *observation) {
+			o.phase, o.problem = phaseFailing, &problem{reason: v1alpha1.ReasonClaimedByAnotherHub}
+			o.claim = &finding{false, v1alpha1.ReasonClaimedByAnotherHub, "theirs"}
+		})}, metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub, metav1.ConditionFalse, metav1.ConditionTrue, true},
+		{"CRD lost while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
+			o.crd = &finding{false, v1alpha1.ReasonCRDMissing, "gone"}
+		})}, metav1.ConditionFalse, v1alpha1.ReasonCRDMissing, metav1.ConditionTrue, metav1.ConditionFalse, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.in.generation, test.in.now = 2, testNow.Add(time.Hour)
+			status, transition := computeStatus(test.in)
+			ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+			if ready.Status != test.ready || ready.Reason != test.reason || ready.ObservedGeneration != 2 {
+				t.Errorf("Ready = %+v", ready)
+			}
+			if transition != test.transition {
+				t.Errorf("transition = %v", transition)
+			}
+			for condition, want := range map[string]metav1.ConditionStatus{
+				v1alpha1.ConditionClaimed: test.claimed, v1alpha1.ConditionCRDInstalled: test.crd,
+			} {
+				if got := meta.FindStatusCondition(status.Conditions, condition); got == nil || got.Status != want {
+					t.Errorf("%s = %+v, want %s", condition, got, want)
+				}
+			}
+			if test.in.previous.ClusterUID != "" && (status.ClusterUID != "uid" || status.CRDVersion != "1") {
+				t.Errorf("identity and versions must survive: %+v", status)
+			}
+			again, transition := computeStatus(statusInput{generation: 2, previous: status, config: test.in.config, seen: test.in.seen, now: testNow.Add(2 * time.Hour)})
+			if transition || !equality.Semantic.DeepEqual(status, again) {
+				t.Errorf("a second look changes status:\n%+v\n%+v", status, again)
+			}
+		})
+	}
+}
+
+func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
+	first, _ := computeStatus(statusInput{seen: engagedObservation(), now: testNow})
+	if first.LastContactTime == nil {
+		t.Fatal("no contact time")
+	}
+	later := engagedObservation()
+	later.lastContact = testNow.Add(time.Hour)
+	second, _ := computeStatus(statusInput{previous: first, seen: later, counts: &counts{2, 5}, now: testNow})
+	if !second.LastContactTime.Equal(first.LastContactTime) {
+		t.Error("the contact time is not a heartbeat")
+	}
+	if second.Groups != 2 || second.VMs != 5 {
+		t.Errorf("counts = %d, %d", second.Groups, second.VMs)
+	}
+	later.problem = &problem{reason: v1alpha1.ReasonMemberUnreachable}
+	third, _ := computeStatus(statusInput{previous: second, seen: later, now: testNow})
+	if !third.LastContactTime.Time.Equal(later.lastContact.Truncate(time.Second)) {
+		t.Errorf("contact = %s, want the last answer", third.LastContactTime)
+	}
+	if third.Groups != 2 || third.VMs != 5 {
+		t.Error("an unreachable member did not lose its groups")
+	}
+}

@@ -1,0 +1,88 @@
+package member
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/connrotation"
+)
+
+// errConnectionEnded answers every use of an incarnation's client after the incarnation has ended.
+var errConnectionEnded = errors.New("this connection to the member has ended")
+
+// memberTransport is the HTTP client of one incarnation. client-go would share a transport between
+// configurations that look alike and set no timeout for response headers; here every incarnation has
+// connections of its own, so that ending it ends every request and watch, and no old credential is used
+// afterwards, not even by a reconcile that still holds the old client.
+type memberTransport struct {
+	client *http.Client
+	base   *http.Transport
+	dialer *connrotation.Dialer
+	ended  atomic.Bool
+}
+
+func newTransport(config *rest.Config, timings Timings) (*memberTransport, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("TLS configuration: %w", err)
+	}
+	t := &memberTransport{}
+	plain := &net.Dialer{Timeout: timings.Dial, KeepAlive: 30 * time.Second}
+	t.dialer = connrotation.NewDialer(plain.DialContext)
+	if tlsConfig == nil {
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	t.base = &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           t.dial,
+		TLSClientConfig:       tlsConfig,
+		TLSHandshakeTimeout:   timings.Dial,
+		ResponseHeaderTimeout: timings.ResponseHeader,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   16,
+		ForceAttemptHTTP2:     true,
+		// A peer that vanished without closing is noticed by unanswered pings, not by TCP after a quarter hour.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: timings.HealthInterval, PingTimeout: timings.HealthTimeout},
+	}
+	wrapped, err := rest.HTTPWrappersForConfig(config, t.base)
+	if err != nil {
+		return nil, fmt.Errorf("client authentication: %w", err)
+	}
+	t.client = &http.Client{Transport: wrapped}
+	return t, nil
+}
+
+// dial looks at ended after the connection is tracked: whichever of dial and end comes second closes it.
+func (t *memberTransport) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if t.ended.Load() {
+		return nil, errConnectionEnded
+	}
+	conn, err := t.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if t.ended.Load() {
+		_ = conn.Close()
+		return nil, errConnectionEnded
+	}
+	return conn, nil
+}
+
+// reset closes every connection; the next request dials anew.
+func (t *memberTransport) reset() {
+	t.dialer.CloseAll()
+	t.base.CloseIdleConnections()
+}
+
+// end closes every connection for good.
+func (t *memberTransport) end() {
+	t.ended.Store(true)
+	t.reset()
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+)
+
+// adoption decides over stamped VMs that no record names. One is ours when it is what a clone of ours must
+// look like: it lies in the group's folder under the name of its ordinal, with the instance UUID that follows
+// from its stamp, and nothing that was recorded speaks against it. That happens when the operator ended between
+// the clone and the record of it. Everything else that carries the stamp is a copy made by hand.
+//
+// On an incomplete observation nothing is adopted and nothing is called a copy that might still be adopted:
+// the VM that was recorded may just not be visible.
+func (p *planner) adoption() {
+	ordinals := make([]int32, 0, len(p.unclaimed))
+	for ordinal := range p.unclaimed {
+		ordinals = append(ordinals, ordinal)
+	}
+	slices.Sort(ordinals)
+	for _, ordinal := range ordinals {
+		candidates := p.unclaimed[ordinal]
+		m := p.members[ordinal]
+		open := m == nil || m.state == cloning || m.missing()
+		if open && !p.in.Observation.Complete {
+			continue
+		}
+		if open {
+			candidates = p.adopt(ordinal, m, candidates)
+		}
+		for _, vm := range candidates {
+			p.foreign(vm)
+		}
+	}
+	slices.Sort(p.ordinals)
+	slices.SortFunc(p.plan.Foreign, func(a, b Foreign) int { return strings.Compare(a.MoRef, b.MoRef) })
+	for _, ordinal := range p.ordinals {
+		// A VM of ours that was renamed can hold the name of another ordinal.
+		m := p.members[ordinal]
+		if m.vm == nil {
+			continue
+		}
+		if other, ok := p.nameTaken(m.vm); ok && other != ordinal && p.taken[other] == nil {
+			p.taken[other] = m.vm
+		}
+	}
+}
+
+// adopt takes the one genuine VM out of the candidates, and returns the others.
+func (p *planner) adopt(ordinal int32, m *member, candidates []*VM) []*VM {
+	var genuine []*VM
+	for _, vm := range candidates {
+		if p.genuine(vm, m) {
+			genuine = append(genuine, vm)
+		}
+	}
+	if len(genuine) != 1 {
+		return candidates // with two that look alike, neither can be proven ours
+	}
+	vm := genuine[0]
+	slot := Slot{Ordinal: ordinal, Incarnation: vm.Stamp.Incarnation, UUID: vm.UUID}
+	if m == nil {
+		p.ordinals = append(p.ordinals, ordinal)
+		p.add(present, nil, vm, slot)
+	} else {
+		slot.Recorded = m.slot.Recorded
+		p.add(present, m.known, vm, slot)
+	}
+	return slices.DeleteFunc(slices.Clone(candidates), func(c *VM) bool { return c == vm })
+}
+
+// genuine says whether vm is what a clone of ours looks like, given what is recorded of its ordinal.
+func (p *planner) genuine(vm *VM, m *member) bool {
+	s := vm.Stamp
+	if s.Ordinal < 0 || !vm.InFolder || vm.Name != VMName(p.in.Name, s.Ordinal) ||
+		!strings.EqualFold(vm.UUID, InstanceUUID(p.in.GroupUID, s.Ordinal, s.Incarnation)) {
+		return false
+	}
+	if m == nil || m.known == nil {
+		return true
+	}
+	if m.known.MoRef != "" {
+		return s.Incarnation > m.known.Incarnation // the recorded VM is gone: this is its replacement
+	}
+	return m.known.UUID == "" || strings.EqualFold(vm.UUID, m.known.UUID)
+}

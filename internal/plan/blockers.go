@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// rank orders blockers: what stops more comes first.
+type rank int
+
+const (
+	rankPaused rank = iota
+	rankIncomplete
+	rankSpec
+	rankPolicy
+	rankHeld
+	rankCreate
+	rankFailure
+	rankLost
+	rankObserved
+	rankName
+)
+
+type ranked struct {
+	Blocker
+	rank rank
+	more int
+}
+
+// blockers collects why things are not done.
+type blockers struct{ all []ranked }
+
+func (b *blockers) add(r rank, blocker Blocker) {
+	b.all = append(b.all, ranked{Blocker: blocker, rank: r})
+}
+
+// addFailure adds a failure; of those with one reason the first is told and the others are counted.
+func (b *blockers) addFailure(f *Failure) {
+	terminal := f.Terminal && f.Reason != v1alpha1.ReasonNameConflict // another ordinal is used instead
+	for i := range b.all {
+		if b.all[i].rank == rankFailure && b.all[i].Reason == f.Reason {
+			b.all[i].more++
+			b.all[i].Terminal = b.all[i].Terminal || terminal
+			return
+		}
+	}
+	b.add(rankFailure, Blocker{Reason: f.Reason, Message: f.Message, Terminal: terminal})
+}
+
+// sorted returns the blockers, the most important first.
+func (b *blockers) sorted() []Blocker {
+	slices.SortStableFunc(b.all, func(x, y ranked) int { return int(x.rank) - int(y.rank) })
+	if len(b.all) == 0 {
+		return nil
+	}
+	out := make([]Blocker, 0, len(b.all))
+	for _, r := range b.all {
+		switch {
+		case r.more == 1:
+			r.Message += " (The same for 1 more VM.)"
+		case r.more > 1:
+			r.Message += fmt.Sprintf(" (The same for %d more VMs.)", r.more)
+		}
+		out = append(out, r.Blocker)
+	}
+	return out
+}
+
+// listed is how many names a message spells out.
+const listed = 3
+
+// enumerate joins names for a sentence: "a, b, c and 4 more".
+func enumerate(names []string) string {
+	if len(names) <= listed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:listed], ", "), len(names)-listed)
+}
+
+// vms counts VMs in words.
+func vms(n int) string {
+	if n == 1 {
+		return "1 VM"
+	}
+	return fmt.Sprintf("%d VMs", n)
+}
+
+// label names a VM for a person who looks for it in vCenter.
+func label(m *member) string {
+	if m.slot.MoRef == "" {
+		return m.slot.Name
+	}
+	return fmt.Sprintf("%s (%s)", m.slot.Name, m.slot.MoRef)
+}
+
+// labels names the VMs of members.
+func labels(members []*member) []string {
+	out := make([]string, 0, len(members))
+	for _, m := range members {
+		out = append(out, label(m))
+	}
+	return out
+}

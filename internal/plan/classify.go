@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// classify gives every recorded VM, every clone in flight and every observed VM its place. What status
+// recorded goes first: a recorded VM stays ours when it is renamed or moved to another folder below the root,
+// and any other VM with its stamp is a copy. VMs that nobody recorded are left to adoption.
+func (p *planner) classify() {
+	p.members, p.unclaimed = map[int32]*member{}, map[int32][]*VM{}
+	p.taken, p.doomed = map[int32]*VM{}, map[int32]bool{}
+	for _, ordinal := range p.in.Doomed {
+		p.doomed[ordinal] = true
+	}
+	known := recorded(p.in.Known)
+	recordOf := make(map[string]*Known, len(known))
+	for _, k := range known {
+		if k.MoRef != "" {
+			recordOf[k.MoRef] = k
+		}
+	}
+	owned := make(map[int32]*VM, len(known))
+	released := map[int32]bool{}
+	for _, vm := range observed(p.in.Observation.VMs) {
+		k := recordOf[vm.MoRef]
+		switch {
+		case k != nil && vm.Stamp != nil:
+			owned[k.Ordinal] = vm
+		case k != nil && !p.in.Observation.Complete:
+			// Its stamp may just not have been read yet: it stays recorded.
+		case vm.Stamp != nil:
+			p.unclaimed[vm.Stamp.Ordinal] = append(p.unclaimed[vm.Stamp.Ordinal], vm)
+		default:
+			if k != nil {
+				released[k.Ordinal] = true // its stamp was removed: it is nobody's now
+			}
+			p.foreign(vm)
+		}
+	}
+	gone, away := setOf(p.in.Observation.Gone), setOf(p.in.Observation.Elsewhere)
+	for _, k := range known {
+		if !released[k.Ordinal] {
+			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
+		}
+	}
+	for ordinal := range p.ops.inFlight {
+		if p.members[ordinal] == nil && p.ops.cloning(ordinal) {
+			// The intent is not recorded (or not read yet). Its incarnation is unknown, so no UUID is claimed:
+			// the stamp of the VM will tell.
+			p.add(cloning, nil, nil, Slot{Ordinal: ordinal, Revision: p.in.Revision})
+		}
+	}
+	p.ordinals = make([]int32, 0, len(p.members))
+	for ordinal := range p.members {
+		p.ordinals = append(p.ordinals, ordinal)
+	}
+	slices.Sort(p.ordinals)
+}
+
+// place makes the member of a recorded VM.
+func (p *planner) place(k *Known, vm *VM, isGone, isElsewhere bool) {
+	slot := Slot{
+		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
+		ReadySince: k.ReadySince, Recorded: true,
+	}
+	switch {
+	case vm != nil:
+		p.add(present, k, vm, slot)
+	case k.MoRef == "" && p.ops.cloning(k.Ordinal):
+		p.add(cloning, k, nil, slot)
+	case k.MoRef == "":
+		p.add(intended, k, nil, slot)
+	case isElsewhere:
+		p.add(elsewhere, k, nil, slot)
+	case isGone && p.ops.cloning(k.Ordinal):
+		p.add(cloning, k, nil, Slot{
+			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision, Recorded: true,
+		})
+	case isGone:
+		p.add(gone, k, nil, slot)
+	default:
+		p.add(suspect, k, nil, slot)
+	}
+}
+
+// add puts a member into the table, with what its VM shows.
+func (p *planner) add(s state, k *Known, vm *VM, slot Slot) {
+	slot.Name = VMName(p.in.Name, slot.Ordinal)
+	m := &member{state: s, known: k, vm: vm, slot: slot, doomed: p.doomed[slot.Ordinal]}
+	m.wasReady = s == present && !slot.ReadySince.IsZero()
+	if vm != nil {
+		if vm.UUID != "" {
+			m.slot.UUID = vm.UUID // vCenter may have assigned another
+		}
+		m.slot.MoRef, m.slot.Power, m.slot.IPAddress = vm.MoRef, vm.Power, vm.IP
+		m.slot.Revision, m.slot.CloneMode = vm.Stamp.Revision, vm.Stamp.CloneMode
+		if vm.Tombstone {
+			m.doomed, p.doomed[slot.Ordinal] = true, true
+		}
+	}
+	p.members[slot.Ordinal] = m
+}
+
+// foreign records a VM that is in no action.
+func (p *planner) foreign(vm *VM) {
+	f := Foreign{MoRef: vm.MoRef, Name: vm.Name}
+	if vm.Stamp != nil {
+		f.Copy, f.Ordinal = true, vm.Stamp.Ordinal
+	}
+	if ordinal, ok := p.nameTaken(vm); ok {
+		f.TakesName = true
+		if p.taken[ordinal] == nil {
+			p.taken[ordinal] = vm
+		}
+	}
+	p.plan.Foreign = append(p.plan.Foreign, f)
+}
+
+// nameTaken returns the ordinal whose name vm has in the group's folder.
+func (p *planner) nameTaken(vm *VM) (int32, bool) {
+	if !vm.InFolder {
+		return 0, false
+	}
+	return ordinalOf(p.in.Name, vm.Name)
+}
+
+// explainNames tells which ordinals are passed over because their name is taken, as far as it matters: an
+// ordinal above those in use is in nobody's way.
+func (p *planner) explainNames() {
+	if p.in.Deleting {
+		return
+	}
+	highest := int32(-1)
+	for _, m := range p.table() {
+		if !m.doomed {
+			highest = max(highest, m.slot.Ordinal)
+		}
+	}
+	for _, ordinal := range p.contested() {
+		if ordinal >= highest || p.member(ordinal) != nil {
+			continue
+		}
+		if vm := p.taken[ordinal]; vm != nil {
+			p.blockers.add(rankName, Blocker{
+				Reason: v1alpha1.ReasonNameConflict,
+				Message: fmt.Sprintf("The name %s in the group's folder is taken by %s, which is not the group's VM of "+
+					"that name; another ordinal is used instead. To free the name, rename or move %s.",
+					VMName(p.in.Name, ordinal), vm.MoRef, vm.MoRef),
+			})
+		} else if f := p.ops.nameHeld(ordinal); f != nil {
+			p.blockers.addFailure(f)
+		}
+	}
+}
+
+// contested returns the ordinals whose name may be taken, sorted.
+func (p *planner) contested() []int32 {
+	ordinals := make([]int32, 0, len(p.taken)+len(p.ops.failures))
+	for ordinal := range p.taken {
+		ordinals = append(ordinals, ordinal)
+	}
+	for ordinal := range p.ops.failures {
+		ordinals = append(ordinals, ordinal)
+	}
+	slices.Sort(ordinals)
+	return slices.Compact(ordinals)
+}
+
+// recorded returns what status recorded, at most once per ordinal and per managed object reference, by ordinal.
+func recorded(in []Known) []*Known {
+	all := make([]*Known, 0, len(in))
+	for i := range in {
+		if in[i].Ordinal >= 0 {
+			all = append(all, &in[i])
+		}
+	}
+	slices.SortFunc(all, func(a, b *Known) int {
+		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Incarnation, a.Incarnation),
+			strings.Compare(b.MoRef, a.MoRef), strings.Compare(b.UUID, a.UUID), b.ReadySince.Compare(a.ReadySince),
+			strings.Compare(a.Revision, b.Revision), strings.Compare(string(a.Phase), string(b.Phase)))
+	})
+	ordinals, moRefs := make(map[int32]bool, len(all)), make(map[string]bool, len(all))
+	return slices.DeleteFunc(all, func(k *Known) bool {
+		if ordinals[k.Ordinal] || (k.MoRef != "" && moRefs[k.MoRef]) {
+			return true
+		}
+		ordinals[k.Ordinal], moRefs[k.MoRef] = true, true
+		return false
+	})
+}
+
+// observed returns the observed VMs by managed object reference.
+func observed(in []VM) []*VM {
+	all := make([]*VM, 0, len(in))
+	for i := range in {
+		all = append(all, &in[i])
+	}
+	slices.SortFunc(all, func(a, b *VM) int { return strings.Compare(a.MoRef, b.MoRef) })
+	return slices.CompactFunc(all, func(a, b *VM) bool { return a.MoRef == b.MoRef })
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}

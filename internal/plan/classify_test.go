@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func TestIdentity(t *testing.T) {
+	if got, want := InstanceUUID(groupUID, 3, 1), "a0aa00ea-eb95-52fc-b4ce-100d29777800"; got != want {
+		t.Errorf("InstanceUUID changed to %s, was %s: VMs that exist would not be recognized", got, want)
+	}
+	if got, want := InstanceUUID("not-a-uuid", 3, 1), "181e2d6c-1e2a-5723-8a68-ba58db716351"; got != want {
+		t.Errorf("InstanceUUID of an opaque UID changed to %s, was %s", got, want)
+	}
+	if InstanceUUID(groupUID, 1, 11) == InstanceUUID(groupUID, 11, 1) {
+		t.Error("ordinal and incarnation run into each other")
+	}
+	for name, want := range map[string]int32{"web-0": 0, "web-12": 12, "web-2147483647": 2147483647} {
+		if got, ok := ordinalOf("web", name); !ok || got != want {
+			t.Errorf("ordinalOf(%q) = %d, %t", name, got, ok)
+		}
+	}
+	for _, name := range []string{"web", "web-", "web-01", "web--1", "web-+1", "web-1 ", "Web-1", "web-2147483648", "web-1-1"} {
+		if got, ok := ordinalOf("web", name); ok {
+			t.Errorf("ordinalOf(%q) = %d, but the group never uses that name", name, got)
+		}
+	}
+}
+
+func TestClassification(t *testing.T) {
+	copied := Foreign{MoRef: "vm-9", Name: "copy", Copy: true}
+	for _, test := range []struct {
+		name    string
+		in      Input
+		slots   string
+		foreign []Foreign
+	}{
+		{"recorded", input(1, healthy(0)), "0:Ready", nil},
+		{"recorded and renamed", input(1, has(makeVM(0, called("db")))), "0:Ready", nil},
+		{"recorded and moved to another folder", input(1, has(makeVM(0, outside))), "0:Ready", nil},
+		{"recorded, and vCenter gave it another UUID",
+			input(1, knowsOrdinals(0), sees(makeVM(0, func(vm *VM) { vm.UUID = "x" }))), "0:Ready", nil},
+		{"a copy of a recorded VM", input(1, healthy(0), sees(makeVM(0, ref("vm-9"), called("copy"), outside))),
+			"0:Ready", []Foreign{copied}},
+		{"a copy that took the name of a recorded VM that was renamed",
+			input(1, has(makeVM(0, called("old"))), sees(makeVM(0, ref("vm-9")))),
+			"0:Ready", []Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true}}},
+		{"a copy while the recorded VM is suspect", input(1, knowsOrdinals(0), sees(makeVM(0, ref("vm-9")))),
+			"0:Lost", []Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true}}},
+		{"a copy of the same incarnation when the recorded VM is gone",
+			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9"), called("copy")))), "0:Cloning", []Foreign{copied}},
+		{"the replacement of a VM that is gone",
+			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9"), incarnation(0, 1)))), "0:Ready", nil},
+		{"a replacement while the recorded VM is only suspect",
+			input(1, knowsOrdinals(0), sees(makeVM(0, ref("vm-9"), incarnation(0, 1), called("copy")))),
+			"0:Lost", []Foreign{copied}},
+		{"never recorded", input(1, sees(makeVM(0))), "0:Ready", nil},
+		{"never recorded, above what is wanted", input(1, sees(makeVM(0), makeVM(4))), "0:Ready 4:Deleting", nil},
+		{"never recorded and of another name", input(0, sees(makeVM(0, ref("vm-9"), called("copy")))), "",
+			[]Foreign{copied}},
+		{"never recorded and in another folder", input(0, sees(makeVM(0, ref("vm-9"), called("copy"), outside))), "",
+			[]Foreign{copied}},
+		{"never recorded, right name, wrong folder", input(0, sees(makeVM(0, ref("vm-9"), outside))), "",
+			[]Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true}}},
+		{"never recorded, right name, wrong UUID",
+			input(0, sees(makeVM(0, ref("vm-9"), func(vm *VM) { vm.UUID = "x" }))), "",
+			[]Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true}}},
+		{"two that both look ours: neither is proven", input(0, sees(makeVM(0), makeVM(0, ref("vm-9")))), "",
+			[]Foreign{
+				{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true},
+				{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true},
+			}},
+		{"a recorded intent", input(1, knows(intent(0, 0)), sees(makeVM(0))), "0:Ready", nil},
+		{"a recorded intent of another incarnation", input(0, knows(intent(0, 1)), sees(makeVM(0))), "",
+			[]Foreign{{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true}}},
+		{"not stamped", input(0, sees(makeVM(0, unstamped, called("db")), makeVM(1, unstamped))), "",
+			[]Foreign{{MoRef: "vm-100", Name: "db"}, {MoRef: "vm-101", Name: "web-1", TakesName: true}}},
+		{"recorded, and its stamp was removed", input(0, knowsOrdinals(0), doomed(0), sees(makeVM(0, unstamped))), "",
+			[]Foreign{{MoRef: "vm-100", Name: "web-0", TakesName: true}}},
+		{"a stamp with an ordinal that does not exist", input(0, sees(makeVM(-1, ref("vm-9")))), "",
+			[]Foreign{{MoRef: "vm-9", Name: "web--1", Copy: true, Ordinal: -1}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := Compute(test.in)
+			if got := slotsOf(p); got != test.slots {
+				t.Errorf("slots are %q, want %q", got, test.slots)
+			}
+			if diff := cmp.Diff(test.foreign, p.Foreign); diff != "" {
+				t.Errorf("foreign VMs differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestIncompleteObservation(t *testing.T) {
+	const blocker = v1alpha1.ReasonInventoryIncomplete
+	runRules(t, []rule{
+		{"nothing is known", input(3, incomplete), want{blockers: blocker}, nil},
+		{"what is recorded is shown", input(3, incomplete, healthy(0), knowsOrdinals(1), knows(intent(2, 0))),
+			want{blockers: blocker, slots: "0:Ready 1:Lost 2:Cloning", existing: 2, ready: 1, updated: 2},
+			[]string{"vm-101 is not seen while the inventory of vCenter is incomplete"}},
+		{"gone is not believed", input(1, incomplete, goneVMs(0)),
+			want{blockers: blocker, slots: "0:Lost", existing: 1, updated: 1}, nil},
+		{"a stamp that is not read yet does not make a VM foreign",
+			input(1, incomplete, knowsOrdinals(0), sees(makeVM(0, unstamped))),
+			want{blockers: blocker, slots: "0:Lost", existing: 1, updated: 1}, nil},
+		{"nothing is adopted", input(1, incomplete, sees(makeVM(0))), want{blockers: blocker}, nil},
+		{"nothing is doomed", input(0, incomplete, healthy(0), doomed(7)),
+			want{blockers: blocker, slots: "0:Ready", doomed: "7", existing: 1, ready: 1, updated: 1}, nil},
+		{"a deleted group is not gone", input(0, incomplete, deleting), want{blockers: blocker}, nil},
+		{"the port says why", input(0, incomplete, func(in *Input) { in.Observation.Incomplete = "vc-1 is down." }),
+			want{blockers: blocker}, []string{"vc-1 is down."}},
+	})
+}
+
+func TestPause(t *testing.T) {
+	const blocker = v1alpha1.ReasonPaused
+	runRules(t, []rule{
+		{"nothing is created", input(2, paused), want{blockers: blocker}, nil},
+		{"nothing is doomed", input(0, paused, healthy(0)),
+			want{blockers: blocker, slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
+		{"nothing is repaired and nothing forgotten", input(2, paused, has(makeVM(0, power(PoweredOff))), goneVMs(1)),
+			want{blockers: blocker, slots: "0:Unhealthy 1:Lost", existing: 1, updated: 1}, nil},
+		{"a removal that began does not go on", input(0, paused, has(makeVM(0, marked))),
+			want{blockers: blocker, slots: "0:Deleting", doomed: "0"}, nil},
+		{"a deleted group stays", input(0, paused, deleting, healthy(0)),
+			want{blockers: blocker, slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
+		{"a deleted group without VMs stays as well", input(0, paused, deleting), want{blockers: blocker}, nil},
+	})
+}

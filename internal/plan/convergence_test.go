@@ -1,0 +1,237 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// happening is one thing that happens to a group and its VMs: vm is one of them, name one that the group may use.
+type happening struct {
+	name string
+	do   func(t *rapid.T, s *sim, vm *simVM, name string)
+}
+
+var happenings = []happening{
+	{"scale", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.replicas(rapid.Int32Range(0, 6).Draw(t, "replicas")) }},
+	{"order", func(t *rapid.T, s *sim, _ *simVM, name string) {
+		s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{name}, Order: rapid.SampledFrom(
+			[]v1alpha1.ScaleDownOrder{v1alpha1.ScaleDownNewest, v1alpha1.ScaleDownOldest}).Draw(t, "order")}
+	}},
+	{"edit", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.spec.CPU = rapid.Int32Range(1, 3).Draw(t, "cpu") }},
+	{"power state", func(t *rapid.T, s *sim, _ *simVM, _ string) {
+		s.spec.PowerState = rapid.SampledFrom(
+			[]v1alpha1.PowerState{v1alpha1.PowerOn, v1alpha1.PowerOff}).Draw(t, "power")
+	}},
+	{"policy", func(t *rapid.T, s *sim, _ *simVM, _ string) {
+		s.spec.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{
+			v1alpha1.DeletionDelete, v1alpha1.DeletionRetain, v1alpha1.DeletionRecycle}).Draw(t, "policy")
+	}},
+	{"observe", func(_ *rapid.T, s *sim, _ *simVM, _ string) {
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve, MaxUnhealthy: ptr(int32(1))}
+	}},
+	{"enforce", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Repair = nil }},
+	{"pause", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.paused = true }},
+	{"go on", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.paused = false }},
+	{"crash", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.crash() }},
+	{"blind", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.blind = true }},
+	{"see", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.blind = false }},
+	{"delete", func(_ *rapid.T, s *sim, vm *simVM, _ string) { delete(s.vms, vm.MoRef) }},
+	{"power off", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = PoweredOff }},
+	{"suspend", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = Suspended }},
+	{"power on", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = PoweredOn }},
+	{"host down", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connected = false }},
+	{"host up", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connected = true }},
+	{"unstamp", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Stamp, vm.ours = nil, false }},
+	{"move", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.InFolder = false }},
+	{"take away", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.away = true }},
+	{"bring back", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.bringBack() }},
+	{"rename", func(_ *rapid.T, s *sim, vm *simVM, name string) {
+		if s.byName(name) == nil {
+			vm.Name = name
+		}
+	}},
+	{"put foreign", func(_ *rapid.T, s *sim, _ *simVM, name string) {
+		if s.byName(name) == nil {
+			s.put(VM{Name: name, InFolder: true, Power: PoweredOn, Connected: true}, false)
+		}
+	}},
+	{"hide", func(_ *rapid.T, s *sim, _ *simVM, name string) { s.hidden[name] = true }},
+	{"copy", func(t *rapid.T, s *sim, vm *simVM, name string) {
+		if vm.Stamp == nil {
+			return
+		}
+		c := vm.VM
+		c.UUID, c.Stamp = "", ptr(*vm.Stamp)
+		c.Name, c.InFolder = fmt.Sprintf("copy-%d", s.next), rapid.Bool().Draw(t, "in folder")
+		if s.byName(name) == nil && rapid.Bool().Draw(t, "takes a name") {
+			c.Name = name
+		}
+		s.put(c, false)
+	}},
+	{"finish one task", func(_ *rapid.T, s *sim, _ *simVM, _ string) {
+		if len(s.tasks) > 0 {
+			task := s.tasks[0]
+			s.tasks = s.tasks[1:]
+			s.finish(task)
+		}
+	}},
+}
+
+// disturb lets one thing happen.
+func (s *sim) disturb(t *rapid.T) {
+	vm := &simVM{} // nothing that anybody would notice
+	if vms := s.sorted(); len(vms) > 0 {
+		vm = vms[rapid.IntRange(0, len(vms)-1).Draw(t, "vm")]
+	}
+	names := make([]string, 0, len(happenings))
+	for _, h := range happenings {
+		names = append(names, h.name)
+	}
+	name := rapid.SampledFrom(names).Draw(t, "happening")
+	at := slices.Index(names, name)
+	happenings[at].do(t, s, vm, VMName(groupName, rapid.Int32Range(0, 7).Draw(t, "name")))
+}
+
+// bringBack moves VMs back below the root; a name that was taken meanwhile forces another.
+func (s *sim) bringBack() {
+	for _, vm := range s.sorted() {
+		if vm.away && vm.InFolder && s.byName(vm.Name) != nil {
+			vm.Name = "back-" + vm.MoRef
+		}
+		vm.away = false
+	}
+}
+
+// interrupted is how far a process came before it ended: some of the actions were sent.
+func interrupted(t *rapid.T) func(Plan) Plan {
+	return func(p Plan) Plan {
+		p.Actions = p.Actions[:rapid.IntRange(0, len(p.Actions)).Draw(t, "actions sent")]
+		return p
+	}
+}
+
+// heal ends every disturbance that only a person can end.
+func (s *sim) heal(t *rapid.T) {
+	s.blind, s.paused, s.spec.Repair = false, false, nil
+	if s.spec.DeletionPolicy == v1alpha1.DeletionRecycle {
+		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
+	}
+	for _, vm := range s.vms {
+		vm.Connected = true
+		if vm.Power == PowerUnknown {
+			vm.Power = PoweredOff
+		}
+	}
+	s.bringBack()
+	s.clones, s.others = rapid.IntRange(1, 4).Draw(t, "clones"), rapid.IntRange(1, 4).Draw(t, "others")
+}
+
+// foreigners returns a copy of every VM that is not ours.
+func (s *sim) foreigners() map[string]VM {
+	all := map[string]VM{}
+	for ref, vm := range s.vms {
+		if !vm.ours {
+			all[ref] = vm.VM
+		}
+	}
+	return all
+}
+
+// troubled is a group after a random history.
+func troubled(t *rapid.T) *sim {
+	s := newSim(t, rapid.Int32Range(0, 6).Draw(t, "replicas"))
+	s.clones, s.others = 2, 3
+	for range rapid.IntRange(0, 40).Draw(t, "length") {
+		switch rapid.IntRange(0, 5).Draw(t, "event") {
+		case 0, 1:
+			s.disturb(t)
+		case 2:
+			s.step(interrupted(t))
+			s.crash()
+		case 3:
+			s.tick()
+		default:
+			s.step(nil)
+			if rapid.Bool().Draw(t, "tick") {
+				s.tick()
+			}
+		}
+	}
+	s.heal(t)
+	return s
+}
+
+// checkSettled says whether vCenter holds what the plan claims.
+func (s *sim) checkSettled(t *rapid.T, p Plan) {
+	count := int32(0)
+	copies := map[string]bool{}
+	for _, f := range p.Foreign {
+		copies[f.MoRef] = true
+	}
+	names := map[string]bool{}
+	for _, vm := range s.sorted() {
+		if !vm.ours || copies[vm.MoRef] {
+			continue // a VM that was renamed before it was recorded cannot be told from a copy
+		}
+		count++
+		names[vm.Name] = true
+		on := s.spec.PowerState != v1alpha1.PowerOff
+		if (vm.Power == PoweredOn) != on || vm.Tombstone {
+			t.Fatalf("settled, but %s is %s with tombstone %t", vm.Name, vm.Power, vm.Tombstone)
+		}
+	}
+	if count != *s.spec.Replicas || len(p.Slots) != int(count) {
+		t.Fatalf("settled with %d VMs and slots [%s], %d are wanted", count, slotsOf(p), *s.spec.Replicas)
+	}
+}
+
+func TestConvergence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := troubled(t)
+		s.replicas(rapid.Int32Range(0, 6).Draw(t, "wanted"))
+		before := s.foreigners()
+		// Twice: a second clone of ours that was taken for a copy while the first was recorded (somebody took it
+		// away before it was recorded, and brought it back) is adopted once that record ends.
+		var last []Known
+		p := s.run(func(p Plan) bool {
+			stable := p.Settled && reflect.DeepEqual(last, s.known)
+			last = slices.Clone(s.known)
+			return stable
+		})
+		s.checkSettled(t, p)
+		for ref, vm := range before {
+			if now := s.vms[ref]; now == nil || !reflect.DeepEqual(now.VM, vm) {
+				t.Fatalf("%s, which is not ours, was changed from %+v to %+v", ref, vm, now)
+			}
+		}
+	})
+}
+
+func TestDeletionConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := troubled(t)
+		s.deleting = true
+		before := s.foreigners()
+		p := s.run(isGone)
+		copies := map[string]bool{}
+		for _, f := range p.Foreign {
+			copies[f.MoRef] = true
+		}
+		for ref, vm := range s.vms {
+			if vm.ours && !copies[ref] {
+				t.Fatalf("the group is gone, but %s (%s) is left", vm.Name, ref)
+			}
+		}
+		for ref, vm := range before {
+			if now := s.vms[ref]; now == nil || !reflect.DeepEqual(now.VM, vm) {
+				t.Fatalf("%s, which is not ours, was changed from %+v to %+v", ref, vm, now)
+			}
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// deletion settles who has to go without any scaling: ordinals that status has doomed, VMs with a tombstone
+// and, when the group goes away, every VM. Doomed is final, and ends only when the VM is gone or released.
+func (p *planner) deletion() {
+	for _, ordinal := range p.ordinals {
+		m := p.members[ordinal]
+		if p.in.Deleting && !p.handsOff {
+			p.doom(m)
+		}
+		if !m.doomed {
+			continue
+		}
+		p.doom(m)
+		if m.missing() && p.in.Observation.Complete {
+			m.dropped = true // nothing is left of it, or never was
+		}
+	}
+	p.forget()
+	p.explainElsewhere()
+}
+
+// forget removes from Doomed what has left.
+func (p *planner) forget() {
+	if !p.in.Observation.Complete {
+		return
+	}
+	for ordinal := range p.doomed {
+		if m := p.members[ordinal]; m == nil || m.dropped {
+			delete(p.doomed, ordinal)
+		}
+	}
+}
+
+// doom makes a member leave for good.
+func (p *planner) doom(m *member) {
+	m.doomed, p.doomed[m.slot.Ordinal] = true, true
+	m.slot.Phase, m.slot.Available = v1alpha1.VMDeleting, false
+	switch {
+	case m.state == present && m.vm.Connected:
+		m.slot.Message = ""
+	case m.state == suspect && p.in.Observation.Complete:
+		m.slot.Message = m.slot.MoRef + " is not seen any more; waiting for vCenter to confirm that it is gone"
+	case m.state == cloning:
+		m.slot.Message = "its clone has not ended; the VM is deleted once it is there"
+	}
+}
+
+// explainElsewhere tells of VMs that can be neither used nor deleted, because somebody took them away.
+func (p *planner) explainElsewhere() {
+	var away []*member
+	for _, m := range p.table() {
+		if m.state == elsewhere {
+			away = append(away, m)
+		}
+	}
+	if len(away) > 0 {
+		p.blockers.add(rankLost, Blocker{
+			Reason: v1alpha1.ReasonVMsLost,
+			Message: fmt.Sprintf("Moved out of the operator's root folder, where the operator does not touch VMs: %s. "+
+				"Move back or delete what is there.", enumerate(labels(away))),
+		})
+	}
+}
+
+// removal brings every doomed VM one step nearer to its end. Each step is decided from what is observed, so
+// that it does not matter who took the step before.
+func (p *planner) removal() {
+	var unreachable []*member
+	for _, m := range p.table() {
+		if !m.doomed || m.state != present {
+			continue
+		}
+		why := "it was chosen to leave the group"
+		if p.in.Deleting {
+			why = "the group is being deleted"
+		}
+		switch {
+		case p.spec.policy == v1alpha1.DeletionRecycle:
+			p.notRecycled = append(p.notRecycled, m)
+		case !m.vm.Connected:
+			unreachable = append(unreachable, m)
+		case p.spec.policy == v1alpha1.DeletionRetain:
+			p.try(m, Action{Kind: ReleaseVM, Reason: why + " and spec.deletionPolicy is Retain"})
+		case !m.vm.Tombstone:
+			p.try(m, Action{Kind: MarkVM, Reason: why})
+		case m.vm.Power != PoweredOff:
+			p.try(m, Action{Kind: PowerOffVM, Reason: why + " and a running VM cannot be destroyed"})
+		default:
+			p.try(m, Action{Kind: DestroyVM, Reason: why})
+		}
+	}
+	p.explainRecycle()
+	if len(unreachable) > 0 {
+		p.blockers.add(rankLost, Blocker{
+			Reason: v1alpha1.ReasonVMsLost,
+			Message: fmt.Sprintf("Not removed, because the host is disconnected or the VM's files cannot be reached: %s. "+
+				"Bring the host or its storage back; the removal then goes on by itself.",
+				enumerate(labels(unreachable))),
+		})
+	}
+}
+
+// explainRecycle tells that a deletion policy is not built.
+func (p *planner) explainRecycle() {
+	if len(p.notRecycled) == 0 {
+		return
+	}
+	p.blockers.add(rankPolicy, Blocker{
+		Reason: v1alpha1.ReasonNotSupported,
+		Message: fmt.Sprintf("spec.deletionPolicy Recycle is not built yet, so %s that should leave stay: %s. "+
+			"Set it to Delete or Retain.", vms(len(p.notRecycled)), enumerate(labels(p.notRecycled))),
+		Terminal: true,
+	})
+}

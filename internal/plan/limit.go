@@ -1,0 +1,53 @@
+package plan
+
+// Creates returns the number of clones in the plan. Each needs a slot for cloning.
+func (p Plan) Creates() int { return p.count(isClone) }
+
+// Tasks returns the number of other vCenter tasks in the plan. Each needs a slot. Asking a guest to shut down
+// starts no task and needs none.
+func (p Plan) Tasks() int { return p.count(isTask) }
+
+// Limit returns the plan with at most the given number of clones and of other tasks, those that come first. A
+// slot that exists only for a clone that was cut is cut as well: what is not going to be sent is not recorded
+// as intent. Doomed stays, since it records a decision and not an action; and so does Settled, which was false
+// for any plan that has something to cut. The receiver is not changed; negative limits count as zero.
+func (p Plan) Limit(clones, others int) Plan {
+	cut := map[int32]bool{}
+	actions := make([]Action, 0, len(p.Actions))
+	for _, a := range p.Actions {
+		switch {
+		case isClone(a) && clones <= 0:
+			cut[a.Ordinal] = true
+			continue
+		case isTask(a) && others <= 0:
+			continue
+		case isClone(a):
+			clones--
+		case isTask(a):
+			others--
+		}
+		actions = append(actions, a)
+	}
+	slots := make([]Slot, 0, len(p.Slots))
+	for _, s := range p.Slots {
+		if s.Recorded || !cut[s.Ordinal] {
+			slots = append(slots, s)
+		}
+	}
+	p.Actions, p.Slots = actions, slots
+	return p
+}
+
+func (p Plan) count(costs func(Action) bool) int {
+	n := 0
+	for _, a := range p.Actions {
+		if costs(a) {
+			n++
+		}
+	}
+	return n
+}
+
+func isClone(a Action) bool { return a.Kind == CreateVM }
+
+func isTask(a Action) bool { return a.Kind != CreateVM && a.Kind != ShutdownGuest }

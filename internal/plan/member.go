@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// GuestShutdownGrace is how long a guest may take to shut down before its VM is powered off hard.
+const GuestShutdownGrace = 3 * time.Minute
+
+// state is what is known of the VM of one ordinal.
+type state int
+
+const (
+	// present: the VM is observed.
+	present state = iota
+	// suspect: recorded, not observed, and vCenter has not confirmed that it is gone.
+	suspect
+	// elsewhere: recorded, and it exists outside of the operator's root folder.
+	elsewhere
+	// gone: recorded, and vCenter confirmed that it does not exist.
+	gone
+	// cloning: a clone is in flight and its VM is not visible.
+	cloning
+	// intended: a clone was decided on, and a complete observation shows neither VM nor operation.
+	intended
+)
+
+// member is one ordinal of the group while the passes work on it.
+type member struct {
+	state state
+	slot  Slot
+	// known is what status recorded, vm the genuine VM; either may be nil.
+	known *Known
+	vm    *VM
+	// doomed members leave for good.
+	doomed bool
+	// kept members are gone or intended and keep ordinal and slot although nothing is created for them.
+	kept bool
+	// dropped members leave the table.
+	dropped bool
+	// wasReady is true when the VM has passed its readiness gate before.
+	wasReady bool
+	// wrongPower is true when somebody else changed the power state and repair means to change it back.
+	wrongPower bool
+}
+
+// exists is true for a VM that is there as far as anybody knows. A suspect one does: unknown is not absent.
+func (m *member) exists() bool {
+	return m.state == present || m.state == suspect || m.state == elsewhere
+}
+
+// missing is true for an ordinal without a VM and without a clone on its way.
+func (m *member) missing() bool { return m.state == gone || m.state == intended }
+
+// replacement is true when the VM of this ordinal makes up for one that was lost.
+func (m *member) replacement() bool { return m.slot.Incarnation > 0 }
+
+// operations indexes what is in flight and what failed by ordinal.
+type operations struct {
+	now      time.Time
+	inFlight map[int32][]Operation
+	failures map[int32][]Failure
+}
+
+func newOperations(in *Input) operations {
+	o := operations{now: in.Now, inFlight: map[int32][]Operation{}, failures: map[int32][]Failure{}}
+	for _, op := range in.Observation.InFlight {
+		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
+	}
+	for _, f := range in.Observation.Failures {
+		if f.Kind == OpClone && f.Revision != "" && f.Revision != in.Revision {
+			continue // what was wrong may have been the spec
+		}
+		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], f)
+	}
+	return o
+}
+
+// cloning is true while a clone of this ordinal is in flight.
+func (o operations) cloning(ordinal int32) bool { return o.running(ordinal, OpClone) }
+
+// running is true while an operation of this kind is in flight.
+func (o operations) running(ordinal int32, kind OperationKind) bool {
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool { return op.Kind == kind })
+}
+
+// busy is true while the ordinal may get no other operation. A guest that ignores its shutdown does not make
+// the VM busy for ever.
+func (o operations) busy(ordinal int32) bool {
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool { return !o.overdue(op) })
+}
+
+// overdue is true for a guest shutdown that had its time.
+func (o operations) overdue(op Operation) bool {
+	return op.Kind == OpShutdownGuest && !o.now.Before(op.Since.Add(GuestShutdownGrace))
+}
+
+// failure returns the failure of an operation that may be repeated last, or nil.
+func (o operations) failure(ordinal int32, kind OperationKind) *Failure {
+	var worst *Failure
+	for i := range o.failures[ordinal] {
+		f := &o.failures[ordinal][i]
+		if f.Kind == kind && (worst == nil || compareFailures(f, worst) > 0) {
+			worst = f
+		}
+	}
+	return worst
+}
+
+// nameHeld returns the failure that says that the name of this ordinal is taken by something that the
+// observation does not show, while it is too early to try again.
+func (o operations) nameHeld(ordinal int32) *Failure {
+	f := o.failure(ordinal, OpClone)
+	if f != nil && f.Reason == v1alpha1.ReasonNameConflict && f.RetryAt.After(o.now) {
+		return f
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// planner is the state that the passes share.
+type planner struct {
+	in   *Input
+	spec settings
+	ops  operations
+
+	// members by ordinal; ordinals are the sorted keys.
+	members  map[int32]*member
+	ordinals []int32
+	// unclaimed are stamped VMs that no record names, by the ordinal of their stamp.
+	unclaimed map[int32][]*VM
+	// taken are the ordinals whose name another VM in the folder has.
+	taken map[int32]*VM
+	// doomed are the ordinals that leave for good.
+	doomed map[int32]bool
+
+	// handsOff is true when nothing may be decided: the group is paused or the observation incomplete.
+	handsOff bool
+	// repairHeld is true when maxUnhealthy forbids repairs.
+	repairHeld bool
+	// notRecycled should leave, which deletionPolicy Recycle cannot do yet.
+	notRecycled []*member
+	// createsWanted is the number of VMs that are missing, whether or not they may be created now.
+	createsWanted int
+
+	// actions of all passes; finish puts them in order.
+	actions  []Action
+	blockers blockers
+	plan     Plan
+}
+
+// pass is one step of Compute.
+type pass struct {
+	name string
+	run  func(*planner)
+	// looks is true for a pass that decides nothing: it also runs on an incomplete observation and while paused.
+	looks bool
+}
+
+var passes = []pass{
+	{name: "classify", run: (*planner).classify, looks: true},
+	{name: "adoption", run: (*planner).adoption, looks: true},
+	{name: "readiness", run: (*planner).readiness, looks: true},
+	{name: "deletion", run: (*planner).deletion, looks: true},
+	{name: "repair", run: (*planner).repair},
+	{name: "replicas", run: (*planner).replicas},
+	{name: "removal", run: (*planner).removal},
+	{name: "power", run: (*planner).power},
+	{name: "rollout", run: (*planner).rollout, looks: true},
+}
+
+// Compute decides what to do next. It never fails: what cannot be done is a Blocker.
+//
+// Actions come in this order: what doomed VMs need, because it frees names and room, the last step first; then
+// power; then clones. Actions of one kind stand together, by ordinal. No ordinal is in two actions.
+func Compute(in Input) Plan {
+	p := &planner{in: &in, spec: settingsOf(&in), ops: newOperations(&in)}
+	p.handsOff = in.Paused != nil || !in.Observation.Complete
+	for _, pass := range passes {
+		if pass.looks || !p.handsOff {
+			pass.run(p)
+		}
+	}
+	p.explainInput()
+	return p.finish()
+}
+
+// explainInput adds the blockers that the input itself brings.
+func (p *planner) explainInput() {
+	if p.in.Paused != nil {
+		p.blockers.add(rankPaused, *p.in.Paused)
+	}
+	if !p.in.Observation.Complete {
+		message := p.in.Observation.Incomplete
+		if message == "" {
+			message = "The inventory of vCenter is not complete; nothing is created or deleted until it is."
+		}
+		p.blockers.add(rankIncomplete, Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: message})
+	}
+	if p.in.Deleting {
+		return
+	}
+	for _, b := range p.spec.blockers {
+		p.blockers.add(rankSpec, b)
+	}
+	if b := p.in.CreateBlocked; b != nil && p.createsWanted > 0 {
+		p.blockers.add(rankCreate, *b)
+	}
+}
+
+// finish turns the table into the Plan.
+func (p *planner) finish() Plan {
+	plan := &p.plan
+	plan.Desired = p.spec.desired
+	plan.Actions = p.actions
+	slices.SortFunc(plan.Actions, func(a, b Action) int {
+		return cmp.Or(turn[a.Kind]-turn[b.Kind], cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+	for _, m := range p.table() {
+		plan.Slots = append(plan.Slots, m.slot)
+		if m.doomed || !m.exists() {
+			continue
+		}
+		plan.Existing++
+		if m.slot.Available {
+			plan.Ready++
+		}
+	}
+	for ordinal := range p.doomed {
+		plan.Doomed = append(plan.Doomed, ordinal)
+	}
+	slices.Sort(plan.Doomed)
+	for _, op := range p.in.Observation.InFlight {
+		if op.Kind == OpShutdownGuest {
+			p.wake(op.Since.Add(GuestShutdownGrace))
+		}
+	}
+	p.explainNames()
+	plan.Blockers = p.blockers.sorted()
+	complete := p.in.Observation.Complete
+	idle := len(p.in.Observation.InFlight) == 0
+	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.Slots) == 0
+	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
+		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
+		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
+	return *plan
+}
+
+// table returns the members that stay, by ordinal.
+func (p *planner) table() []*member {
+	table := make([]*member, 0, len(p.ordinals))
+	for _, ordinal := range p.ordinals {
+		if m := p.members[ordinal]; !m.dropped {
+			table = append(table, m)
+		}
+	}
+	return table
+}
+
+// member returns the member of an ordinal, or nil when nothing is there.
+func (p *planner) member(ordinal int32) *member {
+	if m := p.members[ordinal]; m != nil && !m.dropped {
+		return m
+	}
+	return nil
+}
+
+// insert adds a member or puts it in the place of one. The caller sorts the ordinals when it is done.
+func (p *planner) insert(m *member) {
+	if p.members[m.slot.Ordinal] == nil {
+		p.ordinals = append(p.ordinals, m.slot.Ordinal)
+	}
+	p.members[m.slot.Ordinal] = m
+}
+
+// wake asks to be run again at t.
+func (p *planner) wake(t time.Time) {
+	if t.After(p.in.Now) && (p.plan.WakeAt.IsZero() || t.Before(p.plan.WakeAt)) {
+		p.plan.WakeAt = t
+	}
+}
+
+// turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
+var turn = map[ActionKind]int{
+	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6,
+}
+
+// operationOf names the operation that an action becomes.
+var operationOf = map[ActionKind]OperationKind{
+	CreateVM: OpClone, PowerOnVM: OpPowerOn, PowerOffVM: OpPowerOff, ShutdownGuest: OpShutdownGuest,
+	MarkVM: OpMark, DestroyVM: OpDestroy, ReleaseVM: OpRelease,
+}
+
+// try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
+// the next. A failure stays visible while it is being tried again, so that status does not flicker.
+func (p *planner) try(m *member, a Action) {
+	a.Ordinal, a.Name = m.slot.Ordinal, m.slot.Name
+	if m.vm != nil {
+		a.MoRef, a.ChangeVersion = m.vm.MoRef, m.vm.ChangeVersion
+	}
+	busy := p.ops.busy(a.Ordinal)
+	if f := p.ops.failure(a.Ordinal, operationOf[a.Kind]); f != nil {
+		p.blockers.addFailure(f)
+		m.slot.Message = f.Message
+		if !m.doomed && !busy {
+			m.slot.Phase = v1alpha1.VMFailed
+		}
+		if f.RetryAt.After(p.in.Now) {
+			p.wake(f.RetryAt)
+			return
+		}
+	}
+	if !busy {
+		p.actions = append(p.actions, a)
+	}
+}
+
+// compareFailures orders failures: the later retry is the worse one.
+func compareFailures(a, b *Failure) int {
+	return cmp.Or(a.RetryAt.Compare(b.RetryAt), strings.Compare(a.Reason, b.Reason),
+		strings.Compare(a.Message, b.Message), strings.Compare(a.Revision, b.Revision))
+}

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// power brings VMs to spec.powerState. A new VM is started once it was cloned. A VM that was ready and is off,
+// or is suspended, was changed from outside: powering it on is a repair and obeys spec.repair. Switching off is
+// never a repair: whether somebody powered the VM on or spec changed, spec's word is what counts.
+func (p *planner) power() {
+	if p.spec.keep {
+		return // spec does not say what is wanted
+	}
+	var unreachable, observed []*member
+	for _, m := range p.table() {
+		switch {
+		case m.doomed || m.state != present:
+		case !m.vm.Connected:
+			unreachable = append(unreachable, m)
+		case !p.spec.wantOn:
+			p.powerOff(m)
+		case m.wrongPower && (p.spec.observe || p.repairHeld):
+			observed = append(observed, m)
+		case m.wrongPower:
+			p.plan.Repairing = true
+			reason := "it was powered off from outside"
+			if m.vm.Power == Suspended {
+				reason = "it was suspended from outside"
+			}
+			p.try(m, Action{Kind: PowerOnVM, Reason: reason})
+		case m.vm.Power == PoweredOff:
+			reason := "it was cloned"
+			if m.known != nil && m.known.Phase == v1alpha1.VMStopped {
+				reason = "spec.powerState is On"
+			}
+			p.try(m, Action{Kind: PowerOnVM, Reason: reason})
+		}
+	}
+	p.explainPower(unreachable, observed)
+}
+
+// powerOff asks the guest to shut down, and pulls the plug when it cannot be asked or does not obey.
+func (p *planner) powerOff(m *member) {
+	switch m.vm.Power {
+	case PoweredOff, PowerUnknown, "":
+		return
+	}
+	ordinal := m.slot.Ordinal
+	asked := false
+	for _, op := range p.ops.inFlight[ordinal] {
+		if op.Kind == OpShutdownGuest {
+			asked = true
+		}
+	}
+	const reason = "spec.powerState is Off"
+	switch {
+	case asked:
+		p.try(m, Action{Kind: PowerOffVM, Reason: fmt.Sprintf(
+			"%s and the guest did not shut down within %s", reason, GuestShutdownGrace)})
+	case m.vm.Power == PoweredOn && m.vm.ToolsRunning:
+		p.try(m, Action{Kind: ShutdownGuest, Reason: reason})
+	default:
+		p.try(m, Action{Kind: PowerOffVM, Reason: reason + " and VMware Tools do not run"})
+	}
+}
+
+// explainPower tells of VMs that are left as they are.
+func (p *planner) explainPower(unreachable, observed []*member) {
+	if len(unreachable) > 0 {
+		p.blockers.add(rankLost, Blocker{
+			Reason: v1alpha1.ReasonVMsLost,
+			Message: fmt.Sprintf("Out of reach, because the host is disconnected or the VM's files cannot be reached: %s. "+
+				"Bring the host or its storage back.", enumerate(labels(unreachable))),
+		})
+	}
+	if len(observed) == 0 {
+		return
+	}
+	for _, m := range observed {
+		m.slot.Message += " and is not powered on: spec.repair holds it back"
+	}
+	if p.repairHeld {
+		return // told already
+	}
+	p.blockers.add(rankObserved, Blocker{
+		Reason: v1alpha1.ReasonRepairHeld,
+		Message: fmt.Sprintf("Powered off or suspended from outside and left so, because spec.repair.mode is Observe: %s. "+
+			"Power on what shall run, or set the mode to Enforce.", enumerate(labels(observed))),
+	})
+}

@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// repair decides whether VMs that were lost or powered off from outside are made up for, and keeps the slots of
+// those that are not. How many it concerns depends on what is wanted: a group that shrinks does not miss the
+// VM that it would have deleted. The first clone and the first start of a VM are no repairs.
+func (p *planner) repair() {
+	if p.in.Deleting {
+		return
+	}
+	room := p.spec.desired - p.population()
+	var lost, held []*member
+	unhealthy := int32(0)
+	for _, m := range p.table() {
+		switch {
+		case m.doomed:
+		case m.missing() && p.ops.busy(m.slot.Ordinal):
+			// Something is still under way for a VM that is gone: wait for its end, and replace nothing meanwhile.
+			if room > 0 {
+				m.kept = true
+				room--
+			}
+		case m.missing():
+			if m.state == gone || m.replacement() {
+				lost = append(lost, m)
+			}
+		case m.state == cloning && m.replacement():
+			p.plan.Repairing = true
+			unhealthy++
+		default:
+			if m.wrongPower {
+				unhealthy++
+			}
+		}
+	}
+	lost = lost[:min(len(lost), int(max(room, 0)))]
+	unhealthy += int32(len(lost))
+	if limit := p.spec.maxUnhealthy; limit != nil && unhealthy > *limit {
+		p.repairHeld = true
+		p.blockers.add(rankHeld, Blocker{
+			Reason: v1alpha1.ReasonRepairHeld,
+			Message: fmt.Sprintf("%d of %d VMs need repair, more than spec.repair.maxUnhealthy allows (%d), so none is "+
+				"repaired: look for a common cause in vCenter. To repair them all, raise maxUnhealthy.",
+				unhealthy, p.spec.desired, *limit),
+			Terminal: true,
+		})
+	}
+	for _, m := range lost {
+		if p.repairHeld || (p.spec.observe && m.state == gone) {
+			m.kept = true
+			held = append(held, m)
+		}
+	}
+	p.explainHeld(held)
+}
+
+// explainHeld tells of lost VMs that are not replaced.
+func (p *planner) explainHeld(held []*member) {
+	why := "spec.repair.mode is Observe"
+	if p.repairHeld {
+		why = "more VMs need repair than spec.repair.maxUnhealthy allows"
+	}
+	for _, m := range held {
+		m.slot.Phase, m.slot.Power = v1alpha1.VMLost, PowerUnknown
+		m.slot.Message = "the VM is gone from vCenter and not replaced: " + why
+	}
+	if len(held) > 0 && !p.repairHeld {
+		p.blockers.add(rankObserved, Blocker{
+			Reason: v1alpha1.ReasonRepairHeld,
+			Message: fmt.Sprintf("Gone from vCenter and not replaced, because spec.repair.mode is Observe: %s. "+
+				"Set the mode to Enforce to replace what is gone, or lower spec.replicas.", enumerate(labels(held))),
+		})
+	}
+}
+
+// population is the number of VMs that are there or on their way and not leaving.
+func (p *planner) population() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && (m.exists() || m.state == cloning) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func TestReplicasUp(t *testing.T) {
+	runRules(t, []rule{
+		{"from nothing", input(2),
+			want{actions: "CreateVM web-0, CreateVM web-1", slots: "0:Cloning 1:Cloning"},
+			[]string{"the group wants 2 VMs and has 0"}},
+		{"replicas unset means one", input(0, spec(func(s *v1alpha1.VmGroupSpec) { s.Replicas = nil })),
+			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+		{"zero is settled", input(0), want{settled: true}, nil},
+		{"all there", input(2, healthy(0, 1)),
+			want{slots: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},
+		{"the lowest free ordinal first", input(4, healthy(1, 3)),
+			want{actions: "CreateVM web-0, CreateVM web-2", slots: "0:Cloning 1:Ready 2:Cloning 3:Ready",
+				existing: 2, ready: 2, updated: 2}, nil},
+		{"a clone in flight counts", input(2, knows(intent(0, 0)), running(OpClone, 0, 0), running(OpClone, 1, 0)),
+			want{slots: "0:Cloning 1:Cloning"}, nil},
+		{"a finished clone that is still listed counts once", input(1, sees(makeVM(0)), running(OpClone, 0, 0)),
+			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
+		{"an intent is carried out", input(1, knows(intent(0, 0))),
+			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+		{"an intent that is not wanted any more is dropped", input(0, knows(intent(0, 0))), want{settled: true}, nil},
+		{"an intent above a free ordinal is dropped", input(1, knows(intent(3, 0))),
+			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+		{"a suspect VM counts", input(2, healthy(0), knowsOrdinals(1)),
+			want{slots: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
+			[]string{"vm-101 was not found; waiting for vCenter to confirm"}},
+		{"a VM elsewhere counts", input(2, healthy(0), away(1)),
+			want{blockers: "VMsLost", slots: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
+			[]string{"web-1 (vm-101)", "Move back or delete"}},
+		{"a doomed VM does not count, and its ordinal is not free", input(1, healthy(0), doomed(0)),
+			want{actions: "MarkVM web-0, CreateVM web-1", slots: "0:Deleting 1:Cloning", doomed: "0"}, nil},
+		{"an ordinal whose doomed VM is gone is free again", input(1, goneVMs(0), doomed(0)),
+			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+		{"an ordinal with an operation that nobody explains is not free", input(1, running(OpDestroy, 0, 0)),
+			want{actions: "CreateVM web-1", slots: "1:Cloning"}, nil},
+		{"creating is blocked", input(2, createBlocked, healthy(0), knows(intent(1, 0))),
+			want{blockers: "TemplateNotFound!", slots: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
+		{"creating is blocked and not wanted", input(1, createBlocked, healthy(0)),
+			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+	})
+}
+
+func TestSpecs(t *testing.T) {
+	ready := want{slots: "0:Ready", existing: 1, ready: 1, updated: 1}
+	with := func(blockers string) want { w := ready; w.blockers = blockers; return w }
+	runRules(t, []rule{
+		{"an empty spec leaves VMs alone",
+			input(0, has(makeVM(0, power(PoweredOff))), func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
+			want{blockers: "InvalidSpec!", slots: "0:Unhealthy", existing: 1, updated: 1}, []string{"spec is empty"}},
+		{"impossible replicas leave VMs alone", input(-1, healthy(0)), with("InvalidSpec!"), []string{"spec.replicas is -1"}},
+		{"absurd replicas create nothing", input(1<<30, healthy(0)), with("InvalidSpec!"), []string{"from 0 to 500"}},
+		{"no cpu, no memory, no template",
+			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory, s.Template = 0, 0, "" })),
+			with("InvalidSpec!"), []string{"spec.cpu is 0", "spec.memory is 0 GiB", "spec.template is empty"}},
+		{"an invalid spec can still shrink",
+			input(0, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.Template = "" })),
+			want{actions: "MarkVM web-0", blockers: "InvalidSpec!", slots: "0:Deleting", doomed: "0"}, nil},
+		{"anti-affinity Required is not built",
+			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
+				s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityRequired}
+			})), with("NotSupported!"), []string{"antiAffinity"}},
+		{"anti-affinity Preferred is ignored",
+			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
+				s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
+			})),
+			want{actions: "CreateVM web-1", slots: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
+		{"nothing of this holds a deletion",
+			input(2, healthy(0), deleting, createBlocked, func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
+			want{actions: "MarkVM web-0", slots: "0:Deleting", doomed: "0"}, nil},
+	})
+}
+
+func TestNamesTaken(t *testing.T) {
+	foreign := makeVM(0, unstamped, ref("vm-9"))
+	runRules(t, []rule{
+		{"the next ordinal is used", input(1, sees(foreign)),
+			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"},
+			[]string{"The name web-0", "taken by vm-9", "rename or move vm-9"}},
+		{"and then the group is settled", input(1, sees(foreign), healthy(1)),
+			want{blockers: "NameConflict", slots: "1:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+		{"a name above those in use is in nobody's way",
+			input(1, healthy(0), sees(makeVM(5, unstamped))),
+			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+		{"a VM of ours that was renamed takes a name", input(2, has(makeVM(0, called("web-1")))),
+			want{actions: "CreateVM web-2", blockers: "NameConflict", slots: "0:Ready 2:Cloning",
+				existing: 1, ready: 1, updated: 1}, nil},
+		{"an intent whose name was taken moves on", input(1, knows(intent(0, 0)), sees(foreign)),
+			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"}, nil},
+		{"a name that vCenter refused is passed over",
+			input(1, failed(Failure{Kind: OpClone, Reason: v1alpha1.ReasonNameConflict, Message: "web-0 is taken.",
+				Terminal: true, RetryAt: epoch.Add(time.Minute)})),
+			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"}, []string{"web-0 is taken."}},
+		{"and tried again in time",
+			input(1, failed(Failure{Kind: OpClone, Reason: v1alpha1.ReasonNameConflict, Message: "web-0 is taken.",
+				Terminal: true, RetryAt: epoch})),
+			want{actions: "CreateVM web-0", blockers: "NameConflict", slots: "0:Failed"}, nil},
+	})
+}
+
+func TestScaleDown(t *testing.T) {
+	first := func(names ...string) option {
+		return spec(func(s *v1alpha1.VmGroupSpec) { s.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: names} })
+	}
+	oldest := spec(func(s *v1alpha1.VmGroupSpec) {
+		s.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+	})
+	for _, test := range []struct {
+		name   string
+		in     Input
+		doomed string
+	}{
+		{"newest by default", input(1, healthy(0, 1, 2)), "1 2"},
+		{"newest by time of clone, not by ordinal",
+			input(2, has(makeVM(0, created(0)), makeVM(1, created(-time.Hour)), makeVM(2, created(-time.Minute)))), "0"},
+		{"the highest ordinal of a tie", input(1, has(makeVM(0, created(0)), makeVM(1, created(0)))), "1"},
+		{"oldest", input(1, healthy(0, 1, 2), oldest), "0 1"},
+		{"oldest: the lowest ordinal of a tie", input(1, has(makeVM(0, created(0)), makeVM(1, created(0))), oldest), "0"},
+		{"listed before others", input(2, healthy(0, 1, 2), first("web-0")), "0"},
+		{"listed before unhealthy", input(2, healthy(0, 1), has(makeVM(2, disconnected)), first("web-0")), "0"},
+		{"listing alone deletes nothing", input(3, healthy(0, 1, 2), first("web-0")), ""},
+		{"unhealthy before others", input(2, has(makeVM(0, power(PoweredOff))), healthy(1, 2)), "0"},
+		{"disconnected before others", input(2, has(makeVM(0, disconnected)), healthy(1, 2)), "0"},
+		{"who leaves already counts first", input(1, healthy(0, 1, 2), doomed(0)), "0 2"},
+		{"a tombstone counts as leaving", input(2, has(makeVM(0, marked)), healthy(1, 2)), "0"},
+		{"a clone in flight before a running VM", input(1, healthy(0), running(OpClone, 1, 0)), "1"},
+		{"a clone in flight before a newer ordinal", input(1, healthy(3), running(OpClone, 1, 0)), "1"},
+		{"a clone in flight stays with oldest", input(1, healthy(0), running(OpClone, 1, 0), oldest), "0"},
+		{"a suspect VM is not chosen, but counts", input(1, healthy(0), knowsOrdinals(1)), "0"},
+		{"a suspect VM alone is left", input(0, knowsOrdinals(1)), ""},
+		{"a VM elsewhere is not chosen, but counts", input(1, healthy(0), away(1)), "0"},
+		{"what is gone is simply forgotten", input(1, healthy(0), goneVMs(1)), ""},
+		{"gone and not replaced (Observe) goes before VMs",
+			input(1, healthy(0), goneVMs(1, 2), spec(observeOnly)), ""},
+		{"Recycle dooms nobody", input(0, healthy(0), spec(recycle)), ""},
+		{"a foreign VM does not count", input(1, healthy(0), sees(makeVM(7, unstamped))), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := doomedOf(Compute(test.in)); got != test.doomed {
+				t.Errorf("doomed are [%s], want [%s]", got, test.doomed)
+			}
+		})
+	}
+}
+
+func TestDoomedIsFinal(t *testing.T) {
+	p := check(t, input(3, healthy(0, 1, 2), doomed(1, 2)), want{
+		actions: "MarkVM web-1, MarkVM web-2, CreateVM web-3, CreateVM web-4",
+		slots:   "0:Ready 1:Deleting 2:Deleting 3:Cloning 4:Cloning", doomed: "1 2", existing: 1, ready: 1, updated: 1,
+	})
+	if p.Slots[1].Available {
+		t.Error("a doomed VM is available")
+	}
+}
+
+func TestIntentKeepsItsIdentity(t *testing.T) {
+	k := intent(0, 2)
+	k.UUID, k.Revision = "11111111-2222-3333-4444-555555555555", "1-old"
+	p := Compute(input(1, knows(k)))
+	if a := p.Actions[0]; a.UUID != k.UUID || a.Incarnation != 2 {
+		t.Errorf("an intent was carried out as incarnation %d with UUID %s", a.Incarnation, a.UUID)
+	}
+	if s := slot(t, p, 0); s.UUID != k.UUID || s.Incarnation != 2 || s.Revision != revision || s.MoRef != "" || !s.Recorded {
+		t.Errorf("the slot of an intent is %+v", s)
+	}
+}
+
+func TestCloneInFlightWithoutRecordClaimsNoUUID(t *testing.T) {
+	p := Compute(input(1, running(OpClone, 0, 0)))
+	if s := slot(t, p, 0); s.UUID != "" {
+		t.Errorf("the slot claims UUID %s, but the incarnation is unknown: the VM would be taken for a copy", s.UUID)
+	}
+	// What was persisted then must recognize the VM, whatever its incarnation.
+	in := input(1, knows(Known{Ordinal: 0}), sees(makeVM(0, incarnation(0, 4))))
+	check(t, in, want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true})
+}
+
+func TestOutdated(t *testing.T) {
+	p := check(t, input(4, healthy(0), has(makeVM(1, outdated), makeVM(2, outdated)), goneVMs(3), doomed(2)), want{
+		actions: "MarkVM web-2, CreateVM web-3, CreateVM web-4", doomed: "2",
+		slots: "0:Ready 1:Ready 2:Deleting 3:Cloning 4:Cloning", existing: 2, ready: 2, updated: 1, repairing: true,
+	})
+	if len(p.Outdated) != 1 || p.Outdated[0] != "web-1" {
+		t.Errorf("outdated are %v, want web-1", p.Outdated)
+	}
+}

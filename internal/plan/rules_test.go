@@ -1,0 +1,366 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// checkRules checks what holds for every plan (see doc.go).
+func checkRules(t fataler, in Input, p Plan) {
+	t.Helper()
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf(format+"\ninput: %+v\nplan: %+v", append(args, in, p)...)
+	}
+	if (!in.Observation.Complete || in.Paused != nil) && len(p.Actions) > 0 {
+		fail("hands off, but there are actions")
+	}
+	if !in.Observation.Complete && (p.Gone || p.Settled || !reflect.DeepEqual(withDoomed(in, p), p.Doomed)) {
+		fail("an incomplete observation settled or decided something")
+	}
+	checkOwnership(fail, in, p)
+	checkArithmetic(fail, in, p)
+	checkSuspects(fail, in, p)
+	checkOperations(fail, in, p)
+	checkOutcome(fail, in, p)
+}
+
+// checkOutcome: settled and gone mean what they say, and lists are sorted.
+func checkOutcome(fail func(string, ...any), in Input, p Plan) {
+	if p.Settled && (len(p.Actions) > 0 || len(p.Doomed) > 0 || len(in.Observation.InFlight) > 0 ||
+		p.Existing != p.Desired || p.Ready != p.Desired) {
+		fail("settled with work left")
+	}
+	if p.Gone && (len(p.Slots) > 0 || !in.Deleting) {
+		fail("gone with slots, or without being deleted")
+	}
+	if !slices.IsSortedFunc(p.Slots, func(a, b Slot) int { return int(a.Ordinal) - int(b.Ordinal) }) ||
+		!slices.IsSorted(p.Doomed) ||
+		!slices.IsSortedFunc(p.Foreign, func(a, b Foreign) int { return compareStrings(a.MoRef, b.MoRef) }) {
+		fail("something is not sorted")
+	}
+	for i := range p.Slots {
+		if i > 0 && p.Slots[i].Ordinal == p.Slots[i-1].Ordinal {
+			fail("two slots of ordinal %d", p.Slots[i].Ordinal)
+		}
+	}
+}
+
+func compareStrings(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// withDoomed is what an incomplete observation may say of Doomed: what was recorded, and tombstones.
+func withDoomed(in Input, p Plan) []int32 {
+	all := slices.Clone(in.Doomed)
+	for _, s := range p.Slots {
+		for _, vm := range in.Observation.VMs {
+			if vm.Tombstone && vm.Stamp != nil && vm.MoRef == s.MoRef {
+				all = append(all, s.Ordinal)
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// checkOwnership: only observed VMs of ours are acted on, and what is doomed stays so.
+func checkOwnership(fail func(string, ...any), in Input, p Plan) {
+	foreign := map[string]bool{}
+	for _, f := range p.Foreign {
+		foreign[f.MoRef] = true
+	}
+	slots := slotsByOrdinal(p)
+	for _, a := range p.Actions {
+		s := slots[a.Ordinal]
+		if a.Kind == CreateVM {
+			if slices.Contains(p.Doomed, a.Ordinal) || s.MoRef != "" || s.UUID != a.UUID || s.Name != a.Name {
+				fail("the clone of %s has no slot of its own", a.Name)
+			}
+			continue
+		}
+		at := slices.IndexFunc(in.Observation.VMs, func(vm VM) bool { return vm.MoRef == a.MoRef })
+		if at < 0 || in.Observation.VMs[at].Stamp == nil || foreign[a.MoRef] || s.MoRef != a.MoRef {
+			fail("%s acts on %s, which is not ours", a.Kind, a.MoRef)
+		}
+		checkStep(fail, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal))
+	}
+	checkSlots(fail, in, p, foreign)
+}
+
+// checkSlots: what is doomed is shown as such and never revived, and no VM is ours and foreign.
+func checkSlots(fail func(string, ...any), in Input, p Plan, foreign map[string]bool) {
+	for _, s := range p.Slots {
+		isDoomed := slices.Contains(p.Doomed, s.Ordinal)
+		if s.MoRef != "" && foreign[s.MoRef] {
+			fail("%s is ours and foreign", s.MoRef)
+		}
+		if isDoomed != (s.Phase == v1alpha1.VMDeleting) || (isDoomed && s.Available) {
+			fail("slot %d is doomed: %t, but shown as %s, available %t", s.Ordinal, isDoomed, s.Phase, s.Available)
+		}
+		if slices.Contains(in.Doomed, s.Ordinal) && !isDoomed && s.MoRef != "" {
+			fail("%d was doomed and is revived", s.Ordinal)
+		}
+	}
+}
+
+// checkStep: removals concern doomed VMs only, in the right order, and nothing else does.
+func checkStep(fail func(string, ...any), a Action, vm VM, isDoomed bool) {
+	if a.Reason == "" {
+		fail("%s %s has no reason", a.Kind, a.Name)
+	}
+	switch a.Kind {
+	case PowerOnVM, ShutdownGuest:
+		if isDoomed || vm.Tombstone {
+			fail("%s of %s, which is doomed", a.Kind, a.Name)
+		}
+	case MarkVM, ReleaseVM:
+		if !isDoomed {
+			fail("%s of %s, which is not doomed", a.Kind, a.Name)
+		}
+	case DestroyVM:
+		if !isDoomed || !vm.Tombstone || vm.Power != PoweredOff || !vm.Connected {
+			fail("%s is destroyed without a tombstone, running, or out of reach", a.Name)
+		}
+	}
+}
+
+func slotsByOrdinal(p Plan) map[int32]Slot {
+	slots := map[int32]Slot{}
+	for _, s := range p.Slots {
+		slots[s.Ordinal] = s
+	}
+	return slots
+}
+
+// checkArithmetic: never more VMs than wanted.
+func checkArithmetic(fail func(string, ...any), in Input, p Plan) {
+	coming := int32(p.Creates())
+	for _, s := range p.Slots {
+		cloning := slices.ContainsFunc(in.Observation.InFlight,
+			func(op Operation) bool { return op.Kind == OpClone && op.Ordinal == s.Ordinal })
+		if s.MoRef == "" && cloning && !slices.Contains(p.Doomed, s.Ordinal) {
+			coming++
+		}
+	}
+	if p.Creates() > 0 && p.Existing+coming > p.Desired {
+		fail("%d exist and %d come, but %d are wanted", p.Existing, coming, p.Desired)
+	}
+	if in.Deleting && p.Creates() > 0 {
+		fail("a group that is deleted creates")
+	}
+	if p.Ready > p.Existing || p.Updated > p.Existing || int(p.Existing-p.Updated) != len(p.Outdated) {
+		fail("ready %d, updated %d, outdated %v of %d", p.Ready, p.Updated, p.Outdated, p.Existing)
+	}
+}
+
+// checkSuspects: what is not confirmed gone is neither replaced nor forgotten.
+func checkSuspects(fail func(string, ...any), in Input, p Plan) {
+	ordinals, moRefs := map[int32]bool{}, map[string]bool{}
+	for _, k := range in.Known {
+		if ordinals[k.Ordinal] || moRefs[k.MoRef] {
+			return // a status that nobody wrote: which record counts is not said
+		}
+		ordinals[k.Ordinal], moRefs[k.MoRef] = true, k.MoRef != ""
+	}
+	slots := slotsByOrdinal(p)
+	for _, k := range in.Known {
+		seen := slices.ContainsFunc(in.Observation.VMs, func(vm VM) bool { return vm.MoRef == k.MoRef })
+		if k.MoRef == "" || seen || slices.Contains(in.Observation.Gone, k.MoRef) {
+			continue
+		}
+		if s, ok := slots[k.Ordinal]; !ok || s.MoRef != k.MoRef {
+			fail("%s is not confirmed gone, but forgotten or replaced", k.MoRef)
+		}
+	}
+}
+
+// checkOperations: one operation per ordinal at a time.
+func checkOperations(fail func(string, ...any), in Input, p Plan) {
+	acted := map[int32]bool{}
+	for _, a := range p.Actions {
+		if acted[a.Ordinal] {
+			fail("two actions for ordinal %d", a.Ordinal)
+		}
+		acted[a.Ordinal] = true
+		for _, op := range in.Observation.InFlight {
+			late := op.Kind == OpShutdownGuest && in.Now.Sub(op.Since) >= GuestShutdownGrace
+			if op.Ordinal == a.Ordinal && !late {
+				fail("%s %s while %s is in flight", a.Kind, a.Name, op.Kind)
+			}
+		}
+		for _, f := range in.Observation.Failures {
+			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
+				(f.Kind != OpClone || f.Revision == "" || f.Revision == in.Revision) {
+				fail("%s %s is repeated too early", a.Kind, a.Name)
+			}
+		}
+	}
+}
+
+// anyInput draws inputs without regard for what can happen.
+func anyInput(t *rapid.T) Input {
+	ordinal := rapid.Int32Range(0, 5)
+	flag := func(label string) bool { return rapid.Bool().Draw(t, label) }
+	rarely := func(label string) bool { return rapid.IntRange(0, 7).Draw(t, label) == 0 }
+	ago := func(label string) time.Time {
+		return epoch.Add(-time.Duration(rapid.IntRange(-5, 10).Draw(t, label)) * time.Minute)
+	}
+	in := input(rapid.Int32Range(0, 6).Draw(t, "replicas"))
+	in.Observation.Complete = !rarely("incomplete")
+	in.Deleting = rarely("deleting")
+	if rarely("paused") {
+		paused(&in)
+	}
+	if rarely("createBlocked") {
+		createBlocked(&in)
+	}
+	drawSpec(t, &in.Spec)
+	refs := rapid.Permutation([]string{"vm-1", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6", "vm-7", "vm-8"}).Draw(t, "refs")
+	for _, moRef := range refs[:rapid.IntRange(0, len(refs)).Draw(t, "vms")] {
+		o := ordinal.Draw(t, "stamp")
+		vm := makeVM(o, ref(moRef), incarnation(o, rapid.Int32Range(0, 2).Draw(t, "incarnation")),
+			created(time.Duration(rapid.IntRange(0, 3).Draw(t, "created"))*time.Minute))
+		vm.Power = rapid.SampledFrom([]Power{PoweredOn, PoweredOff, Suspended, PowerUnknown}).Draw(t, "power")
+		vm.Connected, vm.InFolder, vm.Tombstone = !rarely("disconnected"), !rarely("outside"), rarely("tombstone")
+		vm.ToolsRunning = flag("tools")
+		if rarely("renamed") {
+			vm.Name = VMName(groupName, ordinal.Draw(t, "name"))
+		}
+		if rarely("unstamped") {
+			vm.Stamp = nil
+		}
+		if rarely("outdated") && vm.Stamp != nil {
+			outdated(&vm)
+		}
+		in.Observation.VMs = append(in.Observation.VMs, vm)
+	}
+	moRefs := append([]string{"", "", "vm-91", "vm-92"}, refs...)
+	for range rapid.IntRange(0, 6).Draw(t, "known") {
+		k := makeKnown(ordinal.Draw(t, "known ordinal"))
+		k.MoRef = rapid.SampledFrom(moRefs).Draw(t, "known moRef")
+		k.Incarnation = rapid.Int32Range(0, 1).Draw(t, "known incarnation")
+		k.UUID = InstanceUUID(groupUID, k.Ordinal, k.Incarnation)
+		if flag("never ready") {
+			k.ReadySince = time.Time{}
+		}
+		in.Known = append(in.Known, k)
+		switch {
+		case k.MoRef == "" || flag("suspect"):
+		case flag("gone"):
+			in.Observation.Gone = append(in.Observation.Gone, k.MoRef)
+		default:
+			in.Observation.Elsewhere = append(in.Observation.Elsewhere, k.MoRef)
+		}
+	}
+	in.Doomed = rapid.SliceOfN(ordinal, 0, 2).Draw(t, "doomed")
+	kinds := rapid.SampledFrom([]OperationKind{
+		OpClone, OpPowerOn, OpPowerOff, OpShutdownGuest, OpMark, OpDestroy, OpRelease,
+	})
+	for range rapid.IntRange(0, 2).Draw(t, "operations") {
+		in.Observation.InFlight = append(in.Observation.InFlight, Operation{
+			Kind: kinds.Draw(t, "operation"), Ordinal: ordinal.Draw(t, "operation ordinal"), Since: ago("since"),
+		})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "failures") {
+		in.Observation.Failures = append(in.Observation.Failures, Failure{
+			Kind: kinds.Draw(t, "failed"), Ordinal: ordinal.Draw(t, "failed ordinal"), Message: "It failed.",
+			Reason:   rapid.SampledFrom([]string{v1alpha1.ReasonNameConflict, v1alpha1.ReasonOutOfCapacity}).Draw(t, "reason"),
+			Terminal: flag("terminal"), RetryAt: ago("retry"),
+			Revision: rapid.SampledFrom([]string{"", revision, "1-old"}).Draw(t, "failed revision"),
+		})
+	}
+	return in
+}
+
+// drawSpec varies the parts of a valid spec that a plan depends on.
+func drawSpec(t *rapid.T, s *v1alpha1.VmGroupSpec) {
+	s.PowerState = rapid.SampledFrom([]v1alpha1.PowerState{"", v1alpha1.PowerOn, v1alpha1.PowerOff}).Draw(t, "powerState")
+	s.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{
+		"", v1alpha1.DeletionDelete, v1alpha1.DeletionRetain, v1alpha1.DeletionRecycle,
+	}).Draw(t, "deletionPolicy")
+	s.Repair = &v1alpha1.Repair{Mode: rapid.SampledFrom([]v1alpha1.RepairMode{
+		"", v1alpha1.RepairEnforce, v1alpha1.RepairObserve}).Draw(t, "repair")}
+	if n := rapid.Int32Range(-1, 3).Draw(t, "maxUnhealthy"); n >= 0 {
+		s.Repair.MaxUnhealthy = &n
+	}
+	s.ScaleDown = &v1alpha1.ScaleDown{Order: rapid.SampledFrom([]v1alpha1.ScaleDownOrder{
+		"", v1alpha1.ScaleDownOldest}).Draw(t, "order")}
+	for _, o := range rapid.SliceOfN(rapid.Int32Range(0, 5), 0, 2).Draw(t, "deleteFirst") {
+		s.ScaleDown.DeleteFirst = append(s.ScaleDown.DeleteFirst, VMName(groupName, o))
+	}
+	s.Readiness = &v1alpha1.Readiness{MinReadySeconds: rapid.Int32Range(0, 60).Draw(t, "minReady")}
+}
+
+// shuffled returns in with every list in another order.
+func shuffled(in Input, seed uint64) Input {
+	r := rand.New(rand.NewPCG(seed, seed))
+	in.Known, in.Doomed = shuffle(r, in.Known), shuffle(r, in.Doomed)
+	o := &in.Observation
+	o.VMs, o.Gone, o.Elsewhere = shuffle(r, o.VMs), shuffle(r, o.Gone), shuffle(r, o.Elsewhere)
+	o.InFlight, o.Failures = shuffle(r, o.InFlight), shuffle(r, o.Failures)
+	for i := range o.VMs {
+		if s := o.VMs[i].Stamp; s != nil {
+			o.VMs[i].Stamp = ptr(*s)
+		}
+	}
+	return in
+}
+
+func shuffle[T any](r *rand.Rand, in []T) []T {
+	out := slices.Clone(in)
+	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+func TestRulesHoldForAnyInput(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyInput(t)
+		p := Compute(in)
+		checkRules(t, in, p)
+		clones, others := rapid.IntRange(-1, 4).Draw(t, "clones"), rapid.IntRange(-1, 4).Draw(t, "others")
+		l := p.Limit(clones, others)
+		checkRules(t, in, l)
+		if l.Creates() != min(p.Creates(), max(clones, 0)) || l.Tasks() != min(p.Tasks(), max(others, 0)) {
+			t.Fatalf("Limit(%d, %d) of %s leaves %s", clones, others, actionsOf(p), actionsOf(l))
+		}
+	})
+}
+
+func TestShufflingChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyInput(t)
+		other := shuffled(in, rapid.Uint64().Draw(t, "seed"))
+		if a, b := Compute(in), Compute(other); !reflect.DeepEqual(a, b) {
+			t.Fatalf("the order of the input matters:\n%+v\n%+v", a, b)
+		}
+	})
+}
+
+func TestComputeDoesNotChangeItsInput(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyInput(t)
+		before := shuffled(in, 1)
+		Compute(in)
+		if after := shuffled(in, 1); !reflect.DeepEqual(before, after) {
+			t.Fatalf("Compute changed its input:\n%+v\n%+v", before, after)
+		}
+	})
+}

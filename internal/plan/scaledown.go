@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then by
+// spec.scaleDown.order. A clone in flight counts as the newest of all and is deleted once it appears, so that
+// no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen,
+// although they count.
+func (p *planner) scaleDown(surplus int) {
+	var candidates []*member
+	for _, m := range p.table() {
+		if !m.doomed && (m.state == present || m.state == cloning) {
+			candidates = append(candidates, m)
+		}
+	}
+	slices.SortFunc(candidates, p.compareLeaving)
+	victims := candidates[:min(surplus, len(candidates))]
+	if p.spec.policy == v1alpha1.DeletionRecycle && len(victims) > 0 {
+		// Doomed is final: it would be wrong to doom VMs that nothing can remove.
+		p.notRecycled = append(p.notRecycled, victims...)
+		return
+	}
+	for _, m := range victims {
+		p.doom(m)
+	}
+}
+
+// compareLeaving orders members by who leaves first.
+func (p *planner) compareLeaving(a, b *member) int {
+	if c := cmp.Compare(p.leavingRank(a), p.leavingRank(b)); c != 0 {
+		return c
+	}
+	age := cmp.Compare(notVisible(a), notVisible(b)) // the clone in flight is younger
+	if age == 0 && a.vm != nil && b.vm != nil {
+		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
+	}
+	age = cmp.Or(age, cmp.Compare(a.slot.Ordinal, b.slot.Ordinal))
+	if p.spec.oldestFirst {
+		return age
+	}
+	return -age
+}
+
+func (p *planner) leavingRank(m *member) int {
+	switch {
+	case p.spec.deleteFirst[m.slot.Name]:
+		return 0
+	case p.unhealthy(m):
+		return 1
+	default:
+		return 2
+	}
+}
+
+func notVisible(m *member) int {
+	if m.vm == nil {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// maxReplicas is the bound of spec.replicas in the API.
+const maxReplicas = 500
+
+// settings is a spec with its defaults filled in, and what is wrong with it.
+type settings struct {
+	desired int32
+	// keep is true when spec does not say how many VMs are wanted: nothing is created, and nothing leaves
+	// because of a number that nobody meant.
+	keep bool
+	// noCreate is true when no VM can be made from this spec.
+	noCreate bool
+	// blockers say what is wrong with spec.
+	blockers []Blocker
+
+	wantOn       bool
+	observe      bool
+	maxUnhealthy *int32
+	gate         v1alpha1.ReadinessGate
+	minReady     time.Duration
+	policy       v1alpha1.DeletionPolicy
+	oldestFirst  bool
+	deleteFirst  map[string]bool
+}
+
+func settingsOf(in *Input) settings {
+	spec := &in.Spec
+	s := settings{
+		wantOn:      spec.PowerState != v1alpha1.PowerOff,
+		gate:        v1alpha1.GatePoweredOn,
+		policy:      v1alpha1.DeletionDelete,
+		deleteFirst: map[string]bool{},
+	}
+	if spec.DeletionPolicy != "" {
+		s.policy = spec.DeletionPolicy
+	}
+	if r := spec.Repair; r != nil {
+		s.observe, s.maxUnhealthy = r.Mode == v1alpha1.RepairObserve, r.MaxUnhealthy
+	}
+	if r := spec.Readiness; r != nil {
+		if r.Gate != "" {
+			s.gate = r.Gate
+		}
+		s.minReady = time.Duration(r.MinReadySeconds) * time.Second
+	}
+	if d := spec.ScaleDown; d != nil {
+		s.oldestFirst = d.Order == v1alpha1.ScaleDownOldest
+		for _, name := range d.DeleteFirst {
+			s.deleteFirst[name] = true
+		}
+	}
+	if !in.Deleting {
+		s.count(spec)
+	}
+	return s
+}
+
+// count sets how many VMs are wanted, and whether they can be made.
+func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
+	if reflect.ValueOf(*spec).IsZero() {
+		s.keep, s.noCreate = true, true
+		s.invalid("spec is empty: set spec.cpu, spec.memory, spec.template and spec.replicas. " +
+			"VMs that exist are left as they are.")
+		return
+	}
+	s.desired = 1
+	if spec.Replicas != nil {
+		s.desired = *spec.Replicas
+	}
+	if n := s.desired; n < 0 || n > maxReplicas {
+		s.desired = max(n, 0)
+		s.keep, s.noCreate = true, true
+		s.invalid(fmt.Sprintf("spec.replicas is %d: set it to a number from 0 to %d. VMs that exist are left as they are.",
+			n, maxReplicas))
+	}
+	var wrong []string
+	if spec.CPU < 1 {
+		wrong = append(wrong, fmt.Sprintf("spec.cpu is %d, the least is 1", spec.CPU))
+	}
+	if spec.Memory < 1 {
+		wrong = append(wrong, fmt.Sprintf("spec.memory is %d GiB, the least is 1", spec.Memory))
+	}
+	if spec.Template == "" {
+		wrong = append(wrong, "spec.template is empty")
+	}
+	if len(wrong) > 0 {
+		s.noCreate = true
+		s.invalid("No VM can be cloned: " + strings.Join(wrong, "; ") + ".")
+	}
+	if p := spec.Placement; p != nil && p.AntiAffinity == v1alpha1.AntiAffinityRequired {
+		s.noCreate = true
+		s.blockers = append(s.blockers, Blocker{
+			Reason: v1alpha1.ReasonNotSupported,
+			Message: "spec.placement.antiAffinity Required is not built yet, so no VM is cloned: " +
+				"set it to None, or to Preferred.",
+			Terminal: true,
+		})
+	}
+}
+
+func (s *settings) invalid(message string) {
+	s.blockers = append(s.blockers, Blocker{Reason: v1alpha1.ReasonInvalidSpec, Message: message, Terminal: true})
+}

@@ -1,0 +1,276 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// sim is a vCenter with one group, and the controller around the planner: what status recorded, what was
+// submitted and what failed. Every call of step is one reconcile; tasks end at the next tick.
+type sim struct {
+	t   fataler
+	now time.Time
+
+	spec     v1alpha1.VmGroupSpec
+	deleting bool
+	paused   bool
+	blind    bool
+	// hidden are names in the folder that no observation shows.
+	hidden map[string]bool
+
+	vms   map[string]*simVM
+	tasks []simTask
+	next  int
+	// confirmed are missing VMs whose fate was asked for: the answer comes with the next observation.
+	confirmed map[string]bool
+	failures  []Failure
+	// attempts counts failures in a row, for the backoff that the port promises: with a constant one, enough
+	// taken names would be tried in turn for ever.
+	attempts map[string]int
+
+	known  []Known
+	doomed []int32
+
+	clones, others int // budget of one step
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+var _ fataler = (*testing.T)(nil)
+
+type simVM struct {
+	VM
+	// ours is true for what the operator cloned and still owns.
+	ours bool
+	away bool
+}
+
+type simTask struct {
+	Operation
+	action   Action
+	revision string
+	// lost tasks run, but no observation reports them.
+	lost bool
+}
+
+func newSim(t fataler, replicas int32) *sim {
+	return &sim{
+		t: t, now: epoch, spec: validSpec(replicas), vms: map[string]*simVM{}, hidden: map[string]bool{},
+		confirmed: map[string]bool{}, attempts: map[string]int{}, clones: 99, others: 99,
+	}
+}
+
+func (s *sim) replicas(n int32) { s.spec.Replicas = &n }
+
+// sorted returns the VMs by managed object reference.
+func (s *sim) sorted() []*simVM {
+	return slices.SortedFunc(maps.Values(s.vms), func(a, b *simVM) int {
+		return cmp.Or(cmp.Compare(len(a.MoRef), len(b.MoRef)), cmp.Compare(a.MoRef, b.MoRef))
+	})
+}
+
+func (s *sim) byName(name string) *simVM {
+	for _, vm := range s.sorted() {
+		if vm.Name == name && vm.InFolder && !vm.away {
+			return vm
+		}
+	}
+	return nil
+}
+
+// put adds a VM with a new reference and UUID.
+func (s *sim) put(vm VM, ours bool) *simVM {
+	s.next++
+	vm.MoRef = fmt.Sprintf("vm-%d", s.next)
+	if vm.UUID == "" {
+		vm.UUID = fmt.Sprintf("00000000-0000-0000-0000-%012d", s.next)
+	}
+	v := &simVM{VM: vm, ours: ours}
+	s.vms[vm.MoRef] = v
+	return v
+}
+
+func (s *sim) input() Input {
+	in := Input{
+		Now: s.now, Name: groupName, GroupUID: groupUID, Spec: s.spec, Revision: Revision(s.spec),
+		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed),
+	}
+	if s.paused {
+		in.Paused = &Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true."}
+	}
+	o := &in.Observation
+	o.Complete = !s.blind
+	for _, vm := range s.sorted() {
+		recorded := slices.ContainsFunc(s.known, func(k Known) bool { return k.MoRef == vm.MoRef })
+		if !vm.away && (vm.Stamp != nil || vm.InFolder || recorded) {
+			o.VMs = append(o.VMs, vm.VM)
+		}
+	}
+	for _, k := range s.known {
+		vm := s.vms[k.MoRef]
+		switch {
+		case k.MoRef == "" || (vm != nil && !vm.away):
+		case s.blind || !s.confirmed[k.MoRef]:
+			s.confirmed[k.MoRef] = true
+		case vm == nil:
+			o.Gone = append(o.Gone, k.MoRef)
+		default:
+			o.Elsewhere = append(o.Elsewhere, k.MoRef)
+		}
+	}
+	for _, task := range s.tasks {
+		if !task.lost {
+			o.InFlight = append(o.InFlight, task.Operation)
+		}
+	}
+	o.Failures = slices.Clone(s.failures)
+	return in
+}
+
+// step reconciles once, and carries out the plan as far as allowed says.
+func (s *sim) step(allowed func(Plan) Plan) Plan {
+	in := s.input()
+	full := Compute(in)
+	checkRules(s.t, in, full)
+	p := full.Limit(s.clones, s.others)
+	submitted := p
+	if allowed != nil {
+		submitted = allowed(p)
+	}
+	s.known, s.doomed = persist(p), p.Doomed
+	for _, a := range submitted.Actions {
+		s.submit(a)
+	}
+	return p
+}
+
+func (s *sim) submit(a Action) {
+	s.t.Helper()
+	if a.Kind == CreateVM {
+		k := slices.IndexFunc(s.known, func(k Known) bool { return k.Ordinal == a.Ordinal })
+		if k < 0 || s.known[k].UUID != a.UUID || s.known[k].Incarnation != a.Incarnation {
+			s.t.Fatalf("%s is cloned, but its intent is not recorded", a.Name)
+		}
+	} else if vm := s.vms[a.MoRef]; vm == nil || !vm.ours || vm.away {
+		s.t.Fatalf("%s acts on %s, which is not the group's", a.Kind, a.MoRef)
+	}
+	if (a.Kind == DestroyVM || a.Kind == MarkVM) && !slices.Contains(s.doomed, a.Ordinal) {
+		s.t.Fatalf("%s of %s is not recorded in status.deleting", a.Kind, a.Name)
+	}
+	s.tasks = append(s.tasks, simTask{
+		Operation: Operation{Kind: operationOf[a.Kind], Ordinal: a.Ordinal, MoRef: a.MoRef, Since: s.now},
+		action:    a, revision: Revision(s.spec),
+	})
+}
+
+// crash starts another process: it knows clones from vCenter, and nothing else.
+func (s *sim) crash() {
+	s.failures, s.attempts = nil, map[string]int{}
+	s.confirmed = map[string]bool{}
+	for i := range s.tasks {
+		s.tasks[i].OutcomeUnknown = true
+		s.tasks[i].lost = s.tasks[i].Kind != OpClone
+	}
+}
+
+// tick ends every task.
+func (s *sim) tick() {
+	s.now = s.now.Add(10 * time.Second)
+	tasks := s.tasks
+	s.tasks = nil
+	for _, task := range tasks {
+		s.failures = slices.DeleteFunc(s.failures, func(f Failure) bool {
+			return f.Ordinal == task.Ordinal && f.Kind == task.Kind
+		})
+		attempt := fmt.Sprint(task.Kind, task.Ordinal)
+		reason := s.finish(task)
+		if reason == "" {
+			delete(s.attempts, attempt)
+		} else if !task.lost {
+			backoff := 25 * time.Second << s.attempts[attempt]
+			s.attempts[attempt] = min(s.attempts[attempt]+1, 4)
+			s.failures = append(s.failures, Failure{
+				Kind: task.Kind, Ordinal: task.Ordinal, Reason: reason, RetryAt: s.now.Add(backoff),
+				Message: fmt.Sprintf("%s of %s failed: %s.", task.Kind, task.action.Name, reason), Revision: task.revision,
+			})
+		}
+	}
+}
+
+// finish does what the task asked for, and returns the reason why not.
+func (s *sim) finish(task simTask) string {
+	a := task.action
+	if task.Kind == OpClone {
+		if s.hidden[a.Name] || s.byName(a.Name) != nil {
+			return v1alpha1.ReasonNameConflict
+		}
+		s.put(VM{
+			Name: a.Name, UUID: a.UUID, InFolder: true, Power: PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
+			Stamp: &Stamp{Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
+				CloneMode: v1alpha1.CloneFull, Created: task.Since},
+		}, true)
+		return ""
+	}
+	vm := s.vms[a.MoRef]
+	switch {
+	case vm == nil:
+		return ""
+	case vm.Stamp == nil || !vm.Connected || vm.away:
+		return v1alpha1.ReasonOperationFailed
+	}
+	switch task.Kind {
+	case OpMark:
+		vm.Tombstone = true
+	case OpPowerOn:
+		vm.Power = PoweredOn
+	case OpPowerOff, OpShutdownGuest:
+		vm.Power = PoweredOff
+	case OpRelease:
+		vm.Stamp, vm.ours = nil, false
+	case OpDestroy:
+		if vm.Power != PoweredOff || !vm.Tombstone {
+			return v1alpha1.ReasonOperationFailed
+		}
+		delete(s.vms, a.MoRef)
+	}
+	return ""
+}
+
+// run reconciles until done says so, and fails when that takes too long.
+func (s *sim) run(done func(Plan) bool) Plan {
+	s.t.Helper()
+	var p Plan
+	for range 300 {
+		if p = s.step(nil); done(p) {
+			return p
+		}
+		s.tick()
+	}
+	s.t.Fatalf("the group does not converge: actions [%s], blockers %v, slots [%s], doomed %v, in flight %v",
+		actionsOf(p), p.Blockers, slotsOf(p), p.Doomed, s.tasks)
+	return p
+}
+
+func settled(p Plan) bool { return p.Settled }
+func isGone(p Plan) bool  { return p.Gone }
+
+// persist is what status records of a plan and what the next Input knows.
+func persist(p Plan) []Known {
+	ks := make([]Known, 0, len(p.Slots))
+	for _, s := range p.Slots {
+		ks = append(ks, Known{
+			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
+			ReadySince: s.ReadySince.Truncate(time.Second), Phase: s.Phase,
+		})
+	}
+	return ks
+}

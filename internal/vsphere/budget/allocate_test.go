@@ -1,0 +1,228 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestAllocate(t *testing.T) {
+	one := func(group string, since uint64, held int, host string, count int) waiter {
+		return waiter{group: group, since: since, held: held, wants: []want{{host: host, count: count}}}
+	}
+	for _, tc := range []struct {
+		name string
+		s    snapshot
+		want string
+	}{
+		{"nobody waits", snapshot{limits: Limits{8, 4}}, ""},
+		{"alone gets all", snapshot{limits: Limits{8, 0}, waiters: []waiter{one("a", 1, 0, "h", 9)}}, "a/h=8"},
+		{"no more than wanted", snapshot{limits: Limits{8, 4}, waiters: []waiter{one("a", 1, 0, "h", 2)}}, "a/h=2"},
+		{"the host's limit", snapshot{limits: Limits{8, 4}, heldOnHost: map[string]int{"h": 1}, held: 1,
+			waiters: []waiter{one("a", 1, 0, "h", 9)}}, "a/h=3"},
+		{"the host's limit is not for tasks without host", snapshot{limits: Limits{8, 4},
+			waiters: []waiter{one("a", 1, 0, "", 9)}}, "a/=8"},
+		{"nothing over the limit", snapshot{limits: Limits{2, 0}, held: 5,
+			waiters: []waiter{one("a", 1, 0, "", 9)}}, ""},
+		{"a host over its limit", snapshot{limits: Limits{8, 1}, held: 3, heldOnHost: map[string]int{"h": 3},
+			waiters: []waiter{one("a", 1, 0, "h", 9)}}, ""},
+		{"no tasks at all", snapshot{waiters: []waiter{one("a", 1, 0, "", 9)}}, ""},
+		{"a giant and dwarfs", snapshot{limits: Limits{8, 0}, waiters: []waiter{
+			one("giant", 1, 0, "h", 48), one("b", 2, 0, "h", 1), one("c", 3, 0, "h", 1)}}, "giant/h=6 b/h=1 c/h=1"},
+		{"the fewest first", snapshot{limits: Limits{8, 0}, held: 7, waiters: []waiter{
+			one("giant", 1, 7, "h", 40), one("b", 9, 0, "h", 1)}}, "b/h=1"},
+		{"equals: the longest waiting first", snapshot{limits: Limits{1, 0}, waiters: []waiter{
+			one("a", 5, 0, "h", 1), one("b", 4, 0, "h", 1)}}, "b/h=1"},
+		{"a full host blocks only those who want it", snapshot{limits: Limits{8, 1}, held: 1,
+			heldOnHost: map[string]int{"h": 1}, waiters: []waiter{one("a", 1, 0, "h", 3), one("b", 2, 1, "i", 3)}}, "b/i=1"},
+		{"a window", snapshot{limits: Limits{8, 0}, held: 1, waiters: []waiter{
+			{group: "a", held: 1, window: 2, wants: []want{{host: "h", count: 9}}}}}, "a/h=1"},
+		{"a full window blocks only its group", snapshot{limits: Limits{8, 0}, held: 1, waiters: []waiter{
+			{group: "a", held: 1, window: 1, wants: []want{{count: 9}}}, one("b", 9, 3, "", 1)}}, "b/=1"},
+		{"the older want of a group first", snapshot{limits: Limits{1, 0}, waiters: []waiter{
+			{group: "a", wants: []want{{host: "h", count: 1, since: 4}, {count: 1, since: 3}}}}}, "a/=1"},
+		{"moves to leave the only host to another", snapshot{limits: Limits{2, 1}, waiters: []waiter{
+			{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}}, one("b", 2, 0, "h", 1)}}, "a/i=1 b/h=1"},
+		{"moves along a chain", snapshot{limits: Limits{3, 1}, waiters: []waiter{
+			{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}},
+			{group: "b", since: 2, wants: []want{{"i", 1, 1}, {"j", 1, 2}}},
+			one("c", 3, 0, "h", 1)}}, "a/i=1 b/j=1 c/h=1"},
+		{"moves twice on one host", snapshot{limits: Limits{3, 1}, waiters: []waiter{
+			{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}},
+			{group: "b", since: 2, wants: []want{{"h", 1, 1}, {"j", 1, 2}}},
+			one("c", 3, 0, "h", 1)}}, "a/i=1 b/j=1 c/h=1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := text(allocate(tc.s)); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestAllocateIsOptimal compares with every other possible result.
+func TestAllocateIsOptimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		shares := allocate(s)
+		given := matrix(s, shares)
+		if !s.allows(given) {
+			t.Fatalf("%+v exceeds a limit: %s", s, text(shares))
+		}
+		best := s.outcome(given)
+		forEach(s, func(other map[slot]int) {
+			if slices.Compare(s.outcome(other), best) > 0 {
+				t.Fatalf("%+v\ngot    %s: slots held %v\nbetter %v: %v", s, text(shares), best, other, s.outcome(other))
+			}
+		})
+	})
+}
+
+func TestAllocateDependsOnNoOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		before := text(allocate(s))
+		s.waiters = rapid.Permutation(s.waiters).Draw(t, "waiters")
+		for i := range s.waiters {
+			s.waiters[i].wants = rapid.Permutation(s.waiters[i].wants).Draw(t, "wants")
+		}
+		if after := text(allocate(s)); after != before {
+			t.Fatalf("%q, and in another order %q", before, after)
+		}
+	})
+}
+
+// TestAllocateDoesNotEnvy holds for many groups, where trying all results is impossible: with one host each, no
+// group that wants more has two slots fewer than one that was dealt a slot of the kind that it wants.
+func TestAllocateDoesNotEnvy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshot{limits: Limits{rapid.IntRange(0, 60).Draw(t, "tasks"), rapid.IntRange(0, 20).Draw(t, "per host")}}
+		for i := range rapid.IntRange(0, 100).Draw(t, "groups") {
+			host := rapid.SampledFrom([]string{"", "h", "i", "j"}).Draw(t, "host")
+			s.waiters = append(s.waiters, waiter{group: fmt.Sprint(i), since: uint64(i),
+				wants: []want{{host: host, count: rapid.IntRange(1, 50).Draw(t, "count")}}})
+		}
+		given := matrix(s, allocate(s))
+		for _, poor := range s.waiters {
+			w := poor.wants[0]
+			got := given[slot{poor.group, w.host}]
+			for k, n := range given {
+				if got < w.count && k.host == w.host && n > got+1 {
+					t.Fatalf("%s has %d of %d on %q and %s has %d", poor.group, got, w.count, w.host, k.group, n)
+				}
+			}
+		}
+	})
+}
+
+func drawSnapshot(t *rapid.T) snapshot {
+	s := snapshot{
+		limits:     Limits{Tasks: rapid.IntRange(0, 7).Draw(t, "tasks"), TasksPerHost: rapid.IntRange(0, 2).Draw(t, "per host")},
+		heldOnHost: map[string]int{"h": rapid.IntRange(0, 1).Draw(t, "held on h")},
+	}
+	s.held = s.heldOnHost["h"]
+	for i := range rapid.IntRange(0, 4).Draw(t, "groups") {
+		w := waiter{group: string(rune('a' + i)), since: rapid.Uint64Range(0, 2).Draw(t, "since"),
+			held: rapid.IntRange(0, 2).Draw(t, "held"), window: rapid.IntRange(0, 2).Draw(t, "window")}
+		s.held += w.held
+		hosts := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"", "h", "i", "j", "k"}), 1, 3, rapid.ID).Draw(t, "hosts")
+		for _, h := range hosts {
+			w.wants = append(w.wants, want{host: h, count: rapid.IntRange(1, 2).Draw(t, "count"),
+				since: rapid.Uint64Range(0, 2).Draw(t, "want since")})
+		}
+		s.waiters = append(s.waiters, w)
+	}
+	s.limits.Tasks += rapid.IntRange(0, s.held).Draw(t, "room")
+	return s
+}
+
+// allows reports whether a result exceeds nothing.
+func (s snapshot) allows(given map[slot]int) bool {
+	total, onHost := 0, map[string]int{}
+	for _, w := range s.waiters {
+		held := w.held
+		for _, d := range w.wants {
+			n := given[slot{w.group, d.host}]
+			if n < 0 || n > d.count {
+				return false
+			}
+			held, total = held+n, total+n
+			onHost[d.host] += n
+		}
+		if w.window > 0 && held > max(w.window, w.held) {
+			return false
+		}
+	}
+	for h, n := range onHost {
+		if h != "" && s.limits.TasksPerHost > 0 && n > max(0, s.limits.TasksPerHost-s.heldOnHost[h]) {
+			return false
+		}
+	}
+	return total <= max(0, s.limits.Tasks-s.held)
+}
+
+// outcome is the number of slots that each waiter would hold, sorted: the greater, the fairer.
+func (s snapshot) outcome(given map[slot]int) []int {
+	all := make([]int, 0, len(s.waiters))
+	for _, w := range s.waiters {
+		held := w.held
+		for _, d := range w.wants {
+			held += given[slot{w.group, d.host}]
+		}
+		all = append(all, held)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// forEach calls f with every result that is allowed.
+func forEach(s snapshot, f func(map[slot]int)) {
+	var wants []want
+	var keys []slot
+	for _, w := range s.waiters {
+		for _, d := range w.wants {
+			wants, keys = append(wants, d), append(keys, slot{w.group, d.host})
+		}
+	}
+	given := map[slot]int{}
+	var try func(i int)
+	try = func(i int) {
+		if !s.allows(given) {
+			return
+		}
+		if i == len(wants) {
+			f(given)
+			return
+		}
+		for n := range wants[i].count + 1 {
+			given[keys[i]] = n
+			try(i + 1)
+		}
+		delete(given, keys[i])
+	}
+	try(0)
+}
+
+func matrix(s snapshot, shares []share) map[slot]int {
+	given := map[slot]int{}
+	for _, w := range s.waiters {
+		for _, d := range w.wants {
+			given[slot{w.group, d.host}] = 0
+		}
+	}
+	for _, sh := range shares {
+		given[slot{sh.group, sh.host}] += sh.slots
+	}
+	return given
+}
+
+func text(shares []share) string {
+	parts := make([]string, 0, len(shares))
+	for _, s := range shares {
+		parts = append(parts, fmt.Sprintf("%s/%s=%d", s.group, s.host, s.slots))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,230 @@
+package budget
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// ClaimWindow is how long slots are kept for a group that was notified of them.
+const ClaimWindow = 2 * time.Second
+
+// Limits bound the tasks of one vCenter.
+type Limits struct {
+	// Tasks that may run at a time; with 0 or less none is granted.
+	Tasks int
+	// TasksPerHost bounds the clones from templates on one host; with 0 or less nothing but Tasks does.
+	TasksPerHost int
+}
+
+// Budget shares the task slots of one vCenter. All methods are safe for concurrent use and none blocks.
+// It starts no goroutine; while slots are kept for a group, one timer runs.
+type Budget struct {
+	notify func(group string)
+	clock  Clock
+	claim  time.Duration
+
+	mu     sync.Mutex
+	limits Limits
+	// groups are those of which something is known; see group.idle.
+	groups map[string]*group
+	// held slots are reserved or running; heldOnHost are those of clones, by host.
+	held, running int
+	heldOnHost    map[string]int
+	// offers are the demands that slots are kept for, with the end of their claim window.
+	offers map[slot]time.Time
+	// last is the last number given to a waiter.
+	last uint64
+	// wakeAt is when the timer fires, or zero when none runs; stop stops it.
+	wakeAt time.Time
+	stop   func()
+}
+
+// slot names what can be reserved.
+type slot struct{ group, host string }
+
+// New returns a budget that calls notify when slots are kept for a group that was refused some. notify is called
+// without locks, in the goroutine of any other call or of a timer, maybe several times at once; it may call the
+// budget, and it must not block.
+func New(limits Limits, notify func(group string)) *Budget {
+	return NewWithClock(limits, notify, systemClock(), ClaimWindow)
+}
+
+// NewWithClock is New with a clock and a claim window of the caller's.
+func NewWithClock(limits Limits, notify func(group string), clock Clock, claim time.Duration) *Budget {
+	return &Budget{
+		notify: notify, clock: clock, claim: claim, limits: limits,
+		groups: make(map[string]*group), heldOnHost: make(map[string]int), offers: make(map[slot]time.Time),
+	}
+}
+
+// SetLimits changes the limits. Lower ones take nothing away: nothing is granted until enough has ended.
+func (b *Budget) SetLimits(limits Limits) {
+	b.change(func() { b.limits = limits })
+}
+
+// Acquire reserves up to want slots for a group to clone from a template on host, or for tasks that are no clones
+// if host is empty. What is not granted is remembered until the group asks for the same host again, in place of
+// what it asked for before; asking for 0 withdraws it. The caller releases the grant when it has started what it
+// could.
+func (b *Budget) Acquire(groupName, host string, want int) *Grant {
+	grant := &Grant{budget: b, group: groupName, host: host}
+	b.mu.Lock()
+	g := b.ask(groupName, host, max(0, want))
+	shares := slices.DeleteFunc(b.decide(), func(s share) bool {
+		mine := s.group == groupName && s.host == host
+		if mine {
+			b.reserve(g, grant, s.slots)
+		}
+		return mine
+	})
+	wake := b.offer(shares) // the others' shares stay what they are
+	b.mu.Unlock()
+	b.tell(wake)
+	return grant
+}
+
+// Start makes a reserved slot of the group's a running one, until done is called with the outcome of the task:
+// false for a failure, which makes the group start slowly. Calling done again does nothing. Without a reserved
+// slot it takes one all the same, since the task does run; the limits may then be exceeded.
+func (b *Budget) Start(groupName, host string) (done func(ok bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g := b.group(groupName)
+	if !g.take(host) {
+		b.hold(g, host, 1)
+	}
+	b.running++
+	failures := g.slow.failures
+	var once sync.Once
+	return func(ok bool) {
+		once.Do(func() { b.change(func() { b.end(g, host, ok, failures) }) })
+	}
+}
+
+// end counts the end of a task that was started when the group had the given number of failures.
+func (b *Budget) end(g *group, host string, ok bool, failures int) {
+	b.running--
+	b.hold(g, host, -1)
+	switch {
+	case g.forgotten:
+	case ok:
+		g.slow.succeeded(failures, b.limits.Tasks)
+	default:
+		g.slow.failed()
+	}
+	b.tidy(g)
+}
+
+// Forget removes what a group waits for and its slow start, because the group is gone or is another process's
+// now. Its running tasks stay counted until they are done.
+func (b *Budget) Forget(groupName string) {
+	b.change(func() {
+		g, ok := b.groups[groupName]
+		if !ok {
+			return
+		}
+		clear(g.demands)
+		g.slow = slowStart{}
+		g.forgotten = true
+		b.tidy(g)
+	})
+}
+
+// Running is the number of tasks that run.
+func (b *Budget) Running() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running
+}
+
+// Reserved is the number of slots that were granted to a group for host and neither started nor given back.
+func (b *Budget) Reserved(groupName, host string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if g, ok := b.groups[groupName]; ok {
+		return g.reserved(host)
+	}
+	return 0
+}
+
+// Demand is the number of slots that could be used with no limit of Tasks: those that are running, reserved or
+// wanted. It is what a process advertises to get its share of a vCenter that several processes use.
+func (b *Budget) Demand() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.held
+	for _, g := range b.groups {
+		for _, d := range g.demands {
+			if !d.lapsed {
+				n += d.want
+			}
+		}
+	}
+	return n
+}
+
+// change runs f with the lock held, decides anew who waits for what, and notifies when the lock is free.
+func (b *Budget) change(f func()) {
+	b.mu.Lock()
+	f()
+	wake := b.offer(b.decide())
+	b.mu.Unlock()
+	b.tell(wake)
+}
+
+func (b *Budget) tell(groups []string) {
+	for _, name := range groups {
+		b.notify(name)
+	}
+}
+
+// group returns the group of a name, new if need be.
+func (b *Budget) group(name string) *group {
+	g, ok := b.groups[name]
+	if !ok {
+		g = &group{name: name, demands: make(map[string]*demand), grants: make(map[string][]*Grant)}
+		b.groups[name] = g
+	}
+	return g
+}
+
+// tidy drops a group of which nothing is to be remembered.
+func (b *Budget) tidy(g *group) {
+	if g.idle() {
+		delete(b.groups, g.name)
+	}
+}
+
+// reserve grants n of the slots that the group wants on the grant's host.
+func (b *Budget) reserve(g *group, grant *Grant, n int) {
+	grant.granted, grant.left = n, n
+	g.grants[grant.host] = append(g.grants[grant.host], grant)
+	b.hold(g, grant.host, n)
+	g.since = b.next()
+	d := g.demands[grant.host]
+	d.want -= n
+	d.since = b.next()
+	if d.want == 0 {
+		delete(g.demands, grant.host)
+	}
+}
+
+// hold counts n more slots, or fewer if n is negative.
+func (b *Budget) hold(g *group, host string, n int) {
+	g.held += n
+	b.held += n
+	if host == "" {
+		return
+	}
+	b.heldOnHost[host] += n
+	if b.heldOnHost[host] == 0 {
+		delete(b.heldOnHost, host)
+	}
+}
+
+// next returns a number greater than all before.
+func (b *Budget) next() uint64 {
+	b.last++
+	return b.last
+}

@@ -1,0 +1,79 @@
+package budget
+
+// group is what the budget knows of one group.
+type group struct {
+	name string
+	// held is the number of slots, reserved or running.
+	held int
+	// since orders groups that wait; it is renewed with every slot that the group gets, so that equals take turns.
+	since uint64
+	// demands are the slots that are wanted and not granted, by host.
+	demands map[string]*demand
+	// grants have reserved slots left, by host, the oldest first.
+	grants map[string][]*Grant
+	slow   slowStart
+	// forgotten is true from Forget to the next Acquire: tasks that still run are counted, and nothing else.
+	forgotten bool
+}
+
+// demand is what a group wants on one host and has not got.
+type demand struct {
+	want  int
+	since uint64
+	// lapsed is true when slots were kept for it and not claimed in time.
+	lapsed bool
+}
+
+// idle reports whether nothing is known of the group that matters later.
+func (g *group) idle() bool {
+	return g.held == 0 && len(g.demands) == 0 && g.slow.window == 0
+}
+
+// reserved is the number of slots that were granted for host and neither started nor given back.
+func (g *group) reserved(host string) int {
+	n := 0
+	for _, grant := range g.grants[host] {
+		n += grant.left
+	}
+	return n
+}
+
+// take uses a slot of the oldest grant for host that has one left, and reports whether there was one.
+func (g *group) take(host string) bool {
+	open := g.grants[host]
+	if len(open) == 0 {
+		return false
+	}
+	open[0].left--
+	if open[0].left == 0 {
+		g.close(open[0])
+	}
+	return true
+}
+
+// close forgets a grant that has nothing left.
+func (g *group) close(grant *Grant) {
+	open := g.grants[grant.host]
+	for i := range open {
+		if open[i] == grant {
+			open = append(open[:i:i], open[i+1:]...)
+			break
+		}
+	}
+	if len(open) == 0 {
+		delete(g.grants, grant.host)
+		return
+	}
+	g.grants[grant.host] = open
+}
+
+// waiter returns what an allocation needs to know, and false when the group waits for nothing.
+func (g *group) waiter() (waiter, bool) {
+	w := waiter{group: g.name, held: g.held, window: g.slow.window, since: g.since}
+	for host, d := range g.demands {
+		if !d.lapsed {
+			w.wants = append(w.wants, want{host: host, count: d.want, since: d.since})
+		}
+	}
+	return w, len(w.wants) > 0
+}

@@ -1,0 +1,171 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// check reports a broken invariant. The counters are compared with a sum over groups, which is the truth.
+func (b *Budget) check() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held, reserved := 0, 0
+	for name, g := range b.groups {
+		held += g.held
+		for host := range g.grants {
+			reserved += g.reserved(host)
+		}
+		if g.held < 0 || g.idle() {
+			return fmt.Errorf("group %s is kept with %d slots", name, g.held)
+		}
+	}
+	switch {
+	case held != b.held:
+		return fmt.Errorf("%d slots are counted and %d held", b.held, held)
+	case b.held > b.limits.Tasks:
+		return fmt.Errorf("%d slots are held of %d", b.held, b.limits.Tasks)
+	case b.running < 0 || b.running+reserved != b.held:
+		return fmt.Errorf("%d tasks run and %d slots are reserved, of %d that are held", b.running, reserved, b.held)
+	}
+	for host, n := range b.heldOnHost {
+		if n < 0 || b.limits.TasksPerHost > 0 && n > b.limits.TasksPerHost {
+			return fmt.Errorf("%d slots of %s are held of %d", n, host, b.limits.TasksPerHost)
+		}
+	}
+	return nil
+}
+
+// TestConcurrentGroups has many groups work off their tasks at once, each woken by its notifications only, so that
+// a lost one hangs the test. Some give up half-way and leave their demand behind.
+func TestConcurrentGroups(t *testing.T) {
+	const groups, tasks = 80, 25
+	limits := Limits{Tasks: 8, TasksPerHost: 3}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	wake := make(map[string]chan struct{})
+	for i := range groups {
+		wake[fmt.Sprint(i)] = make(chan struct{}, 1)
+	}
+	b := NewWithClock(limits, func(group string) {
+		select {
+		case wake[group] <- struct{}{}:
+		default:
+		}
+	}, systemClock(), 5*time.Millisecond)
+	var running, most atomic.Int64
+	ends := make(chan func(), groups*tasks) // one that plays vCenter ends the tasks
+	var vcenter, clients sync.WaitGroup
+	vcenter.Go(func() {
+		for end := range ends {
+			end()
+		}
+	})
+	for i := range groups {
+		clients.Go(func() {
+			name, host := fmt.Sprint(i), []string{"", "h", "i"}[i%3]
+			for left := tasks; left > 0; {
+				if i%10 == 9 && left < tasks/2 {
+					return // goes away with its demand unserved
+				}
+				grant := b.Acquire(name, host, left)
+				if err := b.check(); err != nil {
+					t.Error(err)
+				}
+				got := grant.Granted()
+				for range max(min(got, 1), got-left%2) { // sometimes uses less than it got
+					done := b.Start(name, host)
+					most.Store(max(most.Load(), running.Add(1)))
+					left--
+					ok := left%7 != 0
+					ends <- func() { running.Add(-1); done(ok); done(ok) }
+				}
+				grant.Release()
+				if got > 0 {
+					continue
+				}
+				select {
+				case <-wake[name]:
+				case <-ctx.Done():
+					t.Errorf("group %s waits for ever with %d tasks left", name, left)
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
+	close(ends)
+	vcenter.Wait()
+	if err := b.check(); err != nil {
+		t.Error(err)
+	}
+	if b.Running() != 0 || most.Load() > int64(limits.Tasks) {
+		t.Errorf("%d tasks run at the end, %d at most; want 0 and no more than %d", b.Running(), most.Load(), limits.Tasks)
+	}
+}
+
+// TestNobodyIsForgotten runs random groups by their notifications and the timer only, in one goroutine: whatever
+// happens in between, all that keep coming back are served in the end.
+func TestNobodyIsForgotten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &manual{}
+		due := []string{}
+		limits := Limits{Tasks: rapid.IntRange(1, 5).Draw(t, "tasks"), TasksPerHost: rapid.IntRange(1, 3).Draw(t, "per host")}
+		b := NewWithClock(limits, func(g string) { due = append(due, g) }, m.clock(), time.Second)
+		left, silent := map[string]int{}, map[string]bool{}
+		for i := range rapid.IntRange(1, 8).Draw(t, "groups") {
+			g := string(rune('a' + i))
+			left[g] = rapid.IntRange(1, 9).Draw(t, "work")
+			silent[g] = rapid.IntRange(0, 4).Draw(t, "silent") == 0
+			due = append(due, g)
+		}
+		var ends []func(bool)
+		visit := func(g string) {
+			host := []string{"", "h", "i"}[int(g[0])%3]
+			grant := b.Acquire(g, host, left[g])
+			use := rapid.IntRange(0, grant.Granted()).Draw(t, "use")
+			for range use {
+				ends = append(ends, b.Start(g, host))
+				left[g]--
+			}
+			grant.Release()
+			if use > 0 && left[g] > 0 || use == 0 && grant.Granted() > 0 {
+				due = append(due, g)
+			}
+		}
+		first := true
+		for range 10_000 {
+			if err := b.check(); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case len(due) > 0 && (len(ends) == 0 || rapid.Bool().Draw(t, "visit")):
+				g := due[0]
+				due = due[1:]
+				if first || !silent[g] {
+					visit(g)
+				}
+			case len(ends) > 0:
+				i := rapid.IntRange(0, len(ends)-1).Draw(t, "end")
+				ends[i](rapid.IntRange(0, 3).Draw(t, "ok") > 0)
+				ends = append(ends[:i], ends[i+1:]...)
+			case m.armed() > 0:
+				m.advance(time.Second)
+			default:
+				for g, n := range left {
+					if n > 0 && !silent[g] {
+						t.Fatalf("group %s waits for ever with %d tasks left", g, n)
+					}
+				}
+				return
+			}
+			first = len(due) > 0 && first
+		}
+		t.Fatal("does not come to an end")
+	})
+}

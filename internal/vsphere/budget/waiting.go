@@ -1,0 +1,111 @@
+package budget
+
+import "time"
+
+// ask notes what a group wants on host now. A group or demand that waits already keeps its place, also if it did
+// not claim in time: otherwise groups that are all slower than the claim window would never be served.
+func (b *Budget) ask(groupName, host string, want int) *group {
+	g := b.group(groupName)
+	g.forgotten = false
+	delete(b.offers, slot{groupName, host})
+	if want == 0 {
+		delete(g.demands, host)
+		b.tidy(g)
+		return g
+	}
+	if len(g.demands) == 0 {
+		g.since = b.next()
+	}
+	d, ok := g.demands[host]
+	if !ok {
+		d = &demand{since: b.next()}
+		g.demands[host] = d
+	}
+	d.want, d.lapsed = want, false
+	return g
+}
+
+// decide returns who shall have the free slots, after those who did not claim in time have lost their turn.
+func (b *Budget) decide() []share {
+	if len(b.offers) > 0 {
+		b.lapse(b.clock.Now())
+	}
+	if b.held >= b.limits.Tasks {
+		return nil
+	}
+	s := snapshot{limits: b.limits, held: b.held, heldOnHost: b.heldOnHost}
+	for _, g := range b.groups {
+		if w, ok := g.waiter(); ok {
+			s.waiters = append(s.waiters, w)
+		}
+	}
+	return allocate(s)
+}
+
+func (b *Budget) lapse(now time.Time) {
+	for s, end := range b.offers {
+		if now.Before(end) {
+			continue
+		}
+		delete(b.offers, s)
+		if d := b.demand(s); d != nil {
+			d.lapsed = true
+		}
+	}
+}
+
+func (b *Budget) demand(s slot) *demand {
+	if g, ok := b.groups[s.group]; ok {
+		return g.demands[s.host]
+	}
+	return nil
+}
+
+// offer keeps the shares for their groups and returns those that were not told yet. Slots need no mark to be kept:
+// every later decision includes their waiters.
+func (b *Budget) offer(shares []share) (wake []string) {
+	offers := make(map[slot]time.Time, len(shares))
+	told := make(map[string]bool)
+	var first time.Time
+	for _, s := range shares {
+		k := slot{s.group, s.host}
+		end, ok := b.offers[k]
+		if !ok {
+			end = b.clock.Now().Add(b.claim)
+			if !told[s.group] {
+				told[s.group] = true
+				wake = append(wake, s.group)
+			}
+		}
+		offers[k] = end
+		if first.IsZero() || end.Before(first) {
+			first = end
+		}
+	}
+	b.offers = offers
+	b.wake(first)
+	return wake
+}
+
+// wake has the timer fire at the given time, or never if that is zero: a group that does not claim makes no call,
+// so that nothing else would give its slots to the next.
+func (b *Budget) wake(at time.Time) {
+	if at.Equal(b.wakeAt) {
+		return
+	}
+	if b.stop != nil {
+		b.stop()
+		b.stop = nil
+	}
+	b.wakeAt = at
+	if at.IsZero() {
+		return
+	}
+	b.stop = b.clock.AfterFunc(at.Sub(b.clock.Now()), func() {
+		b.change(func() {
+			if at.Equal(b.wakeAt) {
+				b.wakeAt, b.stop = time.Time{}, nil
+			}
+		})
+	})
+}

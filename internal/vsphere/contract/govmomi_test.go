@@ -1,0 +1,67 @@
+package contract_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/contract"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+// TestGovmomi runs the contract against govmomi's simulator, in both modes of observation.
+func TestGovmomi(t *testing.T) {
+	for _, mode := range []govmomi.Mode{govmomi.Watch, govmomi.Poll} {
+		t.Run(string(mode), func(t *testing.T) {
+			contract.ServerContract(t, func(t *testing.T) contract.Rig { return start(t, mode) })
+		})
+	}
+}
+
+func start(t *testing.T, mode govmomi.Mode) contract.Rig {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	vcsim, err := sim.Start(sim.Options{})
+	must(err)
+	t.Cleanup(vcsim.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	person, err := vcsim.Operator(ctx)
+	must(err)
+	t.Cleanup(person.Close)
+	server := govmomi.New(govmomi.Config{
+		Name: "test", Installation: "inst-1", Mode: mode, PollInterval: 20 * time.Millisecond,
+		Limits:  budget.Limits{Tasks: 8, TasksPerHost: 4},
+		Session: session.Config{URL: vcsim.URL, Username: "user", Password: "pass", UserAgent: "vmgroup-operator/contract"},
+	})
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return contract.Rig{
+		Server: server, Template: "vm-operator-template",
+		Person: contract.Person{
+			AddVM: func(f vsphere.Folder, name string) {
+				_, err := person.CreateVM(ctx, f.Path, name)
+				must(err)
+			},
+			CopyVM: func(f vsphere.Folder, vm vsphere.VM, as string) {
+				_, err := person.Copy(ctx, f.Path+"/"+vm.Name, f.Path, as)
+				must(err)
+			},
+			Delete:  func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
+			MoveOut: func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+		},
+	}
+}

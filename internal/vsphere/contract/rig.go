@@ -1,0 +1,168 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// patience is how long a condition may take to hold.
+const patience = 30 * time.Second
+
+// Rig is a server under test, connected, with an empty root folder, and a person behind the operator's back.
+type Rig struct {
+	Server vsphere.Server
+	// Template is the name of a template that can be cloned. There is nothing whose name begins with "missing".
+	Template string
+	// Person acts with vCenter's own client.
+	Person Person
+	// Progress is called now and then while the test waits: it lets tasks end where they do not by themselves. It
+	// may be nil.
+	Progress func()
+}
+
+// Person acts behind the operator's back. The functions return when vCenter has done it, and fail the test if it
+// does not.
+type Person struct {
+	// AddVM makes a VM that carries no stamp.
+	AddVM func(folder vsphere.Folder, name string)
+	// CopyVM clones a VM with its configuration into the same folder.
+	CopyVM func(folder vsphere.Folder, vm vsphere.VM, as string)
+	// Delete deletes a VM that is powered off, MoveOut moves one out of the operator's root folder.
+	Delete, MoveOut func(folder vsphere.Folder, vm vsphere.VM)
+}
+
+var (
+	path = vsphere.FolderPath{Member: "team-a", Namespace: "shop", Leaf: "web.0a1b2c3d"}
+	id   = vsphere.GroupID{Installation: "inst-1", Member: "member-1", Group: "group-1"}
+)
+
+// run is one test of the contract.
+type run struct {
+	Rig
+	t      *testing.T
+	ctx    context.Context
+	folder vsphere.Folder
+}
+
+func newRun(t *testing.T, rig Rig) *run {
+	t.Helper()
+	r := &run{Rig: rig, t: t, ctx: vsphere.WithFence(t.Context(), func() error { return nil })}
+	r.until("connected, with a complete inventory", func() bool {
+		h := r.Server.Health()
+		return h.Reachable && h.Complete
+	})
+	var err error
+	r.folder, err = r.Server.EnsureFolder(r.ctx, path)
+	r.ok(err)
+	return r
+}
+
+// until waits for a condition.
+func (r *run) until(what string, holds func() bool) {
+	r.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		if r.Progress != nil {
+			r.Progress()
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			r.t.Fatalf("not within %v: %s\nhealth: %+v\nobserved: %+v", patience, what, r.Server.Health(), r.observe())
+		}
+	}
+}
+
+func (r *run) ok(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// refused checks that an error is a *vsphere.Error of a kind.
+func (r *run) refused(err error, kind vsphere.Kind) {
+	r.t.Helper()
+	var e *vsphere.Error
+	if !errors.As(err, &e) || e.Kind != kind {
+		r.t.Fatalf("got error %v, want one of kind %s", err, kind)
+	}
+}
+
+func (r *run) observe(known ...vsphere.Ref) vsphere.Observation {
+	return r.Server.Observe(vsphere.Query{ID: id, Folder: r.folder.Ref, Known: known})
+}
+
+// settled waits until an observation is complete, has nothing in flight, and satisfies a condition.
+func (r *run) settled(what string, known vsphere.Ref, holds func(vsphere.Observation) bool) vsphere.Observation {
+	r.t.Helper()
+	var o vsphere.Observation
+	r.until(what, func() bool {
+		o = r.observe(known)
+		return o.Complete && len(o.InFlight) == 0 && holds(o)
+	})
+	return o
+}
+
+// vm waits until the VM of an ordinal is observed, settled, and satisfies a condition.
+func (r *run) vm(what string, ordinal int32, holds func(vsphere.VM) bool) vsphere.VM {
+	r.t.Helper()
+	var vm vsphere.VM
+	r.settled(what, vsphere.Ref{}, func(o vsphere.Observation) bool {
+		var ok bool
+		vm, ok = stamped(o, ordinal)
+		return ok && holds(vm)
+	})
+	return vm
+}
+
+func stamped(o vsphere.Observation, ordinal int32) (vsphere.VM, bool) {
+	for _, vm := range o.VMs {
+		if vm.Stamp != nil && vm.Stamp.GroupID == id && vm.Stamp.Ordinal == ordinal {
+			return vm, true
+		}
+	}
+	return vsphere.VM{}, false
+}
+
+// request is for the clone of an ordinal.
+func (r *run) request(ordinal int32) vsphere.CloneRequest {
+	r.t.Helper()
+	template, err := r.Server.Template(r.Template)
+	r.ok(err)
+	place, err := r.Server.Placement(vsphere.Placement{})
+	r.ok(err)
+	return vsphere.CloneRequest{
+		Template: template, Folder: r.folder.Ref, Name: fmt.Sprintf("web-%d", ordinal), CPU: 2, MemoryMiB: 512, Placement: place,
+		UUID: fmt.Sprintf("6ba7b810-9dad-51d1-80b4-%012d", ordinal),
+		Stamp: vsphere.Stamp{
+			GroupID: id, Ordinal: ordinal, Incarnation: 1, Revision: "1-0123456789", CloneMode: "Full",
+			Epoch: vsphere.Epoch{Generation: 7, Number: 3}, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		},
+	}
+}
+
+// clone makes the VM of an ordinal.
+func (r *run) clone(ordinal int32) vsphere.VM {
+	r.t.Helper()
+	req := r.request(ordinal)
+	slots := r.Server.Acquire(id.Group, req.Template.Host, 1)
+	defer slots.Release()
+	if slots.Granted() != 1 {
+		r.t.Fatalf("granted %d slots, want 1", slots.Granted())
+	}
+	r.ok(r.Server.Clone(r.ctx, req))
+	return r.vm("the clone is there", ordinal, func(vsphere.VM) bool { return true })
+}
+
+func target(vm vsphere.VM) vsphere.Target {
+	return vsphere.Target{VM: vm.Ref, ID: id, Ordinal: vm.Stamp.Ordinal}
+}

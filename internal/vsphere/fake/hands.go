@@ -1,0 +1,149 @@
+package fake
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Hands are a person's, who works with vCenter's own client behind the operator's back. VMs are given by name, or
+// by the value of their reference if the name is not unique; a VM that is not there is a mistake in the test, and
+// panics. Whoever can observe a change is notified of it.
+type Hands struct{ s *Server }
+
+// ByHand returns the way to act behind the operator's back.
+func (s *Server) ByHand() Hands { return Hands{s} }
+
+// must returns the VM of a name or reference.
+func (s *Server) must(name string) *vsphere.VM {
+	found := s.find(name)
+	if len(found) != 1 {
+		panic(fmt.Sprintf("fake: %d VMs are called %q, want 1", len(found), name))
+	}
+	return found[0]
+}
+
+// mustBeFree panics when a name is taken, as vCenter refuses that.
+func (s *Server) mustBeFree(folder vsphere.Ref, name string) {
+	if other, ok := s.taken(folder, name); ok {
+		panic(fmt.Sprintf("fake: %s has the name %q already", other, name))
+	}
+}
+
+// do runs f with the lock held.
+func (h Hands) do(f func()) {
+	h.s.mu.Lock()
+	defer h.s.unlock()
+	f()
+}
+
+// Edit changes anything of a VM but its Ref. Its change version stays unless f changes it.
+func (h Hands) Edit(name string, f func(vm *vsphere.VM)) {
+	h.do(func() {
+		vm := h.s.must(name)
+		h.s.touched(vm) // whose it was
+		f(vm)
+		h.s.touched(vm)
+	})
+}
+
+// AddForeignVM makes a VM without a stamp, powered on.
+func (h Hands) AddForeignVM(folder vsphere.Ref, name string) vsphere.Ref {
+	var vm *vsphere.VM
+	h.do(func() {
+		h.s.mustBeFree(folder, name)
+		vm = h.s.addVM(&vsphere.VM{Name: name, Folder: folder, CPU: 1, MemoryMiB: 1024})
+		vm.InstanceUUID = "foreign-" + vm.Ref.Value
+		h.s.setPower(vm, vsphere.PoweredOn)
+	})
+	return vm.Ref
+}
+
+// CopyVM clones a VM with all that its configuration says, stamp and tombstone included, into its folder.
+func (h Hands) CopyVM(name, as string) vsphere.Ref {
+	var vm *vsphere.VM
+	h.do(func() {
+		c := clone(h.s.must(name))
+		h.s.mustBeFree(c.Folder, as)
+		c.Name = as
+		vm = h.s.addVM(&c)
+		vm.InstanceUUID = "copy-" + vm.Ref.Value // vCenter does not give two VMs the same
+		h.s.setPower(vm, vsphere.PoweredOff)
+	})
+	return vm.Ref
+}
+
+// PowerOn powers a VM on.
+func (h Hands) PowerOn(name string) {
+	h.do(func() { h.s.setPower(h.s.must(name), vsphere.PoweredOn) })
+}
+
+// PowerOff powers a VM off.
+func (h Hands) PowerOff(name string) {
+	h.do(func() { h.s.setPower(h.s.must(name), vsphere.PoweredOff) })
+}
+
+// Delete deletes a VM.
+func (h Hands) Delete(name string) {
+	h.do(func() {
+		vm := h.s.must(name)
+		h.s.touched(vm)
+		delete(h.s.vms, vm.Ref)
+	})
+}
+
+// MoveOut moves a VM out of the operator's root folder.
+func (h Hands) MoveOut(name string) {
+	h.Edit(name, func(vm *vsphere.VM) { vm.Folder = vsphere.FolderRef(outside) })
+}
+
+// MoveInto moves a VM into a folder.
+func (h Hands) MoveInto(name string, folder vsphere.Ref) {
+	h.Edit(name, func(vm *vsphere.VM) {
+		h.s.mustBeFree(folder, vm.Name)
+		vm.Folder = folder
+	})
+}
+
+// Rename renames a VM.
+func (h Hands) Rename(name, to string) {
+	h.do(func() {
+		vm := h.s.must(name)
+		h.s.mustBeFree(vm.Folder, to)
+		vm.Name = to
+		h.s.reconfigured(vm)
+	})
+}
+
+// DeleteFolder deletes a folder with all that is in it.
+func (h Hands) DeleteFolder(folder vsphere.Ref) {
+	h.do(func() { h.s.deleteTree(folder) })
+}
+
+func (s *Server) deleteTree(folder vsphere.Ref) {
+	for _, ref := range inOrder(s.vms) {
+		if vm := s.vms[ref]; vm.Folder == folder {
+			s.touched(vm)
+			delete(s.vms, ref)
+		}
+	}
+	for _, ref := range inOrder(s.folders) {
+		if s.folders[ref].Parent == folder {
+			s.deleteTree(ref)
+		}
+	}
+	s.removeFolder(folder)
+}
+
+// Tree returns the inventory below the root for assertions, one "path state" a line in the order of making:
+// "team-a/shop/web.1a2b3c4d/web-0 On".
+func (s *Server) Tree() string {
+	var b strings.Builder
+	for _, vm := range s.VMs() {
+		if path := s.pathOf(vm.Folder); strings.HasPrefix(path, rootPath) {
+			fmt.Fprintf(&b, "%s/%s %s\n", strings.TrimPrefix(strings.TrimPrefix(path, rootPath), "/"), vm.Name, vm.Power)
+		}
+	}
+	return b.String()
+}

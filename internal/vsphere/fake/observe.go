@@ -1,0 +1,159 @@
+package fake
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// health is the state of the connection.
+type health struct {
+	err           error
+	since         time.Time
+	incomplete    string
+	suddenlyEmpty bool
+	missing       []string
+}
+
+const suddenlyEmpty = "the root folder held VMs and reads empty now"
+
+// complete reports whether conclusions may be drawn from what is not observed, and if not, why.
+func (s *Server) complete() (bool, string) {
+	switch {
+	case s.err != nil:
+		return false, "vCenter is not reachable: " + s.err.Error()
+	case s.suddenlyEmpty:
+		return false, suddenlyEmpty
+	}
+	return s.incomplete == "", s.incomplete
+}
+
+// Health returns the state of the connection.
+func (s *Server) Health() vsphere.Health {
+	running := s.budget.Running()
+	s.mu.Lock()
+	defer s.unlock()
+	stamped := 0
+	for _, vm := range s.vms {
+		if vm.Stamp != nil {
+			stamped++
+		}
+	}
+	complete, why := s.complete()
+	return vsphere.Health{
+		Reachable: s.err == nil, Err: s.err, Since: s.since, Version: "8.0.3", InstanceUUID: "fake",
+		Complete: complete, Incomplete: why, SuddenlyEmpty: s.suddenlyEmpty, MissingPrivileges: s.missing,
+		Templates: len(s.templates), VMs: stamped, RunningTasks: running,
+	}
+}
+
+// Observe returns what is known of one group: see vsphere.Server.
+func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
+	s.mu.Lock()
+	defer s.unlock()
+	if !q.Folder.IsZero() {
+		s.owners[q.Folder] = q.ID.Group
+	}
+	var o vsphere.Observation
+	o.Complete, o.Incomplete = s.complete()
+	for _, vm := range s.vms {
+		ours := vm.Stamp != nil && vm.Stamp.GroupID == q.ID
+		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || !q.Folder.IsZero() && vm.Folder == q.Folder) {
+			o.VMs = append(o.VMs, clone(vm))
+		}
+	}
+	slices.SortFunc(o.VMs, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
+	for _, ref := range q.Known {
+		vm, exists := s.vms[ref]
+		switch {
+		case exists && !s.below(vm.Folder):
+			o.Elsewhere = append(o.Elsewhere, ref)
+		case !exists && s.isConfirmed(ref, q.ID.Group):
+			o.Gone = append(o.Gone, ref)
+		}
+	}
+	if _, exists := s.folders[q.Folder]; !exists && !q.Folder.IsZero() {
+		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Group)
+	}
+	for _, t := range s.tasks {
+		if t.Group == q.ID.Group {
+			o.InFlight = append(o.InFlight, t.Operation)
+		}
+	}
+	slices.SortFunc(o.InFlight, func(a, b vsphere.Operation) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	for k, f := range s.failures {
+		if k.group == q.ID.Group {
+			o.Failures = append(o.Failures, *f)
+		}
+	}
+	slices.SortFunc(o.Failures, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return o
+}
+
+// VM returns a VM by name or reference, below the root or not, for assertions.
+func (s *Server) VM(name string) (vsphere.VM, bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	found := s.find(name)
+	if len(found) != 1 {
+		return vsphere.VM{}, false
+	}
+	return clone(found[0]), true
+}
+
+// VMs returns all VMs in the order in which they were made, for assertions.
+func (s *Server) VMs() []vsphere.VM {
+	s.mu.Lock()
+	defer s.unlock()
+	all := make([]vsphere.VM, 0, len(s.vms))
+	for _, ref := range inOrder(s.vms) {
+		all = append(all, clone(s.vms[ref]))
+	}
+	return all
+}
+
+// inOrder returns the references in the order in which they were made, so that nothing depends on a map's.
+func inOrder[T any](m map[vsphere.Ref]T) []vsphere.Ref {
+	return slices.SortedFunc(maps.Keys(m), func(a, b vsphere.Ref) int {
+		return cmp.Or(cmp.Compare(len(a.Value), len(b.Value)), compareRefs(a, b))
+	})
+}
+
+// find returns the VMs of a name, or the one of a reference's value.
+func (s *Server) find(name string) []*vsphere.VM {
+	if vm, ok := s.vms[vsphere.VMRef(name)]; ok {
+		return []*vsphere.VM{vm}
+	}
+	var found []*vsphere.VM
+	for _, vm := range s.vms {
+		if vm.Name == name {
+			found = append(found, vm)
+		}
+	}
+	return found
+}
+
+// isConfirmed reports whether vCenter said that an object does not exist; if it was not asked, it is now.
+func (s *Server) isConfirmed(ref vsphere.Ref, group string) bool {
+	if s.delayConfirmations && !s.confirmed[ref] {
+		s.suspects[ref] = group
+		return false
+	}
+	return true
+}
+
+func clone(vm *vsphere.VM) vsphere.VM {
+	c := *vm
+	if vm.Stamp != nil {
+		stamp := *vm.Stamp
+		c.Stamp = &stamp
+	}
+	return c
+}
+
+func compareRefs(a, b vsphere.Ref) int {
+	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value))
+}

@@ -1,0 +1,192 @@
+package fake
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+)
+
+// Options of a Server. The zero value is useful.
+type Options struct {
+	// Now is the clock; a fixed time unless set.
+	Now func() time.Time
+	// Notifier is told of changes, in the goroutine of the call that made the change; it may be nil.
+	Notifier vsphere.Notifier
+	// AutoFinish ends every task before the call that submitted it returns. A task whose reply was lost still
+	// waits for Step.
+	AutoFinish bool
+	// Limits on running tasks; none unless set. SetLimits changes them.
+	Limits budget.Limits
+	// Defaults are the placement for what a group does not name.
+	Defaults vsphere.Placement
+	// ManualGuest leaves VMware Tools, heartbeat and address of a powered-on VM to ByHand().Edit; otherwise they
+	// are there at once.
+	ManualGuest bool
+}
+
+const (
+	rootPath = "/DC0/vm/vm-operator"
+	// outside is a folder that is not below the root.
+	outside = "group-v-elsewhere"
+	// noLimit is more than a test starts.
+	noLimit = 1 << 20
+)
+
+// Server is a vCenter in memory. It implements vsphere.Server.
+type Server struct {
+	opt    Options
+	budget *budget.Budget
+
+	mu sync.Mutex
+	// after is what to call once the lock is free: notifications, and ends of tasks in the budget.
+	after []func()
+	last  int
+	root  vsphere.Ref
+
+	vms     map[vsphere.Ref]*vsphere.VM
+	folders map[vsphere.Ref]*vsphere.Folder
+	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
+	owners   map[vsphere.Ref]string
+	tasks    []*task
+	failures map[key]*vsphere.Failure
+	journal  []Entry
+
+	catalogue
+	script
+	health
+}
+
+var _ vsphere.Server = (*Server)(nil)
+
+// New returns a connected vCenter with an empty root folder, one resource pool, datastore and network, called
+// pool, datastore and network, and no template.
+func New(opt Options) *Server {
+	if opt.Now == nil {
+		fixed := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		opt.Now = func() time.Time { return fixed }
+	}
+	if opt.Limits.Tasks == 0 {
+		opt.Limits.Tasks = noLimit
+	}
+	s := &Server{
+		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		owners: map[vsphere.Ref]string{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
+		health: health{since: opt.Now()},
+	}
+	// Nothing fires by itself: a group that does not claim its slots loses its turn at the next call of anybody.
+	clock := budget.Clock{Now: opt.Now, AfterFunc: func(time.Duration, func()) func() { return func() {} }}
+	s.budget = budget.NewWithClock(opt.Limits, s.groupChanged, clock, budget.ClaimWindow)
+	s.root = s.addFolder(vsphere.Ref{}, "vm-operator").Ref
+	s.folders[s.root].Path = rootPath
+	s.AddPlace(ResourcePool, "/DC0/host/cluster/pool")
+	s.AddPlace(Datastore, "/DC0/datastore/datastore")
+	s.AddPlace(Network, "/DC0/network/network")
+	return s
+}
+
+// Root is the operator's root folder.
+func (s *Server) Root() vsphere.Ref { return s.root }
+
+// SetLimits changes the limits on running tasks.
+func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
+
+// Forget drops the task budget's memory of a group that was deleted.
+func (s *Server) Forget(group string) { s.budget.Forget(group) }
+
+// Acquire asks for slots to run tasks: see vsphere.Server.
+func (s *Server) Acquire(group, host string, want int) vsphere.Slots {
+	return s.budget.Acquire(group, host, want)
+}
+
+// unlock frees the lock and calls what waits for that.
+func (s *Server) unlock() {
+	after := s.after
+	s.after = nil
+	s.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+func (s *Server) groupChanged(group string) {
+	if s.opt.Notifier != nil && group != "" {
+		s.opt.Notifier.GroupChanged(group)
+	}
+}
+
+func (s *Server) serverChanged() {
+	if s.opt.Notifier != nil {
+		s.opt.Notifier.ServerChanged()
+	}
+}
+
+// touched notifies the groups that may see a VM. The lock is held.
+func (s *Server) touched(vm *vsphere.VM) {
+	stamped := ""
+	if vm.Stamp != nil {
+		stamped = vm.Stamp.Group
+		s.after = append(s.after, func() { s.groupChanged(stamped) })
+	}
+	if owner := s.owners[vm.Folder]; owner != stamped {
+		s.after = append(s.after, func() { s.groupChanged(owner) })
+	}
+}
+
+// ref returns a new reference. The lock is held, or nobody else has s.
+func (s *Server) ref(typ, prefix string) vsphere.Ref {
+	s.last++
+	return vsphere.Ref{Type: typ, Value: fmt.Sprintf("%s%d", prefix, s.last)}
+}
+
+func (s *Server) addFolder(parent vsphere.Ref, name string) *vsphere.Folder {
+	f := &vsphere.Folder{Ref: s.ref(vsphere.TypeFolder, "group-v"), Name: name, Parent: parent}
+	if p, ok := s.folders[parent]; ok {
+		f.Path = p.Path + "/" + name
+	}
+	s.folders[f.Ref] = f
+	return f
+}
+
+// below reports whether a folder is the root or below it.
+func (s *Server) below(folder vsphere.Ref) bool {
+	for {
+		if folder == s.root {
+			return true
+		}
+		f, ok := s.folders[folder]
+		if !ok {
+			return false
+		}
+		folder = f.Parent
+	}
+}
+
+// taken returns what has a name in a folder.
+func (s *Server) taken(folder vsphere.Ref, name string) (vsphere.Ref, bool) {
+	for _, vm := range s.vms {
+		if vm.Folder == folder && vm.Name == name {
+			return vm.Ref, true
+		}
+	}
+	for _, f := range s.folders {
+		if f.Parent == folder && f.Name == name {
+			return f.Ref, true
+		}
+	}
+	return vsphere.Ref{}, false
+}
+
+// Servers is a vsphere.Servers of fakes, by name.
+type Servers map[string]*Server
+
+// Server returns the vCenter called name.
+func (m Servers) Server(name string) (vsphere.Server, bool) {
+	s, ok := m[name]
+	if !ok {
+		return nil, false
+	}
+	return s, true
+}

@@ -1,0 +1,199 @@
+package fake
+
+import (
+	"context"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+// key names what at most one operation may be in flight for.
+type key struct {
+	group   string
+	ordinal int32
+}
+
+// call is an operation that is asked for.
+type call struct {
+	vsphere.Operation
+	Group, Name string
+	// op is what is tried, as a phrase.
+	op string
+	// host of the template, for the budget.
+	host     string
+	revision string
+	// check says whether vCenter accepts; done is true when nothing is to be done.
+	check func() (done bool, err *vsphere.Error)
+	// effect is what happens when the task ends.
+	effect func() *vsphere.Error
+}
+
+// task is a call that was accepted.
+type task struct {
+	call
+	// vanish is true for a request that did not reach vCenter although nobody knows.
+	vanish bool
+	fail   *vsphere.Error
+	// end is what the budget wants to know.
+	end func(ok bool)
+}
+
+// submit has vCenter accept a call, or not.
+func (s *Server) submit(ctx context.Context, c call) error {
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	c.Since = s.opt.Now()
+	reserved := s.budget.Reserved(c.Group, c.host) > 0
+	accepted, err := s.accept(ctx, c)
+	entry := Entry{Kind: c.Kind, Group: c.Group, Ordinal: c.Ordinal, Name: c.Name, VM: c.VM, Budgeted: accepted && reserved}
+	if err != nil {
+		entry.Err = err
+	}
+	s.journal = append(s.journal, entry)
+	return entry.Err
+}
+
+// accept starts the task of a call. It reports false when nothing is to be done or vCenter refuses.
+func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
+	if err := s.available(ctx, c.op); err != nil {
+		return false, err
+	}
+	if other := s.inFlight(c.Group, c.Ordinal); other != nil {
+		overtakes := other.Kind == vsphere.OpShutdownGuest && (c.Kind == vsphere.OpPowerOff || c.Kind == vsphere.OpMark)
+		if !overtakes {
+			return false, fail(vsphere.KindBusy, c.op, "another operation on this ordinal is in flight")
+		}
+		s.remove(other)
+	}
+	if done, err := c.check(); done || err != nil {
+		// Otherwise it is the operator's own index that refuses: nothing is submitted, so nothing has failed.
+		if err != nil && (c.Kind == vsphere.OpClone || c.Kind == vsphere.OpDestroy) {
+			s.failed(c, err)
+		}
+		return false, err
+	}
+	if err, ok := pop(s.failSubmit, c.Kind); ok {
+		err = scripted(err, c.op)
+		s.failed(c, err)
+		return false, err
+	}
+	t := &task{call: c, end: s.budget.Start(c.Group, c.host)}
+	if c.Kind == vsphere.OpShutdownGuest { // not a task in vCenter: the guest does it
+		s.ended(t, true)
+	}
+	if happens, ok := pop(s.lost, c.Kind); ok {
+		t.OutcomeUnknown, t.vanish = true, !happens
+	}
+	if err, ok := pop(s.failTask, c.Kind); ok {
+		t.fail = scripted(err, c.op)
+	}
+	s.tasks = append(s.tasks, t)
+	if s.opt.AutoFinish && !t.OutcomeUnknown {
+		s.finish(t)
+	}
+	return true, nil
+}
+
+// available reports why vCenter cannot be called at all.
+func (s *Server) available(ctx context.Context, op string) *vsphere.Error {
+	if err := ctx.Err(); err != nil {
+		return &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
+	}
+	if s.err != nil {
+		return &vsphere.Error{Kind: vsphere.KindOf(s.err), Op: op, Err: s.err}
+	}
+	return nil
+}
+
+func (s *Server) inFlight(group string, ordinal int32) *task {
+	for _, t := range s.tasks {
+		if t.Group == group && t.Ordinal == ordinal {
+			return t
+		}
+	}
+	return nil
+}
+
+func (s *Server) remove(t *task) {
+	s.tasks = slices.DeleteFunc(s.tasks, func(o *task) bool { return o == t })
+}
+
+// ended tells the budget, once the lock is free.
+func (s *Server) ended(t *task, ok bool) {
+	end := t.end
+	s.after = append(s.after, func() { end(ok) })
+}
+
+// finish ends a task: its effect, or its failure, is observed from now on.
+func (s *Server) finish(t *task) {
+	s.remove(t)
+	err := t.fail
+	if err == nil && !t.vanish {
+		err = t.effect()
+	}
+	s.ended(t, err == nil)
+	switch {
+	case err != nil:
+		s.failed(t.call, err)
+	case !t.vanish:
+		delete(s.failures, key{t.Group, t.Ordinal})
+	}
+	s.after = append(s.after, func() { s.groupChanged(t.Group) })
+}
+
+// failed records a failure.
+func (s *Server) failed(c call, err *vsphere.Error) {
+	k := key{c.Group, c.Ordinal}
+	count := 1
+	if last := s.failures[k]; last != nil && last.Kind == c.Kind && last.Revision == c.revision {
+		count = last.Count + 1
+	}
+	now := s.opt.Now()
+	s.failures[k] = &vsphere.Failure{
+		Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: now,
+		RetryAt: now.Add(operations.Backoff(err.Kind, count)), Count: count, Revision: c.revision,
+	}
+}
+
+// Step ends the oldest task and reports whether there was one.
+func (s *Server) Step() bool {
+	s.mu.Lock()
+	defer s.unlock()
+	if len(s.tasks) == 0 {
+		return false
+	}
+	s.finish(s.tasks[0])
+	return true
+}
+
+// Finish ends up to n tasks, the oldest first, and returns how many there were. A negative n means all, also those
+// that notifications of the first ones start.
+func (s *Server) Finish(n int) int {
+	ended := 0
+	for ended != n && s.Step() {
+		ended++
+	}
+	return ended
+}
+
+// FinishOne ends the task of one ordinal and reports whether there was one.
+func (s *Server) FinishOne(group string, ordinal int32) bool {
+	s.mu.Lock()
+	defer s.unlock()
+	t := s.inFlight(group, ordinal)
+	if t != nil {
+		s.finish(t)
+	}
+	return t != nil
+}
+
+// Pending is the number of tasks that have not ended.
+func (s *Server) Pending() int {
+	s.mu.Lock()
+	defer s.unlock()
+	return len(s.tasks)
+}

@@ -1,0 +1,187 @@
+package govmomi
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// place is a resource pool, datastore or network.
+type place struct {
+	ref  vsphere.Ref
+	path string
+	// root is true for a compute resource's own pool.
+	root bool
+}
+
+// templateEntry is a template and what only cloning needs.
+type templateEntry struct {
+	vsphere.Template
+	snapshot      vsphere.Ref
+	changeVersion string
+}
+
+// content is one reading of the catalogue. It is never changed once published.
+type content struct {
+	templates []templateEntry
+	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
+	ordinary                    []string
+	pools, datastores, networks []place
+}
+
+// catalogue holds what VMs are made of and where they can go.
+type catalogue struct {
+	cfg Config
+
+	mu      sync.Mutex
+	content *content
+	missed  bool
+}
+
+var errCatalogue = errors.New("vCenter's templates have not been read yet")
+
+func newCatalogue(cfg Config) *catalogue { return &catalogue{cfg: cfg} }
+
+func (c *catalogue) get() *content {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.content
+}
+
+func (c *catalogue) count() int {
+	if got := c.get(); got != nil {
+		return len(got.templates)
+	}
+	return 0
+}
+
+// Template finds a template by name or inventory path: see vsphere.Server.
+func (s *Server) Template(name string) (vsphere.Template, error) {
+	op := fmt.Sprintf("find template %q", name)
+	got := s.cat.get()
+	if got == nil {
+		return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalogue}
+	}
+	paths := make([]string, len(got.templates))
+	for i := range got.templates {
+		paths[i] = got.templates[i].Path
+	}
+	i, err := choose("template", name, paths)
+	if err == nil {
+		return got.templates[i].Template, nil
+	}
+	if vsphere.KindOf(err) == vsphere.KindNotFound {
+		s.lookAgain()
+		if slices.ContainsFunc(got.ordinary, func(path string) bool { return matches(name, path) }) {
+			return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindNotTemplate, Op: op, Err: fmt.Errorf(
+				"%q is an ordinary VM; mark a copy of it as template, or name another", name)}
+		}
+	}
+	return vsphere.Template{}, translate(op, err)
+}
+
+// Placement finds where new VMs go: see vsphere.Server.
+func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, error) {
+	const op = "find the placement"
+	var out vsphere.ResolvedPlacement
+	got := s.cat.get()
+	if got == nil {
+		return out, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalogue}
+	}
+	pool, err := choosePool(or(p.ResourcePool, s.cfg.ResourcePool), got.pools)
+	if err == nil {
+		out.ResourcePool, out.ResourcePoolPath = pool.ref, pool.path
+		out.Datastore, out.DatastorePath, err = chooseOptional("datastore", or(p.Datastore, s.cfg.Datastore), got.datastores)
+	}
+	if err == nil {
+		out.Network, out.NetworkPath, err = chooseOptional("network", or(p.Network, s.cfg.Network), got.networks)
+	}
+	if err != nil {
+		if vsphere.KindOf(err) == vsphere.KindNotFound {
+			s.lookAgain()
+		}
+		return vsphere.ResolvedPlacement{}, translate(op, err)
+	}
+	return out, nil
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// choosePool finds a pool by name, path or end of a path; DC0_C0 names the pool of the cluster DC0_C0. Without
+// a name, the only compute resource's own pool is it.
+func choosePool(want string, pools []place) (place, error) {
+	candidates, paths := pools, []string{}
+	if want == "" {
+		candidates = slices.DeleteFunc(slices.Clone(pools), func(p place) bool { return !p.root })
+	}
+	for _, p := range candidates {
+		paths = append(paths, p.path)
+	}
+	i, err := choose("resource pool", want, paths)
+	if vsphere.KindOf(err) == vsphere.KindNotFound && want != "" {
+		if j, again := choose("resource pool", want+"/Resources", paths); again == nil {
+			i, err = j, nil
+		}
+	}
+	if err != nil {
+		return place{}, err
+	}
+	return candidates[i], nil
+}
+
+func chooseOptional(kind, want string, places []place) (vsphere.Ref, string, error) {
+	if want == "" {
+		return vsphere.Ref{}, "", nil
+	}
+	paths := make([]string, len(places))
+	for i := range places {
+		paths[i] = places[i].path
+	}
+	i, err := choose(kind, want, paths)
+	if err != nil {
+		return vsphere.Ref{}, "", err
+	}
+	return places[i].ref, places[i].path, nil
+}
+
+// matches reports whether an inventory path is meant by a name: the path itself, its last part, or an end of it.
+func matches(want, path string) bool {
+	return want == path || strings.HasSuffix(path, "/"+strings.TrimPrefix(want, "/")) && !strings.HasPrefix(want, "/")
+}
+
+// choose returns the index of the one path that is meant; with no name, of the only one.
+func choose(kind, want string, paths []string) (int, error) {
+	var found []int
+	for i, path := range paths {
+		if want == path && want != "" {
+			return i, nil
+		}
+		if want == "" || matches(want, path) {
+			found = append(found, i)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		if want == "" {
+			return 0, &vsphere.Error{Kind: vsphere.KindNotFound, Op: "find", Err: fmt.Errorf("there is no %s", kind)}
+		}
+		return 0, &vsphere.Error{Kind: vsphere.KindNotFound, Op: "find", Err: fmt.Errorf("there is no %s %q", kind, want)}
+	}
+	names := make([]string, 0, len(found))
+	for _, i := range found[:min(len(found), 5)] {
+		names = append(names, paths[i])
+	}
+	return 0, &vsphere.Error{Kind: vsphere.KindAmbiguous, Op: "find", Err: fmt.Errorf(
+		"%d %ss are meant by %q, for example %s; give the inventory path", len(found), kind, want, strings.Join(names, ", "))}
+}

@@ -1,0 +1,155 @@
+package govmomi
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// catalogueEvery bounds how often a missing name makes the catalogue be read.
+const catalogueEvery = 5 * time.Second
+
+// lookAgain asks for another reading, because a name was not found.
+func (s *Server) lookAgain() { kick(s.catalogueKick) }
+
+// keepCatalogue reads the catalogue from time to time and when a name was missed.
+func (s *Server) keepCatalogue(ctx context.Context, c *connection) error {
+	for {
+		if !sleep(ctx, min(catalogueEvery, s.cfg.ResyncInterval)) {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(s.cfg.ResyncInterval)
+		select {
+		case <-ctx.Done():
+		case <-s.catalogueKick:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.refreshCatalogue(ctx, c); err != nil {
+			return err
+		}
+	}
+}
+
+// refreshCatalogue reads templates and places, and tells when they changed.
+func (s *Server) refreshCatalogue(ctx context.Context, c *connection) error {
+	got, err := readCatalogue(ctx, c, s.cfg.TemplateFolders)
+	if err != nil {
+		return translate("read vCenter's templates and places", err)
+	}
+	s.cat.mu.Lock()
+	changed := !reflect.DeepEqual(s.cat.content, got)
+	s.cat.content = got
+	s.cat.mu.Unlock()
+	if changed {
+		s.serverChanged()
+	}
+	return nil
+}
+
+func readCatalogue(ctx context.Context, c *connection, templateFolders []string) (*content, error) {
+	named := []string{propName, propParent}
+	objects, err := contained(ctx, c.client, c.datacenter.ref, []types.PropertySpec{
+		{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}},
+		{Type: vsphere.TypeFolder, PathSet: named},
+		{Type: "ComputeResource", PathSet: named},
+		{Type: "ResourcePool", PathSet: named},
+		{Type: "Datastore", PathSet: named},
+		{Type: "Network", PathSet: named},
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTree(c.datacenter.ref)
+	t.add(c.datacenter.vmFolder, c.datacenter.ref, "vm")
+	computes := map[vsphere.Ref]bool{}
+	for _, o := range objects {
+		t.add(o.ref, o.refOf(propParent), o.text(propName))
+		if strings.HasSuffix(o.ref.Type, "ComputeResource") {
+			computes[o.ref] = true
+		}
+	}
+	path := func(ref vsphere.Ref) string { return c.datacenter.path + t.path(ref) }
+	out := &content{}
+	var templates []vsphere.Ref
+	for _, o := range objects {
+		p := place{ref: o.ref, path: path(o.ref)}
+		switch o.ref.Type {
+		case vsphere.TypeVirtualMachine:
+			switch {
+			case o.refOf(propParent).IsZero():
+			case !o.yes(propTemplate):
+				// Our own VMs are not worth remembering: nobody takes one for a template.
+				if !strings.HasPrefix(p.path, c.root.Path+"/") {
+					out.ordinary = append(out.ordinary, p.path)
+				}
+			case below(p.path, templateFolders):
+				templates = append(templates, o.ref)
+			}
+		case "ResourcePool":
+			p.root = computes[o.refOf(propParent)]
+			out.pools = append(out.pools, p)
+		case "Datastore":
+			out.datastores = append(out.datastores, p)
+		case "Network", "DistributedVirtualPortgroup", "OpaqueNetwork":
+			out.networks = append(out.networks, p)
+		}
+	}
+	if out.templates, err = readTemplates(ctx, c, templates, path); err != nil {
+		return nil, err
+	}
+	out.sort()
+	return out, nil
+}
+
+func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path func(vsphere.Ref) string) ([]templateEntry, error) {
+	objects, err := existing(ctx, c.client, refs, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{
+		propName, "runtime.host", "snapshot.currentSnapshot", "datastore", "network", propChangeVersion,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var out []templateEntry
+	for _, o := range objects {
+		e := templateEntry{snapshot: o.refOf("snapshot.currentSnapshot"), changeVersion: o.text(propChangeVersion)}
+		e.Template = vsphere.Template{
+			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: o.refOf("runtime.host").Value,
+			HasSnapshot: !e.snapshot.IsZero(),
+		}
+		for _, ref := range o.refsOf("datastore") {
+			e.Datastores = append(e.Datastores, path(ref))
+		}
+		for _, ref := range o.refsOf("network") {
+			e.Networks = append(e.Networks, path(ref))
+		}
+		slices.Sort(e.Datastores)
+		slices.Sort(e.Networks)
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// below reports whether a path lies below one of the folders; with no folders any does.
+func below(path string, folders []string) bool {
+	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
+		return strings.HasPrefix(path, "/"+strings.Trim(f, "/")+"/")
+	})
+}
+
+func (c *content) sort() {
+	slices.SortFunc(c.templates, func(a, b templateEntry) int { return cmp.Compare(a.Path, b.Path) })
+	slices.Sort(c.ordinary)
+	for _, places := range [][]place{c.pools, c.datastores, c.networks} {
+		slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.path, b.path) })
+	}
+}

@@ -1,0 +1,184 @@
+package govmomi
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	govc "github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+var (
+	errOtherInstallation = errors.New("the stamp names another installation")
+	errNoSnapshot        = errors.New("the template has no snapshot, which a linked clone needs; " +
+		"take one, or use full clones")
+	errNoNIC = errors.New("the template has no network adapter to connect to the wanted network")
+)
+
+// nicCache is the first network adapter of a template, as of a change version.
+type nicCache struct {
+	changeVersion string
+	device        types.BaseVirtualDevice
+}
+
+// Clone submits a clone that stays powered off: see vsphere.Server.
+func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
+	r := operations.Request{
+		Key:  operations.Key{Group: req.Stamp.Group, Ordinal: req.Stamp.Ordinal},
+		Kind: vsphere.OpClone, Name: req.Name, Stamp: req.Stamp,
+	}
+	spec := func(kind vsphere.Kind, cause error) error {
+		return &vsphere.Error{Kind: kind, Op: "clone " + req.Name + " from " + req.Template.Name, Err: cause}
+	}
+	stamp, err := inventory.EncodeStamp(req.Stamp)
+	if err != nil {
+		return spec(vsphere.KindSpec, err)
+	}
+	if req.Stamp.Installation != s.cfg.Installation {
+		return spec(vsphere.KindForeign, errOtherInstallation)
+	}
+	if req.Linked && s.snapshotOf(req.Template.Ref).IsZero() {
+		return spec(vsphere.KindSpec, errNoSnapshot)
+	}
+	return s.submit(ctx, r, req.Template.Host, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		clone, err := s.cloneSpec(ctx, c, req, stamp)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		resp, err := methods.CloneVM_Task(ctx, c.client, &types.CloneVM_Task{
+			This: toRef(req.Template.Ref), Folder: toRef(req.Folder), Name: req.Name, Spec: clone,
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, stamp []inventory.KV) (types.VirtualMachineCloneSpec, error) {
+	spec := types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{
+			Pool:      refOrNil(req.Placement.ResourcePool),
+			Datastore: refOrNil(req.Placement.Datastore),
+		},
+		Config: &types.VirtualMachineConfigSpec{
+			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(stamp),
+		},
+	}
+	if len(req.UserData) > 0 {
+		spec.Config.ExtraConfig = append(spec.Config.ExtraConfig, extraConfig([]inventory.KV{
+			{Key: "guestinfo.userdata", Value: base64.StdEncoding.EncodeToString(req.UserData)},
+			{Key: "guestinfo.userdata.encoding", Value: "base64"},
+		})...)
+	}
+	if req.Linked {
+		spec.Snapshot = refOrNil(s.snapshotOf(req.Template.Ref))
+		spec.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsCreateNewChildDiskBacking)
+	}
+	if !req.Placement.Network.IsZero() {
+		change, err := s.connectNIC(ctx, c, req.Template.Ref, req.Placement.Network)
+		if err != nil {
+			return spec, readOnlyError(err)
+		}
+		spec.Location.DeviceChange = []types.BaseVirtualDeviceConfigSpec{change}
+	}
+	return spec, nil
+}
+
+func extraConfig(kvs []inventory.KV) []types.BaseOptionValue {
+	out := make([]types.BaseOptionValue, len(kvs))
+	for i, kv := range kvs {
+		out[i] = &types.OptionValue{Key: kv.Key, Value: kv.Value}
+	}
+	return out
+}
+
+func (s *Server) entry(ref vsphere.Ref) (templateEntry, bool) {
+	if got := s.cat.get(); got != nil {
+		for _, t := range got.templates {
+			if t.Ref == ref {
+				return t, true
+			}
+		}
+	}
+	return templateEntry{}, false
+}
+
+func (s *Server) snapshotOf(template vsphere.Ref) vsphere.Ref {
+	t, _ := s.entry(template)
+	return t.snapshot
+}
+
+// connectNIC returns the edit that connects the template's first network adapter to a network.
+func (s *Server) connectNIC(ctx context.Context, c *connection, template, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
+	device, err := s.nic(ctx, c, template)
+	if err != nil {
+		return nil, err
+	}
+	backing, err := s.backing(ctx, c, network)
+	if err != nil {
+		return nil, err
+	}
+	// The cached device is shared: change a copy. Its concrete type does not matter for an edit by key, but
+	// vCenter wants the same one, so it is copied by its own type.
+	edited := copyDevice(device)
+	target := edited.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
+	target.Backing = backing
+	// A copied address would be a duplicate on the network.
+	target.MacAddress = ""
+	target.AddressType = string(types.VirtualEthernetCardMacTypeGenerated)
+	return &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: edited}, nil
+}
+
+func (s *Server) nic(ctx context.Context, c *connection, template vsphere.Ref) (types.BaseVirtualDevice, error) {
+	known, _ := s.entry(template)
+	s.mu.Lock()
+	cached, ok := s.nics[template]
+	s.mu.Unlock()
+	if ok && cached.changeVersion == known.changeVersion {
+		return cached.device, nil
+	}
+	o, err := exact(ctx, c.client, template, "config.hardware.device")
+	if err != nil {
+		return nil, err
+	}
+	devices, _ := o.values["config.hardware.device"].(types.ArrayOfVirtualDevice)
+	for _, d := range devices.VirtualDevice {
+		if _, ok := d.(types.BaseVirtualEthernetCard); ok {
+			s.mu.Lock()
+			s.nics[template] = nicCache{known.changeVersion, d}
+			s.mu.Unlock()
+			return d, nil
+		}
+	}
+	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "read the template's devices", Object: template, Err: errNoNIC}
+}
+
+func (s *Server) backing(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {
+	s.mu.Lock()
+	cached, ok := s.backings[network]
+	s.mu.Unlock()
+	if ok {
+		return cached, nil
+	}
+	ref, ok := govc.NewReference(c.client, toRef(network)).(govc.NetworkReference)
+	if !ok {
+		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "connect to the network", Object: network,
+			Err: fmt.Errorf("%s is a kind of network that is not supported", network)}
+	}
+	backing, err := ref.EthernetCardBackingInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.backings[network] = backing
+	s.mu.Unlock()
+	return backing, nil
+}

@@ -1,0 +1,212 @@
+package govmomi
+
+import (
+	"context"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+const (
+	confirmBatch = 100
+	confirmFirst = 500 * time.Millisecond
+	confirmLast  = 30 * time.Second
+)
+
+// reread reads objects whole and applies them. What is not found, or lies outside of the root, becomes a suspect.
+func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	began := s.index.Begin()
+	objects, err := r.fetch(ctx, refs)
+	if err != nil {
+		return err
+	}
+	missing := map[vsphere.Ref]bool{}
+	for _, ref := range refs {
+		missing[ref] = true
+	}
+	var folders []vsphere.Folder
+	for _, o := range objects {
+		if _, known := s.index.Folder(o.refOf(propParent)); o.ref.Type == vsphere.TypeFolder && known {
+			folders = append(folders, folderOf(o))
+			delete(missing, o.ref)
+		}
+	}
+	s.index.Upsert(began, nil, folders)
+	var vms []inventory.Seen
+	for _, o := range objects {
+		if _, known := s.index.Folder(o.refOf(propParent)); o.ref.Type != vsphere.TypeVirtualMachine || !known {
+			continue
+		}
+		seen, err := seenOf(o, o)
+		if err != nil {
+			return err
+		}
+		vms = append(vms, seen)
+		delete(missing, o.ref)
+	}
+	s.index.Upsert(began, vms, nil)
+	var left []vsphere.Ref
+	for ref := range missing {
+		left = append(left, ref)
+	}
+	// One by one: what we look up ourselves is no mass departure.
+	for _, ref := range left {
+		s.index.Left(ref)
+	}
+	s.wanted(left)
+	return nil
+}
+
+// wanted asks for verdicts on objects, whether or not the index knows them.
+func (s *Server) wanted(refs []vsphere.Ref) {
+	if len(refs) > 0 {
+		s.ask(refs)
+	}
+}
+
+// confirmSuspects asks vCenter about objects that are missing. Errors are tried again; a suspect without a
+// verdict stays one.
+func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
+	wait := time.Duration(0)
+	for {
+		open := len(s.pending()) > 0
+		var timer <-chan time.Time
+		if open {
+			timer = time.After(wait)
+		}
+		if !open || wait > 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-s.confirmKick:
+			case <-timer:
+			}
+		}
+		refs := s.pending()
+		if len(refs) == 0 {
+			wait = 0
+			continue
+		}
+		err := s.confirm(ctx, c, refs[:min(len(refs), confirmBatch)])
+		s.settle()
+		switch left := len(s.pending()); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil && left < len(refs):
+			wait = 0
+		default:
+			wait = min(max(2*wait, confirmFirst), confirmLast)
+			if err != nil {
+				s.log.Info("Cannot confirm whether objects exist; trying again", "reason", err.Error(), "objects", left)
+			}
+		}
+	}
+}
+
+// pending are all objects that wait for a verdict.
+func (s *Server) pending() []vsphere.Ref {
+	refs := s.index.Suspects()
+	seen := make(map[vsphere.Ref]struct{}, len(refs))
+	for _, ref := range refs {
+		seen[ref] = struct{}{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ref := range s.asked {
+		if _, ok := seen[ref]; !ok {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+func (s *Server) answered(ref vsphere.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, ref)
+}
+
+// confirm looks objects up with one call, and asks about each that is not found by itself: only the word
+// "this object does not exist" about exactly this object makes it Gone.
+func (s *Server) confirm(ctx context.Context, c *connection, refs []vsphere.Ref) error {
+	began := s.index.Begin()
+	r := reader{client: c.client, index: s.index}
+	objects, err := r.fetch(ctx, refs)
+	if err != nil {
+		return err
+	}
+	found := make(map[vsphere.Ref]bool, len(objects))
+	for _, o := range objects {
+		found[o.ref] = true
+		if err := s.verdict(ctx, c, began, o); err != nil {
+			return err
+		}
+	}
+	for _, ref := range refs {
+		if found[ref] {
+			continue
+		}
+		if _, err := exact(ctx, c.client, ref, propName); notFound(err, ref) {
+			s.index.Confirm(began, ref, inventory.Gone)
+			s.answered(ref)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdict applies an object that exists: it is below the root after all, or elsewhere.
+func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Token, o object) error {
+	parent := o.refOf(propParent)
+	if parent.IsZero() {
+		// A VM of a vApp has no parent folder; it stays a suspect, which keeps it safe.
+		return nil
+	}
+	inside, err := s.belowRoot(ctx, c, parent)
+	if err != nil {
+		return err
+	}
+	s.answered(o.ref)
+	if !inside {
+		s.index.Confirm(began, o.ref, inventory.Elsewhere)
+		return nil
+	}
+	s.mu.Lock()
+	s.viewStale = true
+	s.mu.Unlock()
+	kick(s.listKick)
+	if o.ref.Type == vsphere.TypeFolder {
+		s.index.Upsert(began, nil, []vsphere.Folder{folderOf(o)})
+		return nil
+	}
+	seen, err := seenOf(o, o)
+	if err != nil {
+		return err
+	}
+	s.index.Upsert(began, []inventory.Seen{seen}, nil)
+	return nil
+}
+
+// belowRoot follows the parents of a folder.
+func (s *Server) belowRoot(ctx context.Context, c *connection, folder vsphere.Ref) (bool, error) {
+	const deepest = 64
+	for range deepest {
+		if folder == c.root.Ref {
+			return true, nil
+		}
+		if folder.IsZero() || folder == c.datacenter.vmFolder {
+			return false, nil
+		}
+		o, err := exact(ctx, c.client, folder, propParent)
+		if err != nil {
+			return false, err
+		}
+		folder = o.refOf(propParent)
+	}
+	return false, nil
+}

@@ -1,0 +1,183 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+)
+
+// taskError is the error of a task that failed.
+type taskError struct{ fault *types.LocalizedMethodFault }
+
+func (e taskError) Error() string {
+	if e.fault.LocalizedMessage != "" {
+		return e.fault.LocalizedMessage
+	}
+	return fmt.Sprintf("%T", e.fault.Fault)
+}
+
+// Fault lets govmomi's fault package look inside.
+func (e taskError) Fault() types.BaseMethodFault { return e.fault.Fault }
+
+// translate turns an error of govmomi into a *vsphere.Error. op is what was tried, as a phrase.
+func translate(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *vsphere.Error
+	if errors.As(err, &known) {
+		if known.Op == op {
+			return err
+		}
+		out := *known
+		out.Op, out.Err = op, err
+		return &out
+	}
+	out := &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
+	if !isFault(err) {
+		if session.IsCertificate(err) {
+			out.Kind = vsphere.KindCertificate
+		} else {
+			out.OutcomeUnknown = !notSent(err)
+		}
+		return out
+	}
+	classify(err, out)
+	return out
+}
+
+// isFault reports whether the server answered: what it refused did not happen.
+func isFault(err error) bool {
+	var task taskError
+	if errors.As(err, &task) {
+		return true
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		if soap.IsSoapFault(err) || soap.IsVimFault(err) {
+			return true
+		}
+	}
+	return false
+}
+
+// notSent reports whether the request certainly did not leave this process.
+func notSent(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return (errors.As(err, &op) && op.Op == "dial") || errors.As(err, &dns)
+}
+
+// is reports whether err is, or is caused by, the fault type T, which may be a Base interface of govmomi.
+func is[T any](err error) (T, bool) {
+	var target T
+	_, ok := fault.As(err, &target)
+	return target, ok
+}
+
+func has[T any](err error) bool {
+	_, ok := is[T](err)
+	return ok
+}
+
+// class is one row of the translation; the first that matches wins, so the order carries meaning:
+// NotAuthenticated is a NoPermission, and InvalidPowerState an InvalidState.
+type class struct {
+	kind    vsphere.Kind
+	matches func(error) bool
+}
+
+var classes = []class{
+	{vsphere.KindTransient, has[*types.NotAuthenticated]},
+	{vsphere.KindCredentials, has[types.BaseInvalidLogin]},
+	{vsphere.KindPermission, has[types.BaseNoPermission]},
+	{vsphere.KindNameTaken, has[*types.DuplicateName]},
+	{vsphere.KindNameTaken, has[*types.AlreadyExists]},
+	{vsphere.KindNotFound, has[*types.ManagedObjectNotFound]},
+
+	{vsphere.KindCapacity, has[types.BaseInsufficientResourcesFault]},
+	{vsphere.KindCapacity, has[*types.NoDiskSpace]},
+	{vsphere.KindCapacity, has[*types.NoCompatibleHost]},
+
+	{vsphere.KindTransient, has[types.BaseHostCommunication]},
+	{vsphere.KindTransient, has[types.BaseHostConnectFault]},
+	{vsphere.KindTransient, has[*types.InaccessibleDatastore]},
+	{vsphere.KindTransient, has[types.BaseTimedout]},
+
+	{vsphere.KindBusy, has[types.BaseTaskInProgress]},
+	{vsphere.KindBusy, has[*types.ConcurrentAccess]},
+	{vsphere.KindBusy, has[types.BaseResourceInUse]},
+	{vsphere.KindBusy, has[types.BaseInvalidState]},
+	{vsphere.KindBusy, has[*types.MethodDisabled]},
+	{vsphere.KindBusy, has[*types.QuestionPending]},
+	{vsphere.KindBusy, has[*types.FileLocked]},
+	{vsphere.KindBusy, has[*types.TooManyConcurrentNativeClones]},
+
+	{vsphere.KindSpec, has[types.BaseInvalidArgument]},
+	{vsphere.KindSpec, has[types.BaseVmConfigFault]},
+	{vsphere.KindSpec, has[types.BaseNotSupported]},
+	{vsphere.KindSpec, has[types.BaseCustomizationFault]},
+	{vsphere.KindSpec, has[*types.InvalidName]},
+	{vsphere.KindSpec, has[types.BaseInvalidDatastore]},
+}
+
+func classify(err error, out *vsphere.Error) {
+	for _, c := range classes {
+		if c.matches(err) {
+			out.Kind = c.kind
+			break
+		}
+	}
+	switch out.Kind {
+	case vsphere.KindPermission:
+		if f, ok := is[types.BaseNoPermission](err); ok {
+			p := f.GetNoPermission()
+			out.Privilege = p.PrivilegeId
+			if p.Object != nil {
+				out.Object = fromRef(*p.Object)
+			}
+		}
+	case vsphere.KindNameTaken:
+		if f, ok := is[*types.DuplicateName](err); ok {
+			out.Object = fromRef(f.Object)
+		}
+	case vsphere.KindNotFound:
+		if f, ok := is[*types.ManagedObjectNotFound](err); ok {
+			out.Object = fromRef(f.Obj)
+		}
+	case vsphere.KindCapacity:
+		if f, ok := is[*types.NoCompatibleHost](err); ok {
+			out.Err = withCauses(err, f)
+		}
+	}
+}
+
+// withCauses adds why each host was refused: NoCompatibleHost hides that from its message.
+func withCauses(err error, f *types.NoCompatibleHost) error {
+	for i := range f.Error {
+		err = fmt.Errorf("%w; %s", err, taskError{&f.Error[i]}.Error())
+	}
+	return err
+}
+
+// alreadyThere reports whether a power operation was refused because the VM is in the wanted state.
+func alreadyThere(err error) bool {
+	f, ok := is[*types.InvalidPowerState](err)
+	return ok && f.RequestedState != "" && f.RequestedState == f.ExistingState
+}
+
+// notFound reports whether vCenter said that this very object does not exist.
+func notFound(err error, ref vsphere.Ref) bool {
+	f, ok := is[*types.ManagedObjectNotFound](err)
+	return ok && fromRef(f.Obj) == ref
+}
+
+// ended reports whether err only says that the caller gave up.
+func ended(ctx context.Context, err error) bool { return err != nil && ctx.Err() != nil }

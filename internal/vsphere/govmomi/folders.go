@@ -1,0 +1,144 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+var errRootFolder = errors.New("the operator's own root folder is never destroyed")
+
+// EnsureFolder returns the group's folder and creates what is missing of the path: see vsphere.Server. Folders that
+// are in the inventory cost no call.
+func (s *Server) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsphere.Folder, error) {
+	c, err := s.live("find the folder of " + path.Leaf)
+	if err != nil {
+		return vsphere.Folder{}, err
+	}
+	folder := c.root
+	for _, name := range []string{path.Member, path.Namespace, path.Leaf} {
+		if folder, err = s.ensureChild(ctx, c, folder, name); err != nil {
+			return vsphere.Folder{}, err
+		}
+	}
+	return folder, nil
+}
+
+func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.Folder, name string) (vsphere.Folder, error) {
+	op := "create folder " + parent.Path + "/" + name
+	if f, ok := s.index.Child(parent.Ref, name); ok {
+		return f, nil
+	}
+	// A hundred groups of one namespace ask for its folder at once: one of them creates it.
+	defer s.folders.lock(parent.Ref.Value + "/" + name)()
+	if f, ok := s.index.Child(parent.Ref, name); ok {
+		return f, nil
+	}
+	began := s.index.Begin()
+	ref, err := createFolder(ctx, c.client, parent.Ref, name)
+	if err != nil {
+		if notFound(err, parent.Ref) {
+			s.index.Left(parent.Ref)
+			s.wanted([]vsphere.Ref{parent.Ref})
+		}
+		return vsphere.Folder{}, translate(op, err)
+	}
+	if ref.Type != vsphere.TypeFolder {
+		return vsphere.Folder{}, &vsphere.Error{Kind: vsphere.KindNameTaken, Op: op, Object: ref,
+			Err: fmt.Errorf("%s has this name and is no folder; rename or move it", ref)}
+	}
+	s.index.Upsert(began, nil, []vsphere.Folder{{Ref: ref, Name: name, Parent: parent.Ref}})
+	f, ok := s.index.Folder(ref)
+	if !ok {
+		return vsphere.Folder{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Object: ref,
+			Err: errors.New("the folder was removed meanwhile")}
+	}
+	return f, nil
+}
+
+// DestroyFolder removes a folder if nothing is in it: see vsphere.Server. vCenter itself would destroy the VMs in
+// it as well, which is why its content is read right before.
+func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
+	op := "destroy folder " + ref.String()
+	c, err := s.live(op)
+	if err != nil {
+		return err
+	}
+	if ref == c.root.Ref || ref == c.datacenter.vmFolder || ref.Type != vsphere.TypeFolder {
+		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref, Err: errRootFolder}
+	}
+	began := s.index.Begin()
+	o, err := exact(ctx, c.client, ref, propName, propParent, "childEntity")
+	if notFound(err, ref) {
+		s.index.Confirm(began, ref, inventory.Gone)
+		return nil
+	}
+	if err != nil {
+		return translate(op, readOnlyError(err))
+	}
+	inside, err := s.belowRoot(ctx, c, o.refOf(propParent))
+	if err != nil {
+		return translate(op, readOnlyError(err))
+	}
+	if !inside {
+		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref,
+			Err: fmt.Errorf("the folder %s lies outside of %s", o.text(propName), c.root.Path)}
+	}
+	// A property that cannot be read is not an empty one.
+	if children := o.refsOf("childEntity"); len(children) > 0 || len(o.denied) > 0 {
+		return &vsphere.Error{Kind: vsphere.KindNotEmpty, Op: op, Object: ref,
+			Err: fmt.Errorf("folder %s holds %d objects, and is kept", o.text(propName), len(children))}
+	}
+	resp, err := methods.Destroy_Task(ctx, c.client, &types.Destroy_Task{This: toRef(ref)})
+	if err != nil && !notFound(err, ref) {
+		return translate(op, err)
+	}
+	if err == nil {
+		s.log.V(1).Info("Folder is being destroyed", "folder", o.text(propName), "taskRef", resp.Returnval.Value)
+	}
+	s.index.Left(ref)
+	s.wanted([]vsphere.Ref{ref})
+	return nil
+}
+
+// keyedLocks are mutexes by name.
+type keyedLocks struct {
+	mu    sync.Mutex
+	locks map[string]*keyedLock
+}
+
+type keyedLock struct {
+	sync.Mutex
+	users int
+}
+
+// lock locks a name and returns how to unlock it.
+func (k *keyedLocks) lock(name string) (unlock func()) {
+	k.mu.Lock()
+	if k.locks == nil {
+		k.locks = map[string]*keyedLock{}
+	}
+	l := k.locks[name]
+	if l == nil {
+		l = &keyedLock{}
+		k.locks[name] = l
+	}
+	l.users++
+	k.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(k.locks, name)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package govmomi
+
+import (
+	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+// Observe returns what is known of one group, from memory: see vsphere.Server.
+func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
+	// What is in flight is read first: an effect that becomes visible in between shows twice, never not at all.
+	inFlight := s.ops.InFlight(q.ID.Group)
+	cloning := s.ops.Cloning(q.ID.Group)
+	complete, why := s.complete()
+	g := s.index.Group(q)
+	if complete && len(g.Ask) > 0 {
+		s.ask(g.Ask)
+	}
+	if complete {
+		complete, why = conclusive(g, cloning)
+	}
+	return vsphere.Observation{
+		Complete: complete, Incomplete: why,
+		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, FolderGone: g.FolderGone,
+		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
+	}
+}
+
+// conclusive reports whether a group's VMs that are not shown can be taken as absent.
+func conclusive(g inventory.Group, cloning map[string]bool) (bool, string) {
+	for _, vm := range g.Suspects {
+		return false, fmt.Sprintf("VM %s (%s) is missing from vCenter's inventory and is being looked up", vm.Name, vm.Ref)
+	}
+	for _, vm := range g.Unread {
+		// vCenter shows a VM without configuration while it is being cloned.
+		if !cloning[vm.Name] {
+			return false, fmt.Sprintf("vCenter does not show the configuration of VM %s (%s); "+
+				"check the state of its host", vm.Name, vm.Ref)
+		}
+	}
+	return true, ""
+}
+
+// ask starts the look-up of objects without a verdict.
+func (s *Server) ask(refs []vsphere.Ref) {
+	s.mu.Lock()
+	for _, ref := range refs {
+		s.asked[ref] = struct{}{}
+	}
+	s.mu.Unlock()
+	kick(s.confirmKick)
+}
+
+// settle removes operations whose effect the inventory shows. It is called after everything that is applied.
+func (s *Server) settle() {
+	s.ops.Settle(uint64(s.index.Applied()), s.visible)
+}
+
+// visible reports whether the inventory shows what an operation was for.
+func (s *Server) visible(e operations.Effect) bool {
+	if e.Kind == vsphere.OpClone {
+		return s.cloned(e)
+	}
+	vm, state := s.index.VM(e.VM)
+	if state == inventory.Gone {
+		return true
+	}
+	if state != inventory.Present {
+		return false
+	}
+	switch e.Kind {
+	case vsphere.OpPowerOn:
+		return vm.Power == vsphere.PoweredOn
+	case vsphere.OpPowerOff, vsphere.OpShutdownGuest:
+		return vm.Power == vsphere.PoweredOff
+	case vsphere.OpMark:
+		return vm.Tombstone
+	case vsphere.OpRelease:
+		return vm.Stamp == nil
+	}
+	return false
+}
+
+// cloned reports whether the VM of a clone is there: the one that the task named, or one with its stamp.
+func (s *Server) cloned(e operations.Effect) bool {
+	if !e.VM.IsZero() {
+		_, state := s.index.VM(e.VM)
+		return state == inventory.Present || state == inventory.Gone || state == inventory.Elsewhere
+	}
+	g := s.index.Group(vsphere.Query{ID: e.Stamp.GroupID})
+	for _, vm := range g.VMs {
+		if t := vm.Stamp; t != nil && t.Ordinal == e.Ordinal && t.Incarnation == e.Stamp.Incarnation &&
+			t.Created.Unix() == e.Stamp.Created.Unix() {
+			return true
+		}
+	}
+	return false
+}

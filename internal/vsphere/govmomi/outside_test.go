@@ -1,0 +1,169 @@
+package govmomi_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+)
+
+func TestDeletedOutsideIsGoneOnceConfirmed(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm, other := r.clone(0), r.clone(1)
+		before := r.told.count(group.Group)
+		must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
+		r.until("gone", func() bool {
+			o := r.observe(vm.Ref, other.Ref)
+			return o.Complete && slices.Equal(o.Gone, []vsphere.Ref{vm.Ref}) && len(o.VMs) == 1
+		})
+		if r.told.count(group.Group) == before {
+			t.Error("the group was not told")
+		}
+	})
+}
+
+func TestPoweredOffOutsideIsSeen(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm := r.clone(0)
+		must(t, r.server.PowerOn(r.ctx, target(vm)))
+		r.until("on", func() bool { o := r.observe(); vm, _ := find(o, 0); return vm.Power == vsphere.PoweredOn && len(o.InFlight) == 0 })
+		must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
+		r.until("off", func() bool { vm, _ := find(r.observe(), 0); return vm.Power == vsphere.PoweredOff })
+	})
+}
+
+func TestGuestStateIsSeen(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		r.clone(0)
+		must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{
+			"SET.guest.ipAddress": "192.0.2.7", "SET.guestHeartbeatStatus": "green",
+			"SET.guest.toolsRunningStatus": "guestToolsRunning",
+		}))
+		r.until("guest state", func() bool {
+			vm, _ := find(r.observe(), 0)
+			return vm.GuestIP == "192.0.2.7" && vm.HeartbeatGreen && vm.ToolsRunning
+		})
+	})
+}
+
+func TestMovedOutOfTheRootIsElsewhere(t *testing.T) {
+	// The simulator's watch says nothing of a move: the resync finds it.
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode, resyncOften).ensure()
+		vm := r.clone(0)
+		must(t, r.person.Move(r.ctx, vmPath+"vg-0", "/DC0/vm"))
+		must(t, r.person.Set(r.ctx, "/DC0/vm/vg-0", map[string]string{"SET.guest.ipAddress": "192.0.2.1"})) // wakes the watch
+		r.until("elsewhere", func() bool {
+			o := r.observe(vm.Ref)
+			return slices.Equal(o.Elsewhere, []vsphere.Ref{vm.Ref}) && len(o.Gone) == 0 && len(o.VMs) == 0
+		})
+		wantKind(t, r.server.PowerOn(r.ctx, target(vm)), vsphere.KindTransient) // not in the inventory
+		must(t, r.person.Move(r.ctx, "/DC0/vm/vg-0", "/DC0/vm/vm-operator/m/ns/vg.12345678"))
+		must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"SET.guest.ipAddress": "192.0.2.2"}))
+		r.until("back", func() bool { o := r.observe(vm.Ref); return len(o.VMs) == 1 && len(o.Elsewhere) == 0 })
+	})
+}
+
+func TestCopyByHandIsShownAsAnotherVM(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm := r.clone(0)
+		copied, err := r.person.Copy(r.ctx, vmPath+"vg-0", "/DC0/vm/vm-operator/m/ns/vg.12345678", "my-copy")
+		must(t, err)
+		r.until("both are seen with the same stamp", func() bool {
+			o := r.observe(vm.Ref)
+			return len(o.VMs) == 2 && slices.ContainsFunc(o.VMs, func(v vsphere.VM) bool {
+				return v.Ref.Value == copied.Value && v.Stamp != nil && *v.Stamp == *vm.Stamp
+			})
+		})
+	})
+}
+
+func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		r.observe() // the folder is the group's from now on
+		before := r.told.count(group.Group)
+		ref, err := r.person.CreateVM(r.ctx, "/DC0/vm/vm-operator/m/ns/vg.12345678", "vg-0")
+		must(t, err)
+		var foreign vsphere.VM
+		r.until("foreign VM is seen without a stamp", func() bool {
+			o := r.observe()
+			if len(o.VMs) == 1 {
+				foreign = o.VMs[0]
+			}
+			return foreign.Ref.Value == ref.Value && foreign.Stamp == nil
+		})
+		if r.told.count(group.Group) == before {
+			t.Error("the group of the folder was not told")
+		}
+		tgt := vsphere.Target{VM: foreign.Ref, ID: group}
+		wantKind(t, r.server.PowerOn(r.ctx, tgt), vsphere.KindForeign)
+		wantKind(t, r.server.Mark(r.ctx, tgt), vsphere.KindForeign)
+		wantKind(t, r.server.Release(r.ctx, tgt), vsphere.KindForeign)
+		wantKind(t, r.server.Destroy(r.ctx, tgt), vsphere.KindForeign)
+		wantKind(t, r.server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
+
+		// The name is taken: the clone fails and says by whom.
+		must(t, r.server.Clone(r.ctx, r.request(0)))
+		r.until("name taken", func() bool {
+			o := r.observe()
+			return len(o.Failures) == 1 && vsphere.KindOf(o.Failures[0].Err) == vsphere.KindNameTaken && len(o.InFlight) == 0
+		})
+		if f := r.observe().Failures[0]; f.Revision != "1-abc" || f.Count != 1 || !f.RetryAt.After(f.At) {
+			t.Errorf("failure is %+v", f)
+		}
+		vms, err := r.person.VMs(r.ctx)
+		must(t, err)
+		if _, ok := vms[vmPath+"vg-0"]; !ok {
+			t.Error("the foreign VM is gone")
+		}
+	})
+}
+
+func TestOwnNameIsAdopted(t *testing.T) {
+	r := newRig(t, govmomi.Poll).ensure()
+	first := r.clone(0)
+	again := r.request(0)
+	again.Stamp.Incarnation = 2
+	must(t, r.server.Clone(r.ctx, again))
+	r.until("settled without failure", func() bool { o := r.observe(); return len(o.InFlight) == 0 })
+	o := r.observe()
+	if len(o.Failures) != 0 || len(o.VMs) != 1 || o.VMs[0].Ref != first.Ref {
+		t.Errorf("observation is %+v", o)
+	}
+}
+
+func TestReleasedVMIsNobodys(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm := r.clone(0)
+		must(t, r.server.Release(r.ctx, target(vm)))
+		r.until("released", func() bool {
+			o := r.observe()
+			return len(o.VMs) == 1 && o.VMs[0].Stamp == nil && len(o.InFlight) == 0
+		})
+		wantKind(t, r.server.Destroy(r.ctx, target(vm)), vsphere.KindForeign)
+	})
+}
+
+func TestEverythingVanishesAtOnce(t *testing.T) {
+	r := newRig(t, govmomi.Poll).ensure()
+	for i := range int32(3) {
+		must(t, r.server.Clone(r.ctx, r.request(i)))
+	}
+	r.until("three VMs", func() bool { o := r.observe(); return len(o.VMs) == 3 && len(o.InFlight) == 0 })
+	r.stop()
+	for i := range 3 {
+		must(t, r.person.Destroy(r.ctx, vmPath+"vg-"+string(rune('0'+i))))
+	}
+	r.cfg.ExpectedVMs = 3
+	r.start()
+	r.until("alarm", func() bool { h := r.server.Health(); return h.SuddenlyEmpty && !h.Complete })
+	r.server.AcceptEmpty()
+	r.until("accepted", func() bool { h := r.server.Health(); return !h.SuddenlyEmpty && h.Complete })
+}

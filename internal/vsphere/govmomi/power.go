@@ -1,0 +1,69 @@
+package govmomi
+
+import (
+	"context"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// PowerOn submits a power-on: see vsphere.Server. A VM with a tombstone is not powered on.
+func (s *Server) PowerOn(ctx context.Context, t vsphere.Target) error {
+	r, vm, err := s.target(vsphere.OpPowerOn, t)
+	if err != nil {
+		return err
+	}
+	if vm.Tombstone {
+		return &vsphere.Error{Kind: vsphere.KindConflict, Op: phrase(r), Object: t.VM, Err: errDoomed}
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		resp, err := methods.PowerOnVM_Task(ctx, c.client, &types.PowerOnVM_Task{This: toRef(t.VM)})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// PowerOff submits a power-off: see vsphere.Server. It overtakes a guest that is shutting down.
+func (s *Server) PowerOff(ctx context.Context, t vsphere.Target) error {
+	r, _, err := s.target(vsphere.OpPowerOff, t)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		resp, err := methods.PowerOffVM_Task(ctx, c.client, &types.PowerOffVM_Task{This: toRef(t.VM)})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// ShutdownGuest asks the guest to shut down: see vsphere.Server. There is no task; it stays in flight until the
+// VM is off, or fails after five minutes.
+func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
+	r, _, err := s.target(vsphere.OpShutdownGuest, t)
+	if err != nil {
+		return err
+	}
+	c, err := s.live(phrase(r))
+	if err != nil {
+		return err
+	}
+	handle, err := s.ops.Begin(r)
+	if err != nil {
+		return err
+	}
+	began := s.index.Begin()
+	if _, err := methods.ShutdownGuest(ctx, c.client, &types.ShutdownGuest{This: toRef(t.VM)}); err != nil {
+		return s.refused(handle, r, began, "", translate(phrase(r), err), err)
+	}
+	// It runs no task in vCenter: the slot that the caller reserved is free again at once.
+	s.budget.Start(r.Group, "")(true)
+	handle.Finished(uint64(s.index.Begin()))
+	kick(s.taskKick)
+	return nil
+}

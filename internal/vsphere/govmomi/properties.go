@@ -1,0 +1,216 @@
+package govmomi
+
+import (
+	"context"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// pageSize is how many objects one answer holds. vCenter may send fewer and more pages.
+const pageSize = 1000
+
+// object is what was read of one managed object.
+type object struct {
+	ref    vsphere.Ref
+	values map[string]any
+	// denied are properties that vCenter refused to show, with the reason.
+	denied map[string]error
+}
+
+func newObject(c types.ObjectContent) object {
+	o := object{ref: fromRef(c.Obj), values: make(map[string]any, len(c.PropSet))}
+	for _, p := range c.PropSet {
+		o.values[p.Name] = p.Val
+	}
+	for _, m := range c.MissingSet {
+		if o.denied == nil {
+			o.denied = map[string]error{}
+		}
+		o.denied[m.Path] = taskError{&m.Fault}
+	}
+	return o
+}
+
+func (o object) has(name string) bool { _, ok := o.values[name]; return ok }
+
+func (o object) text(name string) string {
+	switch v := o.values[name].(type) {
+	case string:
+		return v
+	case types.VirtualMachinePowerState:
+		return string(v)
+	case types.VirtualMachineConnectionState:
+		return string(v)
+	case types.ManagedEntityStatus:
+		return string(v)
+	case types.TaskInfoState:
+		return string(v)
+	}
+	return ""
+}
+
+func (o object) number(name string) int64 {
+	switch v := o.values[name].(type) {
+	case int32:
+		return int64(v)
+	case int64:
+		return v
+	}
+	return 0
+}
+
+func (o object) yes(name string) bool { v, _ := o.values[name].(bool); return v }
+
+func (o object) refOf(name string) vsphere.Ref {
+	if v, ok := o.values[name].(types.ManagedObjectReference); ok {
+		return fromRef(v)
+	}
+	return vsphere.Ref{}
+}
+
+func (o object) refsOf(name string) []vsphere.Ref {
+	v, ok := o.values[name].(types.ArrayOfManagedObjectReference)
+	if !ok {
+		return nil
+	}
+	out := make([]vsphere.Ref, len(v.ManagedObjectReference))
+	for i, r := range v.ManagedObjectReference {
+		out[i] = fromRef(r)
+	}
+	return out
+}
+
+// retrieve reads properties, all pages. Missing objects are an error unless spec asks to report them.
+func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpec) ([]object, error) {
+	pc := c.ServiceContent.PropertyCollector
+	resp, err := methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
+		This: pc, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageSize},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []object
+	for result := resp.Returnval; result != nil; {
+		for _, content := range result.Objects {
+			out = append(out, newObject(content))
+		}
+		if result.Token == "" {
+			break
+		}
+		next, err := methods.ContinueRetrievePropertiesEx(ctx, c, &types.ContinueRetrievePropertiesEx{This: pc, Token: result.Token})
+		if err != nil {
+			return nil, err
+		}
+		result = &next.Returnval
+	}
+	return out, nil
+}
+
+// existing reads properties of the given objects. Those that do not exist are not in the result; that an object
+// is missing from it is a hint, no proof.
+func existing(ctx context.Context, c *vim25.Client, refs []vsphere.Ref, props ...types.PropertySpec) ([]object, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	return retrieve(ctx, c, types.PropertyFilterSpec{
+		ObjectSet: objectSet(refs), PropSet: props, ReportMissingObjectsInResults: types.NewBool(true),
+	})
+}
+
+// exact reads one object; that it does not exist is vCenter's own word (notFound).
+func exact(ctx context.Context, c *vim25.Client, ref vsphere.Ref, paths ...string) (object, error) {
+	objects, err := retrieve(ctx, c, types.PropertyFilterSpec{
+		ObjectSet: objectSet([]vsphere.Ref{ref}),
+		PropSet:   []types.PropertySpec{{Type: ref.Type, PathSet: paths}},
+	})
+	if err != nil {
+		return object{}, err
+	}
+	if len(objects) != 1 {
+		return object{}, errUnreadable
+	}
+	return objects[0], nil
+}
+
+func objectSet(refs []vsphere.Ref) []types.ObjectSpec {
+	out := make([]types.ObjectSpec, len(refs))
+	for i, ref := range refs {
+		out[i].Obj = toRef(ref)
+	}
+	return out
+}
+
+// createView makes a view of everything below a container.
+func createView(ctx context.Context, c *vim25.Client, container vsphere.Ref, kinds ...string) (vsphere.Ref, error) {
+	resp, err := methods.CreateContainerView(ctx, c, &types.CreateContainerView{
+		This: *c.ServiceContent.ViewManager, Container: toRef(container), Type: kinds, Recursive: true,
+	})
+	if err != nil {
+		return vsphere.Ref{}, err
+	}
+	return fromRef(resp.Returnval), nil
+}
+
+func destroyView(ctx context.Context, c *vim25.Client, view vsphere.Ref) {
+	// A view that cannot be destroyed dies with the session.
+	_, _ = methods.DestroyView(ctx, c, &types.DestroyView{This: toRef(view)})
+}
+
+// viewSpec selects what a view holds.
+func viewSpec(view vsphere.Ref, props []types.PropertySpec) types.PropertyFilterSpec {
+	return types.PropertyFilterSpec{
+		ObjectSet: []types.ObjectSpec{{
+			Obj: toRef(view), Skip: types.NewBool(true),
+			SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: view.Type, Path: "view"}},
+		}},
+		PropSet: props,
+	}
+}
+
+// contained reads everything below a container that a property spec is about.
+func contained(ctx context.Context, c *vim25.Client, container vsphere.Ref, props []types.PropertySpec) ([]object, error) {
+	kinds := make([]string, len(props))
+	for i := range props {
+		kinds[i] = props[i].Type
+	}
+	view, err := createView(ctx, c, container, kinds...)
+	if err != nil {
+		return nil, err
+	}
+	defer destroyView(ctx, c, view)
+	return retrieve(ctx, c, viewSpec(view, props))
+}
+
+// tree knows names and parents, and tells inventory paths.
+type tree struct {
+	root  vsphere.Ref
+	nodes map[vsphere.Ref]node
+}
+
+type node struct {
+	parent vsphere.Ref
+	name   string
+}
+
+func newTree(root vsphere.Ref) *tree { return &tree{root: root, nodes: map[vsphere.Ref]node{}} }
+
+func (t *tree) add(ref, parent vsphere.Ref, name string) { t.nodes[ref] = node{parent, name} }
+
+// path returns /DC0/vm/a for what hangs below the tree's root.
+func (t *tree) path(ref vsphere.Ref) string {
+	var parts []string
+	for ref != t.root {
+		n, ok := t.nodes[ref]
+		if !ok || len(parts) > 64 {
+			break
+		}
+		parts = append([]string{n.name}, parts...)
+		ref = n.parent
+	}
+	return "/" + strings.Join(parts, "/")
+}

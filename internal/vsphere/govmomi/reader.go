@@ -1,0 +1,191 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+const (
+	propName          = "name"
+	propParent        = "parent"
+	propPower         = "runtime.powerState"
+	propConnection    = "runtime.connectionState"
+	propGuestIP       = "guest.ipAddress"
+	propTools         = "guest.toolsRunningStatus"
+	propHeartbeat     = "guestHeartbeatStatus"
+	propInstanceUUID  = "config.instanceUuid"
+	propTemplate      = "config.template"
+	propChangeVersion = "config.changeVersion"
+	propCPU           = "config.hardware.numCPU"
+	propMemory        = "config.hardware.memoryMB"
+)
+
+var (
+	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
+	baseProperties = []string{
+		propName, propParent, propPower, propConnection, propGuestIP, propTools, propHeartbeat,
+		propInstanceUUID, propTemplate, propChangeVersion,
+	}
+	// detailProperties are read when the change version moved. Of extraConfig only the stamp is asked for: the
+	// rest may be large, and guestinfo holds secrets.
+	detailProperties = func() []string {
+		out := []string{propCPU, propMemory, propChangeVersion}
+		for _, key := range inventory.Keys {
+			out = append(out, extraConfigPath(key))
+		}
+		return out
+	}()
+	folderProperties = []string{propName, propParent}
+)
+
+var errUnreadable = errors.New("vCenter answered without the object and without an error")
+
+func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig[%q]", key) }
+
+func listingSpec() []types.PropertySpec {
+	return []types.PropertySpec{
+		{Type: vsphere.TypeVirtualMachine, PathSet: baseProperties},
+		{Type: vsphere.TypeFolder, PathSet: folderProperties},
+	}
+}
+
+// reader reads VMs and folders, with as few calls as possible.
+type reader struct {
+	client *vim25.Client
+	index  *inventory.Index
+}
+
+// list reads everything in a view. VMs whose parent is not below the root are left out: a view may lag behind.
+func (r reader) list(ctx context.Context, view vsphere.Ref) ([]inventory.Seen, []vsphere.Folder, error) {
+	objects, err := retrieve(ctx, r.client, viewSpec(view, listingSpec()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.listing(ctx, objects)
+}
+
+// listing makes a listing of base properties, reading the details that the index does not have.
+func (r reader) listing(ctx context.Context, objects []object) ([]inventory.Seen, []vsphere.Folder, error) {
+	inside := map[vsphere.Ref]bool{r.index.Root(): true}
+	var folders []vsphere.Folder
+	for _, o := range objects {
+		if o.ref.Type == vsphere.TypeFolder {
+			inside[o.ref] = true
+			folders = append(folders, folderOf(o))
+		}
+	}
+	var vms []object
+	for _, o := range objects {
+		if o.ref.Type == vsphere.TypeVirtualMachine && inside[o.refOf(propParent)] {
+			vms = append(vms, o)
+		}
+	}
+	seen, err := r.complete(ctx, vms)
+	return seen, folders, err
+}
+
+// complete adds the details to base properties. A VM that vanished meanwhile is left out.
+func (r reader) complete(ctx context.Context, vms []object) ([]inventory.Seen, error) {
+	out := make([]inventory.Seen, 0, len(vms))
+	var missing []vsphere.Ref
+	byRef := map[vsphere.Ref]object{}
+	for _, o := range vms {
+		known, ok := r.index.Details(o.ref, o.text(propChangeVersion))
+		if !ok {
+			missing = append(missing, o.ref)
+			byRef[o.ref] = o
+			continue
+		}
+		patch(&known, o)
+		out = append(out, inventory.Seen{VM: known})
+	}
+	details, err := existing(ctx, r.client, missing, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: detailProperties})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range details {
+		seen, err := seenOf(byRef[d.ref], d)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, seen)
+	}
+	return out, nil
+}
+
+// fetch reads objects whole. What does not exist is not in the result.
+func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error) {
+	return existing(ctx, r.client, refs,
+		types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: append(append([]string{}, baseProperties...), detailProperties...)},
+		types.PropertySpec{Type: vsphere.TypeFolder, PathSet: folderProperties},
+	)
+}
+
+// seenOf builds a VM from its base properties and its details.
+func seenOf(base, details object) (inventory.Seen, error) {
+	// A property that we may not read is not an empty one: a VM whose stamp is hidden must not look unstamped.
+	for path, err := range details.denied {
+		if has[types.BaseNoPermission](err) {
+			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, base.text(propName), err)
+		}
+	}
+	vm := vsphere.VM{Ref: base.ref}
+	patch(&vm, base)
+	if !details.has(propCPU) && !details.has(propChangeVersion) {
+		return inventory.Seen{VM: vm, Unread: true}, nil
+	}
+	vm.CPU = int32(details.number(propCPU))
+	vm.MemoryMiB = details.number(propMemory)
+	vm.ChangeVersion = details.text(propChangeVersion)
+	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(stampValues(details))
+	return inventory.Seen{VM: vm}, nil
+}
+
+func stampValues(o object) map[string]string {
+	values := map[string]string{}
+	for _, key := range inventory.Keys {
+		switch v := o.values[extraConfigPath(key)].(type) {
+		case types.OptionValue:
+			values[key], _ = v.Value.(string)
+		case *types.OptionValue:
+			values[key], _ = v.Value.(string)
+		}
+	}
+	return values
+}
+
+// patch overwrites base properties; what is not among them keeps its value.
+func patch(vm *vsphere.VM, o object) {
+	vm.Name = o.text(propName)
+	vm.Folder = o.refOf(propParent)
+	vm.Power = power(o.text(propPower))
+	vm.Connected = o.text(propConnection) == string(types.VirtualMachineConnectionStateConnected)
+	vm.GuestIP = o.text(propGuestIP)
+	vm.HeartbeatGreen = o.text(propHeartbeat) == string(types.ManagedEntityStatusGreen)
+	vm.ToolsRunning = o.text(propTools) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
+	vm.InstanceUUID = o.text(propInstanceUUID)
+	vm.IsTemplate = o.yes(propTemplate)
+}
+
+func power(s string) vsphere.PowerState {
+	switch types.VirtualMachinePowerState(s) {
+	case types.VirtualMachinePowerStatePoweredOn:
+		return vsphere.PoweredOn
+	case types.VirtualMachinePowerStatePoweredOff:
+		return vsphere.PoweredOff
+	case types.VirtualMachinePowerStateSuspended:
+		return vsphere.Suspended
+	}
+	return vsphere.PowerUnknown
+}
+
+func folderOf(o object) vsphere.Folder {
+	return vsphere.Folder{Ref: o.ref, Name: o.text(propName), Parent: o.refOf(propParent)}
+}

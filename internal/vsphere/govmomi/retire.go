@@ -1,0 +1,132 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+var (
+	errNotMarked = errors.New("the VM carries no tombstone; it must be marked before it is destroyed")
+	errOn        = errors.New("the VM is running; it must be powered off before it is destroyed")
+)
+
+// Mark writes the tombstone: see vsphere.Server.
+func (s *Server) Mark(ctx context.Context, t vsphere.Target) error {
+	r, _, err := s.target(vsphere.OpMark, t)
+	if err != nil {
+		return err
+	}
+	now := s.cfg.Now().UTC().Format("2006-01-02T15:04:05Z")
+	return s.reconfigure(ctx, r, t, []inventory.KV{{Key: inventory.KeyTombstone, Value: now}})
+}
+
+// Release removes the stamp: see vsphere.Server.
+func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
+	r, _, err := s.target(vsphere.OpRelease, t)
+	if vsphere.KindOf(err) == vsphere.KindNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var cleared []inventory.KV
+	for _, key := range inventory.Keys {
+		cleared = append(cleared, inventory.KV{Key: key})
+	}
+	return s.reconfigure(ctx, r, t, cleared)
+}
+
+// reconfigure changes extraConfig, if the VM is still what was observed.
+func (s *Server) reconfigure(ctx context.Context, r operations.Request, t vsphere.Target, keys []inventory.KV) error {
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
+			This: toRef(t.VM),
+			Spec: types.VirtualMachineConfigSpec{ChangeVersion: t.ChangeVersion, ExtraConfig: extraConfig(keys)},
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// Destroy submits a VM's destruction after it read, afresh, that the VM is the group's, marked, off and below the
+// root folder: see vsphere.Server. vCenter has no conditional destroy, so what a person does between that read
+// and the call is not seen.
+func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
+	r := operations.Request{
+		Key: operations.Key{Group: t.ID.Group, Ordinal: t.Ordinal}, Kind: vsphere.OpDestroy, VM: t.VM,
+	}
+	if vm, state := s.index.VM(t.VM); state == inventory.Gone {
+		return nil
+	} else if vm.Stamp != nil {
+		r.Name, r.Stamp.Revision = vm.Name, vm.Stamp.Revision
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		if err := s.mayDestroy(ctx, c, r, t); err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		s.index.Leaving(t.VM)
+		resp, err := methods.Destroy_Task(ctx, c.client, &types.Destroy_Task{This: toRef(t.VM)})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Request, t vsphere.Target) error {
+	paths := []string{propName, propParent, propPower, propChangeVersion}
+	for _, key := range inventory.Keys {
+		paths = append(paths, extraConfigPath(key))
+	}
+	o, err := exact(ctx, c.client, t.VM, paths...)
+	if err != nil {
+		return readOnlyError(err)
+	}
+	refuse := func(kind vsphere.Kind, cause error) error {
+		return &vsphere.Error{Kind: kind, Op: phrase(r), Object: t.VM, Err: cause}
+	}
+	stamp, tombstone := inventory.DecodeStamp(stampValues(o))
+	switch {
+	case stamp == nil || stamp.GroupID != t.ID || stamp.Ordinal != t.Ordinal:
+		return refuse(vsphere.KindForeign, errNotOurs)
+	case !tombstone:
+		return refuse(vsphere.KindForeign, errNotMarked)
+	case power(o.text(propPower)) == vsphere.PoweredOn:
+		return refuse(vsphere.KindBusy, errOn)
+	}
+	parent := o.refOf(propParent)
+	if _, known := s.index.Folder(parent); known {
+		return nil
+	}
+	inside, err := s.belowRoot(ctx, c, parent)
+	if err != nil {
+		return readOnlyError(err)
+	}
+	if !inside {
+		return refuse(vsphere.KindForeign, fmt.Errorf("the VM was moved out of %s", c.root.Path))
+	}
+	return nil
+}
+
+// readOnlyError marks the error of a read before a change: nothing was changed, whatever became of the read.
+func readOnlyError(err error) error {
+	if isFault(err) {
+		return err
+	}
+	e := translate("read before changing", err)
+	var known *vsphere.Error
+	if asError(e, &known) {
+		known.OutcomeUnknown = false
+	}
+	return e
+}

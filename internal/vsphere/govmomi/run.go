@@ -1,0 +1,177 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+)
+
+// errRenewed ends a serving round because the login was renewed: views and collectors are gone.
+var errRenewed = errors.New("the session was renewed")
+
+// Run connects, observes and reconnects until ctx ends; then it logs out and returns nil. It must be called
+// once. Calls that are under way when ctx ends are not waited for.
+func (s *Server) Run(ctx context.Context) error {
+	var sess *session.Session
+	defer func() {
+		s.disconnected(errNotConnected, "the operator has disconnected from this vCenter")
+		if sess == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTimeout)
+		defer cancel()
+		if err := sess.Close(ctx); err != nil {
+			s.log.Info("Logout failed; the session ends when it has been idle for long enough", "reason", err.Error())
+		}
+	}()
+	for wait := time.Duration(0); ctx.Err() == nil; {
+		if !sleep(ctx, wait) {
+			return nil
+		}
+		began := time.Now()
+		var err error
+		if sess == nil {
+			sess, err = session.Dial(ctx, s.cfg.Session)
+		}
+		if err == nil {
+			err = s.serve(ctx, sess)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		// A round that held for a while starts the waiting over.
+		if held := time.Since(began) > retryLast; held {
+			wait = 0
+		}
+		if errors.Is(err, errRenewed) && wait == 0 {
+			s.index.Invalidate("the session with vCenter was renewed and the inventory is being read again")
+			wait = retryFirst / 10
+			continue
+		}
+		s.log.Info("Not connected", "reason", err.Error())
+		s.disconnected(err, fmt.Sprintf("vCenter is not reachable: %v", err))
+		wait = s.nextWait(wait, err)
+	}
+	return nil
+}
+
+func (s *Server) nextWait(last time.Duration, err error) time.Duration {
+	next := min(max(2*last, retryFirst), retryLast)
+	if vsphere.KindOf(err) == vsphere.KindCredentials {
+		// The session does not send a refused password again before that.
+		retry := s.cfg.Session.LoginRetry
+		if retry <= 0 {
+			retry = time.Minute
+		}
+		next = max(next, retry)
+	}
+	return next
+}
+
+// sleep waits, and reports false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// serve logs in if needed, builds everything up and keeps it running until something fails.
+func (s *Server) serve(ctx context.Context, sess *session.Session) error {
+	if generation, _ := sess.Generation(); generation == 0 {
+		if err := sess.Login(ctx); err != nil {
+			return err
+		}
+	}
+	generation, renewed := sess.Generation()
+	c, err := s.connect(ctx, sess)
+	if err != nil {
+		return err
+	}
+	s.index.SetRoot(c.root)
+	missing := missingPrivileges(ctx, c)
+	if err := s.refreshCatalogue(ctx, c); err != nil {
+		return err
+	}
+	if err := s.inherit(ctx, c); err != nil {
+		return err
+	}
+	if now, _ := sess.Generation(); now != generation {
+		return errRenewed
+	}
+	s.connected(c, missing)
+
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.newFeed(c).Run(ctx) })
+	g.Go(func() error { return s.watchTasks(ctx, c) })
+	g.Go(func() error { return s.confirmSuspects(ctx, c) })
+	g.Go(func() error { return s.keepCatalogue(ctx, c) })
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-renewed:
+			return errRenewed
+		}
+	})
+	return g.Wait()
+}
+
+// connected publishes a connection.
+func (s *Server) connected(c *connection, missingPrivileges []string) {
+	about := c.client.ServiceContent.About
+	s.mu.Lock()
+	s.conn = c
+	if !s.state.reachable {
+		s.state.since = s.cfg.Now()
+	}
+	s.state.reachable, s.state.err = true, nil
+	s.state.version, s.state.instanceUUID = about.Version, about.InstanceUuid
+	s.state.missingPrivileges = missingPrivileges
+	s.mu.Unlock()
+	s.serverChanged()
+}
+
+// disconnected records why there is no connection. What is known stays, and is not trusted.
+func (s *Server) disconnected(err error, why string) {
+	err = translate("connect to vCenter", err)
+	s.mu.Lock()
+	changed := s.state.reachable || s.state.err == nil || s.state.err.Error() != err.Error()
+	if s.state.reachable {
+		s.state.since = s.cfg.Now()
+	}
+	s.state.reachable, s.state.err = false, err
+	s.mu.Unlock()
+	s.index.Invalidate(why)
+	if changed {
+		s.serverChanged()
+	}
+}
+
+// inherit finds clones that a predecessor of this process started. It is done once.
+func (s *Server) inherit(ctx context.Context, c *connection) error {
+	if s.inherited {
+		return nil
+	}
+	at := uint64(s.index.Begin())
+	tasks, err := s.untracked(ctx, c)
+	if err != nil {
+		return translate("read vCenter's recent tasks", err)
+	}
+	s.ops.Inherit(at, tasks)
+	s.inherited = true
+	return nil
+}

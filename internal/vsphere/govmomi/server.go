@@ -1,0 +1,214 @@
+package govmomi
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+)
+
+// Mode says how the inventory is observed.
+type Mode string
+
+// Modes. Watch keeps one property-collector stream; Poll reads a full listing every Config.PollInterval, which
+// suits simulators, whose watch is quadratic in the number of VMs.
+const (
+	Watch Mode = "Watch"
+	Poll  Mode = "Poll"
+)
+
+// Config of a Server.
+type Config struct {
+	// Name of the VCenter object, for logs.
+	Name string
+	// Session says where and how to log in.
+	Session session.Config
+	// Installation is the UID of this installation, which is in every stamp.
+	Installation string
+	// Datacenter is a name or inventory path; the only one is found when it is empty.
+	Datacenter string
+	// RootFolder is the operator's folder below the datacenter's VM folder: a name, or names joined by slashes.
+	RootFolder string
+	// ResourcePool, Datastore and Network are the defaults for groups: names or paths. An empty pool means the
+	// only one; an empty datastore or network leaves the choice to the template.
+	ResourcePool, Datastore, Network string
+	// TemplateFolders are inventory paths below which templates may be used; none means anywhere in the datacenter.
+	TemplateFolders []string
+	// Mode is Watch unless set, PollInterval two seconds.
+	Mode         Mode
+	PollInterval time.Duration
+	// ResyncInterval is how often the watch is checked against a full listing, and how often the catalogue of
+	// templates and places is read: five minutes unless set.
+	ResyncInterval time.Duration
+	// Limits bounds the tasks that run at a time: eight, and four per template host, unless set.
+	Limits budget.Limits
+	// ExpectedVMs is the number of our VMs known from before a restart: see vsphere.Health.SuddenlyEmpty.
+	ExpectedVMs int
+	// Notifier is told of changes; it may be nil.
+	Notifier vsphere.Notifier
+	Log      logr.Logger
+	// Now is the clock for ages and backoff; time.Now unless set.
+	Now func() time.Time
+}
+
+const (
+	defaultPollInterval   = 2 * time.Second
+	defaultResyncInterval = 5 * time.Minute
+	defaultRootFolder     = "vm-operator"
+	// retryFirst and retryLast bound the wait between attempts to connect.
+	retryFirst = 500 * time.Millisecond
+	retryLast  = 30 * time.Second
+	// logoutTimeout bounds the last call at the end of Run.
+	logoutTimeout = 5 * time.Second
+)
+
+// Server is one vCenter. Create it with New and keep Run running.
+type Server struct {
+	cfg     Config
+	log     logr.Logger
+	index   *inventory.Index
+	ops     *operations.Tracker
+	budget  *budget.Budget
+	cat     *catalogue
+	folders keyedLocks
+
+	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
+	// catalogue, and of full listings in mode Watch.
+	taskKick, confirmKick, catalogueKick, listKick chan struct{}
+
+	mu    sync.Mutex
+	conn  *connection
+	state health
+	// refetch are VMs to read again, asked are objects that somebody wants a verdict on.
+	refetch, asked map[vsphere.Ref]struct{}
+	// viewStale asks the feed for another view, because an object below the root is not in the present one.
+	viewStale bool
+	inherited bool
+	nics      map[vsphere.Ref]nicCache
+	backings  map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo
+}
+
+type health struct {
+	reachable             bool
+	err                   error
+	since                 time.Time
+	version, instanceUUID string
+	missingPrivileges     []string
+}
+
+var _ vsphere.Server = (*Server)(nil)
+
+// New returns a server that is not connected: see Run.
+func New(cfg Config) *Server {
+	if cfg.Mode == "" {
+		cfg.Mode = Watch
+	}
+	if cfg.PollInterval <= 0 {
+		cfg.PollInterval = defaultPollInterval
+	}
+	if cfg.ResyncInterval <= 0 {
+		cfg.ResyncInterval = defaultResyncInterval
+	}
+	if cfg.Limits.Tasks <= 0 {
+		cfg.Limits = budget.Limits{Tasks: 8, TasksPerHost: 4}
+	}
+	if cfg.RootFolder == "" {
+		cfg.RootFolder = defaultRootFolder
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log.GetSink() == nil {
+		cfg.Log = logr.Discard()
+	}
+	s := &Server{
+		cfg: cfg, log: cfg.Log.WithValues("vcenter", cfg.Name),
+		taskKick:      make(chan struct{}, 1),
+		confirmKick:   make(chan struct{}, 1),
+		catalogueKick: make(chan struct{}, 1),
+		listKick:      make(chan struct{}, 1),
+		refetch:       map[vsphere.Ref]struct{}{},
+		asked:         map[vsphere.Ref]struct{}{},
+		nics:          map[vsphere.Ref]nicCache{},
+		backings:      map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
+	}
+	s.state.since = cfg.Now()
+	s.index = inventory.New(inventory.Config{
+		Installation: cfg.Installation, ExpectedVMs: cfg.ExpectedVMs,
+		NotifyGroup: s.groupChanged, NotifyServer: s.serverChanged,
+	})
+	s.ops = operations.New(cfg.Now, s.groupChanged)
+	s.budget = budget.New(cfg.Limits, s.groupChanged)
+	s.cat = newCatalogue(cfg)
+	return s
+}
+
+func (s *Server) groupChanged(group string) {
+	if s.cfg.Notifier != nil && group != "" {
+		s.cfg.Notifier.GroupChanged(group)
+	}
+}
+
+func (s *Server) serverChanged() {
+	if s.cfg.Notifier != nil {
+		s.cfg.Notifier.ServerChanged()
+	}
+}
+
+// Health returns the state of the connection, from memory.
+func (s *Server) Health() vsphere.Health {
+	complete, why := s.complete()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return vsphere.Health{
+		Reachable: s.state.reachable, Err: s.state.err, Since: s.state.since,
+		Version: s.state.version, InstanceUUID: s.state.instanceUUID,
+		Complete: complete, Incomplete: why, SuddenlyEmpty: s.index.SuddenlyEmpty(),
+		MissingPrivileges: s.state.missingPrivileges,
+		Templates:         s.cat.count(), VMs: s.index.Stamped(), RunningTasks: s.budget.Running(),
+	}
+}
+
+// complete reports whether conclusions may be drawn from what is not in the inventory.
+func (s *Server) complete() (bool, string) {
+	if ok, why := s.index.Complete(); !ok {
+		return false, why
+	}
+	if n, settled := s.ops.Inherited(uint64(s.index.Applied())); !settled {
+		if n > 0 {
+			return false, fmt.Sprintf("%d clones started before this process are still running", n)
+		}
+		return false, "clones started before this process have ended and the inventory is being read again"
+	}
+	return true, ""
+}
+
+// AcceptEmpty says that the root folder is rightly empty: see vsphere.Health.SuddenlyEmpty.
+func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
+
+// SetLimits changes the limits on running tasks.
+func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
+
+// Forget drops the task budget's memory of a group that was deleted.
+func (s *Server) Forget(group string) { s.budget.Forget(group) }
+
+// Acquire asks for slots to run tasks: see vsphere.Server.
+func (s *Server) Acquire(group, host string, want int) vsphere.Slots {
+	return s.budget.Acquire(group, host, want)
+}
+
+// kick wakes a loop without blocking.
+func kick(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

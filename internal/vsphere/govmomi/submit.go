@@ -1,0 +1,119 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+var (
+	errNotOurs = errors.New("the VM does not carry the group's stamp for this ordinal; it is left alone")
+	errDoomed  = errors.New("the VM is marked for destruction and is never revived")
+)
+
+func asError(err error, target **vsphere.Error) bool { return errors.As(err, target) }
+
+// phrase says what an operation tries: "clone vg-1-0".
+func phrase(r operations.Request) string {
+	name := r.Name
+	if name == "" {
+		name = r.VM.String()
+	}
+	switch r.Kind {
+	case vsphere.OpClone:
+		return "clone " + name
+	case vsphere.OpPowerOn:
+		return "power on " + name
+	case vsphere.OpPowerOff:
+		return "power off " + name
+	case vsphere.OpShutdownGuest:
+		return "shut down the guest of " + name
+	case vsphere.OpMark:
+		return "mark " + name
+	case vsphere.OpDestroy:
+		return "destroy " + name
+	case vsphere.OpRelease:
+		return "release " + name
+	}
+	return string(r.Kind) + " " + name
+}
+
+// call is a request that starts a task.
+type call func(ctx context.Context, c *connection) (types.ManagedObjectReference, error)
+
+// submit registers an operation, sends its request and files the answer. host is the template's for a clone.
+func (s *Server) submit(ctx context.Context, r operations.Request, host string, send call) error {
+	op := phrase(r)
+	c, err := s.live(op)
+	if err != nil {
+		return err
+	}
+	handle, err := s.ops.Begin(r)
+	if err != nil {
+		return err
+	}
+	began := s.index.Begin()
+	task, err := send(ctx, c)
+	if err == nil {
+		// The slot is taken before the task can be seen to end.
+		handle.Accepted(task.Value, s.budget.Start(r.Group, host))
+		kick(s.taskKick)
+		return nil
+	}
+	err = s.refused(handle, r, began, host, translate(op, err), err)
+	return err
+}
+
+// refused files the answer of a request that started no task, and returns what the caller is told.
+func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Token, host string, err, cause error) error {
+	switch {
+	case vsphere.IsOutcomeUnknown(err):
+		// Not an error of the operation: what became of it will show.
+		s.log.Info("The reply of vCenter was lost; its tasks will tell", "operation", phrase(r), "reason", err.Error())
+		h.Unknown(s.budget.Start(r.Group, host))
+		kick(s.taskKick)
+		return nil
+	case vsphere.KindOf(err) == vsphere.KindFenced, vsphere.KindOf(err) == vsphere.KindCredentials:
+		h.Withdraw()
+		return err
+	case alreadyThere(cause):
+		h.Finished(uint64(s.index.Begin()))
+		s.readAgain(r.VM)
+		return nil
+	case !r.VM.IsZero() && notFound(cause, r.VM):
+		s.index.Confirm(began, r.VM, inventory.Gone)
+		if r.Kind == vsphere.OpDestroy || r.Kind == vsphere.OpRelease {
+			h.Withdraw()
+			return nil
+		}
+	}
+	h.Failed(err)
+	return err
+}
+
+// target checks a target against the inventory: only VMs that carry the group's stamp are touched.
+func (s *Server) target(kind vsphere.OperationKind, t vsphere.Target) (operations.Request, vsphere.VM, error) {
+	vm, state := s.index.VM(t.VM)
+	r := operations.Request{
+		Key: operations.Key{Group: t.ID.Group, Ordinal: t.Ordinal}, Kind: kind, VM: t.VM, Name: vm.Name,
+	}
+	fail := func(k vsphere.Kind, cause error) error {
+		return &vsphere.Error{Kind: k, Op: phrase(r), Object: t.VM, Err: cause}
+	}
+	switch {
+	case state == inventory.Gone:
+		return r, vm, fail(vsphere.KindNotFound, fmt.Errorf("the VM %s does not exist any more", t.VM))
+	case state != inventory.Present:
+		return r, vm, fail(vsphere.KindTransient, fmt.Errorf("the VM %s is not in the inventory; it is being looked up", t.VM))
+	case vm.Stamp == nil || vm.Stamp.GroupID != t.ID || vm.Stamp.Ordinal != t.Ordinal:
+		return r, vm, fail(vsphere.KindForeign, errNotOurs)
+	}
+	r.Stamp.Revision = vm.Stamp.Revision
+	return r, vm, nil
+}

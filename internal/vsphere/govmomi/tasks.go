@@ -1,0 +1,261 @@
+package govmomi
+
+import (
+	"context"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+const (
+	taskState  = "info.state"
+	taskErr    = "info.error"
+	taskResult = "info.result"
+
+	// pollFirst is how soon a task is looked at; later looks follow its age, up to pollLast.
+	pollFirst = 150 * time.Millisecond
+	pollLast  = 5 * time.Second
+	// idleSettle is how often waiting operations are looked at although nothing was applied.
+	idleSettle = 5 * time.Second
+)
+
+// taskWatch reads all running tasks with one call, as often as the youngest of them deserves.
+type taskWatch struct {
+	server *Server
+	conn   *connection
+	reader reader
+	// polled is when each task was last read.
+	polled map[string]time.Time
+}
+
+func (s *Server) watchTasks(ctx context.Context, c *connection) error {
+	w := &taskWatch{server: s, conn: c, reader: reader{client: c.client, index: s.index}, polled: map[string]time.Time{}}
+	for {
+		wait, ok := w.due()
+		var timer <-chan time.Time
+		if ok {
+			timer = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.taskKick:
+			// Something was submitted or shall be read again: the time to wait may be shorter now.
+			if wait, ok := w.due(); !ok || wait > 0 {
+				continue
+			}
+		case <-timer:
+		}
+		if err := w.round(ctx); err != nil {
+			return translate("read running tasks", err)
+		}
+	}
+}
+
+// due returns how long until the next look, or false when there is nothing to look at.
+func (w *taskWatch) due() (time.Duration, bool) {
+	s := w.server
+	next, any := time.Duration(0), false
+	earlier := func(d time.Duration) {
+		if !any || d < next {
+			next, any = max(0, d), true
+		}
+	}
+	now := s.cfg.Now()
+	for _, t := range s.ops.Tasks() {
+		last, ok := w.polled[t.Ref]
+		if !ok {
+			last = t.Since
+		}
+		age := min(max(last.Sub(t.Since)/2, pollFirst), pollLast)
+		earlier(last.Add(age).Sub(now))
+	}
+	if needed, in := s.ops.NeedsScan(); needed {
+		earlier(in)
+	}
+	s.mu.Lock()
+	if len(s.refetch) > 0 {
+		earlier(0)
+	}
+	s.mu.Unlock()
+	if s.ops.Settling() {
+		earlier(idleSettle)
+	}
+	return next, any
+}
+
+func (w *taskWatch) round(ctx context.Context) error {
+	s := w.server
+	if needed, in := s.ops.NeedsScan(); needed && in == 0 {
+		at := uint64(s.index.Begin())
+		tasks, err := s.untracked(ctx, w.conn)
+		if err != nil {
+			return err
+		}
+		s.ops.Scanned(at, tasks)
+	}
+	changed, destroyed, err := w.poll(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for ref := range s.refetch {
+		changed = append(changed, ref)
+	}
+	clear(s.refetch)
+	s.mu.Unlock()
+	if err := w.show(ctx, changed, destroyed); err != nil {
+		return err
+	}
+	s.applied()
+	return nil
+}
+
+// poll reads all tasks, and returns the VMs that those which ended have changed or destroyed.
+func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref, err error) {
+	s := w.server
+	tasks := s.ops.Tasks()
+	refs := make([]vsphere.Ref, len(tasks))
+	now := s.cfg.Now()
+	polled := make(map[string]time.Time, len(tasks))
+	for i, t := range tasks {
+		refs[i] = vsphere.Ref{Type: "Task", Value: t.Ref}
+		polled[t.Ref] = now
+	}
+	w.polled = polled
+	objects, err := existing(ctx, w.conn.client, refs,
+		types.PropertySpec{Type: "Task", PathSet: []string{taskState, taskErr, taskResult}})
+	if err != nil {
+		return nil, nil, err
+	}
+	found := map[vsphere.Ref]bool{}
+	for _, o := range objects {
+		found[o.ref] = true
+		vm, gone := w.ended(ctx, o)
+		switch {
+		case vm.IsZero():
+		case gone:
+			destroyed = append(destroyed, vm)
+		default:
+			changed = append(changed, vm)
+		}
+	}
+	for _, ref := range refs {
+		if found[ref] {
+			continue
+		}
+		if _, err := exact(ctx, w.conn.client, ref, taskState); notFound(err, ref) {
+			s.ops.TaskLost(ref.Value, uint64(s.index.Begin()))
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	return changed, destroyed, nil
+}
+
+// ended handles one task. It returns the VM to read, and whether its task destroyed it.
+func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destroyed bool) {
+	s, id := w.server, o.ref.Value
+	op, mine := s.ops.Of(id)
+	switch types.TaskInfoState(o.text(taskState)) {
+	case types.TaskInfoStateSuccess:
+		vm = op.VM
+		if op.Kind == vsphere.OpClone {
+			vm = o.refOf(taskResult)
+		}
+		s.ops.Succeeded(id, vm, uint64(s.index.Begin()))
+		return vm, mine && op.Kind == vsphere.OpDestroy
+	case types.TaskInfoStateError:
+		return w.failed(ctx, id, op, taskFault(o))
+	}
+	return vsphere.Ref{}, false
+}
+
+func taskFault(o object) error {
+	switch f := o.values[taskErr].(type) {
+	case types.LocalizedMethodFault:
+		return taskError{&f}
+	case *types.LocalizedMethodFault:
+		return taskError{f}
+	}
+	return taskError{&types.LocalizedMethodFault{LocalizedMessage: "the task failed without a reason"}}
+}
+
+// failed decides whether a failure is one: what was to be done may have been done already.
+func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request, cause error) (vsphere.Ref, bool) {
+	s := w.server
+	err := translate(phrase(op), cause)
+	at := uint64(s.index.Begin())
+	switch {
+	case alreadyThere(cause):
+		s.ops.Succeeded(id, vsphere.Ref{}, at)
+		return op.VM, false
+	case op.Kind == vsphere.OpDestroy && notFound(cause, op.VM):
+		s.ops.Succeeded(id, vsphere.Ref{}, at)
+		return op.VM, true
+	case op.Kind == vsphere.OpClone && vsphere.KindOf(err) == vsphere.KindNameTaken:
+		// The name is the lock: if the VM that has it is the wanted one, an earlier request was answered.
+		if ref, ok := w.ours(ctx, op, err); ok {
+			s.ops.Succeeded(id, ref, at)
+			return ref, false
+		}
+	}
+	s.ops.TaskFailed(id, err, at)
+	return op.VM, false
+}
+
+// ours returns the VM that holds the name of a clone, if it carries the stamp of the clone's group and ordinal.
+func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) (vsphere.Ref, bool) {
+	object := objectOf(err)
+	if object.Type != vsphere.TypeVirtualMachine {
+		return vsphere.Ref{}, false
+	}
+	objects, fetchErr := w.reader.fetch(ctx, []vsphere.Ref{object})
+	if fetchErr != nil || len(objects) != 1 {
+		return vsphere.Ref{}, false
+	}
+	stamp, tombstone := inventory.DecodeStamp(stampValues(objects[0]))
+	ok := stamp != nil && !tombstone && stamp.GroupID == op.Stamp.GroupID && stamp.Ordinal == op.Ordinal
+	return object, ok
+}
+
+// show reads what changed and applies it. A VM whose destruction succeeded and that is not found is gone: two
+// words of vCenter.
+func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) error {
+	s := w.server
+	if len(changed)+len(destroyed) == 0 {
+		return nil
+	}
+	if len(destroyed) > 0 {
+		began := s.index.Begin()
+		left, err := existing(ctx, w.conn.client, destroyed,
+			types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName}})
+		if err != nil {
+			return err
+		}
+		still := map[vsphere.Ref]bool{}
+		for _, o := range left {
+			still[o.ref] = true
+		}
+		for _, ref := range destroyed {
+			if still[ref] {
+				changed = append(changed, ref)
+			} else {
+				s.index.Confirm(began, ref, inventory.Gone)
+			}
+		}
+	}
+	return s.reread(ctx, w.reader, changed)
+}
+
+// readAgain asks the task watcher to read a VM, because something was learned about it.
+func (s *Server) readAgain(ref vsphere.Ref) {
+	s.mu.Lock()
+	s.refetch[ref] = struct{}{}
+	s.mu.Unlock()
+	kick(s.taskKick)
+}

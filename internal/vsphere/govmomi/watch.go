@@ -1,0 +1,227 @@
+package govmomi
+
+import (
+	"context"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+const (
+	// maxWaitSeconds is how long vCenter holds a call that has no news. It also keeps the session from idling out.
+	maxWaitSeconds = 60
+	// waitSlack is what the answer may take beyond that.
+	waitSlack = 30 * time.Second
+	// maxObjectUpdates bounds one page of news.
+	maxObjectUpdates = 500
+	// listEvery bounds how often listings are asked for out of turn.
+	listEvery = time.Second
+)
+
+// watchFeed keeps one property-collector stream open, on a collector of its own: a wait on the session's default
+// collector would block every other read of it.
+type watchFeed struct {
+	source
+	collector vsphere.Ref
+	version   string
+	// filling holds the pages of the first answer until it is complete.
+	filling map[vsphere.Ref]object
+	began   inventory.Token
+}
+
+func (f *watchFeed) Run(ctx context.Context) error {
+	if err := f.open(ctx); err != nil {
+		return err
+	}
+	defer f.close(context.WithoutCancel(ctx))
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		for {
+			if err := f.next(ctx); err != nil {
+				return err
+			}
+		}
+	})
+	g.Go(func() error { return f.resyncs(ctx) })
+	return g.Wait()
+}
+
+// resyncs reads full listings beside the stream: from time to time, and soon after somebody needs one to know that
+// nothing is missing.
+func (f *watchFeed) resyncs(ctx context.Context) error {
+	for {
+		timer := time.NewTimer(f.server.cfg.ResyncInterval)
+		select {
+		case <-ctx.Done():
+		case <-f.server.listKick:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if !sleep(ctx, min(listEvery, f.server.cfg.ResyncInterval)) {
+			return ctx.Err()
+		}
+		if err := f.resync(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// open makes a view, a collector and a filter. Nobody else holds them, and a session that ends takes them along.
+func (f *watchFeed) open(ctx context.Context) error {
+	const op = "watch the inventory"
+	if err := f.openView(ctx); err != nil {
+		return err
+	}
+	c := f.conn.client
+	created, err := methods.CreatePropertyCollector(ctx, c, &types.CreatePropertyCollector{This: c.ServiceContent.PropertyCollector})
+	if err != nil {
+		return translate(op, err)
+	}
+	f.collector = fromRef(created.Returnval)
+	f.began, f.filling, f.version = f.server.index.Begin(), map[vsphere.Ref]object{}, ""
+	_, err = methods.CreateFilter(ctx, c, &types.CreateFilter{
+		This: created.Returnval, Spec: viewSpec(f.view, listingSpec()), PartialUpdates: false,
+	})
+	return translate(op, err)
+}
+
+// close gives back what the server keeps for the watch. It does not wait for a server that does not answer.
+func (f *watchFeed) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, _ = methods.DestroyPropertyCollector(ctx, f.conn.client, &types.DestroyPropertyCollector{This: toRef(f.collector)})
+	destroyView(ctx, f.conn.client, f.view)
+}
+
+// resync checks the watch against a full listing, read through a new view.
+func (f *watchFeed) resync(ctx context.Context) error {
+	began := f.server.index.Begin()
+	f.server.takeViewStale()
+	view, err := createView(ctx, f.conn.client, f.conn.root.Ref, vsphere.TypeVirtualMachine, vsphere.TypeFolder)
+	if err != nil {
+		return translate("list folder "+f.conn.root.Path, err)
+	}
+	defer destroyView(ctx, f.conn.client, view)
+	vms, folders, err := f.reader.list(ctx, view)
+	if err != nil {
+		return translate("list folder "+f.conn.root.Path, err)
+	}
+	f.apply(began, vms, folders)
+	return nil
+}
+
+// next waits for one answer and applies it.
+func (f *watchFeed) next(ctx context.Context) error {
+	const op = "wait for inventory updates"
+	callCtx, cancel := context.WithTimeout(ctx, maxWaitSeconds*time.Second+waitSlack)
+	defer cancel()
+	resp, err := methods.WaitForUpdatesEx(callCtx, f.conn.client, &types.WaitForUpdatesEx{
+		This: toRef(f.collector), Version: f.version,
+		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(maxWaitSeconds), MaxObjectUpdates: maxObjectUpdates},
+	})
+	if err != nil {
+		return translate(op, err)
+	}
+	set := resp.Returnval
+	if set == nil {
+		return nil
+	}
+	f.version = set.Version
+	var updates []types.ObjectUpdate
+	for _, filter := range set.FilterSet {
+		updates = append(updates, filter.ObjectSet...)
+	}
+	if f.filling != nil {
+		return f.fill(ctx, updates, set.Truncated != nil && *set.Truncated)
+	}
+	return f.news(ctx, updates)
+}
+
+// fill collects the first answer, which is a full listing in pages.
+func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more bool) error {
+	for _, u := range updates {
+		ref := fromRef(u.Obj)
+		if u.Kind == types.ObjectUpdateKindLeave {
+			delete(f.filling, ref)
+			continue
+		}
+		o, ok := f.filling[ref]
+		if !ok {
+			o = object{ref: ref, values: map[string]any{}}
+			f.filling[ref] = o
+		}
+		for _, change := range u.ChangeSet {
+			o.values[change.Name] = change.Val
+		}
+	}
+	if more {
+		return nil
+	}
+	objects := make([]object, 0, len(f.filling))
+	for _, o := range f.filling {
+		objects = append(objects, o)
+	}
+	vms, folders, err := f.reader.listing(ctx, objects)
+	if err != nil {
+		return translate("list folder "+f.conn.root.Path, err)
+	}
+	f.filling = nil
+	f.apply(f.began, vms, folders)
+	return nil
+}
+
+// news applies a later answer: what only moved power or guest state is patched, the rest is read whole.
+func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) error {
+	var left, reread []vsphere.Ref
+	var patched []inventory.Seen
+	for _, u := range updates {
+		ref := fromRef(u.Obj)
+		if u.Kind == types.ObjectUpdateKindLeave {
+			left = append(left, ref)
+			continue
+		}
+		if vm, ok := f.patched(ref, u); ok {
+			patched = append(patched, inventory.Seen{VM: vm})
+		} else {
+			reread = append(reread, ref)
+		}
+	}
+	f.server.index.Left(left...)
+	f.server.index.Upsert(f.server.index.Begin(), patched, nil)
+	if err := f.server.reread(ctx, f.reader, reread); err != nil {
+		return translate("read changed VMs", err)
+	}
+	f.server.applied()
+	return nil
+}
+
+// patched returns the known VM with an update applied, unless the update needs more to be read.
+func (f *watchFeed) patched(ref vsphere.Ref, u types.ObjectUpdate) (vsphere.VM, bool) {
+	vm, state := f.server.index.VM(ref)
+	if u.Kind != types.ObjectUpdateKindModify || state != inventory.Present {
+		return vm, false
+	}
+	for _, change := range u.ChangeSet {
+		o := object{values: map[string]any{change.Name: change.Val}}
+		switch change.Name {
+		case propPower:
+			vm.Power = power(o.text(propPower))
+		case propConnection:
+			vm.Connected = o.text(propConnection) == string(types.VirtualMachineConnectionStateConnected)
+		case propGuestIP:
+			vm.GuestIP = o.text(propGuestIP)
+		case propTools:
+			vm.ToolsRunning = o.text(propTools) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
+		case propHeartbeat:
+			vm.HeartbeatGreen = o.text(propHeartbeat) == string(types.ManagedEntityStatusGreen)
+		default:
+			return vm, false
+		}
+	}
+	return vm, true
+}

@@ -1,0 +1,226 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Seen is a VM as a read showed it.
+type Seen struct {
+	vsphere.VM
+	// Unread is true when vCenter gave no configuration for the VM (its host is disconnected, or it is being
+	// created), so that its stamp is not known. What was known of it is kept.
+	Unread bool
+}
+
+// ApplyListing applies a complete listing of what is below the root folder, read after began was taken.
+func (x *Index) ApplyListing(began Token, vms []Seen, folders []vsphere.Folder) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	before, _ := x.complete()
+
+	x.applyFolders(began, folders, touched)
+	listed := make(map[vsphere.Ref]struct{}, len(vms))
+	stamped := 0
+	for i := range vms {
+		listed[vms[i].Ref] = struct{}{}
+		x.putVM(vms[i].VM, vms[i].Unread, began, touched)
+		if e := x.vms[vms[i].Ref]; e.state == Present && e.vm.Stamp != nil {
+			stamped++
+		}
+	}
+	missing := x.missing(began, listed, touched)
+	x.guardListing(missing, stamped)
+	x.expire()
+	x.valid, x.reason, x.listed = true, "", true
+	x.applied = max(x.applied, began)
+
+	after, _ := x.complete()
+	if before != after {
+		x.everybody(touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, before != after)
+}
+
+// missing makes suspects of what a listing should have shown and did not, and returns the stamped VMs of them
+// that we did not destroy ourselves.
+func (x *Index) missing(began Token, listed map[vsphere.Ref]struct{}, touched map[string]struct{}) []vsphere.Ref {
+	var lost []vsphere.Ref
+	for ref, e := range x.vms {
+		if _, ok := listed[ref]; ok || e.read > began || (e.state != Present && e.state != Suspect) {
+			continue
+		}
+		x.setVM(e, Suspect, touched)
+		if e.vm.Stamp != nil && !e.leaving {
+			lost = append(lost, ref)
+		}
+	}
+	return lost
+}
+
+func (x *Index) applyFolders(began Token, folders []vsphere.Folder, touched map[string]struct{}) {
+	// Parents first, so that paths can be built; the depth of a listing is small.
+	pending := slices.Clone(folders)
+	for progress := true; progress && len(pending) > 0; {
+		progress = false
+		rest := pending[:0]
+		for _, f := range pending {
+			if p := x.folders[f.Parent]; p == nil {
+				rest = append(rest, f)
+				continue
+			}
+			x.putFolder(f, began)
+			progress = true
+		}
+		pending = rest
+	}
+	for _, f := range pending {
+		x.putFolder(f, began)
+	}
+	listed := make(map[vsphere.Ref]struct{}, len(folders))
+	for _, f := range folders {
+		listed[f.Ref] = struct{}{}
+	}
+	for ref, e := range x.folders {
+		if _, ok := listed[ref]; ok || ref == x.root || e.read > began || e.state != Present {
+			continue
+		}
+		x.setFolder(e, Suspect, touched)
+	}
+}
+
+// Upsert applies a read of single objects that began at began.
+func (x *Index) Upsert(began Token, vms []Seen, folders []vsphere.Folder) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	before, _ := x.complete()
+	for _, f := range folders {
+		x.putFolder(f, began)
+	}
+	for i := range vms {
+		x.putVM(vms[i].VM, vms[i].Unread, began, touched)
+	}
+	x.reappeared()
+	after, _ := x.complete()
+	if before != after {
+		x.everybody(touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, before != after)
+}
+
+// Left says that a feed no longer shows these objects. They are suspects until confirmed.
+func (x *Index) Left(refs ...vsphere.Ref) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	before, _ := x.complete()
+	var lost []vsphere.Ref
+	for _, ref := range refs {
+		if e := x.vms[ref]; e != nil && e.state == Present {
+			x.setVM(e, Suspect, touched)
+			if e.vm.Stamp != nil && !e.leaving {
+				lost = append(lost, ref)
+			}
+		}
+		if e := x.folders[ref]; e != nil && e.state == Present && ref != x.root {
+			x.setFolder(e, Suspect, touched)
+		}
+	}
+	x.guardLeft(lost)
+	after, _ := x.complete()
+	if before != after {
+		x.everybody(touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, before != after)
+}
+
+// Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
+func (x *Index) Confirm(began Token, ref vsphere.Ref, verdict State) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	if ref.Type == vsphere.TypeFolder {
+		e := x.folders[ref]
+		if e == nil {
+			e = &folderEntry{folder: vsphere.Folder{Ref: ref}}
+			x.folders[ref] = e
+		}
+		if e.read <= began || verdict == Gone {
+			e.read = began
+			x.setFolder(e, verdict, touched)
+			// Nobody else will ask for a folder that is gone.
+			delete(x.owners, ref)
+		}
+	} else {
+		e := x.vms[ref]
+		if e == nil {
+			e = &vmEntry{vm: vsphere.VM{Ref: ref}}
+			x.vms[ref] = e
+		}
+		// A VM that does not exist never exists again; a VM that is elsewhere may have come back since.
+		if e.read <= began || verdict == Gone {
+			e.read = began
+			x.setVM(e, verdict, touched)
+		}
+	}
+	x.mu.Unlock()
+	x.notify(touched, false)
+}
+
+// Suspects returns the objects that wait for a verdict.
+func (x *Index) Suspects() []vsphere.Ref {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []vsphere.Ref
+	for ref, e := range x.vms {
+		if e.state == Suspect {
+			out = append(out, ref)
+		}
+	}
+	for ref, e := range x.folders {
+		if e.state == Suspect {
+			out = append(out, ref)
+		}
+	}
+	sortRefs(out)
+	return out
+}
+
+// Leaving says that we submitted a VM's destruction, so that its absence is no surprise.
+func (x *Index) Leaving(ref vsphere.Ref) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if e := x.vms[ref]; e != nil {
+		e.leaving = true
+	}
+}
+
+// expire forgets verdicts that nobody can be waiting for any more.
+func (x *Index) expire() {
+	for ref, e := range x.vms {
+		if e.state == Gone || e.state == Elsewhere {
+			if e.age++; e.age > keepListings {
+				delete(x.vms, ref)
+			}
+		}
+	}
+	for ref, e := range x.folders {
+		if e.state == Gone || e.state == Elsewhere {
+			if e.age++; e.age > keepListings {
+				delete(x.folders, ref)
+			}
+		}
+	}
+}
+
+// everybody collects all groups: completeness concerns each of them.
+func (x *Index) everybody(touched map[string]struct{}) {
+	for id := range x.byGroup {
+		touched[id.Group] = struct{}{}
+	}
+	for _, g := range x.owners {
+		touched[g] = struct{}{}
+	}
+}

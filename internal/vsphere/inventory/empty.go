@@ -1,0 +1,85 @@
+package inventory
+
+import (
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+const suddenlyEmpty = "the root folder held VMs of this installation and then read empty at once; check " +
+	"vCenter, its permissions and its inventory, and accept the empty inventory on the VCenter if it is right"
+
+// emptyAtLeast is how many VMs must vanish together to be an accident: a single VM may well be deleted.
+const emptyAtLeast = 2
+
+// guardListing is called with the stamped VMs that a listing lacks, and the number that it shows.
+func (x *Index) guardListing(missing []vsphere.Ref, stamped int) {
+	x.reappeared()
+	if stamped > 0 {
+		x.acceptEmpty = false
+		return
+	}
+	if x.acceptEmpty || x.lost != nil {
+		return
+	}
+	seeded := !x.listed && x.cfg.ExpectedVMs >= emptyAtLeast
+	if len(missing) >= emptyAtLeast || seeded {
+		x.loseAll(missing)
+	}
+}
+
+// guardLeft is called with the stamped VMs that left in one piece of news.
+func (x *Index) guardLeft(left []vsphere.Ref) {
+	if len(left) < emptyAtLeast || x.acceptEmpty || x.lost != nil {
+		return
+	}
+	for _, e := range x.vms {
+		if e.state == Present && e.vm.Stamp != nil {
+			return
+		}
+	}
+	x.loseAll(left)
+}
+
+func (x *Index) loseAll(refs []vsphere.Ref) {
+	x.lost = make(map[vsphere.Ref]struct{}, len(refs))
+	for _, ref := range refs {
+		x.lost[ref] = struct{}{}
+	}
+}
+
+// reappeared ends the alarm when one of the VMs that vanished is back. A new VM does not: it may be the last
+// clone that was on its way. After a restart nobody knows which VMs there were, so any ends it.
+func (x *Index) reappeared() {
+	if x.lost == nil {
+		return
+	}
+	for ref, e := range x.vms {
+		if e.state != Present || e.vm.Stamp == nil {
+			continue
+		}
+		if _, was := x.lost[ref]; was || len(x.lost) == 0 {
+			x.lost = nil
+			return
+		}
+	}
+}
+
+// SuddenlyEmpty reports whether the alarm is on.
+func (x *Index) SuddenlyEmpty() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.lost != nil
+}
+
+// AcceptEmpty says that the root folder is rightly empty. It holds until VMs are there again.
+func (x *Index) AcceptEmpty() {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	changed := x.lost != nil
+	x.lost = nil
+	x.acceptEmpty = true
+	if changed {
+		x.everybody(touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, changed)
+}

@@ -1,0 +1,168 @@
+package inventory
+
+import (
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// putVM stores what a read that began at token showed. It reports whether anything differs, and collects the
+// groups that it concerns.
+func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]struct{}) bool {
+	if vm.Stamp != nil && vm.Stamp.Installation != x.cfg.Installation {
+		vm.Stamp, vm.Tombstone = nil, false
+	}
+	e := x.vms[vm.Ref]
+	switch {
+	case e == nil:
+		e = &vmEntry{}
+		x.vms[vm.Ref] = e
+	case e.read > at:
+		return false
+	case e.state == Gone:
+		// References are not reused: whoever still shows the VM read it before it went.
+		return false
+	}
+	if unread && e.state != Unknown && !e.unread {
+		keepDetails(&vm, &e.vm)
+		unread = false
+	}
+	e.read = at
+	if e.state == Present && e.unread == unread && equalVM(&e.vm, &vm) {
+		return false
+	}
+	x.unlink(e, touched)
+	e.vm, e.state, e.unread, e.age = vm, Present, unread, 0
+	x.link(e, touched)
+	return true
+}
+
+// keepDetails takes over what only the configuration tells.
+func keepDetails(to, from *vsphere.VM) {
+	to.CPU, to.MemoryMiB, to.IsTemplate = from.CPU, from.MemoryMiB, from.IsTemplate
+	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
+	to.Stamp, to.Tombstone = from.Stamp, from.Tombstone
+}
+
+func equalVM(a, b *vsphere.VM) bool {
+	sa, sb := a.Stamp, b.Stamp
+	if (sa == nil) != (sb == nil) || (sa != nil && *sa != *sb) {
+		return false
+	}
+	ca, cb := *a, *b
+	ca.Stamp, cb.Stamp = nil, nil
+	return ca == cb
+}
+
+// setVM moves an entry to another state.
+func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) bool {
+	if e.state == s {
+		return false
+	}
+	e.state, e.age = s, 0
+	x.touch(e, touched)
+	if s == Gone || s == Elsewhere {
+		x.unlink(e, touched)
+	}
+	return true
+}
+
+func (x *Index) link(e *vmEntry, touched map[string]struct{}) {
+	if s := e.vm.Stamp; s != nil {
+		add(x.byGroup, s.GroupID, e.vm.Ref)
+	}
+	if !e.vm.Folder.IsZero() {
+		add(x.byFolder, e.vm.Folder, e.vm.Ref)
+	}
+	x.touch(e, touched)
+}
+
+func (x *Index) unlink(e *vmEntry, touched map[string]struct{}) {
+	if e.vm.Ref.IsZero() {
+		return
+	}
+	x.touch(e, touched)
+	if s := e.vm.Stamp; s != nil {
+		remove(x.byGroup, s.GroupID, e.vm.Ref)
+	}
+	remove(x.byFolder, e.vm.Folder, e.vm.Ref)
+}
+
+// touch collects the groups that care about a VM: that of its stamp and that of its folder.
+func (x *Index) touch(e *vmEntry, touched map[string]struct{}) {
+	if s := e.vm.Stamp; s != nil {
+		touched[s.Group] = struct{}{}
+	}
+	if g, ok := x.owners[e.vm.Folder]; ok {
+		touched[g] = struct{}{}
+	}
+}
+
+func (x *Index) putFolder(f vsphere.Folder, at Token) bool {
+	e := x.folders[f.Ref]
+	switch {
+	case e == nil:
+		e = &folderEntry{}
+		x.folders[f.Ref] = e
+	case e.read > at, e.state == Gone:
+		return false
+	}
+	e.read = at
+	f.Path = x.pathOf(f)
+	if e.state == Present && e.folder == f {
+		return false
+	}
+	x.unchild(e)
+	e.folder, e.state, e.age = f, Present, 0
+	x.children[childKey{f.Parent, f.Name}] = f.Ref
+	return true
+}
+
+func (x *Index) setFolder(e *folderEntry, s State, touched map[string]struct{}) {
+	if e.state == s {
+		return
+	}
+	e.state, e.age = s, 0
+	x.unchild(e)
+	if g, ok := x.owners[e.folder.Ref]; ok {
+		touched[g] = struct{}{}
+	}
+}
+
+// dropFolder forgets a folder without a verdict.
+func (x *Index) dropFolder(ref vsphere.Ref) {
+	if e := x.folders[ref]; e != nil {
+		x.unchild(e)
+		delete(x.folders, ref)
+	}
+}
+
+func (x *Index) unchild(e *folderEntry) {
+	key := childKey{e.folder.Parent, e.folder.Name}
+	if x.children[key] == e.folder.Ref {
+		delete(x.children, key)
+	}
+}
+
+// pathOf completes the path of a folder from its parent's; the root's own path is given.
+func (x *Index) pathOf(f vsphere.Folder) string {
+	if f.Ref == x.root {
+		return f.Path
+	}
+	if p := x.folders[f.Parent]; p != nil && p.folder.Path != "" {
+		return p.folder.Path + "/" + f.Name
+	}
+	return f.Name
+}
+
+func add[K comparable](m map[K]map[vsphere.Ref]struct{}, key K, ref vsphere.Ref) {
+	if m[key] == nil {
+		m[key] = map[vsphere.Ref]struct{}{}
+	}
+	m[key][ref] = struct{}{}
+}
+
+func remove[K comparable](m map[K]map[vsphere.Ref]struct{}, key K, ref vsphere.Ref) {
+	delete(m[key], ref)
+	if len(m[key]) == 0 {
+		delete(m, key)
+	}
+}

@@ -1,0 +1,198 @@
+package inventory
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Token is a point in the index's own time. Of two reads of vCenter the one with the higher token began later.
+type Token uint64
+
+// State says what is known of an object's existence.
+type State int
+
+// States. An object that the index never heard of is Unknown.
+const (
+	Unknown State = iota
+	// Present: it was in the last listing, or was seen since.
+	Present
+	// Suspect: it is missing; whether it exists is not known.
+	Suspect
+	// Gone: vCenter said that it does not exist.
+	Gone
+	// Elsewhere: it exists outside of the root folder.
+	Elsewhere
+)
+
+// keepListings is how many full listings a Gone or Elsewhere object is remembered for. One that is asked for
+// later is looked up again.
+const keepListings = 200
+
+// Config of an Index.
+type Config struct {
+	// Installation is the UID of this installation: stamps of others are not ours.
+	Installation string
+	// ExpectedVMs is the number of stamped VMs known before the first listing, from before a restart.
+	ExpectedVMs int
+	// NotifyGroup is called, without locks held, with the UID of each group whose observation may differ.
+	NotifyGroup func(group string)
+	// NotifyServer is called, without locks held, when completeness changed.
+	NotifyServer func()
+}
+
+type vmEntry struct {
+	vm    vsphere.VM
+	state State
+	// read is the token of the read that the entry's content is from.
+	read Token
+	// unread is true when vCenter showed the VM without its configuration, so that its stamp is not known.
+	unread bool
+	// leaving is true once we submitted its destruction.
+	leaving bool
+	// age counts listings since the VM is Gone or Elsewhere.
+	age int
+}
+
+type folderEntry struct {
+	folder vsphere.Folder
+	state  State
+	read   Token
+	age    int
+}
+
+type childKey struct {
+	parent vsphere.Ref
+	name   string
+}
+
+// Index is safe for concurrent use.
+type Index struct {
+	cfg Config
+
+	mu       sync.Mutex
+	token    Token
+	applied  Token
+	listed   bool
+	valid    bool
+	reason   string
+	root     vsphere.Ref
+	vms      map[vsphere.Ref]*vmEntry
+	folders  map[vsphere.Ref]*folderEntry
+	children map[childKey]vsphere.Ref
+	byGroup  map[vsphere.GroupID]map[vsphere.Ref]struct{}
+	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
+	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them.
+	owners map[vsphere.Ref]string
+	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
+	lost map[vsphere.Ref]struct{}
+	// acceptEmpty is true from AcceptEmpty on until VMs are there again.
+	acceptEmpty bool
+}
+
+// New returns an empty index that is not complete.
+func New(cfg Config) *Index {
+	return &Index{
+		cfg:      cfg,
+		reason:   "vCenter's inventory has not been read yet",
+		vms:      map[vsphere.Ref]*vmEntry{},
+		folders:  map[vsphere.Ref]*folderEntry{},
+		children: map[childKey]vsphere.Ref{},
+		byGroup:  map[vsphere.GroupID]map[vsphere.Ref]struct{}{},
+		byFolder: map[vsphere.Ref]map[vsphere.Ref]struct{}{},
+		owners:   map[vsphere.Ref]string{},
+	}
+}
+
+// Begin returns a new token. Take it before asking vCenter.
+func (x *Index) Begin() Token {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.token++
+	return x.token
+}
+
+// Applied returns the token with which the last applied full listing began; zero before the first, and zero
+// while the index is not valid.
+func (x *Index) Applied() Token {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.valid {
+		return 0
+	}
+	return x.applied
+}
+
+// SetRoot records the root folder. It is no child of itself and in no listing.
+func (x *Index) SetRoot(root vsphere.Folder) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.root.IsZero() && x.root != root.Ref {
+		x.dropFolder(x.root)
+	}
+	x.root = root.Ref
+	x.token++
+	x.putFolder(root, x.token)
+}
+
+// Root returns the root folder, or the zero Ref before SetRoot.
+func (x *Index) Root() vsphere.Ref {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.root
+}
+
+// Invalidate says that the feed is interrupted, and why, as a sentence. What is known stays, and is not
+// trusted until the next full listing.
+func (x *Index) Invalidate(reason string) {
+	x.mu.Lock()
+	changed := x.valid || x.reason != reason
+	x.valid, x.reason = false, reason
+	x.mu.Unlock()
+	if changed {
+		x.notify(nil, true)
+	}
+}
+
+// Complete reports whether the index holds every VM below the root folder, and why not.
+func (x *Index) Complete() (bool, string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.complete()
+}
+
+func (x *Index) complete() (bool, string) {
+	switch {
+	case !x.valid:
+		return false, x.reason
+	case x.lost != nil:
+		return false, suddenlyEmpty
+	}
+	return true, ""
+}
+
+// Stamped returns the number of present VMs with this installation's stamp.
+func (x *Index) Stamped() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := 0
+	for _, e := range x.vms {
+		if e.state == Present && e.vm.Stamp != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// notify tells groups (a set) and, if completeness changed, the server.
+func (x *Index) notify(groups map[string]struct{}, server bool) {
+	if x.cfg.NotifyGroup != nil {
+		for g := range maps.Keys(groups) {
+			x.cfg.NotifyGroup(g)
+		}
+	}
+	if server && x.cfg.NotifyServer != nil {
+		x.cfg.NotifyServer()
+	}
+}

@@ -1,0 +1,158 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Group is what the index knows of one group.
+type Group struct {
+	// VMs that carry the group's stamp or lie in its folder, and known ones wherever they are below the root.
+	VMs []vsphere.VM
+	// Unread are VMs in the folder, or known ones, whose stamp cannot be read. They are not in VMs.
+	Unread []vsphere.VM
+	// Suspects are stamped VMs that are missing and not among the known: nothing may be concluded from their
+	// absence.
+	Suspects []vsphere.VM
+	// Gone and Elsewhere are known VMs with a verdict.
+	Gone, Elsewhere []vsphere.Ref
+	// Ask are known objects without a verdict; somebody should look them up.
+	Ask []vsphere.Ref
+	// FolderGone is the verdict on the group's folder.
+	FolderGone bool
+}
+
+// Group looks up a group, and remembers which group the folder belongs to.
+func (x *Index) Group(q vsphere.Query) Group {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var g Group
+	known := make(map[vsphere.Ref]struct{}, len(q.Known))
+	for _, ref := range q.Known {
+		known[ref] = struct{}{}
+	}
+	x.folderOf(q, &g)
+
+	candidates := map[vsphere.Ref]struct{}{}
+	for ref := range x.byGroup[q.ID] {
+		candidates[ref] = struct{}{}
+	}
+	for ref := range x.byFolder[q.Folder] {
+		candidates[ref] = struct{}{}
+	}
+	for ref := range known {
+		candidates[ref] = struct{}{}
+	}
+	for ref := range candidates {
+		_, isKnown := known[ref]
+		x.classify(ref, isKnown, q, &g)
+	}
+	g.sort()
+	return g
+}
+
+func (x *Index) folderOf(q vsphere.Query, g *Group) {
+	if q.Folder.IsZero() {
+		return
+	}
+	e := x.folders[q.Folder]
+	switch {
+	case e != nil && e.state == Gone:
+		g.FolderGone = true
+		return
+	case e == nil || e.state == Suspect:
+		g.Ask = append(g.Ask, q.Folder)
+	}
+	x.owners[q.Folder] = q.ID.Group
+}
+
+func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group) {
+	e := x.vms[ref]
+	switch {
+	case e == nil:
+		g.Ask = append(g.Ask, ref)
+	case e.state == Present && e.unread:
+		g.Unread = append(g.Unread, e.vm)
+	case e.state == Present:
+		g.VMs = append(g.VMs, clone(e.vm))
+	case e.state == Gone && known:
+		g.Gone = append(g.Gone, ref)
+	case e.state == Elsewhere && known:
+		g.Elsewhere = append(g.Elsewhere, ref)
+	case e.state == Suspect && known:
+		g.Ask = append(g.Ask, ref)
+	case e.state == Suspect && e.vm.Stamp != nil && e.vm.Stamp.GroupID == q.ID:
+		g.Suspects = append(g.Suspects, clone(e.vm))
+	}
+}
+
+func (g *Group) sort() {
+	for _, vms := range [][]vsphere.VM{g.VMs, g.Unread, g.Suspects} {
+		slices.SortFunc(vms, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
+	}
+	for _, refs := range [][]vsphere.Ref{g.Gone, g.Elsewhere, g.Ask} {
+		sortRefs(refs)
+	}
+}
+
+// VM returns a VM and its state.
+func (x *Index) VM(ref vsphere.Ref) (vsphere.VM, State) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.vms[ref]
+	if e == nil {
+		return vsphere.VM{Ref: ref}, Unknown
+	}
+	return clone(e.vm), e.state
+}
+
+// Details returns a present VM whose configuration was read at this change version, so that it need not be
+// read again.
+func (x *Index) Details(ref vsphere.Ref, changeVersion string) (vsphere.VM, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.vms[ref]
+	if e == nil || changeVersion == "" || e.unread || e.vm.ChangeVersion != changeVersion || e.state == Gone ||
+		e.vm.Name == "" {
+		return vsphere.VM{}, false
+	}
+	return clone(e.vm), true
+}
+
+// Folder returns a present folder.
+func (x *Index) Folder(ref vsphere.Ref) (vsphere.Folder, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.folders[ref]
+	if e == nil || e.state != Present {
+		return vsphere.Folder{}, false
+	}
+	return e.folder, true
+}
+
+// Child returns the present folder of a name in a folder.
+func (x *Index) Child(parent vsphere.Ref, name string) (vsphere.Folder, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ref, ok := x.children[childKey{parent, name}]
+	if !ok {
+		return vsphere.Folder{}, false
+	}
+	return x.folders[ref].folder, true
+}
+
+func clone(vm vsphere.VM) vsphere.VM {
+	if vm.Stamp != nil {
+		s := *vm.Stamp
+		vm.Stamp = &s
+	}
+	return vm
+}
+
+func sortRefs(refs []vsphere.Ref) { slices.SortFunc(refs, compareRefs) }
+
+func compareRefs(a, b vsphere.Ref) int {
+	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(len(a.Value), len(b.Value)), cmp.Compare(a.Value, b.Value))
+}

@@ -1,0 +1,110 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Keys of a stamp in a VM's extraConfig.
+const (
+	KeyOwner     = "vmgroup.owner"
+	KeyRevision  = "vmgroup.revision"
+	KeyCloneMode = "vmgroup.cloneMode"
+	KeyEpoch     = "vmgroup.epoch"
+	KeyCreated   = "vmgroup.created"
+	KeyTombstone = "vmgroup.tombstone"
+)
+
+// Keys are all keys of a stamp, in the order in which they are written.
+var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone}
+
+const ownerVersion = "v1"
+
+var errStamp = errors.New("a stamp needs installation, member and group UIDs without semicolons, " +
+	"and an ordinal and incarnation that are not negative")
+
+// KV is one key of extraConfig with its value.
+type KV struct{ Key, Value string }
+
+// EncodeStamp returns what to write into extraConfig; there is no tombstone in it.
+func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
+	for _, id := range []string{s.Installation, s.Member, s.Group} {
+		if id == "" || strings.ContainsAny(id, ";\x00") {
+			return nil, errStamp
+		}
+	}
+	if s.Ordinal < 0 || s.Incarnation < 0 {
+		return nil, errStamp
+	}
+	created := ""
+	if !s.Created.IsZero() {
+		created = s.Created.UTC().Format(time.RFC3339)
+	}
+	return []KV{
+		{KeyOwner, fmt.Sprintf("%s;%s;%s;%s;%d;%d", ownerVersion, s.Installation, s.Member, s.Group,
+			s.Ordinal, s.Incarnation)},
+		{KeyRevision, s.Revision},
+		{KeyCloneMode, s.CloneMode},
+		{KeyEpoch, fmt.Sprintf("%d.%d", s.Epoch.Generation, s.Epoch.Number)},
+		{KeyCreated, created},
+	}, nil
+}
+
+// DecodeStamp reads a stamp from extraConfig. A stamp that is missing, was released or is malformed in any
+// part gives nil: such a VM is nobody's and is never touched. The tombstone of a VM without a stamp means
+// nothing and reads as false.
+func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool) {
+	parts := strings.Split(values[KeyOwner], ";")
+	if len(parts) != 6 || parts[0] != ownerVersion {
+		return nil, false
+	}
+	s := vsphere.Stamp{
+		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[3]},
+		Revision:  values[KeyRevision],
+		CloneMode: values[KeyCloneMode],
+	}
+	if s.Installation == "" || s.Member == "" || s.Group == "" {
+		return nil, false
+	}
+	var ok [4]bool
+	s.Ordinal, ok[0] = number(parts[4])
+	s.Incarnation, ok[1] = number(parts[5])
+	s.Epoch, ok[2] = decodeEpoch(values[KeyEpoch])
+	s.Created, ok[3] = decodeTime(values[KeyCreated])
+	if ok != [4]bool{true, true, true, true} {
+		return nil, false
+	}
+	return &s, values[KeyTombstone] != ""
+}
+
+// number parses the canonical decimal form only, so that no two spellings mean the same ordinal.
+func number(s string) (int32, bool) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
+		return 0, false
+	}
+	return int32(n), true
+}
+
+func decodeEpoch(s string) (vsphere.Epoch, bool) {
+	gen, num, ok := strings.Cut(s, ".")
+	if !ok {
+		return vsphere.Epoch{}, false
+	}
+	g, err1 := strconv.ParseInt(gen, 10, 64)
+	n, err2 := strconv.ParseInt(num, 10, 64)
+	return vsphere.Epoch{Generation: g, Number: n}, err1 == nil && err2 == nil
+}
+
+func decodeTime(s string) (time.Time, bool) {
+	if s == "" {
+		return time.Time{}, true
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	return t.UTC(), err == nil
+}

@@ -1,0 +1,44 @@
+package operations
+
+import (
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+type backoff struct{ first, last time.Duration }
+
+// backoffs say how soon an operation that failed is tried again. What only a person can change is looked at
+// rarely; what heals by itself soon.
+var backoffs = map[vsphere.Kind]backoff{
+	vsphere.KindTransient:   {2 * time.Second, 2 * time.Minute},
+	vsphere.KindBusy:        {2 * time.Second, 30 * time.Second},
+	vsphere.KindCapacity:    {30 * time.Second, 10 * time.Minute},
+	vsphere.KindPermission:  {time.Minute, 10 * time.Minute},
+	vsphere.KindSpec:        {time.Minute, 10 * time.Minute},
+	vsphere.KindNotTemplate: {time.Minute, 10 * time.Minute},
+	vsphere.KindAmbiguous:   {time.Minute, 10 * time.Minute},
+	vsphere.KindNameTaken:   {time.Minute, 10 * time.Minute},
+	vsphere.KindForeign:     {time.Minute, 10 * time.Minute},
+	vsphere.KindCredentials: {time.Minute, 10 * time.Minute},
+	vsphere.KindCertificate: {time.Minute, 10 * time.Minute},
+	vsphere.KindNotEmpty:    {5 * time.Second, time.Minute},
+	vsphere.KindConflict:    {time.Second, 10 * time.Second},
+	vsphere.KindNotFound:    {time.Second, 10 * time.Second},
+	vsphere.KindFenced:      {time.Second, 10 * time.Second},
+}
+
+// Backoff returns how long to wait after the count-th failure in a row: doubling from first to last.
+func Backoff(kind vsphere.Kind, count int) time.Duration {
+	b, ok := backoffs[kind]
+	if !ok {
+		b = backoffs[vsphere.KindTransient]
+	}
+	d := b.first
+	for range count - 1 {
+		if d *= 2; d >= b.last {
+			return b.last
+		}
+	}
+	return d
+}

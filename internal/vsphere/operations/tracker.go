@@ -1,0 +1,390 @@
+package operations
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Mark is a point in the inventory's own time.
+type Mark = uint64
+
+const (
+	// DefaultGrace is how long after a lost reply the server's task list is read: the request may still be
+	// under way.
+	DefaultGrace = 2 * time.Second
+	// DefaultShutdownWait is how long a guest may take to shut down before that counts as failed.
+	DefaultShutdownWait = 5 * time.Minute
+	// keepFailures is how long a failure is remembered after the time to try again.
+	keepFailures = time.Hour
+)
+
+var (
+	errBusy     = errors.New("another operation on this ordinal is in flight")
+	errShutdown = errors.New("the guest did not shut down in time; power the VM off, or look into the guest")
+)
+
+// Key names the ordinal that an operation is about.
+type Key struct {
+	Group   string
+	Ordinal int32
+}
+
+// Request describes an operation to begin.
+type Request struct {
+	Key
+	Kind vsphere.OperationKind
+	// VM is zero for a clone.
+	VM vsphere.Ref
+	// Name and Stamp of the VM to be, for a clone.
+	Name  string
+	Stamp vsphere.Stamp
+}
+
+type state int
+
+const (
+	submitted state = iota
+	running
+	settling
+	unknown
+	// shutting is a guest that was asked to shut down: there is no task, only the effect to wait for.
+	shutting
+)
+
+type operation struct {
+	Request
+	state state
+	since time.Time
+	task  string
+	done  func(ok bool)
+	// ended is when the task ended, for settling.
+	ended Mark
+	// lostAt is when the reply was lost; wait is nil until the server's task list was read.
+	lostAt time.Time
+	wait   *waitFor
+}
+
+// Tracker is safe for concurrent use.
+type Tracker struct {
+	// Grace and ShutdownWait may be changed before first use.
+	Grace, ShutdownWait time.Duration
+
+	now    func() time.Time
+	notify func(group string)
+
+	mu        sync.Mutex
+	ops       map[Key]*operation
+	failures  map[Key]*vsphere.Failure
+	inherited *waitFor
+}
+
+// New returns a tracker with nothing in flight. notify is called without locks held.
+func New(now func() time.Time, notify func(group string)) *Tracker {
+	return &Tracker{
+		Grace: DefaultGrace, ShutdownWait: DefaultShutdownWait,
+		now: now, notify: notify,
+		ops: map[Key]*operation{}, failures: map[Key]*vsphere.Failure{},
+	}
+}
+
+// Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
+// ordinal is in flight; only a guest that is shutting down may be overtaken by a power-off.
+func (t *Tracker) Begin(r Request) (*Handle, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if op := t.ops[r.Key]; op != nil {
+		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
+		if !overtakes {
+			return nil, &vsphere.Error{Kind: vsphere.KindBusy, Op: string(r.Kind) + " " + r.Name, Err: errBusy}
+		}
+	}
+	op := &operation{Request: r, since: t.now()}
+	t.ops[r.Key] = op
+	return &Handle{t: t, op: op}, nil
+}
+
+// Handle is an operation that was begun. Exactly one of its methods must be called, once.
+type Handle struct {
+	t  *Tracker
+	op *operation
+}
+
+// Accepted says that vCenter runs the operation as a task. done is called once, when the task has ended.
+func (h *Handle) Accepted(task string, done func(ok bool)) {
+	h.t.update(h.op, func() { h.op.state, h.op.task, h.op.done = running, task, done })
+}
+
+// Finished says that the operation was done without a task, at a mark: its effect is awaited.
+func (h *Handle) Finished(at Mark) {
+	h.t.update(h.op, func() {
+		h.op.state, h.op.ended = settling, at
+		if h.op.Kind == vsphere.OpShutdownGuest {
+			h.op.state = shutting
+		}
+		delete(h.t.failures, h.op.Key)
+	})
+}
+
+// Unknown says that the reply was lost. done is called once, when the fate is known.
+func (h *Handle) Unknown(done func(ok bool)) {
+	h.t.update(h.op, func() { h.op.state, h.op.lostAt, h.op.done = unknown, h.t.now(), done })
+}
+
+// Failed says that vCenter refused. The failure is recorded with the time to try again.
+func (h *Handle) Failed(err error) {
+	h.t.update(h.op, func() { h.t.fail(h.op, err) })
+}
+
+// Withdraw says that nothing was sent, or nothing was left to do.
+func (h *Handle) Withdraw() {
+	h.t.update(h.op, func() { delete(h.t.ops, h.op.Key) })
+}
+
+// update runs f with the lock held and notifies the group.
+func (t *Tracker) update(op *operation, f func()) {
+	t.mu.Lock()
+	if t.ops[op.Key] != op {
+		t.mu.Unlock()
+		return
+	}
+	f()
+	t.mu.Unlock()
+	t.notify(op.Group)
+}
+
+// fail removes the operation and records the failure. The lock is held.
+func (t *Tracker) fail(op *operation, err error) {
+	delete(t.ops, op.Key)
+	now := t.now()
+	count := 1
+	if last := t.failures[op.Key]; last != nil && last.Kind == op.Kind && last.Revision == op.Stamp.Revision {
+		count = last.Count + 1
+	}
+	t.failures[op.Key] = &vsphere.Failure{
+		Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err,
+		At: now, RetryAt: now.Add(Backoff(vsphere.KindOf(err), count)), Count: count, Revision: op.Stamp.Revision,
+	}
+}
+
+// Task is a task to watch.
+type Task struct {
+	Ref string
+	// Since is when it was submitted, or first seen.
+	Since time.Time
+}
+
+// Tasks returns the tasks whose end matters, sorted by reference.
+func (t *Tracker) Tasks() []Task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	byRef := map[string]Task{}
+	for _, op := range t.ops {
+		if op.state == running {
+			byRef[op.task] = Task{op.task, op.since}
+		}
+	}
+	for _, w := range t.waits() {
+		for ref, since := range w.tasks {
+			if _, ok := byRef[ref]; !ok {
+				byRef[ref] = Task{ref, since}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(byRef), func(a, b Task) int { return cmp.Compare(a.Ref, b.Ref) })
+}
+
+// Tracks reports whether a task belongs to an operation of this process.
+func (t *Tracker) Tracks(task string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byTask(task) != nil
+}
+
+// Submitting reports whether a request is on its way whose task is not known yet.
+func (t *Tracker) Submitting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, op := range t.ops {
+		if op.state == submitted {
+			return true
+		}
+	}
+	return false
+}
+
+// byTask finds the operation of a running task. The lock is held.
+func (t *Tracker) byTask(task string) *operation {
+	for _, op := range t.ops {
+		if op.state == running && op.task == task {
+			return op
+		}
+	}
+	return nil
+}
+
+// Of returns what the operation of a running task was begun with.
+func (t *Tracker) Of(task string) (Request, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if op := t.byTask(task); op != nil {
+		return op.Request, true
+	}
+	return Request{}, false
+}
+
+// Succeeded says that a task ended well, as seen at a mark. vm is the VM that a clone made; zero otherwise.
+func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
+	t.ended(task, at, true, func(op *operation) {
+		op.state, op.ended = settling, at
+		if !vm.IsZero() {
+			op.VM = vm
+		}
+		delete(t.failures, op.Key)
+	})
+}
+
+// TaskFailed says that a task ended with an error, as seen at a mark.
+func (t *Tracker) TaskFailed(task string, err error, at Mark) {
+	t.ended(task, at, false, func(op *operation) { t.fail(op, err) })
+}
+
+// TaskLost says that vCenter does not know the task any more: what became of it is unknown.
+func (t *Tracker) TaskLost(task string, at Mark) {
+	t.ended(task, at, false, func(op *operation) { op.state, op.lostAt = unknown, t.now() })
+}
+
+func (t *Tracker) ended(task string, at Mark, ok bool, f func(*operation)) {
+	t.mu.Lock()
+	for _, w := range t.waits() {
+		w.end(task, at)
+	}
+	op := t.byTask(task)
+	var done func(bool)
+	if op != nil {
+		done, op.done = op.done, nil
+		f(op)
+	}
+	t.mu.Unlock()
+	if done != nil {
+		done(ok)
+	}
+	if op != nil {
+		t.notify(op.Group)
+	}
+}
+
+// Effect describes an operation whose effect is looked for.
+type Effect struct {
+	Request
+	// VM is that of the request, or the one that a finished clone made.
+	VM vsphere.Ref
+	// Unknown is true when the reply was lost.
+	Unknown bool
+}
+
+// Settle removes operations whose effect is visible, and those whose effect a full listing would have shown:
+// applied is the mark at which the last applied listing began (zero when the inventory is not trusted).
+func (t *Tracker) Settle(applied Mark, visible func(Effect) bool) {
+	var done []func(bool)
+	groups := map[string]struct{}{}
+	t.mu.Lock()
+	now := t.now()
+	for key, op := range t.ops {
+		if op.state == submitted || op.state == running {
+			continue
+		}
+		seen := visible(Effect{Request: op.Request, VM: op.VM, Unknown: op.state == unknown})
+		remove := seen
+		switch op.state {
+		case settling:
+			remove = seen || applied > op.ended
+		case unknown:
+			remove = seen || op.wait.over(applied)
+		case shutting:
+			if !seen && now.Sub(op.since) >= t.ShutdownWait {
+				t.fail(op, &vsphere.Error{Kind: vsphere.KindTransient, Op: "shut down the guest of " + op.Name, Err: errShutdown})
+				groups[op.Group] = struct{}{}
+			}
+		}
+		if remove {
+			delete(t.ops, key)
+			groups[op.Group] = struct{}{}
+			if op.done != nil {
+				done = append(done, op.done)
+			}
+		}
+	}
+	for key, f := range t.failures {
+		if now.Sub(f.RetryAt) > keepFailures {
+			delete(t.failures, key)
+		}
+	}
+	t.mu.Unlock()
+	for _, f := range done {
+		f(true)
+	}
+	for g := range groups {
+		t.notify(g)
+	}
+}
+
+// InFlight returns the operations of a group, sorted by ordinal.
+func (t *Tracker) InFlight(group string) []vsphere.Operation {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []vsphere.Operation
+	for _, op := range t.ops {
+		if op.Group == group {
+			out = append(out, vsphere.Operation{
+				Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Since: op.since, OutcomeUnknown: op.state == unknown,
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b vsphere.Operation) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return out
+}
+
+// Cloning returns the names of the VMs that clones in flight of a group will have.
+func (t *Tracker) Cloning(group string) map[string]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	names := map[string]bool{}
+	for _, op := range t.ops {
+		if op.Group == group && op.Kind == vsphere.OpClone {
+			names[op.Name] = true
+		}
+	}
+	return names
+}
+
+// Failures returns the failures of a group that no success has cleared, sorted by ordinal.
+func (t *Tracker) Failures(group string) []vsphere.Failure {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []vsphere.Failure
+	for key, f := range t.failures {
+		if key.Group == group {
+			out = append(out, *f)
+		}
+	}
+	slices.SortFunc(out, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return out
+}
+
+// Settling reports whether any operation waits for its effect or its fate.
+func (t *Tracker) Settling() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, op := range t.ops {
+		if op.state == settling || op.state == unknown || op.state == shutting {
+			return true
+		}
+	}
+	return false
+}

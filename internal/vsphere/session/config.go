@@ -1,0 +1,78 @@
+package session
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Config says where and how to log in.
+type Config struct {
+	// URL of the vCenter: https://host[:port], optionally with the path /sdk. It must not hold credentials,
+	// because URLs end up in errors and logs.
+	URL string
+	// Username and Password of the account.
+	Username, Password string
+	// TLS says how the server's certificate is checked.
+	TLS TLS
+	// UserAgent names this process in vCenter's session list.
+	UserAgent string
+	// CallTimeout bounds a call whose context has no deadline; zero means 60 seconds.
+	CallTimeout time.Duration
+	// LoginRetry is how long a refused password is not tried again; zero means 60 seconds. vCenter locks an
+	// account after five refusals within three minutes by default.
+	LoginRetry time.Duration
+}
+
+// TLS says how the server's certificate is checked. With no field set, the system's authorities are trusted.
+type TLS struct {
+	// CABundle are PEM certificates of the authorities to trust instead of the system's.
+	CABundle []byte
+	// Thumbprint is the SHA-1 or SHA-256 of the server's certificate, hexadecimal, with or without colons.
+	// Only a certificate with this thumbprint is accepted; its issuer, name and dates are not looked at.
+	Thumbprint string
+	// Insecure turns all checks off. Anybody on the network path can then read the password.
+	Insecure bool
+}
+
+var (
+	errNoURL       = errors.New("the URL of the vCenter is empty")
+	errBadURL      = errors.New("the URL of the vCenter is not valid: it must be https://host[:port]")
+	errURLUserinfo = errors.New("the URL of the vCenter holds credentials: they belong into the Secret")
+	errScheme      = errors.New("the URL of the vCenter must begin with https:// (or http:// for a simulator)")
+)
+
+// endpoint parses the URL. Its errors never quote the URL, which may hold a password by mistake.
+func (c Config) endpoint() (*url.URL, error) {
+	raw := strings.TrimSpace(c.URL)
+	if raw == "" {
+		return nil, errNoURL
+	}
+	if !strings.Contains(raw, "://") {
+		raw = "https://" + raw
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return nil, errBadURL
+	}
+	if u.User != nil {
+		return nil, errURLUserinfo
+	}
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errScheme
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/sdk"
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	u.RawQuery, u.Fragment = "", ""
+	return u, nil
+}
+
+func orDefault(d, fallback time.Duration) time.Duration {
+	if d <= 0 {
+		return fallback
+	}
+	return d
+}

@@ -1,0 +1,15 @@
+// Package session keeps one login to one vCenter.
+//
+// A Session is a soap.RoundTripper. Every call of the operator goes through it, which makes it the one place
+// that can guarantee three things:
+//
+//   - A request that may change something is sent only while the caller's fence holds (vsphere.WithFence).
+//     Which methods only read is an allow-list: a method that nobody thought of is treated as a change.
+//   - A lost login is renewed once, however many calls notice it, and the call is repeated. Two logins never
+//     run at the same time, since vCenter answers a login on a logged-in connection with InvalidLogin, which
+//     looks like a wrong password.
+//   - A refused password is not tried again for a while, whoever asks, so that the operator does not lock the
+//     account. Another password needs another Session.
+//
+// Objects that belong to a login (views, collectors, filters) die with it. Generation tells when that happened.
+package session

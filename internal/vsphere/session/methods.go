@@ -1,0 +1,49 @@
+package session
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/soap"
+)
+
+// readOnly are the methods that change nothing in the inventory: they need no fence. Views, collectors and
+// filters are state of our own login and die with it.
+var readOnly = map[string]bool{
+	"RetrieveServiceContent":       true,
+	"CurrentTime":                  true,
+	"Login":                        true,
+	"Logout":                       true,
+	"SessionIsActive":              true,
+	"RetrieveProperties":           true,
+	"RetrievePropertiesEx":         true,
+	"ContinueRetrievePropertiesEx": true,
+	"CancelRetrievePropertiesEx":   true,
+	"CreatePropertyCollector":      true,
+	"DestroyPropertyCollector":     true,
+	"CreateFilter":                 true,
+	"DestroyPropertyFilter":        true,
+	"WaitForUpdatesEx":             true,
+	"CancelWaitForUpdates":         true,
+	"CreateContainerView":          true,
+	"DestroyView":                  true,
+	"FindByInventoryPath":          true,
+	"FindChild":                    true,
+	"FindByUuid":                   true,
+	"HasPrivilegeOnEntities":       true,
+	"HasUserPrivilegeOnEntities":   true,
+	"FetchUserPrivilegeOnEntities": true,
+}
+
+// methodOf returns the name of the vSphere method that a request calls: govmomi names the type of the
+// envelope body after it.
+func methodOf(req soap.HasFault) string {
+	t := reflect.TypeOf(req)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return strings.TrimSuffix(t.Name(), "Body")
+}
+
+// ReadOnly reports whether a vSphere method is known to change nothing.
+func ReadOnly(method string) bool { return readOnly[method] }

@@ -1,0 +1,273 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+const (
+	defaultCallTimeout = 60 * time.Second
+	defaultLoginRetry  = 60 * time.Second
+	dialTimeout        = 10 * time.Second
+	// idleConnections keeps as many connections open as calls run at a time; Go's default of two would make
+	// a new TLS handshake for most of the calls of a busy vCenter.
+	idleConnections = 32
+)
+
+var errClosed = errors.New("the session was closed")
+
+// Session is one login to one vCenter. It is safe for concurrent use.
+type Session struct {
+	cfg    Config
+	soap   *soap.Client
+	client *vim25.Client
+	now    func() time.Time
+
+	// loginMu is held while logging in or out; it is never held by a call that waits for something else.
+	loginMu sync.Mutex
+
+	mu         sync.Mutex
+	generation uint64
+	changed    chan struct{}
+	user       string
+	closed     bool
+	refused    error
+	retryAt    time.Time
+}
+
+var _ soap.RoundTripper = (*Session)(nil)
+
+// Dial prepares a session and reads the server's content, without logging in. Errors are *vsphere.Error of
+// kind Certificate, Spec (bad URL or TLS settings) or Transient.
+func Dial(ctx context.Context, cfg Config) (*Session, error) {
+	const op = "connect to vCenter"
+	u, err := cfg.endpoint()
+	if err != nil {
+		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: err}
+	}
+	tlsConfig, err := cfg.TLS.config()
+	if err != nil {
+		return nil, &vsphere.Error{Kind: vsphere.KindCertificate, Op: op, Err: err}
+	}
+	sc := soap.NewClient(u, false)
+	sc.UserAgent = cfg.UserAgent
+	t := sc.DefaultTransport()
+	// govmomi's own dialer ignores the context and would hang on a black hole for minutes.
+	t.DialTLSContext = nil
+	t.TLSClientConfig = tlsConfig
+	t.TLSHandshakeTimeout = dialTimeout
+	t.MaxIdleConnsPerHost = idleConnections
+
+	s := &Session{cfg: cfg, soap: sc, now: time.Now, changed: make(chan struct{})}
+	ctx, cancel := s.withTimeout(ctx)
+	defer cancel()
+	client, err := vim25.NewClient(ctx, sc)
+	if err != nil {
+		t.CloseIdleConnections()
+		return nil, connectError(op, err)
+	}
+	client.RoundTripper = s
+	s.client = client
+	return s, nil
+}
+
+// Open is Dial followed by Login.
+func Open(ctx context.Context, cfg Config) (*Session, error) {
+	s, err := Dial(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Login(ctx); err != nil {
+		s.soap.CloseIdleConnections()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Client returns govmomi's client; its calls go through the session.
+func (s *Session) Client() *vim25.Client { return s.client }
+
+// User returns the name of the account as the server spells it, for example VSPHERE.LOCAL\operator.
+func (s *Session) User() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.user
+}
+
+// Generation counts logins. Changed is closed when the next one happens: views and collectors are then gone.
+func (s *Session) Generation() (generation uint64, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.generation, s.changed
+}
+
+// RoundTrip sends one call; see the package comment. Errors of the fence are *vsphere.Error of kind Fenced,
+// a refused login of kind Credentials; all others are those of govmomi, for the caller to translate.
+func (s *Session) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	method := methodOf(req)
+	ctx, cancel := s.withTimeout(ctx)
+	defer cancel()
+
+	seen, err := s.state()
+	if err != nil {
+		return err
+	}
+	if err := s.send(ctx, method, req, res); err == nil || !fault.Is(err, &types.NotAuthenticated{}) {
+		return err
+	}
+	if err := s.relogin(ctx, seen); err != nil {
+		return err
+	}
+	// Without this the fault of the first answer would stay in res and the repeated call would seem to fail.
+	reflect.ValueOf(res).Elem().SetZero()
+	return s.send(ctx, method, req, res)
+}
+
+// send asks the fence last, so that nothing lies between its answer and the request.
+func (s *Session) send(ctx context.Context, method string, req, res soap.HasFault) error {
+	if !ReadOnly(method) {
+		if err := vsphere.CheckFence(ctx); err != nil {
+			return err
+		}
+	}
+	return s.soap.RoundTrip(ctx, req, res)
+}
+
+func (s *Session) state() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, &vsphere.Error{Kind: vsphere.KindTransient, Op: "call vCenter", Err: errClosed}
+	}
+	return s.generation, nil
+}
+
+func (s *Session) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, orDefault(s.cfg.CallTimeout, defaultCallTimeout))
+}
+
+// Login logs in unless this session is logged in. A password that was refused is not sent again before
+// Config.LoginRetry has passed; until then the same error is returned without a call.
+func (s *Session) Login(ctx context.Context) error { return s.relogin(ctx, 0) }
+
+// relogin logs in unless somebody else did since generation seen.
+func (s *Session) relogin(ctx context.Context, seen uint64) error {
+	s.loginMu.Lock()
+	defer s.loginMu.Unlock()
+
+	s.mu.Lock()
+	closed, generation, refused, retryAt := s.closed, s.generation, s.refused, s.retryAt
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return &vsphere.Error{Kind: vsphere.KindTransient, Op: "log in", Err: errClosed}
+	case generation != seen:
+		return nil
+	case refused != nil && s.now().Before(retryAt):
+		return refused
+	}
+
+	ctx, cancel := s.withTimeout(ctx)
+	defer cancel()
+	user, err := s.login(ctx)
+	if err != nil {
+		err = s.loginError(err)
+		if vsphere.KindOf(err) == vsphere.KindCredentials {
+			s.mu.Lock()
+			s.refused, s.retryAt = err, s.now().Add(orDefault(s.cfg.LoginRetry, defaultLoginRetry))
+			s.mu.Unlock()
+		}
+		return err
+	}
+
+	s.mu.Lock()
+	s.generation++
+	s.user, s.refused = user, nil
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *Session) login(ctx context.Context) (string, error) {
+	manager := s.client.ServiceContent.SessionManager
+	if manager == nil {
+		return "", errors.New("the server has no session manager: it is no vCenter")
+	}
+	resp, err := methods.Login(ctx, s.soap, &types.Login{
+		This: *manager, UserName: s.cfg.Username, Password: s.cfg.Password, Locale: "en_US",
+	})
+	if err == nil {
+		return resp.Returnval.UserName, nil
+	}
+	if !fault.Is(err, &types.InvalidLogin{}) {
+		return "", err
+	}
+	// vCenter says InvalidLogin to a connection that is logged in already. Ask before blaming the password.
+	if user, ok := s.current(ctx, *manager); ok {
+		return user, nil
+	}
+	return "", err
+}
+
+// current returns the user of the login that the server sees on this connection.
+func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (string, bool) {
+	var sm mo.SessionManager
+	err := mo.RetrieveProperties(ctx, s.soap, s.client.ServiceContent.PropertyCollector, manager, &sm)
+	if err != nil || sm.CurrentSession == nil {
+		return "", false
+	}
+	return sm.CurrentSession.UserName, true
+}
+
+func (s *Session) loginError(err error) error {
+	op := "log in as " + s.cfg.Username
+	if fault.Is(err, &types.InvalidLogin{}) {
+		return &vsphere.Error{Kind: vsphere.KindCredentials, Op: op,
+			Err: errors.New("vCenter refused the user name or the password")}
+	}
+	var noPermission *types.NoPermission
+	if _, ok := fault.As(err, &noPermission); ok {
+		return &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: noPermission.PrivilegeId, Err: err}
+	}
+	return connectError(op, err)
+}
+
+// Close logs out and closes the connections. The session cannot be used afterwards. Close sends at most one
+// request, bounded by ctx.
+func (s *Session) Close(ctx context.Context) error {
+	s.loginMu.Lock()
+	defer s.loginMu.Unlock()
+	s.mu.Lock()
+	closed, loggedIn := s.closed, s.generation > 0
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	defer s.soap.CloseIdleConnections()
+	if !loggedIn {
+		return nil
+	}
+	_, err := methods.Logout(ctx, s.soap, &types.Logout{This: *s.client.ServiceContent.SessionManager})
+	if err != nil && !fault.Is(err, &types.NotAuthenticated{}) {
+		return fmt.Errorf("log out: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package assets
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Module is the module path of the repository.
+const Module = "github.com/codeconnect/vmgroup-operator"
+
+// Root is the repository's directory: the nearest one, upwards from the working directory, whose go.mod
+// declares [Module]. Tests run in their package's directory, so they find it too.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("find the repository: %w", err)
+		}
+		if directive(content, "module") == Module {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not inside the repository: no go.mod of module %s in it or above it",
+				start, Module)
+		}
+	}
+}
+
+// directive returns the argument of a one-line directive of a go.mod, for example of "module" or "tool".
+func directive(gomod []byte, name string) string {
+	for lines := bufio.NewScanner(bytes.NewReader(gomod)); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) >= 2 && fields[0] == name {
+			return strings.Trim(fields[1], `"`)
+		}
+	}
+	return ""
+}
+
+// requirement returns the version that a go.mod requires of a module, or "".
+func requirement(gomod []byte, module string) string {
+	for lines := bufio.NewScanner(bytes.NewReader(gomod)); lines.Scan(); {
+		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(lines.Text()), "require "))
+		if len(fields) >= 2 && fields[0] == module && strings.HasPrefix(fields[1], "v") {
+			return fields[1]
+		}
+	}
+	return ""
+}

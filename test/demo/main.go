@@ -1,0 +1,87 @@
+//go:build unix
+
+// Command demo shows the operator's main job on real API servers and a simulated vCenter: groups that two
+// teams apply in their own clusters become VMs, stay repaired, scale and go away. It exits 0 only if every
+// step held; its last line is then "demo: ok".
+//
+// With DEMO=stay in the environment it stays up before the last step until Ctrl-C.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/go-logr/logr"
+
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+func main() {
+	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
+	stay := os.Getenv("DEMO") == "stay"
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, stay); err != nil {
+		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
+		os.Exit(1)
+	}
+	fmt.Println("demo: ok")
+}
+
+func run(ctx context.Context, stay bool) (err error) {
+	began := time.Now()
+	say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and the manager.")
+	s, err := stack.Start(ctx, stack.Options{
+		Members: []string{"team-a", "team-b"},
+		Sim: sim.Options{
+			Templates: []string{"vm-operator-template", "debian-12"}, CloneDelay: 700 * time.Millisecond,
+		},
+		Out: os.Stdout,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "\nThe manager's last words:\n%s\n", s.Manager.Tail(15))
+		}
+		if stopErr := s.Stop(); err == nil && stopErr != nil {
+			err = fmt.Errorf("clean up: %w", stopErr)
+		}
+	}()
+	say("Up after %s.", since(began))
+
+	d := &demo{stack: s, out: os.Stdout}
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"Both teams apply their samples", d.apply},
+		{"Scale team-a's vg-1 from 3 to 5", d.scale},
+		{"Somebody powers a VM off in vCenter, behind the operator's back", d.powerOff},
+		{"Somebody deletes a VM in vCenter", d.deleteVM},
+		{"vg-2 names a template that does not exist; name one that does", d.fixTemplate},
+	} {
+		if err := d.step(ctx, step.name, step.run); err != nil {
+			return err
+		}
+	}
+	d.lookFurther()
+	if stay {
+		say("Staying up until Ctrl-C.")
+		<-ctx.Done()
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := d.step(ctx, "Delete every group", d.deleteAll); err != nil {
+		return err
+	}
+	say("Everything held, in %s.", since(began))
+	return nil
+}

@@ -1,0 +1,57 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Kubeconfig returns a kubeconfig for the identity of Config. Certificates and key are in it: it names no file.
+func (c *ControlPlane) Kubeconfig() []byte { return slices.Clone(c.admin) }
+
+// UserKubeconfig returns a kubeconfig for another user with a client certificate of its own, which names no file
+// either. The user may do nothing until RBAC objects allow it. Valid for 30 days.
+func (c *ControlPlane) UserKubeconfig(user string, groups ...string) ([]byte, error) {
+	if user == "" {
+		return nil, errors.New("a kubeconfig needs the name of a user")
+	}
+	identity, err := c.ca.client(user, groups)
+	if err != nil {
+		return nil, err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters[c.Name] = &clientcmdapi.Cluster{
+		Server: "https://" + c.ports[0].address(), CertificateAuthorityData: c.ca.pem,
+	}
+	config.AuthInfos[user] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: identity.certificate, ClientKeyData: identity.key,
+	}
+	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: user}
+	config.CurrentContext = c.Name
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return nil, fmt.Errorf("write a kubeconfig for %s: %w", user, err)
+	}
+	return content, nil
+}
+
+// connect makes the administrator's kubeconfig and clients. Nothing has to run yet.
+func (c *ControlPlane) connect() (err error) {
+	if c.admin, err = c.UserKubeconfig("admin", "system:masters"); err != nil {
+		return err
+	}
+	if c.Config, err = clientcmd.RESTConfigFromKubeConfig(c.admin); err != nil {
+		return fmt.Errorf("read the own kubeconfig: %w", err)
+	}
+	c.Config.QPS = -1
+	if c.http, err = rest.HTTPClientFor(c.Config); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// stopPatience is how long a process may take to end after SIGTERM before it is killed.
+	stopPatience = 15 * time.Second
+	// tailLines is how much of a log an error quotes.
+	tailLines = 15
+)
+
+// process is a program that can be started again with the same arguments. Its methods are safe for concurrent
+// use, but starting and stopping one process at the same time is a race that the caller has to settle.
+type process struct {
+	name string
+	path string
+	args []string
+	log  string // file; appended to over restarts
+
+	mu  sync.Mutex
+	run *run
+}
+
+// run is one life of a process. err may be read once done is closed.
+type run struct {
+	pid  int
+	done chan struct{}
+	err  error
+}
+
+// start starts the process and does not wait until it serves.
+func (p *process) start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.run != nil && p.run.alive() {
+		return fmt.Errorf("%s already runs with pid %d", p.name, p.run.pid)
+	}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	r := &run{done: make(chan struct{})}
+	started := make(chan error)
+	go r.live(exec.Command(p.path, p.args...), log, started)
+	if err := <-started; err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	p.run = r
+	return nil
+}
+
+// live starts the command and waits for its end in one goroutine that keeps its thread: Linux sends the parent
+// death signal when the thread that forked ends, and Go ends threads at will unless they are locked.
+func (r *run) live(cmd *exec.Cmd, log *os.File, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer func() { _ = log.Close() }()
+	cmd.Stdout, cmd.Stderr = log, log
+	// A group of its own: Ctrl-C in a terminal reaches this process only, which then stops the others in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr)
+	if err := cmd.Start(); err != nil {
+		started <- err
+		return
+	}
+	r.pid = cmd.Process.Pid
+	release, err := watchdog(r.pid, !endedByKernel)
+	if err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		started <- err
+		return
+	}
+	started <- nil
+	r.err = cmd.Wait()
+	release()
+	close(r.done)
+}
+
+func (r *run) alive() bool {
+	select {
+	case <-r.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// current returns the running life, or nil.
+func (p *process) current() *run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.run == nil || !p.run.alive() {
+		return nil
+	}
+	return p.run
+}
+
+// stop asks the process to end, kills it when it does not in time, and waits for its end. One that does not run
+// is no error. It returns an error only when it had to kill, and ctx's when that ended first; the process is
+// dead in either case.
+func (p *process) stop(ctx context.Context) error {
+	r := p.current()
+	if r == nil {
+		return nil
+	}
+	_ = syscall.Kill(r.pid, syscall.SIGTERM)
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	select {
+	case <-r.done:
+		return nil
+	case <-ctx.Done():
+		p.kill()
+		return fmt.Errorf("%s was killed: %w", p.name, context.Cause(ctx))
+	case <-patience.C:
+		p.kill()
+		return fmt.Errorf("%s did not end within %s after SIGTERM and was killed", p.name, stopPatience)
+	}
+}
+
+// kill ends the process at once, as a power cut would, and waits for its end.
+func (p *process) kill() {
+	if r := p.current(); r != nil {
+		_ = syscall.Kill(r.pid, syscall.SIGKILL)
+		<-r.done
+	}
+}
+
+// waitUntil calls ready every tenth of a second until it returns nil. The error quotes the process's log when
+// the process ended, or ctx did, before that.
+func (p *process) waitUntil(ctx context.Context, ready func(context.Context) error) error {
+	r := p.current()
+	if r == nil {
+		return p.failure(errEnded)
+	}
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-r.done:
+			return p.failure(fmt.Errorf("%w: %w", errEnded, r.err))
+		case <-ctx.Done():
+			return p.failure(fmt.Errorf("%w; last answer: %w", context.Cause(ctx), err))
+		case <-ticker.C:
+		}
+	}
+}
+
+// errEnded says that a process ended before it served. A port that was taken meanwhile is a likely reason.
+var errEnded = errors.New("the process ended")
+
+// failure adds the last lines of the log.
+func (p *process) failure(err error) error {
+	return fmt.Errorf("%s did not become ready: %w; last lines of its log:\n%s", p.name, err, p.tail())
+}
+
+// tail returns the last lines of the log.
+func (p *process) tail() string {
+	file, err := os.Open(p.log)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	defer func() { _ = file.Close() }()
+	// Lines of an API server can be long, but not all of them.
+	if info, err := file.Stat(); err == nil {
+		_, _ = file.Seek(max(0, info.Size()-64<<10), io.SeekStart)
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	lines := strings.Split(string(bytes.TrimSpace(content)), "\n")
+	return "  " + filepath.Base(p.log) + ": " +
+		strings.Join(lines[max(0, len(lines)-tailLines):], "\n  "+filepath.Base(p.log)+": ")
+}

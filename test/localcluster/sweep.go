@@ -1,0 +1,47 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/codeconnect/vmgroup-operator/test/filelock"
+)
+
+// dirPrefix begins the name of every temporary directory of this package.
+const dirPrefix = "vmgroup-cluster-"
+
+// lockName is a file in each of them that its owner keeps locked while it lives.
+const lockName = "lock"
+
+// newDir makes a temporary directory and locks it. The caller removes it and then unlocks it.
+func newDir(name string) (dir string, unlock func(), err error) {
+	for range 10 {
+		dir, err = os.MkdirTemp("", dirPrefix+name+"-")
+		if err != nil {
+			return "", nil, fmt.Errorf("make a directory for cluster %s: %w", name, err)
+		}
+		unlock, ok, err := filelock.TryLock(filepath.Join(dir, lockName))
+		if err != nil {
+			return "", nil, fmt.Errorf("lock the directory of cluster %s: %w", name, err)
+		}
+		if ok {
+			return dir, unlock, nil
+		}
+		// Another process swept the directory before it was locked, and removes it.
+	}
+	return "", nil, fmt.Errorf("every directory made for cluster %s was removed by another process", name)
+}
+
+// sweep removes directories whose owner was killed. It is best effort: it must not keep anybody from starting.
+func sweep() {
+	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
+	for _, path := range locks {
+		if unlock, ok, err := filelock.TryLock(path); err == nil && ok {
+			_ = os.RemoveAll(filepath.Dir(path))
+			unlock()
+		}
+	}
+}

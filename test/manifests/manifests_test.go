@@ -1,0 +1,194 @@
+// Package manifests applies everything below config/ to a real API server.
+package manifests
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+)
+
+// order is that of application; kinds that are not in it come between.
+var order = []string{"Namespace", "CustomResourceDefinition"}
+
+// TestManifestsAreAccepted applies the hub, a member and all samples with strict field validation: a misspelled
+// field, a broken CEL rule or a sample that its own schema refuses fails here.
+func TestManifestsAreAccepted(t *testing.T) {
+	cluster, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "manifests"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := client.New(cluster.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := client.WithFieldValidation(plain, metav1.FieldValidationStrict)
+
+	for _, dir := range []string{"config/default", "config/member", "config/member/crd", "config/samples"} {
+		t.Run(dir, func(t *testing.T) {
+			objects := build(t, dir)
+			if len(objects) == 0 {
+				t.Fatal("no objects")
+			}
+			for _, object := range objects {
+				apply(t, strict, object)
+			}
+		})
+	}
+	t.Run("pods meet the restricted security standard", func(t *testing.T) { checkPod(t, plain) })
+}
+
+// build returns the objects of a kustomization in the order in which they can be applied.
+func build(t *testing.T, dir string) []*unstructured.Unstructured {
+	t.Helper()
+	root, err := assets.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kustomize, err := assets.Tool(t.Context(), "kustomize", os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), kustomize, "build", filepath.Join(root, dir))
+	command.Stderr = os.Stderr
+	content, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	rank := func(object *unstructured.Unstructured) int {
+		if i := slices.Index(order, object.GetKind()); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	return objects
+}
+
+// apply creates an object. One that an earlier kustomization made, such as a CRD, is checked as an update.
+func apply(t *testing.T, c client.Client, object *unstructured.Unstructured) {
+	t.Helper()
+	name := object.GetKind() + " " + object.GetName()
+	if object.GetKind() == "VmGroup" && object.GetNamespace() == "" {
+		object.SetNamespace(metav1.NamespaceDefault) // as kubectl does
+	}
+	err := c.Create(t.Context(), object)
+	if apierrors.IsAlreadyExists(err) {
+		existing := object.DeepCopy()
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), existing); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		object.SetResourceVersion(existing.GetResourceVersion())
+		err = c.Update(t.Context(), object)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if object.GetKind() == "CustomResourceDefinition" {
+		waitEstablished(t, c, object.GetName())
+	}
+}
+
+func waitEstablished(t *testing.T, c client.Client, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := c.Get(ctx, client.ObjectKey{Name: name}, definition); err != nil {
+			t.Fatal(err)
+		}
+		for _, condition := range definition.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+				return
+			}
+			if condition.Type == apiextensionsv1.NonStructuralSchema &&
+				condition.Status == apiextensionsv1.ConditionTrue {
+				t.Fatalf("%s: %s", name, condition.Message)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s was not established within 30 seconds: %+v", name, definition.Status.Conditions)
+		case <-ticker.C:
+		}
+	}
+}
+
+// checkPod creates the pod that the Deployment describes, in its namespace, whose label enforces the standard. No
+// kubelet runs it.
+func checkPod(t *testing.T, c client.Client) {
+	var template *corev1.PodTemplateSpec
+	for _, object := range build(t, "config/default") {
+		if object.GetKind() != "Deployment" {
+			continue
+		}
+		deployment := &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, deployment); err != nil {
+			t.Fatal(err)
+		}
+		template = &deployment.Spec.Template
+	}
+	if template == nil {
+		t.Fatal("config/default has no Deployment")
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "manager", Namespace: "vmgroup-operator-system", Labels: template.Labels,
+		},
+		Spec: template.Spec,
+	}
+	if err := c.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	privileged := pod.DeepCopy()
+	privileged.ObjectMeta = metav1.ObjectMeta{Name: "privileged", Namespace: pod.Namespace}
+	privileged.Spec.Containers[0].SecurityContext = nil
+	if err := c.Create(t.Context(), privileged); !apierrors.IsForbidden(err) {
+		t.Errorf("a pod without its security context: %v, want Forbidden; the check above proves nothing", err)
+	}
+}

@@ -1,0 +1,175 @@
+// Package progress shows what a long `go build` is doing: how many packages are compiled, out of how many, and
+// for how long it has run. On a terminal one line is rewritten; elsewhere a line is added every 15 seconds, so
+// that the log of a CI run stays short and still shows that something moves.
+//
+// It uses the standard library only: it is the first thing that is compiled on a machine with empty caches.
+package progress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// manyPackages is the number of packages to compile from which the hint about the duration is worth a line.
+const manyPackages = 200
+
+// tailLines is how much of the compiler's output is kept for an error.
+const tailLines = 40
+
+// GoBuild is one visible run of `go build`.
+type GoBuild struct {
+	// Label says what is built, for example "kube-apiserver v1.36.3".
+	Label string
+	// Hint is printed at the start when many packages are to be compiled, for example "about 6 minutes".
+	Hint string
+	// Dir is the directory to run in: the module.
+	Dir string
+	// Env is added to the environment of this process.
+	Env []string
+	// Flags are build flags, understood by `go list` as well.
+	Flags []string
+	// Output is the file to write; empty compiles only.
+	Output string
+	// Packages to build.
+	Packages []string
+	// TestDependencies builds, instead of Packages, all that their tests import from other modules and that is
+	// not compiled yet. The packages themselves are left to `go test`.
+	TestDependencies bool
+	// Out is where progress goes; nil means standard error.
+	Out io.Writer
+}
+
+// Run builds and returns when the build is done or ctx has ended. The error holds the compiler's last lines.
+func (b GoBuild) Run(ctx context.Context) error {
+	line := newLine(b.Out, b.Label)
+	counter := &counter{line: line}
+	stale, err := b.stale(ctx, counter)
+	if err != nil {
+		line.close("failed")
+		return err
+	}
+	packages := b.Packages
+	if b.TestDependencies {
+		packages = stale
+		if len(packages) == 0 {
+			line.close("")
+			return nil
+		}
+	}
+	counter.setTotal(len(stale))
+	if b.Hint != "" && len(stale) >= manyPackages {
+		line.say(fmt.Sprintf("%s: %d packages to compile; %s", b.Label, len(stale), b.Hint))
+	}
+
+	args := append([]string{"build", "-v"}, b.Flags...)
+	if b.Output != "" {
+		args = append(args, "-o", b.Output)
+	}
+	if err := b.run(ctx, append(args, packages...), counter, nil); err != nil {
+		line.close("failed")
+		return err
+	}
+	line.close("done")
+	return nil
+}
+
+// stale lists the packages that `go build` has to compile. It downloads missing modules, which is why it
+// reports to the counter as well.
+func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
+	format := `{{if .Stale}}{{.ImportPath}}{{end}}`
+	args := []string{"list", "-deps"}
+	if b.TestDependencies {
+		args = append(args, "-test")
+		// Test variants ("p [q.test]") belong to this module: nothing else imports its tests.
+		format = `{{if and .Stale (not .ForTest) (or .Standard (and .Module (not .Module.Main)))}}{{.ImportPath}}{{end}}`
+	}
+	args = append(args, b.Flags...)
+	args = append(args, "-f", format)
+	var out strings.Builder
+	if err := b.run(ctx, append(args, b.Packages...), c, &out); err != nil {
+		return nil, err
+	}
+	return strings.Fields(out.String()), nil
+}
+
+// run executes the go command and feeds its standard error to the counter.
+func (b GoBuild) run(ctx context.Context, args []string, c *counter, stdout io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = b.Dir
+	cmd.Env = append(os.Environ(), b.Env...)
+	cmd.Stdout = stdout
+	// An interrupt lets the go command remove its work directory; the pipe's end is waited for below.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return fmt.Errorf("go %s: %w", args[0], err)
+	}
+	if err := cmd.Start(); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("go %s for %s: %w", args[0], b.Label, context.Cause(ctx))
+		}
+		return fmt.Errorf("go %s: start the go command, is Go installed and on PATH?: %w", args[0], err)
+	}
+	scanner := bufio.NewScanner(stderr)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		c.read(scanner.Text())
+	}
+	if err := errors.Join(scanner.Err(), cmd.Wait()); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("go %s for %s in %s: %w\n%s", args[0], b.Label, filepath.Base(b.Dir), err, c.tail())
+	}
+	return nil
+}
+
+// importPath is what `go build -v` prints for each package that it compiles; messages have spaces or colons.
+var importPath = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./~+-]*$`)
+
+// counter turns the go command's lines into numbers on the progress line.
+type counter struct {
+	mu                   sync.Mutex
+	line                 *line
+	total, built, loaded int
+	rest                 []string
+}
+
+func (c *counter) setTotal(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.total = n
+}
+
+func (c *counter) read(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case strings.HasPrefix(text, "go: downloading "):
+		c.loaded++
+		c.line.set(fmt.Sprintf("%d modules downloaded", c.loaded))
+	case importPath.MatchString(text):
+		c.built++
+		// The estimate can be short by a package: never print 101 of 100.
+		c.total = max(c.total, c.built)
+		c.line.set(fmt.Sprintf("package %d of %d", c.built, c.total))
+	default:
+		c.rest = append(c.rest, text)
+		c.rest = c.rest[max(0, len(c.rest)-tailLines):]
+	}
+}
+
+func (c *counter) tail() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.rest, "\n")
+}

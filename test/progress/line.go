@@ -1,0 +1,132 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// logInterval is how often a line is added when the output is no terminal.
+	logInterval = 15 * time.Second
+	// terminalInterval is how often the line is rewritten on a terminal.
+	terminalInterval = 250 * time.Millisecond
+	// quiet is how long something may take without a word.
+	quiet = 2 * time.Second
+)
+
+// line is a status line with the elapsed time. What ends within two seconds prints nothing.
+type line struct {
+	out      io.Writer
+	label    string
+	terminal bool
+	start    time.Time
+	stop     chan struct{}
+	stopped  chan struct{}
+
+	mu    sync.Mutex
+	text  string
+	shown bool
+}
+
+func newLine(out io.Writer, label string) *line {
+	if out == nil {
+		out = os.Stderr
+	}
+	l := &line{
+		out: out, label: label, terminal: isTerminal(out), start: time.Now(),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go l.loop()
+	return l
+}
+
+// isTerminal says whether rewriting a line makes sense on out.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok || os.Getenv("CI") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func (l *line) loop() {
+	defer close(l.stopped)
+	interval := logInterval
+	if l.terminal {
+		interval = terminalInterval
+	}
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-ticker.C:
+			if time.Since(l.start) >= quiet {
+				l.show()
+			}
+		}
+	}
+}
+
+// set replaces what is shown next.
+func (l *line) set(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = text
+}
+
+// say prints a whole line of its own.
+func (l *line) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = fmt.Fprintln(l.out, text)
+}
+
+func (l *line) show() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown = true
+	text := l.text
+	if text == "" {
+		text = "looking for what is missing"
+	}
+	text = fmt.Sprintf("%s: %s, %s", l.label, text, Elapsed(time.Since(l.start)))
+	if l.terminal {
+		_, _ = fmt.Fprintf(l.out, "\r\033[K%s", text)
+		return
+	}
+	_, _ = fmt.Fprintln(l.out, text)
+}
+
+// close stops the line. result is printed with the duration if anything was shown before, or if it took long
+// enough for somebody to wonder.
+func (l *line) close(result string) {
+	close(l.stop)
+	<-l.stopped
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown && l.terminal {
+		_, _ = fmt.Fprint(l.out, "\r\033[K")
+	}
+	if result != "" && (l.shown || time.Since(l.start) >= quiet) {
+		_, _ = fmt.Fprintf(l.out, "%s: %s after %s\n", l.label, result, Elapsed(time.Since(l.start)))
+	}
+}
+
+// Elapsed writes a duration as a person reads it: 7s, 2m05s, 1h02m.
+func Elapsed(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+}

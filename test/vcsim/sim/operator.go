@@ -1,0 +1,401 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/view"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/vmware/govmomi/vim25"
+)
+
+// UserAgent of an Operator, by which a Proxy tells it from the program under test.
+const UserAgent = "behind-the-back"
+
+// Operator is a person with an own login who changes things behind the back of the program under test.
+type Operator struct {
+	client *govmomi.Client
+	finder *find.Finder
+}
+
+// Operator logs in as a person.
+func (s *Simulator) Operator(ctx context.Context) (*Operator, error) {
+	return NewOperator(ctx, s.URL, s.opts.Username, s.opts.Password)
+}
+
+// NewOperator logs in at a simulator's URL, whatever its certificate.
+func NewOperator(ctx context.Context, rawURL, username, password string) (*Operator, error) {
+	u, err := soap.ParseURL(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse the simulator's URL: %w", err)
+	}
+	sc := soap.NewClient(u, true)
+	sc.UserAgent = UserAgent
+	vc, err := vim25.NewClient(ctx, sc)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the simulator: %w", err)
+	}
+	c := &govmomi.Client{Client: vc, SessionManager: session.NewManager(vc)}
+	if err := c.Login(ctx, url.UserPassword(username, password)); err != nil {
+		return nil, fmt.Errorf("log in to the simulator: %w", err)
+	}
+	return &Operator{client: c, finder: find.NewFinder(vc)}, nil
+}
+
+// Close logs out.
+func (o *Operator) Close() {
+	_ = o.client.Logout(context.Background())
+	o.client.CloseIdleConnections()
+}
+
+// Client returns the operator's client, for what has no helper.
+func (o *Operator) Client() *vim25.Client { return o.client.Client }
+
+// VM is a VM as the simulator has it.
+type VM struct {
+	Ref  types.ManagedObjectReference
+	Path string
+	On   bool
+	// Template is true for a VM that is marked as template.
+	Template bool
+	CPU      int32
+	MemoryMB int32
+	UUID     string
+	// Extra is the VM's extraConfig.
+	Extra map[string]string
+}
+
+// VMs lists all VMs, by path.
+func (o *Operator) VMs(ctx context.Context) (map[string]VM, error) {
+	objects, err := o.all(ctx, "VirtualMachine", "Folder", "Datacenter")
+	if err != nil {
+		return nil, err
+	}
+	parents, names := map[types.ManagedObjectReference]types.ManagedObjectReference{}, map[types.ManagedObjectReference]string{}
+	for _, e := range objects {
+		for _, p := range e.PropSet {
+			switch v := p.Val.(type) {
+			case string:
+				if p.Name == "name" {
+					names[e.Obj] = v
+				}
+			case types.ManagedObjectReference:
+				parents[e.Obj] = v
+			}
+		}
+	}
+	pathOf := func(ref types.ManagedObjectReference) string {
+		var parts []string
+		for names[ref] != "" {
+			parts = append([]string{names[ref]}, parts...)
+			ref = parents[ref]
+		}
+		return "/" + strings.Join(parts, "/")
+	}
+	var refs []types.ManagedObjectReference
+	for _, e := range objects {
+		if e.Obj.Type == "VirtualMachine" {
+			refs = append(refs, e.Obj)
+		}
+	}
+	out := map[string]VM{}
+	if len(refs) == 0 {
+		return out, nil
+	}
+	var vms []mo.VirtualMachine
+	err = property.DefaultCollector(o.Client()).Retrieve(ctx, refs, []string{"runtime.powerState", "config"}, &vms)
+	if err != nil {
+		return nil, fmt.Errorf("read VMs: %w", err)
+	}
+	for i := range vms {
+		vm := VM{Ref: vms[i].Self, Path: pathOf(vms[i].Self), Extra: map[string]string{},
+			On: vms[i].Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn}
+		if c := vms[i].Config; c != nil {
+			vm.Template, vm.CPU, vm.MemoryMB, vm.UUID = c.Template, c.Hardware.NumCPU, c.Hardware.MemoryMB, c.InstanceUuid
+			for _, kv := range c.ExtraConfig {
+				vm.Extra[kv.GetOptionValue().Key], _ = kv.GetOptionValue().Value.(string)
+			}
+		}
+		out[vm.Path] = vm
+	}
+	return out, nil
+}
+
+func (o *Operator) all(ctx context.Context, kinds ...string) ([]types.ObjectContent, error) {
+	v, err := view.NewManager(o.Client()).CreateContainerView(ctx, o.Client().ServiceContent.RootFolder, kinds, true)
+	if err != nil {
+		return nil, fmt.Errorf("make a view: %w", err)
+	}
+	defer func() { _ = v.Destroy(ctx) }()
+	var out []types.ObjectContent
+	if err := v.Retrieve(ctx, kinds, []string{"name", "parent"}, &out); err != nil {
+		return nil, fmt.Errorf("list everything: %w", err)
+	}
+	return out, nil
+}
+
+func (o *Operator) vm(ctx context.Context, vmPath string) (*object.VirtualMachine, error) {
+	vm, err := o.finder.VirtualMachine(ctx, vmPath)
+	if err != nil {
+		return nil, fmt.Errorf("find VM %s: %w", vmPath, err)
+	}
+	return vm, nil
+}
+
+func (o *Operator) folder(ctx context.Context, folderPath string) (*object.Folder, error) {
+	f, err := o.finder.Folder(ctx, folderPath)
+	if err != nil {
+		return nil, fmt.Errorf("find folder %s: %w", folderPath, err)
+	}
+	return f, nil
+}
+
+func wait(ctx context.Context, what string, task *object.Task, err error) error {
+	if err == nil {
+		err = task.Wait(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// PowerOff powers a VM off.
+func (o *Operator) PowerOff(ctx context.Context, vmPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	task, err := vm.PowerOff(ctx)
+	return wait(ctx, "power off "+vmPath, task, err)
+}
+
+// PowerOn powers a VM on.
+func (o *Operator) PowerOn(ctx context.Context, vmPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	task, err := vm.PowerOn(ctx)
+	return wait(ctx, "power on "+vmPath, task, err)
+}
+
+// Destroy destroys a VM, whether or not it runs.
+func (o *Operator) Destroy(ctx context.Context, vmPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	if state, err := vm.PowerState(ctx); err == nil && state == types.VirtualMachinePowerStatePoweredOn {
+		task, err := vm.PowerOff(ctx)
+		if err := wait(ctx, "power off "+vmPath, task, err); err != nil {
+			return err
+		}
+	}
+	task, err := vm.Destroy(ctx)
+	return wait(ctx, "destroy "+vmPath, task, err)
+}
+
+// CreateVM creates an ordinary VM, powered off, without any stamp.
+func (o *Operator) CreateVM(ctx context.Context, folderPath, name string) (types.ManagedObjectReference, error) {
+	var ref types.ManagedObjectReference
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return ref, err
+	}
+	pool, err := o.finder.ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		return ref, fmt.Errorf("find the resource pool: %w", err)
+	}
+	spec := types.VirtualMachineConfigSpec{
+		Name: name, NumCPUs: 1, MemoryMB: 32, GuestId: string(types.VirtualMachineGuestOsIdentifierOtherGuest),
+		Files: &types.VirtualMachineFileInfo{VmPathName: "[LocalDS_0]"},
+	}
+	network, err := o.finder.Network(ctx, "/DC0/network/VM Network")
+	if err != nil {
+		return ref, fmt.Errorf("find the network: %w", err)
+	}
+	backing, err := network.EthernetCardBackingInfo(ctx)
+	if err != nil {
+		return ref, fmt.Errorf("read the network: %w", err)
+	}
+	card, err := object.EthernetCardTypes().CreateEthernetCard("vmxnet3", backing)
+	if err != nil {
+		return ref, fmt.Errorf("make a network adapter: %w", err)
+	}
+	spec.DeviceChange = []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
+		Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: card,
+	}}
+	task, err := f.CreateVM(ctx, spec, pool, nil)
+	if err := wait(ctx, "create VM "+path.Join(folderPath, name), task, err); err != nil {
+		return ref, err
+	}
+	vm, err := o.vm(ctx, path.Join(folderPath, name))
+	if err != nil {
+		return ref, err
+	}
+	return vm.Reference(), nil
+}
+
+// AddTemplate creates a VM with a snapshot and marks it as template.
+func (o *Operator) AddTemplate(ctx context.Context, folderPath, name string) error {
+	if _, err := o.CreateVM(ctx, folderPath, name); err != nil {
+		return err
+	}
+	vm, err := o.vm(ctx, path.Join(folderPath, name))
+	if err != nil {
+		return err
+	}
+	task, err := vm.CreateSnapshot(ctx, "base", "", false, false)
+	if err := wait(ctx, "take a snapshot of "+name, task, err); err != nil {
+		return err
+	}
+	if err := vm.MarkAsTemplate(ctx); err != nil {
+		return fmt.Errorf("mark %s as template: %w", name, err)
+	}
+	return nil
+}
+
+// Copy clones a VM by hand, with everything in its extraConfig: a copied stamp is part of that.
+func (o *Operator) Copy(ctx context.Context, vmPath, folderPath, name string) (types.ManagedObjectReference, error) {
+	var ref types.ManagedObjectReference
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return ref, err
+	}
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return ref, err
+	}
+	pool, err := o.finder.ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		return ref, fmt.Errorf("find the resource pool: %w", err)
+	}
+	var props mo.VirtualMachine
+	if err := vm.Properties(ctx, vm.Reference(), []string{"config.extraConfig"}, &props); err != nil {
+		return ref, fmt.Errorf("read %s: %w", vmPath, err)
+	}
+	poolRef := pool.Reference()
+	// vCenter copies extraConfig with a clone; the simulator only takes what the request says.
+	task, err := vm.Clone(ctx, f, name, types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{Pool: &poolRef},
+		Config:   &types.VirtualMachineConfigSpec{ExtraConfig: props.Config.ExtraConfig},
+	})
+	if err := wait(ctx, "copy "+vmPath, task, err); err != nil {
+		return ref, err
+	}
+	made, err := o.vm(ctx, path.Join(folderPath, name))
+	if err != nil {
+		return ref, err
+	}
+	return made.Reference(), nil
+}
+
+// StartClone starts a clone from a template and does not wait for it.
+func (o *Operator) StartClone(ctx context.Context, templatePath, folderPath, name string, extra map[string]string) (*object.Task, error) {
+	vm, err := o.vm(ctx, templatePath)
+	if err != nil {
+		return nil, err
+	}
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := o.finder.ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		return nil, fmt.Errorf("find the resource pool: %w", err)
+	}
+	poolRef := pool.Reference()
+	spec := types.VirtualMachineCloneSpec{
+		Location: types.VirtualMachineRelocateSpec{Pool: &poolRef}, Config: &types.VirtualMachineConfigSpec{},
+	}
+	for key, value := range extra {
+		spec.Config.ExtraConfig = append(spec.Config.ExtraConfig, &types.OptionValue{Key: key, Value: value})
+	}
+	task, err := vm.Clone(ctx, f, name, spec)
+	if err != nil {
+		return nil, fmt.Errorf("clone %s: %w", templatePath, err)
+	}
+	return task, nil
+}
+
+// Rename renames a VM.
+func (o *Operator) Rename(ctx context.Context, vmPath, name string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	task, err := vm.Rename(ctx, name)
+	return wait(ctx, "rename "+vmPath, task, err)
+}
+
+// Move moves a VM into another folder.
+func (o *Operator) Move(ctx context.Context, vmPath, folderPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return err
+	}
+	task, err := f.MoveInto(ctx, []types.ManagedObjectReference{vm.Reference()})
+	return wait(ctx, "move "+vmPath, task, err)
+}
+
+// Set writes extraConfig keys of a VM. The simulator takes guest state from keys such as SET.guest.ipAddress.
+func (o *Operator) Set(ctx context.Context, vmPath string, extra map[string]string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	var spec types.VirtualMachineConfigSpec
+	for key, value := range extra {
+		spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{Key: key, Value: value})
+	}
+	task, err := vm.Reconfigure(ctx, spec)
+	return wait(ctx, "reconfigure "+vmPath, task, err)
+}
+
+func (o *Operator) sessions(ctx context.Context) ([]types.UserSession, error) {
+	var sm mo.SessionManager
+	pc := property.DefaultCollector(o.Client())
+	if err := pc.RetrieveOne(ctx, *o.Client().ServiceContent.SessionManager, []string{"sessionList", "currentSession"}, &sm); err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var out []types.UserSession
+	for _, s := range sm.SessionList {
+		if sm.CurrentSession == nil || s.Key != sm.CurrentSession.Key {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// TerminateSessions ends all other logins and returns how many there were.
+func (o *Operator) TerminateSessions(ctx context.Context) (int, error) {
+	list, err := o.sessions(ctx)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	req := types.TerminateSession{This: *o.Client().ServiceContent.SessionManager}
+	for _, s := range list {
+		req.SessionId = append(req.SessionId, s.Key)
+	}
+	if _, err := methods.TerminateSession(ctx, o.Client(), &req); err != nil {
+		return 0, fmt.Errorf("terminate sessions: %w", err)
+	}
+	return len(list), nil
+}

@@ -187,7 +187,7 @@ func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
 		s.opts.VCenter(&vcenter.Spec)
 	}
 	for _, object := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
+		operatorNamespace(),
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: credentials},
 			StringData: map[string]string{"username": username, "password": password},
@@ -199,6 +199,10 @@ func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
 		}
 	}
 	return nil
+}
+
+func operatorNamespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
 }
 
 func applyCRDs(ctx context.Context, hub *Cluster) error {

@@ -45,7 +45,7 @@ import (
 )
 
 // patience of all waits; a loaded machine with the race detector is slow.
-const patience = 40 * time.Second
+const patience = 15 * time.Second
 
 // testLogger is silent unless the environment variable MEMBER_TEST_LOG is set.
 func testLogger() logr.Logger {
@@ -310,12 +310,22 @@ func (in *installation) awaitEngaged(member string) *v1alpha1.MemberCluster {
 // leave deletes a MemberCluster and waits until it is gone.
 func (in *installation) leave(member string) {
 	in.t.Helper()
-	ctx := context.Background() // also used by cleanups
+	in.beginLeave(member)
+	in.awaitLeft(member)
+}
+
+func (in *installation) beginLeave(member string) {
+	in.t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}
-	if err := in.hub.Delete(ctx, mc); client.IgnoreNotFound(err) != nil {
+	if err := in.hub.Delete(context.Background(), mc); client.IgnoreNotFound(err) != nil {
 		in.t.Error(err)
-		return
 	}
+}
+
+func (in *installation) awaitLeft(member string) {
+	in.t.Helper()
+	ctx := context.Background() // also used by cleanups
+	mc := &v1alpha1.MemberCluster{}
 	eventually(in.t, "removal of member "+member, func() error {
 		err := in.hub.Get(ctx, types.NamespacedName{Name: member}, mc)
 		if apierrors.IsNotFound(err) {
@@ -327,7 +337,10 @@ func (in *installation) leave(member string) {
 
 func (in *installation) removeAll() {
 	for _, member := range in.members {
-		in.leave(member)
+		in.beginLeave(member)
+	}
+	for _, member := range in.members {
+		in.awaitLeft(member)
 	}
 }
 

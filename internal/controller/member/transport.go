@@ -83,6 +83,5 @@ func (t *memberTransport) reset() {
 
 // end closes every connection for good.
 func (t *memberTransport) end() {
-	t.ended.Store(true)
 	t.reset()
 }

@@ -111,7 +111,6 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	in := install(t, servers.hub, "rotate", nil)
 	first, revokeFirst := grant(t, servers.alpha, "rotate-first")
 	second, revokeSecond := grant(t, servers.alpha, "rotate-second")
-	t.Cleanup(revokeSecond)
 	in.join("alpha", first)
 	in.awaitEngaged("alpha")
 	before, _ := in.provider.Get(t.Context(), "alpha")

@@ -29,7 +29,11 @@ func TestPoweredOffOutsideIsSeen(t *testing.T) {
 		r := newRig(t, mode).ensure()
 		vm := r.clone(0)
 		must(t, r.server.PowerOn(r.ctx, target(vm)))
-		r.until("on", func() bool { o := r.observe(); vm, _ := find(o, 0); return vm.Power == vsphere.PoweredOn && len(o.InFlight) == 0 })
+		r.until("on", func() bool {
+			o := r.observe()
+			vm, _ := find(o, 0)
+			return vm.Power == vsphere.PoweredOn && len(o.InFlight) == 0
+		})
 		must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
 		r.until("off", func() bool { vm, _ := find(r.observe(), 0); return vm.Power == vsphere.PoweredOff })
 	})

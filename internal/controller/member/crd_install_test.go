@@ -1,0 +1,135 @@
+//go:build unix
+
+package member
+
+import (
+	"fmt"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+)
+
+// originalCRD is the original operator's, as far as upgrading goes: its names, no version, one loose schema.
+func originalCRD() *apiextensionsv1.CustomResourceDefinition {
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: crd.VmGroupName, Annotations: map[string]string{"controller-gen.kubebuilder.io/version": "v0.2.5", "team": "x"},
+		},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: v1alpha1.GroupVersion.Group,
+			Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Kind: "VmGroup", ListKind: "VmGroupList", Plural: "vmgroups", Singular: "vmgroup", ShortNames: []string{"vg"},
+			},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1alpha1", Served: true, Storage: true,
+				AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Old", Type: "string", JSONPath: ".spec.old"}},
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: ptr.To(true),
+				}},
+			}},
+		},
+	}
+}
+
+// removeCRD removes the CRD, and with it all VmGroups, of a member.
+func removeCRD(t *testing.T, member client.Client) {
+	t.Helper()
+	err := member.Delete(t.Context(), &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.VmGroupName}})
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "removal of the CRD", func() error {
+		if left, err := getCRD(t.Context(), member, crd.VmGroupName); err != nil || left != nil {
+			return fmt.Errorf("still there (%v)", err)
+		}
+		return nil
+	})
+}
+
+func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
+	servers := clustersForTest(t)
+	member := directClient(t, servers.alpha.Config)
+	in := install(t, servers.hub, "crds", nil)
+	least, _ := grant(t, servers.alpha, "crds")
+	installed := func() *apiextensionsv1.CustomResourceDefinition {
+		t.Helper()
+		definition, err := getCRD(t.Context(), member, crd.VmGroupName)
+		if err != nil || definition == nil {
+			t.Fatalf("CRD: %v, %v", definition, err)
+		}
+		return definition
+	}
+
+	removeCRD(t, member)
+	if err := member.Create(t.Context(), originalCRD()); err != nil {
+		t.Fatal(err)
+	}
+	in.join("alpha", least)
+	if status := in.awaitEngaged("alpha").Status; status.CRDVersion != "1" {
+		t.Errorf("crdVersion = %q", status.CRDVersion)
+	}
+	upgraded := installed()
+	if upgraded.Annotations["team"] != "x" || upgraded.Annotations[crd.VersionAnnotation] != "1" {
+		t.Errorf("annotations = %v", upgraded.Annotations)
+	}
+	for _, column := range upgraded.Spec.Versions[0].AdditionalPrinterColumns {
+		if column.Name == "Old" {
+			t.Error("a column of the original outlived the upgrade")
+		}
+	}
+
+	in.leave("alpha")
+	in.join("alpha", nil)
+	in.awaitEngaged("alpha")
+	if again := installed(); again.ResourceVersion != upgraded.ResourceVersion {
+		t.Error("an unchanged CRD was written")
+	}
+	in.leave("alpha")
+
+	newer := installed()
+	newer.Annotations[crd.VersionAnnotation] = "99"
+	newer.Spec.Versions[0].AdditionalPrinterColumns = append(newer.Spec.Versions[0].AdditionalPrinterColumns,
+		apiextensionsv1.CustomResourceColumnDefinition{Name: "Future", Type: "string", JSONPath: ".spec.template"})
+	if err := member.Update(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	in.join("alpha", nil)
+	mc := in.awaitEngaged("alpha")
+	condition := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCRDInstalled)
+	if condition == nil || condition.Status != metav1.ConditionTrue || condition.Reason != v1alpha1.ReasonCRDNewer || mc.Status.CRDVersion != "99" {
+		t.Errorf("CRDInstalled = %+v, version %q", condition, mc.Status.CRDVersion)
+	}
+	if kept := installed(); kept.ResourceVersion != newer.ResourceVersion {
+		t.Error("a newer CRD was written")
+	}
+	in.leave("alpha")
+
+	removeCRD(t, member)
+	in.join("alpha", nil, func(mc *v1alpha1.MemberCluster) { mc.Spec.Manage = v1alpha1.ManageNone })
+	in.awaitReady("alpha", metav1.ConditionFalse, v1alpha1.ReasonCRDMissing)
+	if _, ok := in.provider.Member("alpha"); ok {
+		t.Error("a member without the CRD is engaged")
+	}
+	if err := member.Create(t.Context(), originalCRD()); err != nil {
+		t.Fatal(err)
+	}
+	if status := in.awaitEngaged("alpha").Status; status.CRDVersion != "unversioned" {
+		t.Errorf("crdVersion = %q", status.CRDVersion)
+	}
+	in.edit("alpha", func(mc *v1alpha1.MemberCluster) { mc.Spec.Manage = v1alpha1.ManageCRDsAndAdmission })
+	eventually(t, "the CRD to be taken over", func() error {
+		if version := in.get("alpha").Status.CRDVersion; version != "1" {
+			return fmt.Errorf("crdVersion %q", version)
+		}
+		return nil
+	})
+	in.awaitEngaged("alpha")
+}

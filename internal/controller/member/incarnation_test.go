@@ -1,0 +1,64 @@
+//go:build unix
+
+package member
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+)
+
+// stallingCache does not end before it is released, as one with a stuck informer would.
+type stallingCache struct {
+	cache.Cache
+	released chan struct{}
+}
+
+func (c *stallingCache) Start(ctx context.Context) error {
+	err := c.Cache.Start(ctx)
+	<-c.released
+	return err
+}
+
+func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
+	servers := clustersForTest(t)
+	released := make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	stalling := func(o *cluster.Options) {
+		o.NewCache = func(config *rest.Config, opts cache.Options) (cache.Cache, error) {
+			inner, err := cache.New(config, opts)
+			return &stallingCache{inner, released}, err
+		}
+	}
+	in := install(t, servers.hub, "incarnation", func(o *Options) { o.ClusterOptions = []cluster.Option{stalling} })
+	t.Cleanup(release)
+	in.join("alpha", servers.alpha.Kubeconfig())
+	in.awaitEngaged("alpha")
+	rotated, err := servers.alpha.UserKubeconfig("incarnation", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.putKubeconfig("alpha", rotated)
+	eventually(t, "the old incarnation to be disengaged", func() error {
+		if _, err := in.provider.Get(t.Context(), "alpha"); err == nil {
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	// What a join takes is enough for the new incarnation as well, if it did not wait. Nobody else waits.
+	in.join("beta", servers.beta.Kubeconfig())
+	in.awaitEngaged("beta")
+	if _, ok := in.provider.Member("alpha"); ok {
+		t.Error("two incarnations of one member run")
+	}
+	release()
+	in.awaitEngaged("alpha")
+	eventually(t, "handle of the new incarnation", func() error {
+		_, err := in.provider.Get(t.Context(), "alpha")
+		return err
+	})
+}

@@ -1,0 +1,286 @@
+package inventory
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+var (
+	root    = vsphere.Folder{Ref: vsphere.FolderRef("group-root"), Name: "vm-operator", Path: "/DC0/vm/vm-operator"}
+	folder  = vsphere.Folder{Ref: vsphere.FolderRef("group-1"), Name: "vg", Parent: root.Ref}
+	groupID = vsphere.GroupID{Installation: "inst", Member: "m", Group: "g"}
+)
+
+type told struct {
+	groups []string
+	server int
+}
+
+func newIndex(expected int) (*Index, *told) {
+	n := &told{}
+	x := New(Config{
+		Installation: "inst", ExpectedVMs: expected,
+		NotifyGroup:  func(g string) { n.groups = append(n.groups, g) },
+		NotifyServer: func() { n.server++ },
+	})
+	x.SetRoot(root)
+	return x, n
+}
+
+func vm(i int, id vsphere.GroupID) Seen {
+	return Seen{VM: vsphere.VM{
+		Ref: vsphere.VMRef("vm-" + strconv.Itoa(i)), Name: "vg-" + strconv.Itoa(i), Folder: folder.Ref,
+		ChangeVersion: "1", Stamp: &vsphere.Stamp{GroupID: id, Ordinal: int32(i)},
+	}}
+}
+
+func (x *Index) list(vms ...Seen) {
+	x.ApplyListing(x.Begin(), vms, []vsphere.Folder{folder})
+}
+
+func query(known ...vsphere.Ref) vsphere.Query {
+	return vsphere.Query{ID: groupID, Folder: folder.Ref, Known: known}
+}
+
+func TestMissingIsSuspectUntilConfirmed(t *testing.T) {
+	x, n := newIndex(0)
+	a, b := vm(1, groupID), vm(2, groupID)
+	x.list(a, b)
+	n.groups = nil
+	x.list(b)
+	g := x.Group(query(a.Ref, b.Ref))
+	if len(g.VMs) != 1 || len(g.Gone) != 0 || !slices.Equal(g.Ask, []vsphere.Ref{a.Ref}) || !slices.Equal(x.Suspects(), g.Ask) {
+		t.Fatalf("after it went missing: %+v", g)
+	}
+	if g := x.Group(query(b.Ref)); len(g.Suspects) != 1 {
+		t.Errorf("a missing VM that nobody recorded: %+v", g)
+	}
+	if len(n.groups) == 0 {
+		t.Error("the group was not told that it is missing")
+	}
+	n.groups = nil
+	x.Confirm(x.Begin(), a.Ref, Gone)
+	if g := x.Group(query(a.Ref, b.Ref)); !slices.Equal(g.Gone, []vsphere.Ref{a.Ref}) || len(g.Ask) != 0 {
+		t.Errorf("after the confirmation: %+v", g)
+	}
+	if len(n.groups) == 0 {
+		t.Error("the group was not told that it is gone")
+	}
+	// References are not reused: a late listing cannot bring it back.
+	x.list(a, b)
+	if g := x.Group(query(a.Ref)); len(g.Gone) != 1 || len(g.VMs) != 1 {
+		t.Errorf("after a late listing: %+v", g)
+	}
+}
+
+func TestASlowListingDoesNotOverwriteWhatWasReadLater(t *testing.T) {
+	x, _ := newIndex(0)
+	a, b := vm(1, groupID), vm(2, groupID)
+	x.list(a)
+	slow := x.Begin()
+	on := a
+	on.Power = vsphere.PoweredOn
+	x.Upsert(x.Begin(), []Seen{on, b}, nil)
+	x.ApplyListing(slow, []Seen{a}, []vsphere.Folder{folder})
+	g := x.Group(query())
+	if len(g.VMs) != 2 || g.VMs[0].Power != vsphere.PoweredOn {
+		t.Errorf("after the slow listing: %+v", g.VMs)
+	}
+	if s := x.Suspects(); len(s) != 0 {
+		t.Errorf("suspects: %v", s)
+	}
+	if x.Applied() != slow {
+		t.Error("the listing does not count as applied")
+	}
+}
+
+func TestElsewhereAndBack(t *testing.T) {
+	x, _ := newIndex(0)
+	a := vm(1, groupID)
+	x.list(a)
+	x.Left(a.Ref)
+	x.Confirm(x.Begin(), a.Ref, Elsewhere)
+	if g := x.Group(query(a.Ref)); !slices.Equal(g.Elsewhere, []vsphere.Ref{a.Ref}) || len(g.VMs) != 0 {
+		t.Errorf("elsewhere: %+v", g)
+	}
+	x.list(a)
+	if g := x.Group(query(a.Ref)); len(g.VMs) != 1 || len(g.Elsewhere) != 0 {
+		t.Errorf("back: %+v", g)
+	}
+}
+
+func TestCompleteness(t *testing.T) {
+	x, n := newIndex(0)
+	if ok, why := x.Complete(); ok || why == "" {
+		t.Errorf("before the first listing: %v %q", ok, why)
+	}
+	x.list(vm(1, groupID))
+	if ok, _ := x.Complete(); !ok {
+		t.Error("not complete after a listing")
+	}
+	n.server = 0
+	x.Invalidate("the connection is lost")
+	if ok, why := x.Complete(); ok || why != "the connection is lost" || x.Applied() != 0 || n.server != 1 {
+		t.Errorf("after Invalidate: %v %q, told %d", ok, why, n.server)
+	}
+	if g := x.Group(query()); len(g.VMs) != 1 {
+		t.Error("what is known was forgotten")
+	}
+}
+
+func TestStampsOfOthersAreForeign(t *testing.T) {
+	x, _ := newIndex(0)
+	other := vm(1, vsphere.GroupID{Installation: "other", Member: "m", Group: "g"})
+	other.Tombstone = true
+	x.list(other)
+	g := x.Group(query())
+	if len(g.VMs) != 1 || g.VMs[0].Stamp != nil || g.VMs[0].Tombstone || x.Stamped() != 0 {
+		t.Errorf("a VM of another installation: %+v", g.VMs)
+	}
+}
+
+func TestFolderTellsItsGroup(t *testing.T) {
+	x, n := newIndex(0)
+	x.list()
+	x.Group(query())
+	n.groups = nil
+	foreign := vm(7, groupID)
+	foreign.Stamp = nil
+	x.Upsert(x.Begin(), []Seen{foreign}, nil)
+	if !slices.Contains(n.groups, "g") {
+		t.Error("the folder's group was not told of a foreign VM")
+	}
+	n.groups = nil
+	x.Upsert(x.Begin(), []Seen{foreign}, nil)
+	if len(n.groups) != 0 {
+		t.Error("the group was told although nothing changed")
+	}
+	moved := foreign
+	moved.Folder = root.Ref
+	x.Upsert(x.Begin(), []Seen{moved}, nil)
+	if !slices.Contains(n.groups, "g") {
+		t.Error("the group was not told that the VM left its folder")
+	}
+}
+
+func TestUnreadKeepsWhatWasKnown(t *testing.T) {
+	x, _ := newIndex(0)
+	a := vm(1, groupID)
+	x.list(a)
+	dark := Seen{VM: vsphere.VM{Ref: a.Ref, Name: a.Name, Folder: a.Folder}, Unread: true}
+	x.list(dark)
+	if g := x.Group(query()); len(g.VMs) != 1 || g.VMs[0].Stamp == nil || len(g.Unread) != 0 {
+		t.Errorf("known VM: %+v", g)
+	}
+	fresh := Seen{VM: vsphere.VM{Ref: vsphere.VMRef("vm-9"), Name: "vg-9", Folder: folder.Ref}, Unread: true}
+	x.list(dark, fresh)
+	if g := x.Group(query()); len(g.VMs) != 1 || len(g.Unread) != 1 {
+		t.Errorf("unknown VM: %+v", g)
+	}
+}
+
+func TestSuddenlyEmpty(t *testing.T) {
+	a, b := vm(1, groupID), vm(2, groupID)
+	for _, test := range []struct {
+		name     string
+		expected int
+		do       func(x *Index)
+		alarm    bool
+	}{
+		{"all at once", 0, func(x *Index) { x.list(a, b); x.list() }, true},
+		{"one of two stays", 0, func(x *Index) { x.list(a, b); x.list(a) }, false},
+		{"only one there was", 0, func(x *Index) { x.list(a); x.list() }, false},
+		{"one by one, confirmed", 0, func(x *Index) {
+			x.list(a, b)
+			x.list(b)
+			x.Confirm(x.Begin(), a.Ref, Gone)
+			x.list()
+		}, false},
+		{"destroyed by us", 0, func(x *Index) { x.list(a, b); x.Leaving(a.Ref); x.Leaving(b.Ref); x.list() }, false},
+		{"released by us", 0, func(x *Index) {
+			x.list(a, b)
+			ra, rb := a, b
+			ra.Stamp, rb.Stamp = nil, nil
+			x.list(ra, rb)
+		}, false},
+		{"empty from the start", 0, func(x *Index) { x.list() }, false},
+		{"empty after a restart", 2, func(x *Index) { x.list() }, true},
+		{"empty after a restart, one expected", 1, func(x *Index) { x.list() }, false},
+		{"not empty after a restart", 2, func(x *Index) { x.list(a) }, false},
+		{"all left in one piece of news", 0, func(x *Index) { x.list(a, b); x.Left(a.Ref, b.Ref) }, true},
+		{"one is back", 0, func(x *Index) { x.list(a, b); x.list(); x.list(b) }, false},
+		{"a new one is no reappearance", 0, func(x *Index) { x.list(a, b); x.list(); x.list(vm(3, groupID)) }, true},
+		{"confirmed gone is no answer", 0, func(x *Index) {
+			x.list(a, b)
+			x.list()
+			x.Confirm(x.Begin(), a.Ref, Gone)
+			x.Confirm(x.Begin(), b.Ref, Gone)
+			x.list()
+		}, true},
+		{"accepted", 0, func(x *Index) { x.list(a, b); x.list(); x.AcceptEmpty(); x.list() }, false},
+		{"again after accepted and filled", 0, func(x *Index) {
+			x.list(a, b)
+			x.list()
+			x.AcceptEmpty()
+			x.list(a, b)
+			x.list()
+		}, true},
+		{"another root folder", 0, func(x *Index) {
+			x.list(a, b)
+			x.SetRoot(vsphere.Folder{Ref: vsphere.FolderRef("group-other"), Name: "vm-operator"})
+			x.ApplyListing(x.Begin(), nil, nil)
+		}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			x, _ := newIndex(test.expected)
+			test.do(x)
+			if x.SuddenlyEmpty() != test.alarm {
+				t.Errorf("alarm is %v, want %v", x.SuddenlyEmpty(), test.alarm)
+			}
+			if ok, _ := x.Complete(); ok == test.alarm {
+				t.Errorf("complete is %v", ok)
+			}
+		})
+	}
+}
+
+func TestFolders(t *testing.T) {
+	x, _ := newIndex(0)
+	sub := vsphere.Folder{Ref: vsphere.FolderRef("group-2"), Name: "sub", Parent: folder.Ref}
+	x.ApplyListing(x.Begin(), nil, []vsphere.Folder{sub, folder}) // a child before its parent
+	got, ok := x.Child(folder.Ref, "sub")
+	if !ok || got.Path != "/DC0/vm/vm-operator/vg/sub" {
+		t.Errorf("child is %+v %v", got, ok)
+	}
+	q := vsphere.Query{ID: groupID, Folder: sub.Ref}
+	x.list()
+	if g := x.Group(q); g.FolderGone || !slices.Equal(g.Ask, []vsphere.Ref{sub.Ref}) {
+		t.Errorf("missing folder: %+v", g)
+	}
+	if _, ok := x.Child(folder.Ref, "sub"); ok {
+		t.Error("a missing folder is still found by name")
+	}
+	x.Confirm(x.Begin(), sub.Ref, Gone)
+	if g := x.Group(q); !g.FolderGone || len(g.Ask) != 0 {
+		t.Errorf("folder that is gone: %+v", g)
+	}
+	if g := x.Group(vsphere.Query{ID: groupID, Folder: vsphere.FolderRef("group-77")}); g.FolderGone || len(g.Ask) != 1 {
+		t.Errorf("folder never heard of: %+v", g)
+	}
+}
+
+func TestVerdictsExpire(t *testing.T) {
+	x, _ := newIndex(0)
+	a := vsphere.VMRef("vm-1")
+	x.list()
+	x.Confirm(x.Begin(), a, Gone)
+	for range keepListings + 1 {
+		x.list()
+	}
+	if g := x.Group(query(a)); len(g.Gone) != 0 || len(g.Ask) != 1 {
+		t.Errorf("an old verdict is not asked for again: %+v", g)
+	}
+}

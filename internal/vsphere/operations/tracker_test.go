@@ -1,0 +1,257 @@
+package operations
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+type clock struct{ t time.Time }
+
+func (c *clock) now() time.Time          { return c.t }
+func (c *clock) advance(d time.Duration) { c.t = c.t.Add(d) }
+
+type rig struct {
+	*Tracker
+	t     *testing.T
+	clock *clock
+	told  int
+	done  []bool
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, clock: &clock{time.Unix(1000, 0)}}
+	r.Tracker = New(r.clock.now, func(group string) {
+		if group == "g" {
+			r.told++
+		}
+	})
+	return r
+}
+
+func request(kind vsphere.OperationKind, ordinal int32) Request {
+	r := Request{Key: Key{"g", ordinal}, Kind: kind, Name: "vg", Stamp: vsphere.Stamp{Revision: "r1"}}
+	if kind != vsphere.OpClone {
+		r.VM = vsphere.VMRef("vm-1")
+	}
+	return r
+}
+
+func (r *rig) begin(kind vsphere.OperationKind, ordinal int32) *Handle {
+	r.t.Helper()
+	h, err := r.Begin(request(kind, ordinal))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return h
+}
+
+func (r *rig) onDone(ok bool) { r.done = append(r.done, ok) }
+
+func (r *rig) inFlight(n int) {
+	r.t.Helper()
+	if got := r.InFlight("g"); len(got) != n {
+		r.t.Fatalf("in flight: %+v, want %d", got, n)
+	}
+}
+
+func unseen(Effect) bool { return false }
+func seen(Effect) bool   { return true }
+
+func TestOneOperationPerOrdinal(t *testing.T) {
+	r := newRig(t)
+	h := r.begin(vsphere.OpClone, 0)
+	if _, err := r.Begin(request(vsphere.OpPowerOn, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
+		t.Fatalf("a second operation: %v", err)
+	}
+	r.begin(vsphere.OpClone, 1)
+	h.Withdraw()
+	r.begin(vsphere.OpPowerOn, 0)
+	r.inFlight(2)
+}
+
+func TestSuccessSettlesWhenItsEffectShows(t *testing.T) {
+	r := newRig(t)
+	h := r.begin(vsphere.OpClone, 0)
+	r.Settle(100, seen) // not submitted yet: nothing can show
+	r.inFlight(1)
+	h.Accepted("task-1", r.onDone)
+	r.Settle(100, seen) // running
+	r.inFlight(1)
+	if tasks := r.Tasks(); len(tasks) != 1 || tasks[0].Ref != "task-1" || !r.Tracks("task-1") {
+		t.Fatalf("tasks: %v", tasks)
+	}
+	r.Succeeded("task-1", vsphere.VMRef("vm-9"), 101)
+	if len(r.done) != 1 || !r.done[0] || len(r.Tasks()) != 0 {
+		t.Fatalf("done: %v", r.done)
+	}
+	if op := r.InFlight("g")[0]; op.VM.Value != "vm-9" || op.OutcomeUnknown {
+		t.Errorf("operation: %+v", op)
+	}
+	r.Settle(101, unseen) // that listing began too early
+	r.inFlight(1)
+	told := r.told
+	r.Settle(101, seen)
+	r.inFlight(0)
+	if r.told == told {
+		t.Error("the group was not told")
+	}
+}
+
+func TestSuccessSettlesWithALaterListing(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpPowerOn, 0).Accepted("task-1", r.onDone)
+	r.Succeeded("task-1", vsphere.Ref{}, 10)
+	r.Settle(0, unseen)
+	r.inFlight(1)
+	if !r.WantsListing(10) {
+		t.Error("wants no listing")
+	}
+	r.Settle(11, unseen)
+	r.inFlight(0)
+	if len(r.done) != 1 {
+		t.Errorf("done was called %d times", len(r.done))
+	}
+}
+
+func TestUnknownNeedsTasksAndThenAListing(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpClone, 0).Unknown(r.onDone)
+	if !r.InFlight("g")[0].OutcomeUnknown {
+		t.Fatal("the outcome is known")
+	}
+	r.Settle(1000, unseen) // a listing alone says nothing: the clone may still run
+	r.inFlight(1)
+	if needed, in := r.NeedsScan(); !needed || in != r.Grace {
+		t.Fatalf("scan: %v in %v", needed, in)
+	}
+	r.Scanned(10, nil) // too early: the request may be under way
+	r.Settle(1000, unseen)
+	r.inFlight(1)
+	r.clock.advance(r.Grace)
+	if needed, in := r.NeedsScan(); !needed || in != 0 {
+		t.Fatalf("scan: %v in %v", needed, in)
+	}
+	r.Scanned(20, []Untracked{{Ref: "task-7", Clone: true}, {Ref: "task-8", Entity: vsphere.VMRef("vm-4")}})
+	if needed, _ := r.NeedsScan(); needed {
+		t.Error("scanned, and yet a scan is needed")
+	}
+	if tasks := r.Tasks(); len(tasks) != 1 || tasks[0].Ref != "task-7" {
+		t.Fatalf("tasks to watch: %v", tasks)
+	}
+	r.Settle(1000, unseen)
+	r.inFlight(1)
+	r.Succeeded("task-7", vsphere.VMRef("vm-9"), 1001)
+	r.Settle(1001, unseen)
+	r.inFlight(1)
+	r.Settle(1002, unseen)
+	r.inFlight(0)
+	if len(r.done) != 1 {
+		t.Errorf("done was called %d times", len(r.done))
+	}
+}
+
+func TestUnknownSettlesWhenItsEffectShows(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpClone, 0).Unknown(r.onDone)
+	r.Settle(1, func(e Effect) bool { return e.Unknown })
+	r.inFlight(0)
+}
+
+func TestALostTaskIsUnknown(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpDestroy, 0).Accepted("task-1", r.onDone)
+	r.TaskLost("task-1", 5)
+	if !r.InFlight("g")[0].OutcomeUnknown || len(r.done) != 1 || r.done[0] {
+		t.Errorf("in flight %+v, done %v", r.InFlight("g"), r.done)
+	}
+}
+
+func TestInheritedClones(t *testing.T) {
+	r := newRig(t)
+	if _, settled := r.Inherited(99); settled {
+		t.Fatal("settled before the tasks were read")
+	}
+	r.Inherit(10, []Untracked{{Ref: "task-1", Clone: true}, {Ref: "task-2"}})
+	if n, settled := r.Inherited(99); n != 1 || settled {
+		t.Fatalf("%d, %v", n, settled)
+	}
+	r.TaskFailed("task-1", errors.New("x"), 100)
+	if n, settled := r.Inherited(100); n != 0 || settled {
+		t.Fatalf("%d, %v", n, settled)
+	}
+	if _, settled := r.Inherited(101); !settled {
+		t.Fatal("not settled after a later listing")
+	}
+}
+
+func TestFailures(t *testing.T) {
+	r := newRig(t)
+	transient := &vsphere.Error{Kind: vsphere.KindTransient}
+	for i := 1; i <= 3; i++ {
+		r.begin(vsphere.OpClone, 0).Accepted("task", r.onDone)
+		r.TaskFailed("task", transient, 5)
+		f := r.Failures("g")
+		if len(f) != 1 || f[0].Count != i || f[0].Revision != "r1" || f[0].RetryAt.Sub(f[0].At) != 2*time.Second<<(i-1) {
+			t.Fatalf("failure %d: %+v", i, f)
+		}
+	}
+	r.inFlight(0)
+	other := request(vsphere.OpClone, 0)
+	other.Stamp.Revision = "r2"
+	h, err := r.Begin(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Failed(transient)
+	if f := r.Failures("g")[0]; f.Count != 1 {
+		t.Errorf("another revision starts over: %+v", f)
+	}
+	r.begin(vsphere.OpClone, 0).Accepted("task", r.onDone)
+	r.Succeeded("task", vsphere.VMRef("vm-1"), 6)
+	if f := r.Failures("g"); len(f) != 0 {
+		t.Errorf("success did not clear %+v", f)
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
+	r.Settle(100, unseen) // no listing settles it: the guest takes its time
+	r.inFlight(1)
+	if _, err := r.Begin(request(vsphere.OpPowerOn, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
+		t.Fatalf("power on: %v", err)
+	}
+	r.begin(vsphere.OpPowerOff, 0).Withdraw() // overtakes
+	r.inFlight(0)
+	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
+	r.clock.advance(r.ShutdownWait)
+	r.Settle(100, unseen)
+	r.inFlight(0)
+	if f := r.Failures("g"); len(f) != 1 || f[0].Kind != vsphere.OpShutdownGuest {
+		t.Errorf("failures: %+v", f)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	for _, test := range []struct {
+		kind  vsphere.Kind
+		count int
+		want  time.Duration
+	}{
+		{vsphere.KindTransient, 1, 2 * time.Second},
+		{vsphere.KindTransient, 100, 2 * time.Minute},
+		{vsphere.KindBusy, 2, 4 * time.Second},
+		{vsphere.KindBusy, 9, 30 * time.Second},
+		{vsphere.KindCapacity, 1, 30 * time.Second},
+		{vsphere.KindPermission, 2, 2 * time.Minute},
+		{vsphere.Kind("new"), 1, 2 * time.Second},
+	} {
+		if got := Backoff(test.kind, test.count); got != test.want {
+			t.Errorf("%s, %d: %v, want %v", test.kind, test.count, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+//go:build unix
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+)
+
+// idle is how long nothing may happen. Unlike a sleep it is what the test is about: it ends early, and fails, as
+// soon as a call or write that belongs to a group is counted.
+const idle = time.Minute
+
+func TestAHundredGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
+	const groups, replicas = 50, 2
+	places := []*place{newPlace(t, "team-a", "bulk"), newPlace(t, "team-b", "bulk")}
+	for _, p := range places {
+		for i := range groups {
+			g := p.group(fmt.Sprintf("vg-%d", i), replicas, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk })
+			if err := p.cluster.Create(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Cleanup(func() { p.cleanUpAll() })
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	for _, p := range places {
+		if err := stack.WaitFor(ctx, "all groups of "+p.member+" to be ready", func(ctx context.Context) (bool, error) {
+			list := &v1alpha1.VmGroupList{}
+			if err := p.cluster.List(ctx, list, client.InNamespace(p.namespace)); err != nil {
+				return false, err
+			}
+			for _, g := range list.Items {
+				if !stack.IsReady(g.Status.Conditions) || g.Status.ReadyReplicas != replicas {
+					return false, nil
+				}
+			}
+			return len(list.Items) == groups, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d groups with %d VMs were ready after %s", 2*groups, 2*groups*replicas, time.Since(began).Round(10*time.Millisecond))
+	untilVCenterHolds(t, "/DC0/vm/bulk", 2*groups*replicas)
+
+	untilQuiet(t)
+	before, calls := writes(t), perGroupCalls()
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for done := false; !done; {
+		select {
+		case <-timer.C:
+			done = true
+		case <-tick.C:
+		}
+		if extra := localcluster.Since(before, writes(t)); len(extra) > 0 {
+			t.Fatalf("writes while nothing changed: %v", extra)
+		}
+		if now := perGroupCalls(); now != calls {
+			t.Fatalf("%d SOAP calls besides the one poll per vCenter while nothing changed: %v", now-calls, world.Proxy.Calls())
+		}
+	}
+}
+
+// untilQuiet waits until the last statuses, which may be held back for a second, and counts, which may be held
+// back for ten, are written.
+func untilQuiet(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	last, lastChange := "", time.Now()
+	if err := stack.WaitFor(ctx, "nothing to be written for 15 s", func(context.Context) (bool, error) {
+		now := fmt.Sprint(writes(t), perGroupCalls())
+		if now != last {
+			last, lastChange = now, time.Now()
+		}
+		return time.Since(lastChange) > 15*time.Second, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writes counts, by the API servers' own metrics, what anybody has written to the operator's kinds, and events.
+func writes(t *testing.T) map[localcluster.RequestKey]int {
+	t.Helper()
+	all := map[localcluster.RequestKey]int{}
+	for _, c := range []*stack.Cluster{world.Hub, world.Members["team-a"], world.Members["team-b"]} {
+		counts, err := c.Requests(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, n := range counts {
+			if k.Writes() && (k.Group == v1alpha1.GroupVersion.Group || k.Resource == "events") {
+				all[k] += n
+			}
+		}
+	}
+	return all
+}
+
+// perGroupCalls counts the SOAP calls that are not the poll or the watch of a vCenter connection.
+func perGroupCalls() int {
+	n := 0
+	for call, count := range world.Proxy.Calls() {
+		switch call.Method {
+		case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx":
+		default:
+			n += count
+		}
+	}
+	return n
+}
+
+// cleanUpAll deletes every group of the place and waits until they are gone.
+func (p *place) cleanUpAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	defer cancel()
+	if err := p.cluster.DeleteAllOf(ctx, &v1alpha1.VmGroup{}, client.InNamespace(p.namespace)); err != nil {
+		p.t.Errorf("clean up: %v", err)
+	}
+	if err := stack.WaitFor(ctx, "all groups of "+p.member+" to be gone", func(ctx context.Context) (bool, error) {
+		list := &v1alpha1.VmGroupList{}
+		err := p.cluster.List(ctx, list, client.InNamespace(p.namespace))
+		return len(list.Items) == 0, err
+	}); err != nil {
+		p.t.Errorf("clean up: %v", err)
+	}
+}
+
+func TestStatusIsBoundedAndOnePatchHoldsIt(t *testing.T) {
+	p := newPlace(t, "team-a", "writes")
+	before := writes(t)
+	p.apply(p.group("vg", 8, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
+	p.untilRunning("vg", 8)
+	n := 0
+	for k, count := range localcluster.Since(before, writes(t)) {
+		if k.Resource == "vmgroups" && k.Verb == "PATCH" {
+			n += count
+		}
+	}
+	// One for the finalizer, one for folder and intents, one or two reports, one for the end.
+	if n > 6 {
+		t.Errorf("a scale-up to 8 VMs took %d writes, want at most 6", n)
+	}
+	p.patch("vg", `{"metadata":{"annotations":{"note":"touched"}}}`)
+	g := p.get("vg")
+	if !strings.Contains(g.Status.Selector, g.Name) {
+		t.Errorf("selector %q", g.Status.Selector)
+	}
+	if err := p.cluster.SubResource("scale").Patch(t.Context(), p.group("vg", 0), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`))); err != nil {
+		t.Fatalf("kubectl scale: %v", err)
+	}
+	p.untilRunning("vg", 1)
+}

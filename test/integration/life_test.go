@@ -1,0 +1,137 @@
+//go:build unix
+
+package integration
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
+	p := newPlace(t, "team-b", "leaving")
+	p.apply(p.group("vg", 2))
+	before := p.untilRunning("vg", 2)
+	folder := folderOf(t, before)
+	leave(t, "team-b")
+	if err := p.cluster.Get(t.Context(), key("kube-system", "vmgroup-operator-claim"), &corev1.ConfigMap{}); err == nil {
+		t.Error("the claim on the member is still there")
+	}
+	untilVCenterHolds(t, folder, 2)
+	p.patch("vg", `{"spec":{"replicas":3}}`)
+	if err := world.Join(t.Context(), "team-b", p.cluster.Kubeconfig()); err != nil {
+		t.Fatal(err)
+	}
+	after := p.untilRunning("vg", 3)
+	for i, vm := range before.Status.VMs {
+		if after.Status.VMs[i].MoRef != vm.MoRef {
+			t.Errorf("%s is %s, was %s: it was replaced", vm.Name, after.Status.VMs[i].MoRef, vm.MoRef)
+		}
+	}
+}
+
+func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
+	p := newPlace(t, "team-b", "rotated")
+	rotated, err := p.cluster.UserKubeconfig("rotated-identity", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := world.Join(t.Context(), "team-b", rotated); err != nil {
+		t.Fatal(err)
+	}
+	untilMember(t, "team-b", "True", "")
+	p.apply(p.group("vg", 1))
+	p.untilRunning("vg", 1)
+}
+
+func TestASecondHubKeepsItsHandsOff(t *testing.T) {
+	ctx := t.Context()
+	second, err := world.StartHub(ctx, "second-hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := second.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := newPlace(t, "team-a", "claimed")
+	p.apply(p.group("vg", 1))
+	p.untilRunning("vg", 1)
+
+	if err := stack.JoinHub(ctx, second.Hub, "team-a", p.cluster.Kubeconfig()); err != nil {
+		t.Fatal(err)
+	}
+	member := &v1alpha1.MemberCluster{}
+	waitCtx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := stack.WaitFor(waitCtx, "the second hub to be refused", func(ctx context.Context) (bool, error) {
+		err := second.Hub.Get(ctx, key("", "team-a"), member)
+		return reasonOf(member.Status.Conditions, v1alpha1.ConditionReady) == v1alpha1.ReasonClaimedByAnotherHub &&
+			reasonOf(member.Status.Conditions, v1alpha1.ConditionClaimed) == v1alpha1.ReasonClaimedByAnotherHub, err
+	}); err != nil {
+		t.Fatalf("%v; conditions: %s", err, words(member.Status.Conditions))
+	}
+	// The groups of the first hub go on, and the second one asks its vCenter for nothing at all.
+	p.patch("vg", `{"spec":{"replicas":2}}`)
+	p.untilRunning("vg", 2)
+	if calls := second.Proxy.Calls(); len(calls) != 0 {
+		t.Errorf("the second hub called vCenter: %v", calls)
+	}
+}
+
+func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
+	p := newPlace(t, "team-a", "killed")
+	p.apply(p.group("vg", 6))
+	began := world.Proxy.Count("CloneVM_Task", "")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := stack.WaitFor(ctx, "the first clone to be sent", func(context.Context) (bool, error) {
+		return world.Proxy.Count("CloneVM_Task", "") > began, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	world.Manager.Kill()
+	if err := world.RestartManager(); err != nil {
+		t.Fatal(err)
+	}
+	folder := folderOf(t, p.untilRunning("vg", 6))
+	if vms := untilVCenterHolds(t, folder, 6); len(vms) != 6 {
+		t.Errorf("after a kill there are %s", paths(vms))
+	}
+	names := map[string]sim.VM{}
+	for path, vm := range inVCenter(t, folder) {
+		names[path] = vm
+	}
+	if len(names) != 6 {
+		t.Errorf("names are not unique: %v", names)
+	}
+}
+
+func TestNoPasswordAnywhere(t *testing.T) {
+	ctx := t.Context()
+	haystack := world.Manager.Tail(1 << 20)
+	for _, c := range []*stack.Cluster{world.Hub, world.Members["team-a"], world.Members["team-b"]} {
+		for _, path := range []string{
+			"/apis/vm.codeconnect.vmworld.com/v1alpha1/vmgroups", "/apis/vm.codeconnect.vmworld.com/v1alpha1/vcenters",
+			"/apis/vm.codeconnect.vmworld.com/v1alpha1/memberclusters", "/apis/events.k8s.io/v1/events",
+		} {
+			body, err := c.Raw(ctx, path)
+			if err != nil {
+				continue // members do not serve the hub's kinds
+			}
+			haystack += body
+		}
+	}
+	if len(haystack) < 1000 {
+		t.Fatal("nothing was read")
+	}
+	if stack.ContainsPassword(haystack) {
+		t.Error("the vCenter password is in a log, an event or a status")
+	}
+}

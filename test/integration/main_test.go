@@ -1,0 +1,110 @@
+//go:build unix
+
+// Package integration tests the whole product as its users meet it: the manager's own binary, real API servers
+// for a hub and two members, and a simulated vCenter behind a proxy that counts what is really sent.
+//
+// The tests share one stack. Each works in namespaces of its own, so that they can run in any order.
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+const (
+	template = "vm-operator-template"
+	// bulk is a VCenter for the same server with a root folder of its own, in polling mode: the simulator's
+	// watch takes time quadratic in the number of VMs.
+	bulk = "bulk"
+	// granted is a VCenter that grants team-a some templates only.
+	granted = "granted"
+)
+
+// world is the shared stack.
+var world *stack.Stack
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	var err error
+	world, err = stack.Start(ctx, stack.Options{
+		Members: []string{"team-a", "team-b"},
+		Sim:     sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := world.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "clean up:", err)
+		}
+	}()
+	if err := moreVCenters(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if code != 0 {
+		fmt.Fprintf(os.Stderr, "the manager's last words:\n%s\n", world.Manager.Tail(40))
+	}
+	return code
+}
+
+func moreVCenters(ctx context.Context) error {
+	var standard v1alpha1.VCenter
+	if err := world.Hub.Get(ctx, key("", "default"), &standard); err != nil {
+		return err
+	}
+	for name, change := range map[string]func(*v1alpha1.VCenterSpec){
+		bulk: func(s *v1alpha1.VCenterSpec) {
+			s.Inventory = v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 1}
+			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}
+		},
+		granted: func(s *v1alpha1.VCenterSpec) {
+			s.Grants = []v1alpha1.Grant{{
+				MemberClusters:    []string{"team-a"},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "dev"}},
+				Templates:         []string{"linux-*"},
+			}}
+		},
+	} {
+		vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *standard.Spec.DeepCopy()}
+		vcenter.Spec.Folder = name
+		change(&vcenter.Spec)
+		if err := world.Hub.Create(ctx, vcenter); err != nil {
+			return err
+		}
+	}
+	for name := range world.Members {
+		member := &v1alpha1.MemberCluster{}
+		if err := stack.WaitFor(ctx, "member "+name, func(ctx context.Context) (bool, error) {
+			err := world.Hub.Get(ctx, key("", name), member)
+			return stack.IsReady(member.Status.Conditions), err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func namespaceObject(name string, labels map[string]string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+}

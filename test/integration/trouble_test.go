@@ -1,0 +1,271 @@
+//go:build unix
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+)
+
+func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
+	p := newPlace(t, "team-a", "missing-template")
+	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "no-such-template" }))
+	g := p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound, "no-such-template")
+	if g.Status.Phase != v1alpha1.PhaseError || !strings.Contains(g.Status.LastMessage, "no-such-template") {
+		t.Errorf("phase %s, message %q; want ERROR and the template's name", g.Status.Phase, g.Status.LastMessage)
+	}
+	p.patch("vg", fmt.Sprintf(`{"spec":{"template":%q}}`, template))
+	p.untilRunning("vg", 1)
+}
+
+func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
+	p := newPlace(t, "team-a", "late-template")
+	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "late" }))
+	p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound)
+	if err := world.Person.AddTemplate(t.Context(), "/DC0/vm", "late"); err != nil {
+		t.Fatal(err)
+	}
+	p.untilRunning("vg", 1)
+}
+
+func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
+	dev := newPlace(t, "team-a", "grants-dev", "stage", "dev")
+	prod := newPlace(t, "team-a", "grants-prod", "stage", "prod")
+	other := newPlace(t, "team-b", "grants-dev", "stage", "dev")
+	with := func(template string, placement *v1alpha1.Placement) func(*v1alpha1.VmGroup) {
+		return func(g *v1alpha1.VmGroup) {
+			g.Spec.VCenter, g.Spec.Template, g.Spec.Placement = granted, template, placement
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		place  *place
+		change func(*v1alpha1.VmGroup)
+		reason string
+		words  string
+	}{
+		{"ordinary-vm", dev, with("db-prod-0", nil), v1alpha1.ReasonNotATemplate, "db-prod-0"},
+		{"template", dev, with("windows-11", nil), v1alpha1.ReasonNotGranted, "windows-11"},
+		{"datastore", dev, with("linux-12", &v1alpha1.Placement{Datastore: "LocalDS_0"}), v1alpha1.ReasonNotGranted, "LocalDS_0"},
+		{"network", dev, with("linux-12", &v1alpha1.Placement{Network: "VM Network"}), v1alpha1.ReasonNotGranted, "VM Network"},
+		{"pool", dev, with("linux-12", &v1alpha1.Placement{ResourcePool: "DC0_C0/Resources"}), v1alpha1.ReasonNotGranted, "DC0_C0/Resources"},
+		{"no-datastore", dev, with("linux-12", &v1alpha1.Placement{Datastore: "nowhere"}), v1alpha1.ReasonPlacementNotFound, "nowhere"},
+		{"namespace", prod, with("linux-12", nil), v1alpha1.ReasonNotGranted, "grants-prod"},
+		{"member", other, with("linux-12", nil), v1alpha1.ReasonNotGranted, "team-b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := *c.place
+			p.t, p.ctx = t, t.Context()
+			p.apply(p.group(c.name, 1, c.change))
+			g := p.untilSays(c.name, v1alpha1.ConditionStalled, "True", c.reason, c.words)
+			if g.Status.Phase != v1alpha1.PhaseError || len(g.Status.VMs) != 0 || g.Status.Folder != nil {
+				t.Errorf("phase %s, VMs %v, folder %v; want ERROR and nothing created", g.Status.Phase, g.Status.VMs, g.Status.Folder)
+			}
+			if c.reason == v1alpha1.ReasonNotGranted && !meta.IsStatusConditionFalse(g.Status.Conditions, v1alpha1.ConditionPolicyCompliant) {
+				t.Error("PolicyCompliant is not False")
+			}
+		})
+	}
+	if vms := inVCenter(t, "/DC0/vm/granted"); len(vms) != 0 {
+		t.Errorf("something was cloned: %s", paths(vms))
+	}
+	// What is granted works, and a label makes the difference without a restart.
+	dev.apply(dev.group("allowed", 1, with("linux-12", nil)))
+	dev.untilRunning("allowed", 1)
+	prod.apply(prod.group("promoted", 1, with("linux-12", nil)))
+	prod.untilSays("promoted", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonNotGranted)
+	namespace := namespaceObject("grants-prod", nil)
+	if err := prod.cluster.Patch(t.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"stage":"dev"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	prod.untilRunning("promoted", 1)
+}
+
+func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
+	p := newPlace(t, "team-a", "unknown-vcenter")
+	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
+	p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonVCenterNotFound, "nowhere")
+	p.delete("vg")
+	p.untilGone("vg")
+}
+
+func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
+	p := newPlace(t, "team-a", "edits")
+	p.apply(p.group("vg", 2))
+	folder := folderOf(t, p.untilRunning("vg", 2))
+	p.patch("vg", `{"spec":{"cpu":2,"memory":3}}`)
+	g := p.untilSays("vg", v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPending, "vg-0", "vg-1")
+	if g.Status.UpdatedReplicas != 0 || g.Status.Replicas != 2 {
+		t.Errorf("updated %d of %d, want 0 of 2", g.Status.UpdatedReplicas, g.Status.Replicas)
+	}
+	p.patch("vg", `{"spec":{"replicas":3}}`)
+	g = p.untilRunning("vg", 3)
+	if g.Status.UpdatedReplicas != 1 {
+		t.Errorf("updated %d, want the new one", g.Status.UpdatedReplicas)
+	}
+	for path, vm := range inVCenter(t, folder) {
+		cpu, memory := int32(1), int32(1024)
+		if strings.HasSuffix(path, "/vg-2") {
+			cpu, memory = 2, 3072
+		}
+		if vm.CPU != cpu || vm.MemoryMB != memory {
+			t.Errorf("%s has %d CPUs and %d MiB, want %d and %d", path, vm.CPU, vm.MemoryMB, cpu, memory)
+		}
+	}
+}
+
+func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
+	p := newPlace(t, "team-b", "paused")
+	p.apply(p.group("vg", 2))
+	folder := folderOf(t, p.untilRunning("vg", 2))
+	p.patch("vg", `{"metadata":{"annotations":{"`+v1alpha1.PausedAnnotation+`":"true"}}}`)
+	if err := world.Person.Destroy(t.Context(), folder+"/vg-1"); err != nil {
+		t.Fatal(err)
+	}
+	p.patch("vg", `{"spec":{"replicas":3}}`)
+	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonPaused, v1alpha1.PausedAnnotation)
+	if vms := inVCenter(t, folder); len(vms) != 1 {
+		t.Errorf("a paused group has %s, want vg-0 alone", paths(vms))
+	}
+	p.patch("vg", `{"metadata":{"annotations":null}}`)
+	p.untilRunning("vg", 3)
+}
+
+func TestPowerStateOffStopsVMs(t *testing.T) {
+	p := newPlace(t, "team-b", "off")
+	p.apply(p.group("vg", 2))
+	folder := folderOf(t, p.untilRunning("vg", 2))
+	p.patch("vg", `{"spec":{"powerState":"Off"}}`)
+	p.until("both VMs to be stopped", "vg", func(g *v1alpha1.VmGroup) bool {
+		for _, vm := range g.Status.VMs {
+			if vm.Phase != v1alpha1.VMStopped {
+				return false
+			}
+		}
+		return stack.IsReady(g.Status.Conditions)
+	})
+	for path, vm := range inVCenter(t, folder) {
+		if vm.On {
+			t.Errorf("%s is on", path)
+		}
+	}
+}
+
+func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
+	p := newPlace(t, "team-a", "moved")
+	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
+	g := p.untilRunning("vg", 2)
+	if err := world.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
+		t.Fatal(err)
+	}
+	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonVMsLost, g.Status.VMs[0].MoRef)
+	if vms := inVCenter(t, folderOf(t, g)); len(vms) != 1 {
+		t.Errorf("in the folder: %s; want vg-1 alone, since vg-0 still exists", paths(vms))
+	}
+	if err := world.Person.Move(t.Context(), "/DC0/vm/vg-0", folderOf(t, g)); err != nil {
+		t.Fatal(err)
+	}
+	again := p.untilRunning("vg", 2)
+	if again.Status.VMs[0].MoRef != g.Status.VMs[0].MoRef {
+		t.Errorf("vg-0 is %s, was %s: it was replaced", again.Status.VMs[0].MoRef, g.Status.VMs[0].MoRef)
+	}
+}
+
+func TestDeletionWaitsForClonesInFlight(t *testing.T) {
+	p := newPlace(t, "team-a", "racing")
+	for i := range 8 {
+		p.apply(p.group("vg", 4))
+		// Deleted at another moment each time: before the folder exists, while clones run, when they have ended.
+		if i > 0 {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			if err := stack.WaitFor(ctx, "the group to get on", func(ctx context.Context) (bool, error) {
+				g := &v1alpha1.VmGroup{}
+				err := p.cluster.Get(ctx, key(p.namespace, "vg"), g)
+				return len(g.Status.VMs) > 0 && world.Proxy.Count("CloneVM_Task", "") >= i, err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+		}
+		p.delete("vg")
+		p.untilGone("vg")
+		if vms := inVCenter(t, "/DC0/vm/vm-operator/team-a/racing"); len(vms) != 0 {
+			t.Fatalf("round %d: survivors of a deleted group: %s", i, paths(vms))
+		}
+	}
+}
+
+func TestBadMembersDelayNobody(t *testing.T) {
+	// Accepts connections and never answers.
+	hole, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hole.Close() }()
+	good := string(world.Members["team-a"].Kubeconfig())
+	blackHole := strings.ReplaceAll(good, world.Members["team-a"].Config.Host, "https://"+hole.Addr().String())
+	refused := strings.ReplaceAll(good, "certificate-authority-data:", "insecure-skip-tls-verify: true\n    x-ca:")
+	if blackHole == good || refused == good {
+		t.Fatal("the kubeconfig does not look as this test expects")
+	}
+	for name, c := range map[string]struct{ kubeconfig, reason string }{
+		"black-hole": {blackHole, v1alpha1.ReasonMemberUnreachable},
+		"unsafe":     {refused, v1alpha1.ReasonKubeconfigRefused},
+		"twin":       {good, v1alpha1.ReasonDuplicateMember},
+	} {
+		if err := world.Join(t.Context(), name, []byte(c.kubeconfig)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { leave(t, name) })
+		defer untilMember(t, name, "False", c.reason)
+	}
+	p := newPlace(t, "team-b", "undisturbed")
+	began := time.Now()
+	p.apply(p.group("vg", 1))
+	p.untilRunning("vg", 1)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("a group of a healthy member took %s beside a black-holed one", took)
+	}
+}
+
+func untilMember(t *testing.T, name string, status metav1.ConditionStatus, reason string) *v1alpha1.MemberCluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	member := &v1alpha1.MemberCluster{}
+	if err := stack.WaitFor(ctx, "member "+name+" to be "+reason, func(ctx context.Context) (bool, error) {
+		err := world.Hub.Get(ctx, key("", name), member)
+		c := meta.FindStatusCondition(member.Status.Conditions, v1alpha1.ConditionReady)
+		return c != nil && c.Status == status && (reason == "" || c.Reason == reason), err
+	}); err != nil {
+		t.Errorf("%v; conditions: %s", err, words(member.Status.Conditions))
+	}
+	return member
+}
+
+func leave(t *testing.T, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	member := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := client.IgnoreNotFound(world.Hub.Delete(ctx, member)); err != nil {
+		t.Error(err)
+	}
+	if err := stack.WaitFor(ctx, "member "+name+" to be gone", func(ctx context.Context) (bool, error) {
+		return client.IgnoreNotFound(world.Hub.Get(ctx, key("", name), member)) == nil &&
+			world.Hub.Get(ctx, key("", name), member) != nil, nil
+	}); err != nil {
+		t.Errorf("%v; conditions: %s", err, words(member.Status.Conditions))
+	}
+}

@@ -63,7 +63,6 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*VM) []*VM {
 		p.ordinals = append(p.ordinals, ordinal)
 		p.add(present, nil, vm, slot)
 	} else {
-		slot.Recorded = m.slot.Recorded
 		p.add(present, m.known, vm, slot)
 	}
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *VM) bool { return c == vm })
@@ -80,7 +79,8 @@ func (p *planner) genuine(vm *VM, m *member) bool {
 		return true
 	}
 	if m.known.MoRef != "" {
-		return s.Incarnation > m.known.Incarnation // the recorded VM is gone: this is its replacement
+		// The recorded VM is gone: this is its replacement, or the same VM registered again.
+		return s.Incarnation >= m.known.Incarnation
 	}
 	return m.known.UUID == "" || strings.EqualFold(vm.UUID, m.known.UUID)
 }

@@ -67,7 +67,7 @@ func (p *planner) classify() {
 func (p *planner) place(k *Known, vm *VM, isGone, isElsewhere bool) {
 	slot := Slot{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
-		ReadySince: k.ReadySince, Recorded: true,
+		ReadySince: k.ReadySince,
 	}
 	switch {
 	case vm != nil:
@@ -80,7 +80,7 @@ func (p *planner) place(k *Known, vm *VM, isGone, isElsewhere bool) {
 		p.add(elsewhere, k, nil, slot)
 	case isGone && p.ops.cloning(k.Ordinal):
 		p.add(cloning, k, nil, Slot{
-			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision, Recorded: true,
+			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision,
 		})
 	case isGone:
 		p.add(gone, k, nil, slot)

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+
 // Creates returns the number of clones in the plan. Each needs a slot for cloning.
 func (p Plan) Creates() int { return p.count(isClone) }
 
@@ -8,9 +10,10 @@ func (p Plan) Creates() int { return p.count(isClone) }
 func (p Plan) Tasks() int { return p.count(isTask) }
 
 // Limit returns the plan with at most the given number of clones and of other tasks, those that come first. A
-// slot that exists only for a clone that was cut is cut as well: what is not going to be sent is not recorded
-// as intent. Doomed stays, since it records a decision and not an action; and so does Settled, which was false
-// for any plan that has something to cut. The receiver is not changed; negative limits count as zero.
+// slot whose clone was cut stays, as Pending: its intent is recorded with the others in one write, and an intent
+// whose clone was never sent does no harm (see docs/adr/0003-status-before-action.md). Doomed stays, since it
+// records a decision and not an action. Nothing is settled by waiting for slots, so Settled stays false. The
+// receiver is not changed; negative limits count as zero.
 func (p Plan) Limit(clones, others int) Plan {
 	cut := map[int32]bool{}
 	actions := make([]Action, 0, len(p.Actions))
@@ -30,9 +33,10 @@ func (p Plan) Limit(clones, others int) Plan {
 	}
 	slots := make([]Slot, 0, len(p.Slots))
 	for _, s := range p.Slots {
-		if s.Recorded || !cut[s.Ordinal] {
-			slots = append(slots, s)
+		if cut[s.Ordinal] && s.Phase == v1alpha1.VMCloning {
+			s.Phase = v1alpha1.VMPending
 		}
+		slots = append(slots, s)
 	}
 	p.Actions, p.Slots = actions, slots
 	return p

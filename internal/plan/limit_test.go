@@ -22,9 +22,9 @@ func TestLimit(t *testing.T) {
 	}{
 		{99, 99, all, "0:Deleting 1:Unhealthy 2:Cloning 3:Cloning 4:Cloning 5:Cloning 7:Ready"},
 		{3, 1, "PowerOffVM web-0, CreateVM web-2, CreateVM web-3, CreateVM web-4",
-			"0:Deleting 1:Unhealthy 2:Cloning 3:Cloning 4:Cloning 7:Ready"},
-		{0, 2, "PowerOffVM web-0, PowerOnVM web-1", "0:Deleting 1:Unhealthy 2:Cloning 3:Cloning 7:Ready"},
-		{-1, -1, "", "0:Deleting 1:Unhealthy 2:Cloning 3:Cloning 7:Ready"},
+			"0:Deleting 1:Unhealthy 2:Cloning 3:Cloning 4:Cloning 5:Pending 7:Ready"},
+		{0, 2, "PowerOffVM web-0, PowerOnVM web-1", "0:Deleting 1:Unhealthy 2:Pending 3:Pending 4:Pending 5:Pending 7:Ready"},
+		{-1, -1, "", "0:Deleting 1:Unhealthy 2:Pending 3:Pending 4:Pending 5:Pending 7:Ready"},
 	} {
 		l := p.Limit(test.clones, test.others)
 		if got := actionsOf(l); got != test.actions {

@@ -66,8 +66,6 @@ type Slot struct {
 	Available bool
 	// Message says what is wrong and what to do; empty when nothing is.
 	Message string
-	// Recorded is true when Input.Known held this ordinal. Limit keeps such a slot when its clone has to wait.
-	Recorded bool
 }
 
 // Foreign is a VM that the operator does not touch.

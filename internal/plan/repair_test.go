@@ -43,7 +43,7 @@ func TestReplacementGetsTheNextIncarnation(t *testing.T) {
 	if a.Incarnation != 5 || a.UUID != InstanceUUID(groupUID, 0, 5) {
 		t.Errorf("the replacement of incarnation 4 is incarnation %d with UUID %s", a.Incarnation, a.UUID)
 	}
-	if s := slot(t, p, 0); s.MoRef != "" || s.Incarnation != 5 || !s.ReadySince.IsZero() || !s.Recorded {
+	if s := slot(t, p, 0); s.MoRef != "" || s.Incarnation != 5 || !s.ReadySince.IsZero() {
 		t.Errorf("the slot of a replacement is %+v", s)
 	}
 }

@@ -77,7 +77,7 @@ func (p *planner) create(ordinal int32, m *member, reason string) {
 	if m == nil {
 		m = &member{state: intended}
 	} else {
-		slot.Recorded, slot.Incarnation = m.slot.Recorded, m.slot.Incarnation
+		slot.Incarnation = m.slot.Incarnation
 		if m.state == gone {
 			slot.Incarnation++
 			reason = fmt.Sprintf("%s does not exist any more", m.slot.MoRef)

@@ -25,10 +25,10 @@ import (
 
 func main() {
 	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
-	stay := os.Getenv("DEMO") == "stay"
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, stay); err != nil {
+	err := run(ctx, os.Getenv("DEMO") == "stay")
+	stop()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
 		os.Exit(1)
 	}

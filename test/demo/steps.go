@@ -36,7 +36,7 @@ type demo struct {
 // step runs one step under its patience, with the live table below it.
 func (d *demo) step(ctx context.Context, name string, run func(context.Context) error) error {
 	d.steps++
-	fmt.Fprintf(d.out, "\n── %d. %s\n", d.steps, name)
+	d.printf("\n── %d. %s\n", d.steps, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	table := newTable(d)
@@ -44,7 +44,7 @@ func (d *demo) step(ctx context.Context, name string, run func(context.Context) 
 	err := run(ctx)
 	table.stop()
 	for _, note := range d.notes {
-		fmt.Fprintf(d.out, "   ✓ %s\n", note)
+		d.printf("   ✓ %s\n", note)
 	}
 	d.notes = nil
 	if err != nil {
@@ -311,14 +311,17 @@ func (d *demo) patch(ctx context.Context, member, name, patch string) error {
 
 // lookFurther prints how a person can look at what runs.
 func (d *demo) lookFurther() {
-	fmt.Fprintf(d.out, "\nLook around (with make demo DEMO=stay, from another terminal):\n")
+	d.printf("\nLook around (with make demo DEMO=stay, from another terminal):\n")
 	for _, name := range []string{"team-a", "team-b"} {
-		fmt.Fprintf(d.out, "  KUBECONFIG=%s kubectl get vg -o wide\n", d.stack.Members[name].KubeconfigFile)
+		d.printf("  KUBECONFIG=%s kubectl get vg -o wide\n", d.stack.Members[name].KubeconfigFile)
 	}
-	fmt.Fprintf(d.out, "  KUBECONFIG=%s kubectl get vcenters,memberclusters\n", d.stack.Hub.KubeconfigFile)
-	fmt.Fprintf(d.out, "  manager's log: %s\n", d.stack.Manager.Log)
-	fmt.Fprintf(d.out, "  vCenter:       %s (user and password are in Secret %s/vc-creds on the hub)\n", d.stack.Sim.URL, stack.Namespace)
+	d.printf("  KUBECONFIG=%s kubectl get vcenters,memberclusters\n", d.stack.Hub.KubeconfigFile)
+	d.printf("  manager's log: %s\n", d.stack.Manager.Log)
+	d.printf("  vCenter:       %s (user and password are in Secret %s/vc-creds on the hub)\n", d.stack.Sim.URL, stack.Namespace)
 }
+
+// printf writes to the terminal; that it may have gone away is no failure of a step.
+func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
 
 func (d *demo) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))

@@ -64,13 +64,13 @@ func (t *table) draw(ctx context.Context) {
 	rows := t.rows(ctx)
 	b.WriteString(rows)
 	t.lines = strings.Count(rows, "\n")
-	fmt.Fprint(t.demo.out, b.String())
+	t.demo.printf("%s", b.String())
 }
 
 func (t *table) rows(ctx context.Context) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "   MEMBER\tGROUP\tPHASE\tCURRENT\tDESIRED\tREADY\tVMS\tLAST_MESSAGE")
+	_, _ = fmt.Fprintln(w, "   MEMBER\tGROUP\tPHASE\tCURRENT\tDESIRED\tREADY\tVMS\tLAST_MESSAGE")
 	names := make([]string, 0, len(t.demo.stack.Members))
 	for name := range t.demo.stack.Members {
 		names = append(names, name)
@@ -83,7 +83,7 @@ func (t *table) rows(ctx context.Context) string {
 		}
 		for _, g := range groups.Items {
 			s := g.Status
-			fmt.Fprintf(w, "   %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", name, g.Name, s.Phase, s.CurrentReplicas, s.DesiredReplicas,
+			_, _ = fmt.Fprintf(w, "   %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", name, g.Name, s.Phase, s.CurrentReplicas, s.DesiredReplicas,
 				s.ReadyReplicas, vmWords(s.VMs), shorten(s.LastMessage, 60))
 		}
 	}
@@ -93,7 +93,7 @@ func (t *table) rows(ctx context.Context) string {
 
 // vmWords shows each VM as its ordinal and phase, for example 0:Ready 1:Cloning.
 func vmWords(vms []v1alpha1.VMStatus) string {
-	var words []string
+	words := make([]string, 0, len(vms))
 	for _, vm := range vms {
 		words = append(words, fmt.Sprintf("%d:%s", vm.Ordinal, vm.Phase))
 	}

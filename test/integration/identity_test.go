@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,7 @@ func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
 	g := p.group("old", 3)
 	g.Finalizers = []string{v1alpha1.LegacyFinalizer}
 	p.apply(g)
-	t.Cleanup(func() { p.patch("old", `{"metadata":{"finalizers":null}}`) })
+	t.Cleanup(func() { p.patchWith(context.Background(), "old", `{"metadata":{"finalizers":null}}`) })
 	held := p.untilSays("old", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonLegacyObject, v1alpha1.AdoptAnnotation)
 	if held.Status.Phase != v1alpha1.PhaseError || !slices.Equal(held.Finalizers, []string{v1alpha1.LegacyFinalizer}) {
 		t.Errorf("phase %s, finalizers %v; want ERROR and the original's finalizer alone", held.Status.Phase, held.Finalizers)

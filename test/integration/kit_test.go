@@ -85,8 +85,14 @@ func (p *place) apply(g *v1alpha1.VmGroup) *v1alpha1.VmGroup {
 
 func (p *place) patch(name, patch string) {
 	p.t.Helper()
+	p.patchWith(p.ctx, name, patch)
+}
+
+// patchWith is for clean-up, when the test's own context has ended.
+func (p *place) patchWith(ctx context.Context, name, patch string) {
+	p.t.Helper()
 	g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}
-	if err := p.cluster.Patch(p.ctx, g, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+	if err := p.cluster.Patch(ctx, g, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		p.t.Fatalf("patch %s: %v", name, err)
 	}
 }
@@ -169,7 +175,7 @@ func (p *place) waitGone(ctx context.Context, name string) error {
 }
 
 func words(conditions []metav1.Condition) string {
-	var all []string
+	all := make([]string, 0, len(conditions))
 	for _, c := range conditions {
 		all = append(all, fmt.Sprintf("%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message))
 	}

@@ -97,7 +97,7 @@ func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	world.Manager.Kill()
-	if err := world.RestartManager(); err != nil {
+	if err := world.RestartManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	folder := folderOf(t, p.untilRunning("vg", 6))

@@ -53,7 +53,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 	}
 	strict := client.WithFieldValidation(plain, metav1.FieldValidationStrict)
 
-	for _, dir := range []string{"config/default", "config/member", "config/member/crd", "config/samples"} {
+	for _, dir := range []string{"config/default", "config/local-member", "config/member", "config/member/crd", "config/samples"} {
 		t.Run(dir, func(t *testing.T) {
 			objects := build(t, dir)
 			if len(objects) == 0 {

@@ -19,7 +19,7 @@ import (
 type SecondHub struct {
 	Hub     *Cluster
 	Proxy   *sim.Proxy
-	Manager *Manager
+	Manager *Process
 }
 
 // StartHub starts one more hub with its own manager. The caller stops it.
@@ -42,7 +42,7 @@ func (s *Stack) StartHub(ctx context.Context, name string) (_ *SecondHub, err er
 	if err := second.Hub.Create(ctx, operatorNamespace()); err != nil {
 		return nil, err
 	}
-	second.Manager, err = s.StartManager(name, second.Hub)
+	second.Manager, err = s.StartManager(ctx, name, second.Hub)
 	return second, err
 }
 
@@ -62,8 +62,8 @@ func (h *SecondHub) Stop() error {
 }
 
 // RestartManager starts the manager again after it was stopped or killed.
-func (s *Stack) RestartManager() error {
-	manager, err := s.StartManager("manager", s.Hub, s.opts.ManagerArgs...)
+func (s *Stack) RestartManager(ctx context.Context) error {
+	manager, err := s.StartManager(ctx, "manager", s.Hub, s.opts.ManagerArgs...)
 	if err != nil {
 		return err
 	}

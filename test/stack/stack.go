@@ -38,7 +38,7 @@ const (
 type Options struct {
 	// Members are the names of member clusters to start and join.
 	Members []string
-	// Sim configures the simulated vCenter; its user name and password are set by Start.
+	// Sim configures the simulated vCenter; only Templates and CloneDelay are used.
 	Sim sim.Options
 	// VCenter changes the VCenter "default" before it is created.
 	VCenter func(*v1alpha1.VCenterSpec)
@@ -53,17 +53,16 @@ type Stack struct {
 	Hub     *Cluster
 	Members map[string]*Cluster
 	// Sim is the simulated vCenter, Proxy counts what goes to it.
-	Sim   *sim.Simulator
+	Sim   *VCenter
 	Proxy *sim.Proxy
 	// Person is somebody with a vSphere client, who acts behind the operator's back and not through Proxy.
 	Person *sim.Operator
 	// Manager is the operator on Hub.
-	Manager *Manager
+	Manager *Process
 	// Dir holds logs and kubeconfigs, and is removed by Stop.
 	Dir string
 
-	opts   Options
-	binary string
+	opts Options
 }
 
 // Cluster is a control plane with a client that knows the operator's kinds.
@@ -90,21 +89,16 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	if s.binary, err = BuildManager(ctx, opts.Out); err != nil {
-		return nil, err
-	}
 	if err := s.startClusters(ctx); err != nil {
 		return nil, err
 	}
-	simOptions := opts.Sim
-	simOptions.Username, simOptions.Password = username, password
-	if s.Sim, err = sim.Start(simOptions); err != nil {
+	if s.Sim, err = s.startVCenter(ctx, opts.Sim); err != nil {
 		return nil, fmt.Errorf("start the vCenter simulator: %w", err)
 	}
 	if s.Proxy, err = sim.NewProxy(s.Sim.URL); err != nil {
 		return nil, fmt.Errorf("start the proxy before the vCenter simulator: %w", err)
 	}
-	if s.Person, err = s.Sim.Operator(ctx); err != nil {
+	if s.Person, err = sim.NewOperator(ctx, s.Sim.URL, username, password); err != nil {
 		return nil, fmt.Errorf("log in to the vCenter simulator: %w", err)
 	}
 	if err := s.equipHub(ctx, s.Hub); err != nil {
@@ -115,7 +109,7 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 			return nil, err
 		}
 	}
-	s.Manager, err = s.StartManager("manager", s.Hub, opts.ManagerArgs...)
+	s.Manager, err = s.StartManager(ctx, "manager", s.Hub, opts.ManagerArgs...)
 	return s, err
 }
 
@@ -285,7 +279,7 @@ func (s *Stack) Stop() error {
 		s.Proxy.Close()
 	}
 	if s.Sim != nil {
-		s.Sim.Close()
+		errs = append(errs, s.Sim.Stop())
 	}
 	for _, c := range s.Members {
 		errs = append(errs, c.Stop())

@@ -55,6 +55,7 @@ type connection struct {
 	seen       observation
 	cluster    cluster.Cluster // nil unless engaged
 	engaged    *Member         // nil unless engaged
+	left       bool            // a leaving incarnation is through
 	leftBehind string
 }
 

@@ -3,6 +3,7 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -47,10 +48,11 @@ func removeCRD(t *testing.T, member client.Client) {
 		t.Fatal(err)
 	}
 	eventually(t, "removal of the CRD", func() error {
-		if left, err := getCRD(t.Context(), member, crd.VmGroupName); err != nil || left != nil {
-			return fmt.Errorf("still there (%v)", err)
+		left, err := getCRD(t.Context(), member, crd.VmGroupName)
+		if err == nil && left != nil {
+			err = errors.New("still there")
 		}
-		return nil
+		return err
 	})
 }
 

@@ -45,7 +45,7 @@ import (
 )
 
 // patience of all waits; a loaded machine with the race detector is slow.
-const patience = 15 * time.Second
+const patience = 40 * time.Second
 
 // testLogger is silent unless the environment variable MEMBER_TEST_LOG is set.
 func testLogger() logr.Logger {
@@ -331,7 +331,7 @@ func (in *installation) awaitLeft(member string) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("still there (%v): %+v", err, mc.Finalizers)
+		return errors.Join(fmt.Errorf("still there, finalizers %v", mc.Finalizers), err)
 	})
 }
 
@@ -341,6 +341,10 @@ func (in *installation) removeAll() {
 	}
 	for _, member := range in.members {
 		in.awaitLeft(member)
+	}
+	err := in.hub.DeleteAllOf(context.Background(), &corev1.Secret{}, client.InNamespace(in.namespace))
+	if err != nil {
+		in.t.Error(err)
 	}
 }
 

@@ -93,7 +93,8 @@ func (c *connection) check(ctx context.Context, api *memberAPI, uid string, susp
 	}
 	if found != uid {
 		return &problem{reason: v1alpha1.ReasonMemberUnreachable, lasting: true, message: fmt.Sprintf(
-			"%s is another cluster now (its namespace kube-system was %s and is %s). It is joined anew.", api.config.Host, uid, found)}
+			"%s is another cluster now (its namespace kube-system was %s and is %s). It is joined anew.",
+			api.config.Host, uid, found)}
 	}
 	if !missing {
 		return nil

@@ -55,6 +55,9 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 	if _, ok := in.provider.Member("alpha"); ok {
 		t.Error("two incarnations of one member run")
 	}
+	if seen, _ := in.provider.observe("alpha"); seen.clusterUID != "" {
+		t.Error("the new incarnation talked to the member before the old one had ended")
+	}
 	release()
 	in.awaitEngaged("alpha")
 	eventually(t, "handle of the new incarnation", func() error {

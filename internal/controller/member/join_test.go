@@ -40,29 +40,8 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	status := in.awaitEngaged("alpha").Status
 	in.awaitEngaged("beta")
 
-	kubeSystem := &corev1.Namespace{}
 	member := directClient(t, servers.alpha.Config)
-	if err := member.Get(t.Context(), types.NamespacedName{Name: "kube-system"}, kubeSystem); err != nil {
-		t.Fatal(err)
-	}
-	if status.ClusterUID != string(kubeSystem.UID) {
-		t.Errorf("clusterUID = %q, want %q", status.ClusterUID, kubeSystem.UID)
-	}
-	if !strings.HasPrefix(status.KubernetesVersion, "v1.") || status.CRDVersion != "1" || status.LastContactTime == nil {
-		t.Errorf("status = %+v", status)
-	}
-	for _, condition := range []string{v1alpha1.ConditionClaimed, v1alpha1.ConditionCRDInstalled} {
-		if !meta.IsStatusConditionTrue(status.Conditions, condition) {
-			t.Errorf("%s is not true: %+v", condition, status.Conditions)
-		}
-	}
-	claim := &corev1.ConfigMap{}
-	if err := member.Get(t.Context(), claimKey, claim); err != nil {
-		t.Fatal(err)
-	}
-	if claim.Data["installation"] != "join" || claim.Data["hub"] != "hub of join" {
-		t.Errorf("claim = %v", claim.Data)
-	}
+	checkJoined(t, member, status)
 	if event := in.awaitEvent("alpha", v1alpha1.ReasonEngaged); event.Type != corev1.EventTypeNormal {
 		t.Errorf("event type = %q", event.Type)
 	}
@@ -98,6 +77,46 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	if _, err := in.provider.Get(t.Context(), "alpha"); !errors.Is(err, multicluster.ErrClusterNotFound) {
 		t.Errorf("Get = %v", err)
 	}
+	checkLeft(t, member)
+	newGroup(t, servers.beta, "second")
+	in.awaitReconciled("beta", "second")
+	in.join("alpha", nil) // the Secret is still there
+	in.awaitEngaged("alpha")
+	newGroup(t, servers.alpha, "third")
+	in.awaitReconciled("alpha", "third")
+}
+
+// checkJoined checks what a join writes to the hub and to the member.
+func checkJoined(t *testing.T, member client.Client, status v1alpha1.MemberClusterStatus) {
+	t.Helper()
+	kubeSystem := &corev1.Namespace{}
+	if err := member.Get(t.Context(), types.NamespacedName{Name: "kube-system"}, kubeSystem); err != nil {
+		t.Fatal(err)
+	}
+	if status.ClusterUID != string(kubeSystem.UID) {
+		t.Errorf("clusterUID = %q, want %q", status.ClusterUID, kubeSystem.UID)
+	}
+	if !strings.HasPrefix(status.KubernetesVersion, "v1.") || status.CRDVersion != "1" || status.LastContactTime == nil {
+		t.Errorf("status = %+v", status)
+	}
+	for _, condition := range []string{v1alpha1.ConditionClaimed, v1alpha1.ConditionCRDInstalled} {
+		if !meta.IsStatusConditionTrue(status.Conditions, condition) {
+			t.Errorf("%s is not true: %+v", condition, status.Conditions)
+		}
+	}
+	claim := &corev1.ConfigMap{}
+	if err := member.Get(t.Context(), claimKey, claim); err != nil {
+		t.Fatal(err)
+	}
+	if claim.Data["installation"] != "join" || claim.Data["hub"] != "hub of join" {
+		t.Errorf("claim = %v", claim.Data)
+	}
+}
+
+// checkLeft checks that of a member that was left the claim is gone, and nothing else.
+func checkLeft(t *testing.T, member client.Client) {
+	t.Helper()
+	claim := &corev1.ConfigMap{}
 	if err := member.Get(t.Context(), claimKey, claim); !apierrors.IsNotFound(err) {
 		t.Errorf("the claim is still there: %v", err)
 	}
@@ -107,12 +126,6 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	if err := member.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "first"}, &v1alpha1.VmGroup{}); err != nil {
 		t.Errorf("the group must stay: %v", err)
 	}
-	newGroup(t, servers.beta, "second")
-	in.awaitReconciled("beta", "second")
-	in.join("alpha", nil) // the Secret is still there
-	in.awaitEngaged("alpha")
-	newGroup(t, servers.alpha, "third")
-	in.awaitReconciled("alpha", "third")
 }
 
 func TestSettingsChangeWithoutANewConnection(t *testing.T) {

@@ -131,6 +131,7 @@ func checkCluster(cluster *clientcmdapi.Cluster) error {
 
 func checkUser(user *clientcmdapi.AuthInfo) error {
 	const prefix = "users[].user."
+	const impersonates = "acts as somebody else; give the operator's own identity its permissions"
 	refuse := []struct {
 		set     bool
 		field   string
@@ -141,10 +142,10 @@ func checkUser(user *clientcmdapi.AuthInfo) error {
 		{user.ClientCertificate != "", "client-certificate", "is a file path; put the content into client-certificate-data"},
 		{user.ClientKey != "", "client-key", "is a file path; put the content into client-key-data"},
 		{user.TokenFile != "", "tokenFile", "is a file path; put the content into token"},
-		{user.Impersonate != "", "as", "acts as somebody else; give the operator's own identity its permissions"},
-		{user.ImpersonateUID != "", "as-uid", "acts as somebody else; give the operator's own identity its permissions"},
-		{len(user.ImpersonateGroups) > 0, "as-groups", "acts as somebody else; give the operator's own identity its permissions"},
-		{len(user.ImpersonateUserExtra) > 0, "as-user-extra", "acts as somebody else; give the operator's own identity its permissions"},
+		{user.Impersonate != "", "as", impersonates},
+		{user.ImpersonateUID != "", "as-uid", impersonates},
+		{len(user.ImpersonateGroups) > 0, "as-groups", impersonates},
+		{len(user.ImpersonateUserExtra) > 0, "as-user-extra", impersonates},
 	}
 	for _, rule := range refuse {
 		if rule.set {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,7 +34,7 @@ type Provider struct {
 	identities  identities
 	indexes     []fieldIndex
 	listeners   []func(member string)
-	queue       workqueue.TypedRateLimitingInterface[reconcile.Request]
+	queue       requestQueue
 }
 
 var (
@@ -149,7 +148,7 @@ func (p *Provider) notify(name string) {
 	}
 }
 
-func (p *Provider) attach(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (p *Provider) attach(queue requestQueue) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue = queue
@@ -201,10 +200,7 @@ func (p *Provider) leave(target target) (done bool, leftBehind string) {
 	current := p.connections[target.name]
 	if current != nil && current.target.leaving {
 		defer p.mu.Unlock()
-		if !current.ended() {
-			return false, ""
-		}
-		return true, current.leftBehind
+		return current.ended() && current.left, current.leftBehind
 	}
 	if target.config == nil && current != nil {
 		target.config = current.target.config

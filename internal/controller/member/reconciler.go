@@ -199,7 +199,8 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	}
 	base := mc.DeepCopy()
 	mc.Status = status
-	if err := r.client.Status().Patch(ctx, mc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, mc, patch); err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return result, nil // the cache is behind; what it misses will bring us here again
 		}

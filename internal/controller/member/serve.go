@@ -55,7 +55,9 @@ func (c *connection) serve(api *memberAPI, uid string) (wasEngaged bool, err err
 		c.unpublish()
 		cancel()
 		api.transport.end()
-		<-stopped
+		if err := <-stopped; err != nil {
+			c.log.Error(err, "The member's caches ended with an error")
+		}
 	}()
 
 	if err := c.sync(ctx, cl, watchErrors); err != nil {
@@ -83,10 +85,11 @@ func (c *connection) newCluster(api *memberAPI, watchErrors *lastError) (cluster
 		o.Logger = c.log
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return newMapper(), nil }
 		o.Cache = cache.Options{
+			NewInformer:      newInformer,
 			DefaultTransform: cache.TransformStripManagedFields(),
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
-			DefaultWatchErrorHandler: func(ctx context.Context, r *toolscache.Reflector, err error) {
+			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 				watchErrors.set(err)
 				c.log.V(1).Info("A watch of the member broke and is begun again", "error", err.Error())
 			},

@@ -26,6 +26,9 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=system
 
+// requestQueue is the MemberCluster controller's queue.
+type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
 // SetupWithManager adds the MemberCluster controller to the hub's manager. provider must be the one that mgr
 // was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
 // and MemberClusters; every replica runs the controller, since every replica engages all members.
@@ -46,7 +49,7 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
 		// found nothing to do, and only the write's own event brings it to the truth. Such a pass costs no request.
 		For(&v1alpha1.MemberCluster{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersOfSecret)).
-		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		WatchesRawSource(source.Func(func(_ context.Context, queue requestQueue) error {
 			provider.attach(queue)
 			return nil
 		})).
@@ -70,7 +73,8 @@ func (r *reconciler) membersOfSecret(ctx context.Context, secret client.Object) 
 	}
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list); err != nil {
-		r.provider.opts.Logger.Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up", "secret", secret.GetName())
+		r.provider.opts.Logger.Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up",
+			"secret", secret.GetName())
 		return nil
 	}
 	var requests []reconcile.Request

@@ -76,7 +76,7 @@ func readyCondition(in statusInput) metav1.Condition {
 	switch {
 	case failed != nil:
 		condition.Reason, condition.Message = failed.reason, failed.message
-	case in.seen.phase != phaseEngaged:
+	case in.seen.phase == phaseConnecting:
 		return connectingCondition(in)
 	case in.seen.crd != nil && !in.seen.crd.ok:
 		condition.Reason, condition.Message = in.seen.crd.reason, in.seen.crd.message
@@ -107,7 +107,9 @@ func connectingCondition(in statusInput) metav1.Condition {
 
 func findingCondition(in statusInput, conditionType string, found *finding) metav1.Condition {
 	if found != nil && in.config == nil {
-		condition := metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: found.reason, Message: found.message}
+		condition := metav1.Condition{
+			Type: conditionType, Status: metav1.ConditionFalse, Reason: found.reason, Message: found.message,
+		}
 		if found.ok {
 			condition.Status = metav1.ConditionTrue
 		}

@@ -83,5 +83,6 @@ func (t *memberTransport) reset() {
 
 // end closes every connection for good.
 func (t *memberTransport) end() {
+	t.ended.Store(true)
 	t.reset()
 }

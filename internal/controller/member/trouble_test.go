@@ -155,7 +155,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 		}
 		in.awaitReady("alpha", metav1.ConditionFalse, v1alpha1.ReasonKubeconfigNotFound)
 	})
-	t.Run("and back", func(t *testing.T) {
+	t.Run("and back", func(*testing.T) {
 		in.putKubeconfig("alpha", second)
 		in.awaitEngaged("alpha")
 	})
@@ -238,11 +238,15 @@ func TestOlderOfTwoMemberClustersOfOneClusterWins(t *testing.T) {
 	if _, ok := in.provider.Member("dup-b"); ok {
 		t.Error("the duplicate is engaged")
 	}
-	// Removing the duplicate keeps the claim that the other one works under.
+	// Removing the duplicate keeps the very claim that the other one works under.
+	member := directClient(t, servers.alpha.Config)
+	before, after := &corev1.ConfigMap{}, &corev1.ConfigMap{}
+	if err := member.Get(t.Context(), claimKey, before); err != nil {
+		t.Fatal(err)
+	}
 	in.leave("dup-b")
-	claim := &corev1.ConfigMap{}
-	if err := directClient(t, servers.alpha.Config).Get(t.Context(), claimKey, claim); err != nil {
-		t.Errorf("the claim: %v", err)
+	if err := member.Get(t.Context(), claimKey, after); err != nil || after.UID != before.UID {
+		t.Errorf("the claim was released under the older one: %q, then %q (%v)", before.UID, after.UID, err)
 	}
 	in.join("dup-b", nil)
 	in.awaitReady("dup-b", metav1.ConditionFalse, v1alpha1.ReasonDuplicateMember)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -119,10 +118,6 @@ func sdkURL(server string, insecure bool) (string, error) {
 // the expected number of VMs is only a starting value.
 func (c Config) hash() string {
 	c.Tasks, c.TasksPerHost, c.ExpectedVMs = 0, 0, 0
-	data, err := json.Marshal(c)
-	if err != nil {
-		panic(fmt.Sprintf("marshal a struct of strings and numbers: %v", err))
-	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))
 	return hex.EncodeToString(sum[:])
 }

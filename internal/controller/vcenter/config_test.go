@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,8 @@ import (
 
 func secret(pairs ...string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "vc-creds"}, Data: map[string][]byte{}}
-	for i := 0; i < len(pairs); i += 2 {
-		s.Data[pairs[i]] = []byte(pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		s.Data[pair[0]] = []byte(pair[1])
 	}
 	return s
 }

@@ -30,12 +30,9 @@ func newStatus(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.H
 	if health.Reachable && health.Complete {
 		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
 	}
-	verdicts := []verdict{
-		credentials(vc, health, candidate),
-		inventory(health),
-		privileges(health),
-	}
-	apply(&s, vc.Generation, now, append(verdicts, ready(health, verdicts)))
+	verdicts := []verdict{credentials(vc, health, candidate), inventory(health), privileges(health)}
+	apply(&s, vc.Generation, now, verdicts)
+	apply(&s, vc.Generation, now, []verdict{ready(health, verdicts)})
 	return s
 }
 

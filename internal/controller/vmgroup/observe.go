@@ -67,7 +67,7 @@ func vmToPlan(vm vsphere.VM, id vsphere.GroupID, folder vsphere.Ref) plan.VM {
 
 // known returns what status has recorded of VMs.
 func known(status *v1alpha1.VmGroupStatus) []plan.Known {
-	var out []plan.Known
+	out := make([]plan.Known, 0, len(status.VMs))
 	for _, vm := range status.VMs {
 		k := plan.Known{
 			Ordinal: vm.Ordinal, Incarnation: vm.Incarnation, MoRef: vm.MoRef, UUID: vm.UUID, Revision: vm.Revision,

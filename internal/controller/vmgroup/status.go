@@ -90,7 +90,7 @@ func newStatus(f facts) v1alpha1.VmGroupStatus {
 }
 
 func vmStatuses(slots []plan.Slot) []v1alpha1.VMStatus {
-	var out []v1alpha1.VMStatus
+	out := make([]v1alpha1.VMStatus, 0, len(slots))
 	for _, slot := range slots {
 		vm := v1alpha1.VMStatus{
 			Name: slot.Name, Ordinal: slot.Ordinal, Incarnation: slot.Incarnation,

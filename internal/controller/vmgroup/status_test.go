@@ -207,7 +207,7 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 }
 
 func reasonsOf(ts []transition) string {
-	var reasons []string
+	reasons := make([]string, 0, len(ts))
 	for _, t := range ts {
 		reasons = append(reasons, t.reason)
 	}

@@ -100,20 +100,20 @@ func extraConfig(kvs []inventory.KV) []types.BaseOptionValue {
 	return out
 }
 
-func (s *Server) entry(ref vsphere.Ref) (templateEntry, bool) {
+// entry returns what the catalog has of a template, or nothing.
+func (s *Server) entry(ref vsphere.Ref) templateEntry {
 	if got := s.cat.get(); got != nil {
 		for _, t := range got.templates {
 			if t.Ref == ref {
-				return t, true
+				return t
 			}
 		}
 	}
-	return templateEntry{}, false
+	return templateEntry{}
 }
 
 func (s *Server) snapshotOf(template vsphere.Ref) vsphere.Ref {
-	t, _ := s.entry(template)
-	return t.snapshot
+	return s.entry(template).snapshot
 }
 
 // connectNIC returns the edit that connects the template's first network adapter to a network.
@@ -138,7 +138,7 @@ func (s *Server) connectNIC(ctx context.Context, c *connection, template, networ
 }
 
 func (s *Server) nic(ctx context.Context, c *connection, template vsphere.Ref) (types.BaseVirtualDevice, error) {
-	known, _ := s.entry(template)
+	known := s.entry(template)
 	s.mu.Lock()
 	cached, ok := s.nics[template]
 	s.mu.Unlock()

@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -69,39 +70,64 @@ func (s *Server) wanted(refs []vsphere.Ref) {
 }
 
 // confirmSuspects asks vCenter about objects that are missing. Errors are tried again; a suspect without a
-// verdict stays one.
+// verdict stays one. An object that got none waits for the next try, however often somebody asks for it.
 func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 	wait := time.Duration(0)
+	tried := map[vsphere.Ref]bool{}
 	for {
-		open := len(s.pending()) > 0
-		var timer <-chan time.Time
-		if open {
-			timer = time.After(wait)
-		}
-		if !open || wait > 0 {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-s.confirmKick:
-			case <-timer:
-			}
-		}
 		refs := s.pending()
-		if len(refs) == 0 {
-			wait = 0
+		fresh := slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return tried[ref] })
+		if len(fresh) == 0 {
+			// Everything that is pending was tried in vain: wait, longer each time.
+			var timer <-chan time.Time
+			if len(refs) > 0 {
+				wait = min(max(2*wait, confirmFirst), confirmLast)
+				timer = time.After(wait)
+			} else {
+				wait = 0
+				clear(tried)
+			}
+			again, err := s.confirmLater(ctx, tried, timer)
+			if err != nil {
+				return err
+			}
+			if again {
+				clear(tried)
+			}
 			continue
 		}
-		err := s.confirm(ctx, c, refs[:min(len(refs), confirmBatch)])
+		batch := fresh[:min(len(fresh), confirmBatch)]
+		for _, ref := range batch {
+			tried[ref] = true
+		}
+		if err := s.confirm(ctx, c, batch); err != nil && ctx.Err() == nil {
+			s.log.Info("Cannot confirm whether objects exist; trying again", "reason", err.Error(), "objects", len(batch))
+		}
+		left := s.pending()
+		for _, ref := range batch {
+			if !slices.Contains(left, ref) {
+				delete(tried, ref)
+				wait = 0
+			}
+		}
 		s.settle()
-		switch left := len(s.pending()); {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case err == nil && left < len(refs):
-			wait = 0
-		default:
-			wait = min(max(2*wait, confirmFirst), confirmLast)
-			if err != nil {
-				s.log.Info("Cannot confirm whether objects exist; trying again", "reason", err.Error(), "objects", left)
+		}
+	}
+}
+
+// confirmLater waits until it is time to try everything again, or until something is pending that was not tried.
+func (s *Server) confirmLater(ctx context.Context, tried map[vsphere.Ref]bool, timer <-chan time.Time) (again bool, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-timer:
+			return true, nil
+		case <-s.confirmKick:
+			if slices.ContainsFunc(s.pending(), func(ref vsphere.Ref) bool { return !tried[ref] }) {
+				return false, nil
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/object"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
@@ -167,7 +169,7 @@ func TestUnreachableIsIncomplete(t *testing.T) {
 	r.clone(0)
 	var down atomic.Bool
 	down.Store(true)
-	r.proxy.Hook(func(c sim.Call, _ *http.Request) sim.Verdict {
+	r.proxy.Hook(func(sim.Call, *http.Request) sim.Verdict {
 		if down.Load() {
 			return sim.Refuse
 		}
@@ -194,5 +196,25 @@ func TestRefusals(t *testing.T) {
 	r.until("nothing in flight", func() bool { return len(r.observe().InFlight) == 0 })
 	if f := r.observe().Failures; len(f) != 1 || f[0].Ordinal != 5 || f[0].Kind != vsphere.OpDestroy {
 		t.Errorf("failures: %+v, want that of ordinal 5", f)
+	}
+}
+
+func TestAFolderWithACloneOnItsWayIsKept(t *testing.T) {
+	r := newRig(t, govmomi.Poll, cloneDelay(500*time.Millisecond)).ensure()
+	r.observe() // the folder is the group's from now on
+	must(t, r.server.Clone(r.ctx, r.request(0)))
+	wantKind(t, r.server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
+	r.settled(0)
+}
+
+func TestFoldersOutsideAreNotDestroyed(t *testing.T) {
+	r := newRig(t, govmomi.Poll).connected()
+	index := object.NewSearchIndex(r.person.Client())
+	for path, kind := range map[string]vsphere.Kind{
+		"/DC0/vm/vm-operator": vsphere.KindForeign, "/DC0/vm": vsphere.KindForeign, "/DC0/host": vsphere.KindForeign,
+	} {
+		found, err := index.FindByInventoryPath(r.ctx, path)
+		must(t, err)
+		wantKind(t, r.server.DestroyFolder(r.ctx, vsphere.FolderRef(found.Reference().Value)), kind)
 	}
 }

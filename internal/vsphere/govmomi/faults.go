@@ -1,7 +1,6 @@
 package govmomi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
@@ -179,5 +179,13 @@ func notFound(err error, ref vsphere.Ref) bool {
 	return ok && fromRef(f.Obj) == ref
 }
 
-// ended reports whether err only says that the caller gave up.
-func ended(ctx context.Context, err error) bool { return err != nil && ctx.Err() != nil }
+// translateFor is translate for an operation. A change of the configuration that names the version it is based on
+// is refused with ConcurrentAccess when the VM was changed since: not busy, but to be decided anew.
+func translateFor(r operations.Request, err error) error {
+	out := translate(phrase(r), err)
+	var e *vsphere.Error
+	if (r.Kind == vsphere.OpMark || r.Kind == vsphere.OpRelease) && has[*types.ConcurrentAccess](err) && asError(out, &e) {
+		e.Kind = vsphere.KindConflict
+	}
+	return out
+}

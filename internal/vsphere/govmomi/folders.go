@@ -74,6 +74,10 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	if ref == c.root.Ref || ref == c.datacenter.vmFolder || ref.Type != vsphere.TypeFolder {
 		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref, Err: errRootFolder}
 	}
+	// The session asks the fence again; asking here saves the reads of a caller that may not act.
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return translate(op, err)
+	}
 	began := s.index.Begin()
 	o, err := exact(ctx, c.client, ref, propName, propParent, "childEntity")
 	if notFound(err, ref) {
@@ -90,6 +94,11 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	if !inside {
 		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref,
 			Err: fmt.Errorf("the folder %s lies outside of %s", o.text(propName), c.root.Path)}
+	}
+	// A clone on its way would be destroyed with the folder, or fail in it.
+	if n := len(s.ops.Cloning(s.index.Owner(ref))); n > 0 {
+		return &vsphere.Error{Kind: vsphere.KindNotEmpty, Op: op, Object: ref,
+			Err: fmt.Errorf("%d clones into folder %s are on their way", n, o.text(propName))}
 	}
 	// A property that cannot be read is not an empty one.
 	if children := o.refsOf("childEntity"); len(children) > 0 || len(o.denied) > 0 {

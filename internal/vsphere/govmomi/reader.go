@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
@@ -35,10 +36,11 @@ var (
 	}
 	// detailProperties are read when the change version moved. Of extraConfig only the stamp is asked for: the
 	// rest may be large, and guestinfo holds secrets.
-	detailProperties = func() []string {
-		out := []string{propCPU, propMemory, propChangeVersion}
-		for _, key := range inventory.Keys {
-			out = append(out, extraConfigPath(key))
+	detailProperties = append([]string{propCPU, propMemory, propChangeVersion}, stampProperties...)
+	stampProperties  = func() []string {
+		out := make([]string, len(inventory.Keys))
+		for i, key := range inventory.Keys {
+			out[i] = extraConfigPath(key)
 		}
 		return out
 	}()
@@ -123,7 +125,7 @@ func (r reader) complete(ctx context.Context, vms []object) ([]inventory.Seen, e
 // fetch reads objects whole. What does not exist is not in the result.
 func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error) {
 	return existing(ctx, r.client, refs,
-		types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: append(append([]string{}, baseProperties...), detailProperties...)},
+		types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: slices.Concat(baseProperties, detailProperties)},
 		types.PropertySpec{Type: vsphere.TypeFolder, PathSet: folderProperties},
 	)
 }

@@ -40,7 +40,7 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 	return out, nil
 }
 
-// isClone recognises VirtualMachine.clone and, in simulators, VirtualMachine.cloneVm.
+// isClone recognizes VirtualMachine.clone and, in simulators, VirtualMachine.cloneVm.
 func isClone(descriptionID string) bool {
 	_, method, _ := strings.Cut(descriptionID, ".")
 	return strings.HasPrefix(strings.ToLower(method), "clone")

@@ -84,11 +84,10 @@ func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 }
 
 func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Request, t vsphere.Target) error {
-	paths := []string{propName, propParent, propPower, propChangeVersion}
-	for _, key := range inventory.Keys {
-		paths = append(paths, extraConfigPath(key))
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return err
 	}
-	o, err := exact(ctx, c.client, t.VM, paths...)
+	o, err := exact(ctx, c.client, t.VM, append([]string{propName, propParent, propPower}, stampProperties...)...)
 	if err != nil {
 		return readOnlyError(err)
 	}

@@ -103,7 +103,7 @@ func (s *Server) serve(ctx context.Context, sess *session.Session) error {
 	}
 	s.index.SetRoot(c.root)
 	missing := missingPrivileges(ctx, c)
-	if err := s.refreshCatalogue(ctx, c); err != nil {
+	if err := s.refreshCatalog(ctx, c); err != nil {
 		return err
 	}
 	if err := s.inherit(ctx, c); err != nil {
@@ -118,7 +118,7 @@ func (s *Server) serve(ctx context.Context, sess *session.Session) error {
 	g.Go(func() error { return s.newFeed(c).Run(ctx) })
 	g.Go(func() error { return s.watchTasks(ctx, c) })
 	g.Go(func() error { return s.confirmSuspects(ctx, c) })
-	g.Go(func() error { return s.keepCatalogue(ctx, c) })
+	g.Go(func() error { return s.keepCatalog(ctx, c) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():

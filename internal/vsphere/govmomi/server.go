@@ -45,7 +45,7 @@ type Config struct {
 	// Mode is Watch unless set, PollInterval two seconds.
 	Mode         Mode
 	PollInterval time.Duration
-	// ResyncInterval is how often the watch is checked against a full listing, and how often the catalogue of
+	// ResyncInterval is how often the watch is checked against a full listing, and how often the catalog of
 	// templates and places is read: five minutes unless set.
 	ResyncInterval time.Duration
 	// Limits bounds the tasks that run at a time: eight, and four per template host, unless set.
@@ -77,12 +77,12 @@ type Server struct {
 	index   *inventory.Index
 	ops     *operations.Tracker
 	budget  *budget.Budget
-	cat     *catalogue
+	cat     *catalog
 	folders keyedLocks
 
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
-	// catalogue, and of full listings in mode Watch.
-	taskKick, confirmKick, catalogueKick, listKick chan struct{}
+	// catalog, and of full listings in mode Watch.
+	taskKick, confirmKick, catalogKick, listKick chan struct{}
 
 	mu    sync.Mutex
 	conn  *connection
@@ -131,14 +131,14 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Log.WithValues("vcenter", cfg.Name),
-		taskKick:      make(chan struct{}, 1),
-		confirmKick:   make(chan struct{}, 1),
-		catalogueKick: make(chan struct{}, 1),
-		listKick:      make(chan struct{}, 1),
-		refetch:       map[vsphere.Ref]struct{}{},
-		asked:         map[vsphere.Ref]struct{}{},
-		nics:          map[vsphere.Ref]nicCache{},
-		backings:      map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
+		taskKick:    make(chan struct{}, 1),
+		confirmKick: make(chan struct{}, 1),
+		catalogKick: make(chan struct{}, 1),
+		listKick:    make(chan struct{}, 1),
+		refetch:     map[vsphere.Ref]struct{}{},
+		asked:       map[vsphere.Ref]struct{}{},
+		nics:        map[vsphere.Ref]nicCache{},
+		backings:    map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
 	s.state.since = cfg.Now()
 	s.index = inventory.New(inventory.Config{
@@ -147,7 +147,7 @@ func New(cfg Config) *Server {
 	})
 	s.ops = operations.New(cfg.Now, s.groupChanged)
 	s.budget = budget.New(cfg.Limits, s.groupChanged)
-	s.cat = newCatalogue(cfg)
+	s.cat = newCatalog(cfg)
 	return s
 }
 

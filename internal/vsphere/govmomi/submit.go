@@ -66,8 +66,7 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 		kick(s.taskKick)
 		return nil
 	}
-	err = s.refused(handle, r, began, host, translate(op, err), err)
-	return err
+	return s.refused(handle, r, began, host, translateFor(r, err), err)
 }
 
 // refused files the answer of a request that started no task, and returns what the caller is told.
@@ -93,8 +92,19 @@ func (s *Server) refused(h *operations.Handle, r operations.Request, began inven
 			return nil
 		}
 	}
+	s.lost(err)
 	h.Failed(err)
 	return err
+}
+
+// lost makes a suspect of an object that vCenter said does not exist while it was used for something else, and
+// reads again what was changed by somebody else.
+func (s *Server) lost(err error) {
+	ref := objectOf(err)
+	if vsphere.KindOf(err) == vsphere.KindNotFound && (ref.Type == vsphere.TypeFolder || ref.Type == vsphere.TypeVirtualMachine) {
+		s.index.Left(ref)
+		s.wanted([]vsphere.Ref{ref})
+	}
 }
 
 // target checks a target against the inventory: only VMs that carry the group's stamp are touched.

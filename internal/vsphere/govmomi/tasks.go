@@ -17,7 +17,7 @@ const (
 	taskResult = "info.result"
 
 	// pollFirst is how soon a task is looked at; later looks follow its age, up to pollLast.
-	pollFirst = 150 * time.Millisecond
+	pollFirst = 200 * time.Millisecond
 	pollLast  = 5 * time.Second
 	// idleSettle is how often waiting operations are looked at although nothing was applied.
 	idleSettle = 5 * time.Second
@@ -59,10 +59,10 @@ func (s *Server) watchTasks(ctx context.Context, c *connection) error {
 // due returns how long until the next look, or false when there is nothing to look at.
 func (w *taskWatch) due() (time.Duration, bool) {
 	s := w.server
-	next, any := time.Duration(0), false
+	next, found := time.Duration(0), false
 	earlier := func(d time.Duration) {
-		if !any || d < next {
-			next, any = max(0, d), true
+		if !found || d < next {
+			next, found = max(0, d), true
 		}
 	}
 	now := s.cfg.Now()
@@ -85,7 +85,7 @@ func (w *taskWatch) due() (time.Duration, bool) {
 	if s.ops.Settling() {
 		earlier(idleSettle)
 	}
-	return next, any
+	return next, found
 }
 
 func (w *taskWatch) round(ctx context.Context) error {
@@ -188,7 +188,7 @@ func taskFault(o object) error {
 // failed decides whether a failure is one: what was to be done may have been done already.
 func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request, cause error) (vsphere.Ref, bool) {
 	s := w.server
-	err := translate(phrase(op), cause)
+	err := translateFor(op, cause)
 	at := uint64(s.index.Begin())
 	switch {
 	case alreadyThere(cause):
@@ -204,6 +204,7 @@ func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request
 			return ref, false
 		}
 	}
+	s.lost(err)
 	s.ops.TaskFailed(id, err, at)
 	return op.VM, false
 }

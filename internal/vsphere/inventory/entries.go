@@ -4,9 +4,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// putVM stores what a read that began at token showed. It reports whether anything differs, and collects the
-// groups that it concerns.
-func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]struct{}) bool {
+// putVM stores what a read that began at token showed, and collects the groups for which that is news.
+func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]struct{}) {
 	if vm.Stamp != nil && vm.Stamp.Installation != x.cfg.Installation {
 		vm.Stamp, vm.Tombstone = nil, false
 	}
@@ -16,10 +15,10 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]s
 		e = &vmEntry{}
 		x.vms[vm.Ref] = e
 	case e.read > at:
-		return false
+		return
 	case e.state == Gone:
 		// References are not reused: whoever still shows the VM read it before it went.
-		return false
+		return
 	}
 	if unread && e.state != Unknown && !e.unread {
 		keepDetails(&vm, &e.vm)
@@ -27,12 +26,11 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]s
 	}
 	e.read = at
 	if e.state == Present && e.unread == unread && equalVM(&e.vm, &vm) {
-		return false
+		return
 	}
 	x.unlink(e, touched)
 	e.vm, e.state, e.unread, e.age = vm, Present, unread, 0
 	x.link(e, touched)
-	return true
 }
 
 // keepDetails takes over what only the configuration tells.
@@ -53,16 +51,15 @@ func equalVM(a, b *vsphere.VM) bool {
 }
 
 // setVM moves an entry to another state.
-func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) bool {
+func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) {
 	if e.state == s {
-		return false
+		return
 	}
 	e.state, e.age = s, 0
 	x.touch(e, touched)
 	if s == Gone || s == Elsewhere {
 		x.unlink(e, touched)
 	}
-	return true
 }
 
 func (x *Index) link(e *vmEntry, touched map[string]struct{}) {
@@ -96,24 +93,23 @@ func (x *Index) touch(e *vmEntry, touched map[string]struct{}) {
 	}
 }
 
-func (x *Index) putFolder(f vsphere.Folder, at Token) bool {
+func (x *Index) putFolder(f vsphere.Folder, at Token) {
 	e := x.folders[f.Ref]
 	switch {
 	case e == nil:
 		e = &folderEntry{}
 		x.folders[f.Ref] = e
 	case e.read > at, e.state == Gone:
-		return false
+		return
 	}
 	e.read = at
 	f.Path = x.pathOf(f)
 	if e.state == Present && e.folder == f {
-		return false
+		return
 	}
 	x.unchild(e)
 	e.folder, e.state, e.age = f, Present, 0
 	x.children[childKey{f.Parent, f.Name}] = f.Ref
-	return true
 }
 
 func (x *Index) setFolder(e *folderEntry, s State, touched map[string]struct{}) {

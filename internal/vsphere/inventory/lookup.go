@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -108,6 +109,25 @@ func (x *Index) VM(ref vsphere.Ref) (vsphere.VM, State) {
 	return clone(e.vm), e.state
 }
 
+// Named reports whether a VM of this name, or of an end of its inventory path, is below the root folder.
+func (x *Index) Named(name string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range x.vms {
+		if e.state != Present || !strings.HasSuffix(name, e.vm.Name) {
+			continue
+		}
+		path := "/" + e.vm.Name
+		if f := x.folders[e.vm.Folder]; f != nil {
+			path = f.folder.Path + path
+		}
+		if path == name || strings.HasSuffix(path, "/"+name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Details returns a present VM whose configuration was read at this change version, so that it need not be
 // read again.
 func (x *Index) Details(ref vsphere.Ref, changeVersion string) (vsphere.VM, bool) {
@@ -132,6 +152,13 @@ func (x *Index) Folder(ref vsphere.Ref) (vsphere.Folder, bool) {
 	return e.folder, true
 }
 
+// Owner returns the group that a folder was looked up for, or "".
+func (x *Index) Owner(folder vsphere.Ref) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.owners[folder]
+}
+
 // Child returns the present folder of a name in a folder.
 func (x *Index) Child(parent vsphere.Ref, name string) (vsphere.Folder, bool) {
 	x.mu.Lock()
@@ -154,5 +181,5 @@ func clone(vm vsphere.VM) vsphere.VM {
 func sortRefs(refs []vsphere.Ref) { slices.SortFunc(refs, compareRefs) }
 
 func compareRefs(a, b vsphere.Ref) int {
-	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(len(a.Value), len(b.Value)), cmp.Compare(a.Value, b.Value))
+	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Value, b.Value))
 }

@@ -95,7 +95,7 @@ func TestManyCallsRenewALostLoginOnce(t *testing.T) {
 	ctx := context.Background()
 	s, err := session.Open(ctx, config(proxy.URL))
 	must(t, err)
-	defer s.Close(ctx)
+	t.Cleanup(func() { must(t, s.Close(ctx)) })
 	before, changed := s.Generation()
 	person, err := sm.Operator(ctx)
 	must(t, err)
@@ -146,7 +146,7 @@ func TestAnUnfencedChangeIsNotSent(t *testing.T) {
 	ctx := context.Background()
 	s, err := session.Open(ctx, config(proxy.URL))
 	must(t, err)
-	defer s.Close(ctx)
+	t.Cleanup(func() { must(t, s.Close(ctx)) })
 	root := s.Client().ServiceContent.RootFolder
 	create := func(ctx context.Context) error {
 		_, err := methods.CreateFolder(ctx, s.Client(), &types.CreateFolder{This: root, Name: "x"})
@@ -170,7 +170,7 @@ func TestTheFenceIsAskedAgainAfterARenewal(t *testing.T) {
 	ctx := context.Background()
 	s, err := session.Open(ctx, config(proxy.URL))
 	must(t, err)
-	defer s.Close(ctx)
+	t.Cleanup(func() { must(t, s.Close(ctx)) })
 	person, err := sm.Operator(ctx)
 	must(t, err)
 	defer person.Close()
@@ -268,7 +268,7 @@ func TestLoginWhileLoggedIn(t *testing.T) {
 	cfg := config(proxy.URL)
 	s, err := session.Open(ctx, cfg)
 	must(t, err)
-	defer s.Close(ctx)
+	t.Cleanup(func() { must(t, s.Close(ctx)) })
 	// The reply of a login is lost after the cookie came: the next login meets a connection that is logged in.
 	must(t, session.LoginAgain(ctx, s))
 	var sm mo.SessionManager

@@ -4,5 +4,6 @@
 // Two simulators in one process do not share inventory, sessions or ports. They do share the package variables
 // of govmomi's simulator, above all simulator.TaskDelay: the clone delay is one for the whole process, and Start
 // sets LockHandoff=0 in it for good. Without that a delayed clone would hold its template's lock, clones of one
-// template would run one after the other, and reading the template would block.
+// template would run one after the other, and reading the template would block. Running simulators read that
+// variable without a lock, so start a simulator with another clone delay only while no other runs tasks.
 package sim

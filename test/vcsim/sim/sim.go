@@ -82,6 +82,7 @@ func Start(o Options) (*Simulator, error) {
 		return nil, fmt.Errorf("create the simulator's model: %w", err)
 	}
 	service := model.Service
+	replaceCollectors(service)
 	service.Listen = &url.URL{Host: o.Listen, User: url.UserPassword(o.Username, o.Password)}
 	if o.TLS {
 		service.TLS = new(tls.Config)
@@ -113,6 +114,10 @@ func checkListen(addr string) error {
 func setCloneDelay(d time.Duration) {
 	delayMu.Lock()
 	defer delayMu.Unlock()
+	// Running simulators read the variable without a lock: it is written only when it changes.
+	if now, ok := simulator.TaskDelay.MethodDelay["CloneVm"]; ok && now == int(d.Milliseconds()) {
+		return
+	}
 	// The name of the task, not of the call: CloneVM_Task would delay the reply instead.
 	simulator.TaskDelay.MethodDelay = map[string]int{"LockHandoff": 0, "CloneVm": int(d.Milliseconds())}
 }

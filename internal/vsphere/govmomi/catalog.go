@@ -25,7 +25,7 @@ type templateEntry struct {
 	changeVersion string
 }
 
-// content is one reading of the catalogue. It is never changed once published.
+// content is one reading of the catalog. It is never changed once published.
 type content struct {
 	templates []templateEntry
 	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
@@ -33,26 +33,25 @@ type content struct {
 	pools, datastores, networks []place
 }
 
-// catalogue holds what VMs are made of and where they can go.
-type catalogue struct {
+// catalog holds what VMs are made of and where they can go.
+type catalog struct {
 	cfg Config
 
 	mu      sync.Mutex
 	content *content
-	missed  bool
 }
 
-var errCatalogue = errors.New("vCenter's templates have not been read yet")
+var errCatalog = errors.New("vCenter's templates have not been read yet")
 
-func newCatalogue(cfg Config) *catalogue { return &catalogue{cfg: cfg} }
+func newCatalog(cfg Config) *catalog { return &catalog{cfg: cfg} }
 
-func (c *catalogue) get() *content {
+func (c *catalog) get() *content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.content
 }
 
-func (c *catalogue) count() int {
+func (c *catalog) count() int {
 	if got := c.get(); got != nil {
 		return len(got.templates)
 	}
@@ -64,7 +63,7 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	op := fmt.Sprintf("find template %q", name)
 	got := s.cat.get()
 	if got == nil {
-		return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalogue}
+		return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalog}
 	}
 	paths := make([]string, len(got.templates))
 	for i := range got.templates {
@@ -76,7 +75,7 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	}
 	if vsphere.KindOf(err) == vsphere.KindNotFound {
 		s.lookAgain()
-		if slices.ContainsFunc(got.ordinary, func(path string) bool { return matches(name, path) }) {
+		if s.index.Named(name) || slices.ContainsFunc(got.ordinary, func(path string) bool { return matches(name, path) }) {
 			return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindNotTemplate, Op: op, Err: fmt.Errorf(
 				"%q is an ordinary VM; mark a copy of it as template, or name another", name)}
 		}
@@ -90,7 +89,7 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 	var out vsphere.ResolvedPlacement
 	got := s.cat.get()
 	if got == nil {
-		return out, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalogue}
+		return out, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalog}
 	}
 	pool, err := choosePool(or(p.ResourcePool, s.cfg.ResourcePool), got.pools)
 	if err == nil {
@@ -119,12 +118,13 @@ func or(a, b string) string {
 // choosePool finds a pool by name, path or end of a path; DC0_C0 names the pool of the cluster DC0_C0. Without
 // a name, the only compute resource's own pool is it.
 func choosePool(want string, pools []place) (place, error) {
-	candidates, paths := pools, []string{}
+	candidates := pools
 	if want == "" {
 		candidates = slices.DeleteFunc(slices.Clone(pools), func(p place) bool { return !p.root })
 	}
-	for _, p := range candidates {
-		paths = append(paths, p.path)
+	paths := make([]string, len(candidates))
+	for i := range candidates {
+		paths[i] = candidates[i].path
 	}
 	i, err := choose("resource pool", want, paths)
 	if vsphere.KindOf(err) == vsphere.KindNotFound && want != "" {

@@ -13,37 +13,37 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// catalogueEvery bounds how often a missing name makes the catalogue be read.
-const catalogueEvery = 5 * time.Second
+// catalogEvery bounds how often a missing name makes the catalog be read.
+const catalogEvery = 5 * time.Second
 
 // lookAgain asks for another reading, because a name was not found.
-func (s *Server) lookAgain() { kick(s.catalogueKick) }
+func (s *Server) lookAgain() { kick(s.catalogKick) }
 
-// keepCatalogue reads the catalogue from time to time and when a name was missed.
-func (s *Server) keepCatalogue(ctx context.Context, c *connection) error {
+// keepCatalog reads the catalog from time to time and when a name was missed.
+func (s *Server) keepCatalog(ctx context.Context, c *connection) error {
 	for {
-		if !sleep(ctx, min(catalogueEvery, s.cfg.ResyncInterval)) {
+		if !sleep(ctx, min(catalogEvery, s.cfg.ResyncInterval)) {
 			return ctx.Err()
 		}
 		timer := time.NewTimer(s.cfg.ResyncInterval)
 		select {
 		case <-ctx.Done():
-		case <-s.catalogueKick:
+		case <-s.catalogKick:
 		case <-timer.C:
 		}
 		timer.Stop()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := s.refreshCatalogue(ctx, c); err != nil {
+		if err := s.refreshCatalog(ctx, c); err != nil {
 			return err
 		}
 	}
 }
 
-// refreshCatalogue reads templates and places, and tells when they changed.
-func (s *Server) refreshCatalogue(ctx context.Context, c *connection) error {
-	got, err := readCatalogue(ctx, c, s.cfg.TemplateFolders)
+// refreshCatalog reads templates and places, and tells when they changed.
+func (s *Server) refreshCatalog(ctx context.Context, c *connection) error {
+	got, err := readCatalog(ctx, c, s.cfg.TemplateFolders)
 	if err != nil {
 		return translate("read vCenter's templates and places", err)
 	}
@@ -57,7 +57,7 @@ func (s *Server) refreshCatalogue(ctx context.Context, c *connection) error {
 	return nil
 }
 
-func readCatalogue(ctx context.Context, c *connection, templateFolders []string) (*content, error) {
+func readCatalog(ctx context.Context, c *connection, templateFolders []string) (*content, error) {
 	named := []string{propName, propParent}
 	objects, err := contained(ctx, c.client, c.datacenter.ref, []types.PropertySpec{
 		{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}},
@@ -89,7 +89,7 @@ func readCatalogue(ctx context.Context, c *connection, templateFolders []string)
 			switch {
 			case o.refOf(propParent).IsZero():
 			case !o.yes(propTemplate):
-				// Our own VMs are not worth remembering: nobody takes one for a template.
+				// Those below our root folder are in the inventory.
 				if !strings.HasPrefix(p.path, c.root.Path+"/") {
 					out.ordinary = append(out.ordinary, p.path)
 				}

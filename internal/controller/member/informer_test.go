@@ -1,0 +1,33 @@
+package member
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+func TestStoppedMetadataWatchLeavesNoGoroutine(t *testing.T) {
+	existing := goleak.IgnoreCurrent()
+	source := watch.NewFake()
+	list := &toolscache.ListWatch{
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+			return watch.Filter(source, func(e watch.Event) (watch.Event, bool) { return e, true }), nil
+		},
+	}
+	newInformer(list, namespaceMetadata(), 0, nil)
+	filtered, err := list.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source.Action(watch.Error, runtime.Object(&metav1.Status{})) // taken by the filter, wanted by nobody
+	filtered.Stop()
+	filtered.Stop()
+	if err := goleak.Find(existing); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,127 @@
+package govmomi_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+// TestCallsPerClone clones and powers on 48 VMs, 16 at a time, and counts what that costs outside of the server.
+func TestCallsPerClone(t *testing.T) {
+	const vms, wide = 48, 16
+	r := newRig(t, govmomi.Poll, cloneDelay(200*time.Millisecond), func(_ *sim.Options, cfg *govmomi.Config) {
+		cfg.PollInterval = time.Hour // what is counted is the cost of the operations alone
+	}).ensure()
+	r.proxy.Reset()
+	next, on := int32(0), map[int32]bool{}
+	r.until("all are on", func() bool {
+		o := r.observe()
+		busy := map[int32]bool{}
+		for _, op := range o.InFlight {
+			busy[op.Ordinal] = true
+		}
+		running := 0
+		for _, vm := range o.VMs {
+			n := vm.Stamp.Ordinal
+			if vm.Power == vsphere.PoweredOn {
+				running++
+			} else if !busy[n] && !on[n] {
+				on[n] = true
+				must(t, r.server.PowerOn(r.ctx, target(vm)))
+				busy[n] = true
+			}
+		}
+		for ; next < vms && len(busy) < wide; next++ {
+			must(t, r.server.Clone(r.ctx, r.request(next)))
+			busy[next] = true
+		}
+		return running == vms
+	})
+	calls := r.proxy.Count("", agent)
+	t.Logf("%d calls for %d clones: %.2f each: %v", calls, vms, float64(calls)/vms, r.proxy.Calls())
+	if n := r.proxy.Count("CloneVM_Task", agent); n != vms {
+		t.Errorf("%d clone calls, want %d", n, vms)
+	}
+	// The clone and the power-on are two; what watching them costs beyond is shared.
+	if per := float64(calls) / vms; per > 3 {
+		t.Errorf("%.2f calls per VM", per)
+	}
+}
+
+func TestBudgetIsRespected(t *testing.T) {
+	r := newRig(t, govmomi.Poll, cloneDelay(100*time.Millisecond), func(_ *sim.Options, cfg *govmomi.Config) {
+		cfg.Limits = budget.Limits{Tasks: 3, TasksPerHost: 2}
+	}).ensure()
+	host := r.request(0).Template.Host
+	most, next := 0, int32(0)
+	r.until("six VMs", func() bool {
+		most = max(most, r.server.Health().RunningTasks)
+		if next < 6 {
+			slots := r.server.Acquire(group.Group, host, int(6-next))
+			for range slots.Granted() {
+				must(t, r.server.Clone(r.ctx, r.request(next)))
+				next++
+			}
+			slots.Release()
+		}
+		o := r.observe()
+		return len(o.VMs) == 6 && len(o.InFlight) == 0
+	})
+	if most > 2 || most == 0 {
+		t.Errorf("%d tasks ran at a time, want at most 2", most)
+	}
+	if n := r.server.Health().RunningTasks; n != 0 {
+		t.Errorf("%d tasks are still counted", n)
+	}
+}
+
+func TestManyGroupsShareFolders(t *testing.T) {
+	r := newRig(t, govmomi.Poll).connected()
+	r.proxy.Reset()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	folders := map[vsphere.Ref]bool{}
+	for i := range 20 {
+		wg.Go(func() {
+			f, err := r.server.EnsureFolder(r.ctx, vsphere.FolderPath{Member: "m", Namespace: "ns", Leaf: string(rune('a' + i))})
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			folders[f.Ref] = true
+		})
+	}
+	wg.Wait()
+	if n := r.proxy.Count("CreateFolder", agent); len(folders) != 20 || n != 22 {
+		t.Errorf("%d folders with %d calls, want 20 and 22", len(folders), n)
+	}
+	must(t, func() error {
+		_, err := r.server.EnsureFolder(r.ctx, vsphere.FolderPath{Member: "m", Namespace: "ns", Leaf: "a"})
+		return err
+	}())
+	if n := r.proxy.Count("CreateFolder", agent); n != 22 {
+		t.Errorf("a known folder cost a call")
+	}
+}
+
+// TestFoldersOfAnotherProcess are found although they were created after the last listing.
+func TestFoldersOfAnotherProcess(t *testing.T) {
+	r := newRig(t, govmomi.Poll, func(_ *sim.Options, cfg *govmomi.Config) { cfg.PollInterval = time.Hour }).connected()
+	first := r.server
+	r.start()
+	r.connected()
+	path := vsphere.FolderPath{Member: "m", Namespace: "ns", Leaf: "x"}
+	a, err := first.EnsureFolder(r.ctx, path)
+	must(t, err)
+	b, err := r.server.EnsureFolder(r.ctx, path)
+	must(t, err)
+	if a.Ref != b.Ref || b.Path != "/DC0/vm/vm-operator/m/ns/x" {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}

@@ -53,6 +53,7 @@ const (
 	ReasonNotATemplate             = "NotATemplate"
 	ReasonTemplateAmbiguous        = "TemplateAmbiguous"
 	ReasonPlacementNotFound        = "PlacementNotFound"
+	ReasonPlacementAmbiguous       = "PlacementAmbiguous"
 	ReasonNotGranted               = "NotGranted"
 	ReasonGranted                  = "Granted"
 	ReasonUserDataDenied           = "UserDataDenied"

@@ -83,6 +83,28 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 	if calls := second.Proxy.Calls(); len(calls) != 0 {
 		t.Errorf("the second hub called vCenter: %v", calls)
 	}
+	t.Run("and serves itself as a member", func(t *testing.T) { serveLocal(t, second) })
+}
+
+// serveLocal shows that one cluster alone is a complete installation.
+func serveLocal(t *testing.T, hub *stack.SecondHub) {
+	t.Helper()
+	ctx := t.Context()
+	if err := hub.AddVCenter(ctx, "second-hub"); err != nil {
+		t.Fatal(err)
+	}
+	local := &v1alpha1.MemberCluster{}
+	local.Name = v1alpha1.LocalMember
+	if err := hub.Hub.Create(ctx, local); err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, ctx: ctx, cluster: hub.Hub, member: v1alpha1.LocalMember, namespace: "default"}
+	p.apply(p.group("vg", 2))
+	p.untilRunning("vg", 2)
+	untilVCenterHolds(t, "/DC0/vm/second-hub/local/default", 2)
+	p.delete("vg")
+	p.untilGone("vg")
+	untilVCenterHolds(t, "/DC0/vm/second-hub", 0)
 }
 
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {

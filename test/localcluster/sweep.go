@@ -23,14 +23,18 @@ func newDir(name string) (dir string, unlock func(), err error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("make a directory for cluster %s: %w", name, err)
 		}
-		unlock, ok, err := filelock.TryLock(filepath.Join(dir, lockName))
+		lock := filepath.Join(dir, lockName)
+		unlock, ok, err := filelock.TryLock(lock)
 		if err != nil {
 			return "", nil, fmt.Errorf("lock the directory of cluster %s: %w", name, err)
 		}
 		if ok {
-			return dir, unlock, nil
+			if _, err := os.Stat(lock); err == nil {
+				return dir, unlock, nil
+			}
+			unlock()
 		}
-		// Another process swept the directory before it was locked, and removes it.
+		// Another process swept the directory between its creation and the lock, and removes or removed it.
 	}
 	return "", nil, fmt.Errorf("every directory made for cluster %s was removed by another process", name)
 }

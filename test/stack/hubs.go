@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -22,7 +24,8 @@ type SecondHub struct {
 	Manager *Process
 }
 
-// StartHub starts one more hub with its own manager. The caller stops it.
+// StartHub starts one more hub with its own manager, which may serve the hub itself as member "local". It has no
+// VCenter yet: see AddVCenter. The caller stops it.
 func (s *Stack) StartHub(ctx context.Context, name string) (_ *SecondHub, err error) {
 	second := &SecondHub{}
 	defer func() {
@@ -42,8 +45,20 @@ func (s *Stack) StartHub(ctx context.Context, name string) (_ *SecondHub, err er
 	if err := second.Hub.Create(ctx, operatorNamespace()); err != nil {
 		return nil, err
 	}
-	second.Manager, err = s.StartManager(ctx, name, second.Hub)
+	second.Manager, err = s.StartManager(ctx, name, second.Hub, "--enable-local-member")
 	return second, err
+}
+
+// AddVCenter creates the VCenter "default" without any grant, with a root folder of its own.
+func (h *SecondHub) AddVCenter(ctx context.Context, folder string) error {
+	return createAll(ctx, h.Hub, credentialsSecret(), &v1alpha1.VCenter{
+		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		Spec: v1alpha1.VCenterSpec{
+			Server: h.Proxy.URL, Folder: folder,
+			CredentialsSecretRef: v1alpha1.LocalObjectReference{Name: credentials},
+			TLS:                  &v1alpha1.TLSConfig{InsecureSkipVerify: true},
+		},
+	})
 }
 
 // Stop ends the second hub.

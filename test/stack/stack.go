@@ -180,19 +180,23 @@ func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
 	if s.opts.VCenter != nil {
 		s.opts.VCenter(&vcenter.Spec)
 	}
-	for _, object := range []client.Object{
-		operatorNamespace(),
-		&corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: credentials},
-			StringData: map[string]string{"username": username, "password": password},
-		},
-		vcenter,
-	} {
+	return createAll(ctx, hub, operatorNamespace(), credentialsSecret(), vcenter)
+}
+
+func createAll(ctx context.Context, hub *Cluster, objects ...client.Object) error {
+	for _, object := range objects {
 		if err := hub.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
 			return fmt.Errorf("prepare hub %s: %w", hub.Name, err)
 		}
 	}
 	return nil
+}
+
+func credentialsSecret() *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: credentials},
+		StringData: map[string]string{"username": username, "password": password},
+	}
 }
 
 func operatorNamespace() *corev1.Namespace {

@@ -114,7 +114,7 @@ func (p *pass) resolveTemplate(res *resolution, grants []v1alpha1.Grant, request
 	}
 	template, err := res.server.Template(name)
 	if err != nil {
-		res.blockUnresolved(err, v1alpha1.ReasonTemplateNotFound)
+		res.blockUnresolved(err, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonTemplateAmbiguous)
 		return
 	}
 	res.template = template
@@ -142,7 +142,7 @@ func (p *pass) resolvePlacement(res *resolution, grants []v1alpha1.Grant, reques
 		ResourcePool: want.ResourcePool, Datastore: want.Datastore, Network: want.Network,
 	})
 	if err != nil {
-		res.blockUnresolved(err, v1alpha1.ReasonPlacementNotFound)
+		res.blockUnresolved(err, v1alpha1.ReasonPlacementNotFound, v1alpha1.ReasonPlacementAmbiguous)
 		return
 	}
 	res.placement = placement
@@ -209,12 +209,12 @@ func (res *resolution) block(reason string, terminal bool, format string, args .
 }
 
 // blockUnresolved explains why a name could not be resolved.
-func (res *resolution) blockUnresolved(err error, notFound string) {
+func (res *resolution) blockUnresolved(err error, notFound, ambiguous string) {
 	switch vsphere.KindOf(err) {
 	case vsphere.KindNotFound:
 		res.block(notFound, true, "%v", err)
 	case vsphere.KindAmbiguous:
-		res.block(v1alpha1.ReasonTemplateAmbiguous, true, "%v", err)
+		res.block(ambiguous, true, "%v", err)
 	case vsphere.KindNotTemplate:
 		res.block(v1alpha1.ReasonNotATemplate, true, "%v", err)
 	default:

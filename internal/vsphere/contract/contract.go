@@ -101,6 +101,8 @@ func repetition(r *run) {
 
 func fence(r *run) {
 	vm := r.clone(0)
+	empty, err := r.Server.EnsureFolder(r.ctx, vsphere.FolderPath{Member: "m", Namespace: "n", Leaf: "empty"})
+	r.ok(err)
 	lost := errors.New("the lease is lost")
 	for name, ctx := range map[string]context.Context{
 		"no fence":     r.t.Context(),
@@ -112,11 +114,16 @@ func fence(r *run) {
 		r.refused(r.Server.PowerOn(ctx, target(vm)), vsphere.KindFenced)
 		r.refused(r.Server.Mark(ctx, target(vm)), vsphere.KindFenced)
 		r.refused(r.Server.Release(ctx, target(vm)), vsphere.KindFenced)
-		r.refused(r.Server.DestroyFolder(ctx, r.folder.Ref), vsphere.KindFenced)
+		r.refused(r.Server.DestroyFolder(ctx, empty.Ref), vsphere.KindFenced)
 	}
 	o := r.settled("nothing in flight", vm.Ref, func(vsphere.Observation) bool { return true })
 	if len(o.VMs) != 1 || o.VMs[0].Power != vsphere.PoweredOff || o.VMs[0].Tombstone || o.VMs[0].Stamp == nil {
 		r.t.Errorf("observed %+v", o.VMs)
+	}
+	again, err := r.Server.EnsureFolder(r.ctx, vsphere.FolderPath{Member: "m", Namespace: "n", Leaf: "empty"})
+	r.ok(err)
+	if again.Ref != empty.Ref {
+		r.t.Errorf("the folder %v was destroyed: there is %v now", empty.Ref, again.Ref)
 	}
 	if len(o.Failures) > 0 {
 		r.t.Errorf("what was not sent is observed as failed: %+v", o.Failures)
@@ -193,9 +200,9 @@ func foreign(r *run) {
 	r.vm("marked", 0, func(vm vsphere.VM) bool { return vm.Tombstone })
 	r.refused(r.Server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
 	r.ok(r.Server.Destroy(r.ctx, target(vm)))
-	o := r.settled("destroyed", vm.Ref, func(o vsphere.Observation) bool { return slices.Contains(o.Gone, vm.Ref) })
+	r.settled("destroyed", vm.Ref, func(o vsphere.Observation) bool { return slices.Contains(o.Gone, vm.Ref) })
 	r.refused(r.Server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
-	if o = r.observe(); o.FolderGone || len(o.VMs) != 1 || o.VMs[0].Ref != precious.Ref {
+	if o := r.observe(); o.FolderGone || len(o.VMs) != 1 || o.VMs[0].Ref != precious.Ref {
 		r.t.Errorf("observed in the end %+v", o)
 	}
 	parent := r.folder.Parent

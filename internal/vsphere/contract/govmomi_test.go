@@ -38,8 +38,10 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 	t.Cleanup(person.Close)
 	server := govmomi.New(govmomi.Config{
 		Name: "test", Installation: "inst-1", Mode: mode, PollInterval: 20 * time.Millisecond,
-		Limits:  budget.Limits{Tasks: 8, TasksPerHost: 4},
-		Session: session.Config{URL: vcsim.URL, Username: "user", Password: "pass", UserAgent: "vmgroup-operator/contract"},
+		// The simulator's watch does not tell of a VM that leaves the root folder: the next listing does.
+		ResyncInterval: 200 * time.Millisecond,
+		Limits:         budget.Limits{Tasks: 8, TasksPerHost: 4},
+		Session:        session.Config{URL: vcsim.URL, Username: "user", Password: "pass", UserAgent: "vmgroup-operator/contract"},
 	})
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()

@@ -5,7 +5,7 @@
 // (Step, Finish, FinishOne), or at once with Options.AutoFinish. A test can
 //
 //   - have calls and tasks fail, and replies get lost (FailSubmit, FailTask, LoseReply);
-//   - take the vCenter, parts of its inventory or its catalogue away (Disconnect, SetIncomplete, Hide, ...);
+//   - take the vCenter, parts of its inventory or its catalog away (Disconnect, SetIncomplete, Hide, ...);
 //   - act as a person with vCenter's own client (ByHand);
 //   - read what was asked of the vCenter (Journal).
 //

@@ -54,7 +54,7 @@ type Server struct {
 	failures map[key]*vsphere.Failure
 	journal  []Entry
 
-	catalogue
+	catalog
 	script
 	health
 }

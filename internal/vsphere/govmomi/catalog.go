@@ -41,7 +41,11 @@ type catalog struct {
 	content *content
 }
 
-var errCatalog = errors.New("vCenter's templates have not been read yet")
+var (
+	errCatalog        = errors.New("vCenter's templates have not been read yet")
+	errNoneOfThatName = errors.New("vCenter has none of that name or inventory path that the operator may see; correct the name, or create it")
+	errOrdinaryVM     = errors.New("that is an ordinary VM; mark a copy of it as template, or name another")
+)
 
 func newCatalog(cfg Config) *catalog { return &catalog{cfg: cfg} }
 
@@ -76,11 +80,10 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	if vsphere.KindOf(err) == vsphere.KindNotFound {
 		s.lookAgain()
 		if s.index.Named(name) || slices.ContainsFunc(got.ordinary, func(path string) bool { return matches(name, path) }) {
-			return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindNotTemplate, Op: op, Err: fmt.Errorf(
-				"%q is an ordinary VM; mark a copy of it as template, or name another", name)}
+			return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindNotTemplate, Op: op, Err: errOrdinaryVM}
 		}
 	}
-	return vsphere.Template{}, translate(op, err)
+	return vsphere.Template{}, err
 }
 
 // Placement finds where new VMs go: see vsphere.Server.
@@ -103,7 +106,7 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 		if vsphere.KindOf(err) == vsphere.KindNotFound {
 			s.lookAgain()
 		}
-		return vsphere.ResolvedPlacement{}, translate(op, err)
+		return vsphere.ResolvedPlacement{}, err
 	}
 	return out, nil
 }
@@ -158,8 +161,13 @@ func matches(want, path string) bool {
 	return want == path || strings.HasSuffix(path, "/"+strings.TrimPrefix(want, "/")) && !strings.HasPrefix(want, "/")
 }
 
-// choose returns the index of the one path that is meant; with no name, of the only one.
+// choose returns the index of the one path that is meant; with no name, of the only one. The error is a
+// *vsphere.Error that is fit for a condition.
 func choose(kind, want string, paths []string) (int, error) {
+	op := fmt.Sprintf("find %s %q", kind, want)
+	if want == "" {
+		op = "find the only " + kind
+	}
 	var found []int
 	for i, path := range paths {
 		if want == path && want != "" {
@@ -173,15 +181,12 @@ func choose(kind, want string, paths []string) (int, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		if want == "" {
-			return 0, &vsphere.Error{Kind: vsphere.KindNotFound, Op: "find", Err: fmt.Errorf("there is no %s", kind)}
-		}
-		return 0, &vsphere.Error{Kind: vsphere.KindNotFound, Op: "find", Err: fmt.Errorf("there is no %s %q", kind, want)}
+		return 0, &vsphere.Error{Kind: vsphere.KindNotFound, Op: op, Err: errNoneOfThatName}
 	}
 	names := make([]string, 0, len(found))
 	for _, i := range found[:min(len(found), 5)] {
 		names = append(names, paths[i])
 	}
-	return 0, &vsphere.Error{Kind: vsphere.KindAmbiguous, Op: "find", Err: fmt.Errorf(
-		"%d %ss are meant by %q, for example %s; give the inventory path", len(found), kind, want, strings.Join(names, ", "))}
+	return 0, &vsphere.Error{Kind: vsphere.KindAmbiguous, Op: op, Err: fmt.Errorf(
+		"there are %d, for example %s; give the inventory path of one", len(found), strings.Join(names, ", "))}
 }

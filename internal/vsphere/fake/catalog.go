@@ -23,8 +23,8 @@ type place struct {
 	path string
 }
 
-// catalogue is what VMs are made of and where they can go.
-type catalogue struct {
+// catalog is what VMs are made of and where they can go.
+type catalog struct {
 	unread    bool
 	templates []vsphere.Template
 	places    map[PlaceKind][]place
@@ -72,8 +72,8 @@ func (s *Server) AddPlace(kind PlaceKind, path string) vsphere.Ref {
 	return ref
 }
 
-// SetCatalogueRead says whether templates and places are known; they are from the start.
-func (s *Server) SetCatalogueRead(read bool) {
+// SetCatalogRead says whether templates and places are known; they are from the start.
+func (s *Server) SetCatalogRead(read bool) {
 	s.mu.Lock()
 	defer s.unlock()
 	s.unread = !read

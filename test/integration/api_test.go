@@ -1,0 +1,165 @@
+//go:build unix
+
+package integration
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+)
+
+// object parses YAML into an object of the operator's group.
+func object(t *testing.T, kind, content string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	return o
+}
+
+func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
+	member, hub := world.Members["team-a"], world.Hub
+	long := strings.Repeat("a", 64)
+	for _, c := range []struct {
+		story   string
+		cluster *stack.Cluster
+		kind    string
+		content string
+		refused string
+	}{
+		// What the original operator accepted.
+		{"the original's vg-1", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, replicas: 3, template: t}}", ""},
+		{"an object without a spec", member, "VmGroup", "{metadata: {name: x, namespace: default}}", ""},
+		{"replicas left to an autoscaler", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}", ""},
+		// Bounds.
+		{"no CPU", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {memory: 1, template: t}}", "spec.cpu"},
+		{"zero CPUs", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 0, memory: 1, template: t}}", "spec.cpu"},
+		{"too much memory", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 24577, template: t}}", "spec.memory"},
+		{"too many replicas", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, replicas: 501}}", "spec.replicas"},
+		{"an empty template", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: ''}}", "spec.template"},
+		{"a name that leaves no room for an ordinal", member, "VmGroup", "{metadata: {name: " + long + ", namespace: default}, spec: {cpu: 1, memory: 1, template: t}}", "at most 63 characters"},
+		{"an unknown clone mode", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, cloneMode: Instant}}", "spec.cloneMode"},
+		// The hub's kinds.
+		{"a VCenter", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc, credentialsSecretRef: {name: s}}}", ""},
+		{"a VCenter with two kinds of trust", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, tls: {thumbprint: 'AA', insecureSkipVerify: true}}}", "set only one of"},
+		{"a grant for nobody", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, grants: [{memberClusters: []}]}}", "memberClusters"},
+		{"a MemberCluster", hub, "MemberCluster", "{metadata: {name: x}, spec: {kubeconfigSecretRef: {name: s}}}", ""},
+		{"a MemberCluster without a kubeconfig", hub, "MemberCluster", "{metadata: {name: x}, spec: {}}", "kubeconfigSecretRef is required"},
+		{"the hub itself", hub, "MemberCluster", "{metadata: {name: local}, spec: {}}", ""},
+		{"the hub itself with a kubeconfig", hub, "MemberCluster", "{metadata: {name: local}, spec: {kubeconfigSecretRef: {name: s}}}", "only for the member named local"},
+		{"a MemberCluster with a long name", hub, "MemberCluster", "{metadata: {name: " + long[:41] + "}, spec: {kubeconfigSecretRef: {name: s}}}", "at most 40 characters"},
+		{"a policy", hub, "VmGroupPolicy", "{metadata: {name: x}, spec: {limits: {cpu: {min: 1, max: 4}, memory: {min: 1Gi, max: 8Gi}}}}", ""},
+		{"a policy that allows nothing", hub, "VmGroupPolicy", "{metadata: {name: x}, spec: {limits: {cpu: {min: 5, max: 4}}}}", "min must not exceed max"},
+		{"a policy that allows no memory", hub, "VmGroupPolicy", "{metadata: {name: x}, spec: {limits: {memory: {min: 9Gi, max: 8192Mi}}}}", "min must not exceed max"},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			err := c.cluster.Create(t.Context(), object(t, c.kind, c.content), client.DryRunAll)
+			switch {
+			case c.refused == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)):
+				t.Errorf("got %v, want a refusal that says %q", err, c.refused)
+			}
+		})
+	}
+}
+
+func TestVCenterIsImmutableOnceSet(t *testing.T) {
+	p := newPlace(t, "team-a", "immutable")
+	p.apply(p.group("vg", 0, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
+	for patch, refused := range map[string]bool{
+		`{"spec":{"vcenter":"default"}}`: true,
+		`{"spec":{"vcenter":null}}`:      true,
+		`{"spec":{"vcenter":"nowhere"}}`: false,
+		`{"spec":{"cpu":2}}`:             false,
+	} {
+		err := p.cluster.Patch(t.Context(), p.group("vg", 0), client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll)
+		if (err != nil) != refused {
+			t.Errorf("%s: %v, want refused: %v", patch, err, refused)
+		}
+	}
+}
+
+// TestAnUnseenGroupIsNotReadyYet holds the default of the Ready condition: without it `kubectl wait` and kstatus
+// would take an object that nobody has looked at for done.
+func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
+	for _, content := range []string{
+		"{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}",
+		"{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}, status: {phase: RUNNING}}",
+	} {
+		o := object(t, "VmGroup", content)
+		if err := world.Members["team-a"].Create(t.Context(), o, client.DryRunAll); err != nil {
+			t.Fatal(err)
+		}
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		if len(conditions) != 1 {
+			t.Fatalf("status.conditions is %v, want Ready=Unknown", conditions)
+		}
+		ready := conditions[0].(map[string]any)
+		if ready["type"] != "Ready" || ready["status"] != "Unknown" {
+			t.Errorf("the condition is %v, want Ready=Unknown", ready)
+		}
+	}
+}
+
+func TestColumnsBeginWithTheOriginals(t *testing.T) {
+	client, err := rest.HTTPClientFor(world.Members["team-a"].Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		world.Members["team-a"].Config.Host+"/apis/vm.codeconnect.vmworld.com/v1alpha1/vmgroups", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var table struct {
+		ColumnDefinitions []struct {
+			Name     string
+			Priority int
+		}
+	}
+	if err := json.NewDecoder(response.Body).Decode(&table); err != nil {
+		t.Fatal(err)
+	}
+	var narrow []string
+	for _, column := range table.ColumnDefinitions {
+		if column.Priority == 0 {
+			narrow = append(narrow, column.Name)
+		}
+	}
+	if want := []string{"Name", "Phase", "Current", "Desired", "CPU", "Memory", "Template", "Last_Message"}; !slices.Equal(narrow, want) {
+		t.Errorf("kubectl get vg shows %v, want the original's %v", narrow, want)
+	}
+}
+
+func TestAnObjectWithoutASpecSaysSoAndGetsNothing(t *testing.T) {
+	p := newPlace(t, "team-b", "no-spec")
+	o := object(t, "VmGroup", "{metadata: {name: empty, namespace: no-spec}}")
+	if err := p.cluster.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	g := p.untilSays("empty", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonInvalidSpec, "spec")
+	if g.Status.DesiredReplicas != 0 || len(g.Status.VMs) != 0 {
+		t.Errorf("it wants %d VMs and has %v", g.Status.DesiredReplicas, g.Status.VMs)
+	}
+	p.delete("empty")
+	p.untilGone("empty")
+}

@@ -18,8 +18,8 @@ type Server interface {
 
 	// Template finds a template by name or inventory path. Errors: KindNotFound when there is none,
 	// KindNotTemplate when the name is an ordinary VM's, KindAmbiguous when two templates share the name,
-	// KindTransient when the catalogue has not been read yet. A template that is missing is looked for again
-	// in the background, and groups are notified when the catalogue changes.
+	// KindTransient when the catalog has not been read yet. A template that is missing is looked for again
+	// in the background, and groups are notified when the catalog changes.
 	Template(name string) (Template, error)
 
 	// Placement finds the named resource pool, datastore and network, and the defaults for what is not named.
@@ -30,6 +30,9 @@ type Server interface {
 	// tasks that are no clones). Fewer or none may be granted; the group is then notified when there are more.
 	// The caller releases what it did not use. Each successful call of a task method below uses one slot.
 	Acquire(group string, host string, want int) Slots
+
+	// Forget drops what is remembered of a group that is gone: its demand for slots and its failures.
+	Forget(group string)
 
 	// EnsureFolder returns the group's folder and creates what is missing of the path.
 	EnsureFolder(ctx context.Context, path FolderPath) (Folder, error)

@@ -130,7 +130,8 @@ type Template struct {
 	Name string
 	// Path is the inventory path, for example /DC0/vm/linux/debian-12.
 	Path string
-	// Host is the managed object reference of the host it is registered on; clones of one host share a limit.
+	// Host is the managed object reference of the host it is registered on; clones of one host share a limit. Where
+	// the host cannot be seen it is something else that is the template's alone; it is never empty.
 	Host string
 	// HasSnapshot is true when a linked clone is possible.
 	HasSnapshot bool

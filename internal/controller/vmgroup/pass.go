@@ -178,20 +178,19 @@ func folderName(group *v1alpha1.VmGroup) string {
 // limit asks the vCenter's budget for slots and cuts the plan to what was granted.
 func (p *pass) limit(res resolution, decided plan.Plan) (plan.Plan, grants) {
 	var g grants
-	if res.server == nil || len(decided.Actions) == 0 {
+	if res.server == nil {
 		return decided, g
 	}
+	// Asking for none takes back what an earlier pass asked for, so that nobody waits for a group in backoff.
 	uid := string(p.group.UID)
-	clones, others := 0, 0
-	if n := decided.Tasks(); n > 0 {
-		slots := res.server.Acquire(uid, "", n)
-		g, others = append(g, slots), slots.Granted()
-	}
-	if n := decided.Creates(); n > 0 {
-		slots := res.server.Acquire(uid, res.template.Host, n)
+	others := res.server.Acquire(uid, "", decided.Tasks())
+	g = append(g, others)
+	clones := 0
+	if host := res.template.Host; host != "" { // no template, no clones
+		slots := res.server.Acquire(uid, host, decided.Creates())
 		g, clones = append(g, slots), slots.Granted()
 	}
-	return decided.Limit(clones, others), g
+	return decided.Limit(clones, others.Granted()), g
 }
 
 // grants are the slots of one pass.
@@ -223,6 +222,9 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 	}
 	if err := p.patchFinalizers(ctx, controllerutil.RemoveFinalizer, v1alpha1.VmGroupFinalizer); err != nil {
 		return p.retryConflict(client.IgnoreNotFound(err))
+	}
+	if res.server != nil {
+		res.server.Forget(string(p.group.UID))
 	}
 	return reconcile.Result{}, nil
 }

@@ -123,7 +123,7 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 	for _, o := range objects {
 		e := templateEntry{snapshot: o.refOf("snapshot.currentSnapshot"), changeVersion: o.text(propChangeVersion)}
 		e.Template = vsphere.Template{
-			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: o.refOf("runtime.host").Value,
+			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf("runtime.host").Value, o.ref.Value),
 			HasSnapshot: !e.snapshot.IsZero(),
 		}
 		for _, ref := range o.refsOf("datastore") {

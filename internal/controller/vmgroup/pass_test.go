@@ -1,0 +1,310 @@
+package vmgroup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
+)
+
+// rig is a reconciler over a fake vCenter and one member.
+type rig struct {
+	*Reconciler
+	t       *testing.T
+	vcenter *fake.Server
+	member  client.Client
+	// onStatus is called instead of a status write when set.
+	onStatus func() error
+	gate     *testGate
+	now      time.Time
+	request  mcreconcile.Request
+}
+
+// testGate gives tokens of one epoch, whose check may fail.
+type testGate struct {
+	epoch sharding.Epoch
+	err   error
+}
+
+type testToken struct {
+	sharding.Token
+	gate *testGate
+}
+
+func (g *testGate) Enter(ctx context.Context, key sharding.Key) (sharding.Token, bool) {
+	token, ok := sharding.Sole{}.Enter(ctx, key)
+	return testToken{token, g}, ok
+}
+func (t testToken) Epoch() sharding.Epoch { return t.gate.epoch }
+func (t testToken) Check() error          { return t.gate.err }
+
+// testCluster is a member: a client and somebody who takes events.
+type testCluster struct {
+	cluster.Cluster
+	client client.Client
+}
+
+func (c testCluster) GetClient() client.Client    { return c.client }
+func (c testCluster) GetAPIReader() client.Reader { return c.client }
+func (c testCluster) GetEventRecorder(string) events.EventRecorder {
+	return events.NewFakeRecorder(100)
+}
+
+func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (cluster.Cluster, error) {
+	return c, nil
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, now: noon, gate: &testGate{}}
+	r.vcenter = fake.New(fake.Options{Now: func() time.Time { return r.now }})
+	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
+	group := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "6d1b1c5e-0000-4000-8000-000000000001", Generation: 1},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian-12", Replicas: new(int32)},
+	}
+	*group.Spec.Replicas = 2
+	r.member = clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(group).
+		WithObjects(group, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+				if r.onStatus != nil {
+					if err := r.onStatus(); err != nil {
+						return err
+					}
+				}
+				return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+			},
+		}).Build()
+	hub := clientfake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(&v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}).Build()
+	r.Reconciler = &Reconciler{
+		Clusters: testCluster{client: r.member},
+		Members: func(string) (Member, bool) {
+			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
+		},
+		Hub: hub, Servers: fake.Servers{"default": r.vcenter}, Gate: r.gate, Groups: NewGroups(),
+		Installation: "installation", Now: func() time.Time { return r.now }, writes: newWrites(),
+	}
+	r.request = mcreconcile.Request{
+		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
+	}
+	return r
+}
+
+func (r *rig) pass() (reconcile.Result, error) { return r.Reconcile(r.t.Context(), r.request) }
+
+func (r *rig) mustPass() reconcile.Result {
+	r.t.Helper()
+	result, err := r.pass()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return result
+}
+
+// settle runs passes and lets vCenter's tasks finish until the group is ready.
+func (r *rig) settle() *v1alpha1.VmGroup {
+	r.t.Helper()
+	for range 20 {
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+		if g := r.group(); meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionReady) {
+			return g
+		}
+	}
+	r.t.Fatalf("not ready after 20 passes: %s", words(r.group().Status.Conditions))
+	return nil
+}
+
+func words(conditions []metav1.Condition) (all string) {
+	for _, c := range conditions {
+		all += c.Type + "=" + string(c.Status) + "/" + c.Reason + ": " + c.Message + "; "
+	}
+	return all
+}
+
+func (r *rig) group() *v1alpha1.VmGroup {
+	r.t.Helper()
+	g := &v1alpha1.VmGroup{}
+	if err := r.member.Get(r.t.Context(), r.request.NamespacedName, g); err != nil {
+		r.t.Fatal(err)
+	}
+	return g
+}
+
+func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	if g.Status.Phase != v1alpha1.PhaseRunning || g.Status.ReadyReplicas != 2 || g.Status.LastMessage != messageReconciled {
+		t.Errorf("phase %s, %d ready, message %q", g.Status.Phase, g.Status.ReadyReplicas, g.Status.LastMessage)
+	}
+	r.vcenter.ClearJournal()
+	for range 3 {
+		r.now = r.now.Add(time.Hour)
+		if result := r.mustPass(); result.RequeueAfter != 0 {
+			t.Errorf("an unchanged group wants to be looked at again in %s", result.RequeueAfter)
+		}
+	}
+	if after := r.group(); after.ResourceVersion != g.ResourceVersion || len(r.vcenter.Journal()) != 0 {
+		t.Errorf("an unchanged group was written (%s, was %s) or acted on: %v", after.ResourceVersion, g.ResourceVersion, r.vcenter.Journal())
+	}
+}
+
+func TestIntentIsStoredBeforeTheCloneIsSent(t *testing.T) {
+	r := newRig(t)
+	r.onStatus = func() error {
+		if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 0 {
+			t.Errorf("clones were sent before their intent was stored: %v", calls)
+		}
+		return nil
+	}
+	r.mustPass()
+	g := r.group()
+	if len(r.vcenter.Calls(vsphere.OpClone)) != 2 || len(g.Status.VMs) != 2 || g.Status.VMs[0].UUID == "" || g.Status.Folder == nil {
+		t.Errorf("clones %v; recorded %+v in %v", r.vcenter.Calls(vsphere.OpClone), g.Status.VMs, g.Status.Folder)
+	}
+}
+
+func TestAFailedStatusWriteSendsNothingToVCenter(t *testing.T) {
+	for story, refusal := range map[string]error{
+		"conflict": apierrors.NewConflict(v1alpha1.Resource("vmgroups"), "web", errors.New("the object has been modified")),
+		"outage":   errors.New("connection refused"),
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			r.onStatus = func() error { return refusal }
+			_, err := r.pass()
+			if conflict := apierrors.IsConflict(refusal); conflict != (err == nil) {
+				t.Errorf("the pass returned %v", err)
+			}
+			if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 0 {
+				t.Errorf("vCenter was asked on the strength of a write that failed: %v", calls)
+			}
+		})
+	}
+}
+
+func TestACacheOlderThanOurOwnWriteIsNotActedOn(t *testing.T) {
+	r := newRig(t)
+	g := r.group()
+	r.writes.wrote(g.UID, g.ResourceVersion+"0", time.Time{})
+	if result := r.mustPass(); result.RequeueAfter == 0 {
+		t.Error("the pass does not come back")
+	}
+	if len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) != 0 {
+		t.Errorf("an old object was acted on: %v, finalizers %v", r.vcenter.Journal(), r.group().Finalizers)
+	}
+}
+
+func TestALaterReplicasGroupIsLeftAlone(t *testing.T) {
+	r := newRig(t)
+	r.gate.epoch = sharding.Epoch{Generation: 1, Number: 7}
+	r.settle()
+	if o := r.group().Status.Ownership; o == nil || o.Epoch != (v1alpha1.Epoch{Generation: 1, Number: 7}) {
+		t.Fatalf("the epoch was not stamped: %v", o)
+	}
+	r.vcenter.ClearJournal()
+	r.vcenter.ByHand().Delete("web-1")
+	r.vcenter.ClearJournal()
+	before := r.group().ResourceVersion
+	r.gate.epoch.Number = 6
+	if _, err := r.pass(); !errors.Is(err, errOvertaken) {
+		t.Errorf("the pass of an overtaken replica returned %v", err)
+	}
+	if len(r.vcenter.Journal()) != 0 || r.group().ResourceVersion != before {
+		t.Errorf("an overtaken replica acted: %v", r.vcenter.Journal())
+	}
+}
+
+func TestAClosedFenceLetsNoRequestOut(t *testing.T) {
+	r := newRig(t)
+	r.gate.err = errors.New("the shard was lost")
+	r.mustPass()
+	for _, entry := range r.vcenter.Journal() {
+		if entry.Err == nil {
+			t.Errorf("a request went out through a closed fence: %s", entry)
+		}
+	}
+}
+
+func TestVCenterUnreachableChangesNothingAndSaysSo(t *testing.T) {
+	r := newRig(t)
+	before := r.settle().Status.VMs
+	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
+	r.vcenter.ClearJournal()
+	r.mustPass()
+	g := r.group()
+	ready := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status != metav1.ConditionUnknown || ready.Reason != v1alpha1.ReasonVCenterUnreachable {
+		t.Errorf("Ready is %s/%s", ready.Status, ready.Reason)
+	}
+	if !slices.EqualFunc(before, g.Status.VMs, func(a, b v1alpha1.VMStatus) bool { return a.MoRef == b.MoRef && a.Phase == b.Phase }) {
+		t.Errorf("the table of VMs changed in an outage: %+v", g.Status.VMs)
+	}
+	if err := r.member.Delete(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.mustPass()
+	if len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) == 0 {
+		t.Errorf("something was deleted, or the group let go, in an outage: %v", r.vcenter.Journal())
+	}
+	r.vcenter.Reconnect()
+	for range 12 {
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, g); !apierrors.IsNotFound(err) {
+		t.Errorf("the group is still there: %v, %s", err, words(g.Status.Conditions))
+	}
+	if vms := r.vcenter.VMs(); len(vms) != 0 {
+		t.Errorf("survivors: %v", vms)
+	}
+}
+
+func TestATemplateThatRefusesIsAskedOnceAndNotForEveryVM(t *testing.T) {
+	r := newRig(t)
+	g := r.group()
+	*g.Spec.Replicas = 50
+	if err := r.member.Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.vcenter.FailSubmit(vsphere.OpClone, 50, &vsphere.Error{Kind: vsphere.KindSpec, Err: errors.New("the disk is broken")})
+	r.mustPass()
+	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 1 {
+		t.Errorf("%d clones were tried, want 1", len(calls))
+	}
+	r.now = r.now.Add(time.Second)
+	r.mustPass()
+	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != v1alpha1.ReasonOperationFailed {
+		t.Errorf("conditions: %s", words(r.group().Status.Conditions))
+	}
+}

@@ -308,3 +308,19 @@ func TestATemplateThatRefusesIsAskedOnceAndNotForEveryVM(t *testing.T) {
 		t.Errorf("conditions: %s", words(r.group().Status.Conditions))
 	}
 }
+
+func TestAnIntentIsNeverHeldBack(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	r.writes.wrote(g.UID, g.ResourceVersion, r.now) // a report was written just now
+	*g.Spec.Replicas = 3
+	g.Generation++
+	if err := r.member.Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.vcenter.ClearJournal()
+	r.mustPass()
+	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 1 || len(r.group().Status.VMs) != 3 {
+		t.Errorf("clones %v while status records %+v", calls, r.group().Status.VMs)
+	}
+}

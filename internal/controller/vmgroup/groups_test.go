@@ -1,0 +1,69 @@
+package vmgroup
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func TestGroupsDelivers(t *testing.T) {
+	g := NewGroups()
+	var delivered, counted []string
+	g.deliverTo(func(r mcreconcile.Request) { delivered = append(delivered, r.String()) })
+	g.OnCount(func(member string) { counted = append(counted, member) })
+	request := func(member, namespace, name string) mcreconcile.Request {
+		return mcreconcile.Request{
+			ClusterName: multicluster.ClusterName(member),
+			Request:     reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}},
+		}
+	}
+	see := func(r mcreconcile.Request, uid types.UID, vcenter string, vms int32) {
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+		group.Status.Replicas = vms
+		g.seen(r, group, vcenter)
+	}
+	a, b, c := request("m1", "n1", "a"), request("m1", "n2", "b"), request("m2", "n1", "c")
+	see(a, "a1", "vc1", 2)
+	see(b, "b1", "vc2", 1)
+	see(c, "c1", "vc1", 4)
+	see(a, "a1", "vc1", 2) // nothing new
+	expect := func(what string, do func(), want ...mcreconcile.Request) {
+		t.Helper()
+		delivered = nil
+		do()
+		var names []string
+		for _, r := range want {
+			names = append(names, r.String())
+		}
+		slices.Sort(delivered)
+		if !slices.Equal(delivered, names) {
+			t.Errorf("%s delivers %v, want %v", what, delivered, names)
+		}
+	}
+	expect("a group's change", func() { g.GroupChanged("b1") }, b)
+	expect("a stranger's change", func() { g.GroupChanged("x") })
+	expect("a vCenter's change", func() { g.VCenterChanged("vc1") }, a, c)
+	expect("a member's change", func() { g.MemberChanged("m1") }, a, b)
+	expect("a namespace's change", func() { g.namespaceChanged("m1", "n1") }, a)
+	if !slices.Equal(counted, []string{"m1", "m1", "m2"}) {
+		t.Errorf("counts changed for %v", counted)
+	}
+	if groups, vms := g.CountMember("m1"); groups != 2 || vms != 3 {
+		t.Errorf("m1 has %d groups and %d VMs", groups, vms)
+	}
+	see(a, "a2", "vc1", 0) // created again under its name
+	expect("the old group's change", func() { g.GroupChanged("a1") })
+	if groups, _ := g.CountMember("m1"); groups != 2 {
+		t.Errorf("m1 has %d groups after one was created again", groups)
+	}
+	if uid := g.forget(a); uid != "a2" || g.CountVCenter("vc1") != 1 {
+		t.Errorf("forgot %q; %d groups use vc1", uid, g.CountVCenter("vc1"))
+	}
+}

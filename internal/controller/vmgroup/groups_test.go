@@ -38,7 +38,7 @@ func TestGroupsDelivers(t *testing.T) {
 		t.Helper()
 		delivered = nil
 		do()
-		var names []string
+		names := make([]string, 0, len(want))
 		for _, r := range want {
 			names = append(names, r.String())
 		}

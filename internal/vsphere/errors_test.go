@@ -1,0 +1,44 @@
+package vsphere
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestWhatIsNotUnderstoodIsTriedAgainAndNeverTakenForAbsent(t *testing.T) {
+	for _, err := range []error{errors.New("EOF"), context.DeadlineExceeded, fmt.Errorf("read: %w", errors.New("x"))} {
+		if kind := KindOf(err); kind != KindTransient {
+			t.Errorf("KindOf(%v) = %s", err, kind)
+		}
+	}
+	wrapped := fmt.Errorf("pass: %w", &Error{Kind: KindNotFound, Op: "read vm-1", OutcomeUnknown: true, Err: errors.New("gone")})
+	if KindOf(wrapped) != KindNotFound || !IsOutcomeUnknown(wrapped) {
+		t.Errorf("a wrapped error lost its kind: %v", wrapped)
+	}
+	if got := wrapped.Error(); got != "pass: read vm-1: gone" {
+		t.Errorf("message %q", got)
+	}
+}
+
+func TestAContextWithoutAFenceMayNotMutate(t *testing.T) {
+	closed := errors.New("the shard was lost")
+	for story, c := range map[string]struct {
+		ctx     context.Context
+		allowed bool
+	}{
+		"no fence":      {t.Context(), false},
+		"a nil fence":   {WithFence(t.Context(), nil), false},
+		"a shut fence":  {WithFence(t.Context(), func() error { return closed }), false},
+		"an open fence": {WithFence(t.Context(), func() error { return nil }), true},
+	} {
+		err := CheckFence(c.ctx)
+		if (err == nil) != c.allowed {
+			t.Errorf("%s: %v", story, err)
+		}
+		if err != nil && KindOf(err) != KindFenced {
+			t.Errorf("%s: kind %s", story, KindOf(err))
+		}
+	}
+}

@@ -128,6 +128,7 @@ type VCenterSpec struct {
 	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk. Empty takes
 	// VC_HOST from the Secret, as the original operator did.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="server must not contain a user name or password: put them into the Secret of credentialsSecretRef"
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
 	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the

@@ -29,16 +29,18 @@ func main() {
 }
 
 func run(args []string, out io.Writer) error {
-	if len(args) > 0 {
+	if len(args) == 1 {
 		switch args[0] {
 		case "version":
 			_, err := fmt.Fprintln(out, version)
 			return err
 		case "render":
 			return render(out)
+		case "help":
+			args = []string{"--help"}
 		}
 	}
-	opts, err := parseOptions(args)
+	opts, err := parseOptions(args, out)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 
+	"go.uber.org/zap/zapcore"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
@@ -23,7 +26,17 @@ type options struct {
 	zap            zap.Options
 }
 
-func parseOptions(args []string) (options, error) {
+// usage is printed before the flags.
+const usage = `manager is the VmGroup operator; it runs on the hub cluster.
+
+  manager [flags]    run the operator
+  manager version    print the version
+  manager render     print what a member with manage: None needs
+
+Flags:
+`
+
+func parseOptions(args []string, out io.Writer) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	config.RegisterFlags(flags) // --kubeconfig
@@ -36,12 +49,21 @@ func parseOptions(args []string) (options, error) {
 	flags.IntVar(&o.workers, "workers", 16, "Number of VmGroups that are reconciled at a time.")
 	flags.Float64Var(&o.memberQPS, "member-qps", 100, "Requests a second to each member's API server.")
 	flags.IntVar(&o.memberBurst, "member-burst", 200, "Requests at once to each member's API server.")
+	// What is expected to fail now and then is logged with its cause; where in the code it was noticed helps nobody.
+	o.zap.StacktraceLevel = zapcore.PanicLevel
 	o.zap.BindFlags(flags)
+	flags.SetOutput(io.Discard) // errors are told once, by main
 	if err := flags.Parse(args); err != nil {
-		return o, err
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(out)
+			_, _ = fmt.Fprintf(out, usage)
+			flags.PrintDefaults()
+			return o, err
+		}
+		return o, fmt.Errorf("%w; see manager --help", err)
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unknown argument %q; the commands are version and render", flags.Arg(0))
+		return o, fmt.Errorf("unknown argument %q; see manager --help", flags.Arg(0))
 	}
 	if o.workers < 1 || o.memberQPS <= 0 || o.memberBurst < 1 {
 		return o, fmt.Errorf("--workers, --member-qps and --member-burst must be positive")

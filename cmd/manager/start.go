@@ -7,11 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,12 +28,15 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
+// The election tells its changes as core events.
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch,namespace=system
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update;patch,namespace=system
 
 // start runs the operator until ctx ends.
 func start(ctx context.Context, o options) error {
 	log := zap.New(zap.UseFlagOptions(&o.zap))
 	ctrl.SetLogger(log)
+	klog.SetLogger(log)
 	hub, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
@@ -45,7 +46,7 @@ func start(ctx context.Context, o options) error {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
-	installation, err := installationUID(ctx, hub, scheme)
+	installation, err := preflight(ctx, hub, scheme)
 	if err != nil {
 		return err
 	}
@@ -123,20 +124,4 @@ func memberOf(provider *member.Provider) vmgroup.Members {
 		m, ok := provider.Member(name)
 		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, UserDataSecrets: m.UserDataSecrets}, ok
 	}
-}
-
-// installationUID identifies this installation for ever: it is the UID of the hub's namespace kube-system, so
-// that an operator that was uninstalled and installed again knows its VMs and members.
-func installationUID(ctx context.Context, hub *rest.Config, scheme *runtime.Scheme) (string, error) {
-	c, err := client.New(hub, client.Options{Scheme: scheme})
-	if err != nil {
-		return "", fmt.Errorf("connect to the hub: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	var namespace corev1.Namespace
-	if err := c.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, &namespace); err != nil {
-		return "", fmt.Errorf("read the hub's namespace kube-system, whose UID identifies this installation: %w", err)
-	}
-	return string(namespace.UID), nil
 }

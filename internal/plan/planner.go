@@ -94,6 +94,13 @@ func (p *planner) explainInput() {
 	for _, b := range p.spec.blockers {
 		p.blockers.add(rankSpec, b)
 	}
+	if p.spec.policy == v1alpha1.DeletionRecycle && len(p.notRecycled) == 0 {
+		p.blockers.add(rankSpec, Blocker{
+			Reason:   v1alpha1.ReasonNotSupported,
+			Message:  "spec.deletionPolicy Recycle is not built yet, so no VM is cloned or removed: set it to Delete or Retain.",
+			Terminal: true,
+		})
+	}
 	if b := p.in.CreateBlocked; b != nil && p.createsWanted > 0 {
 		p.blockers.add(rankCreate, *b)
 	}

@@ -97,6 +97,9 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 		s.noCreate = true
 		s.invalid("No VM can be cloned: " + strings.Join(wrong, "; ") + ".")
 	}
+	if s.policy == v1alpha1.DeletionRecycle {
+		s.noCreate = true // a VM that could never leave had better not come
+	}
 	if p := spec.Placement; p != nil && p.AntiAffinity == v1alpha1.AntiAffinityRequired {
 		s.noCreate = true
 		s.blockers = append(s.blockers, Blocker{

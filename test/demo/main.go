@@ -4,7 +4,7 @@
 // teams apply in their own clusters become VMs, stay repaired, scale and go away. It exits 0 only if every
 // step held; its last line is then "demo: ok".
 //
-// With DEMO=stay in the environment it stays up before the last step until Ctrl-C.
+// With DEMO=stay in the environment it stays up before the last step until Ctrl-C, and then just takes all away.
 package main
 
 import (
@@ -26,8 +26,8 @@ import (
 func main() {
 	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Getenv("DEMO") == "stay")
-	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
 		os.Exit(1)
@@ -75,9 +75,9 @@ func run(ctx context.Context, stay bool) (err error) {
 	}
 	d.lookFurther()
 	if stay {
-		say("Staying up until Ctrl-C.")
+		say("Staying up until Ctrl-C, which takes everything away.")
 		<-ctx.Done()
-		ctx = context.WithoutCancel(ctx)
+		return nil
 	}
 	if err := d.step(ctx, "Delete every group", d.deleteAll); err != nil {
 		return err

@@ -83,6 +83,7 @@ func moreVCenters(ctx context.Context) error {
 				MemberClusters:    []string{"team-a"},
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "dev"}},
 				Templates:         []string{"linux-*"},
+				Datastores:        []string{"no-*"},
 			}}
 		},
 	} {

@@ -55,12 +55,16 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 		reason string
 		words  string
 	}{
-		{"ordinary-vm", dev, with("db-prod-0", nil), v1alpha1.ReasonNotATemplate, "db-prod-0"},
+		{"ordinary-vm", dev, func(g *v1alpha1.VmGroup) { g.Spec.Template = "db-prod-0" }, v1alpha1.ReasonNotATemplate, "db-prod-0"},
+		// Whether a name exists is not told to those who were not granted it.
+		{"hidden-vm", dev, with("db-prod-0", nil), v1alpha1.ReasonNotGranted, "db-prod-0"},
+		{"hidden-nothing", dev, with("db-prod-1", nil), v1alpha1.ReasonNotGranted, "db-prod-1"},
+		{"no-template", dev, with("linux-99", nil), v1alpha1.ReasonTemplateNotFound, "spec.template"},
 		{"template", dev, with("windows-11", nil), v1alpha1.ReasonNotGranted, "windows-11"},
 		{"datastore", dev, with("linux-12", &v1alpha1.Placement{Datastore: "LocalDS_0"}), v1alpha1.ReasonNotGranted, "LocalDS_0"},
 		{"network", dev, with("linux-12", &v1alpha1.Placement{Network: "VM Network"}), v1alpha1.ReasonNotGranted, "VM Network"},
 		{"pool", dev, with("linux-12", &v1alpha1.Placement{ResourcePool: "DC0_C0/Resources"}), v1alpha1.ReasonNotGranted, "DC0_C0/Resources"},
-		{"no-datastore", dev, with("linux-12", &v1alpha1.Placement{Datastore: "nowhere"}), v1alpha1.ReasonPlacementNotFound, "nowhere"},
+		{"no-datastore", dev, with("linux-12", &v1alpha1.Placement{Datastore: "no-such"}), v1alpha1.ReasonPlacementNotFound, "no-such"},
 		{"namespace", prod, with("linux-12", nil), v1alpha1.ReasonNotGranted, "grants-prod"},
 		{"member", other, with("linux-12", nil), v1alpha1.ReasonNotGranted, "team-b"},
 	} {
@@ -77,7 +81,7 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 			}
 		})
 	}
-	if vms := inVCenter(t, "/DC0/vm/granted"); len(vms) != 0 {
+	if vms := inVCenter(t, "/DC0/vm/granted"); len(vms) != 0 || len(inVCenter(t, "/DC0/vm/vm-operator/team-a/grants-dev")) != 0 {
 		t.Errorf("something was cloned: %s", paths(vms))
 	}
 	// What is granted works, and a label makes the difference without a restart.

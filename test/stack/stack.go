@@ -59,7 +59,8 @@ type Stack struct {
 	Person *sim.Operator
 	// Manager is the operator on Hub.
 	Manager *Process
-	// Dir holds logs and kubeconfigs, and is removed by Stop.
+	// Dir is the hub's directory, which holds logs as well. Stop removes it, or the next start of a cluster if
+	// this process is killed.
 	Dir string
 
 	opts Options
@@ -79,11 +80,7 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 	if opts.Out == nil {
 		opts.Out = os.Stderr
 	}
-	dir, err := os.MkdirTemp("", "vmgroup-stack-")
-	if err != nil {
-		return nil, err
-	}
-	s := &Stack{Members: map[string]*Cluster{}, Dir: dir, opts: opts}
+	s := &Stack{Members: map[string]*Cluster{}, opts: opts}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -127,7 +124,9 @@ func (s *Stack) startClusters(ctx context.Context) error {
 		})
 	}
 	err := group.Wait()
-	s.Hub = clusters[0]
+	if s.Hub = clusters[0]; s.Hub != nil {
+		s.Dir = s.Hub.Dir()
+	}
 	for i, name := range s.opts.Members {
 		if clusters[i+1] != nil {
 			s.Members[name] = clusters[i+1]
@@ -146,7 +145,7 @@ func (s *Stack) StartCluster(ctx context.Context, name string) (*Cluster, error)
 	if err != nil {
 		return nil, errors.Join(err, plane.Stop())
 	}
-	file := filepath.Join(s.Dir, name+".kubeconfig")
+	file := filepath.Join(plane.Dir(), name+".kubeconfig")
 	if err := os.WriteFile(file, plane.Kubeconfig(), 0o600); err != nil {
 		return nil, errors.Join(err, plane.Stop())
 	}
@@ -291,5 +290,5 @@ func (s *Stack) Stop() error {
 	if s.Hub != nil {
 		errs = append(errs, s.Hub.Stop())
 	}
-	return errors.Join(append(errs, os.RemoveAll(s.Dir))...)
+	return errors.Join(errs...)
 }

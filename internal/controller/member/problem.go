@@ -90,7 +90,7 @@ func classifyStatus(host string, status apierrors.APIStatus, err error) *problem
 			"%s does not accept the credentials in the kubeconfig. Renew the Secret; it is picked up at once.", host)}
 	case apierrors.IsForbidden(err):
 		return &problem{reason: v1alpha1.ReasonUnauthorized, cause: err, message: fmt.Sprintf(
-			"%s forbids what the operator needs: %s. Apply config/member-rbac to the member.", host, answer)}
+			"%s forbids what the operator needs: %s. Apply config/member to the member, or config/local-member where the member is the hub itself.", host, answer)}
 	}
 	return &problem{reason: v1alpha1.ReasonMemberUnreachable, cause: err, message: fmt.Sprintf(
 		"%s answers with an error: %s (%d).", host, status.Status().Reason, status.Status().Code)}

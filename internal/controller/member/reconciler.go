@@ -111,7 +111,7 @@ func (r *reconciler) kubeconfig(ctx context.Context, mc *v1alpha1.MemberCluster)
 	if mc.Name == v1alpha1.LocalMember {
 		if !opts.Local && mc.DeletionTimestamp.IsZero() {
 			return nil, "", &problem{reason: v1alpha1.ReasonLocalDisabled, lasting: true,
-				message: "The hub itself is not served: the manager runs without its local member enabled."}, nil
+				message: "The hub itself is not served: the manager runs without --enable-local-member."}, nil
 		}
 		return opts.HubConfig, "hub", nil, nil
 	}

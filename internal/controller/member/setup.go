@@ -31,7 +31,8 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // SetupWithManager adds the MemberCluster controller to the hub's manager. provider must be the one that mgr
 // was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
-// and MemberClusters; every replica runs the controller, since every replica engages all members.
+// and MemberClusters. Only the elected replica runs it, as it runs the provider: two replicas that see a member
+// differently would otherwise contradict each other in status for ever.
 func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
 	if mgr.GetProvider() != provider {
 		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
@@ -55,7 +56,7 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
 		})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
-			NeedLeaderElection:      ptr.To(false),
+			NeedLeaderElection:      ptr.To(true),
 			SkipNameValidation:      ptr.To(provider.opts.SkipNameValidation),
 		}).
 		Complete(r)

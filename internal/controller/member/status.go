@@ -120,6 +120,6 @@ func findingCondition(in statusInput, conditionType string, found *finding) meta
 	}
 	return metav1.Condition{
 		Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonConnecting,
-		Message: "Not known before the member has answered.",
+		Message: "Not looked at yet; see condition Ready.",
 	}
 }

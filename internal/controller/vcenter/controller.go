@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -144,12 +146,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		current.AcceptEmpty()
 		health = current.Health()
 	}
-	var waiting *vsphere.Health
+	l := look{health: health}
 	if candidate != nil {
 		h := candidate.Health()
-		waiting = &h
+		l.candidate = &h
 	}
-	return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, newStatus(vc, health, waiting, r.Now()))
+	if health.Reachable && health.Complete {
+		_, l.defaults = current.Placement(vsphere.Placement{})
+	}
+	return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, newStatus(vc, l, r.Now()))
 }
 
 func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, error) {
@@ -194,23 +199,26 @@ func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile
 	return reconcile.Result{}, nil
 }
 
-// write stores status if it changed, and tells a change of Ready as an event.
+// write stores status if it changed, and tells changes of conditions as events and in the log.
 func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alpha1.VCenterStatus) error {
 	if equality.Semantic.DeepEqual(vc.Status, next) {
 		return nil
 	}
-	was := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReady)
 	base := vc.DeepCopy()
 	vc.Status = next
 	if err := r.Client.Status().Patch(ctx, vc, client.MergeFrom(base)); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	is := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
-	if was == nil || was.Reason != is.Reason {
+	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
+		was, is := meta.FindStatusCondition(base.Status.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
+		if is == nil || (was != nil && was.Reason == is.Reason) || (was == nil && is.Status != metav1.ConditionFalse) {
+			continue
+		}
 		eventType := corev1.EventTypeNormal
-		if is.Status != "True" && is.Reason != v1alpha1.ReasonConnecting {
+		if is.Status == metav1.ConditionFalse && is.Reason != v1alpha1.ReasonConnecting && is.Reason != v1alpha1.ReasonInventoryIncomplete {
 			eventType = corev1.EventTypeWarning
 		}
+		log.FromContext(ctx).Info("VCenter changed", "condition", conditionType, "status", is.Status, "reason", is.Reason, "message", is.Message)
 		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+const notConnected = "The operator is not connected to this vCenter; see condition Ready."
+
 // verdict is one condition to be.
 type verdict struct {
 	conditionType   string
@@ -19,9 +21,18 @@ type verdict struct {
 	reason, message string
 }
 
-// newStatus derives a VCenter's status. candidate is the health of a connection with new credentials that
-// waits to take over, or nil. It is pure.
-func newStatus(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.Health, now time.Time) v1alpha1.VCenterStatus {
+// look is what a connection shows.
+type look struct {
+	health vsphere.Health
+	// candidate is the health of a connection with new credentials that waits to take over, or nil.
+	candidate *vsphere.Health
+	// defaults is why the defaults for groups cannot be found, or nil.
+	defaults error
+}
+
+// newStatus derives a VCenter's status. It is pure.
+func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStatus {
+	health, candidate := l.health, l.candidate
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
 	if health.Version != "" {
@@ -32,7 +43,7 @@ func newStatus(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.H
 	}
 	verdicts := []verdict{credentials(vc, health, candidate), inventory(health), privileges(health)}
 	apply(&s, vc.Generation, now, verdicts)
-	apply(&s, vc.Generation, now, []verdict{ready(health, verdicts)})
+	apply(&s, vc.Generation, now, []verdict{ready(health, verdicts, l.defaults)})
 	return s
 }
 
@@ -66,7 +77,7 @@ func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere
 		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
 			fmt.Sprintf("vCenter refuses the user name or password in Secret %q; correct the Secret. The operator does not try again quickly, so that the account is not locked", secret)}
 	default:
-		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "vCenter has not answered a login yet."}
+		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "No login has succeeded since the operator started or the connection was lost; see condition Ready."}
 	}
 }
 
@@ -78,7 +89,7 @@ func inventory(health vsphere.Health) verdict {
 	case health.Complete:
 		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionTrue, v1alpha1.ReasonInventoryComplete, "Every VM below the root folder is known."}
 	case !health.Reachable:
-		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "vCenter cannot be reached."}
+		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, notConnected}
 	default:
 		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventoryIncomplete, health.Incomplete}
 	}
@@ -92,11 +103,11 @@ func privileges(health vsphere.Health) verdict {
 	case health.Reachable:
 		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionTrue, v1alpha1.ReasonPrivilegesSufficient, "No missing privilege was found."}
 	default:
-		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "vCenter cannot be reached."}
+		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, notConnected}
 	}
 }
 
-func ready(health vsphere.Health, verdicts []verdict) verdict {
+func ready(health vsphere.Health, verdicts []verdict, defaults error) verdict {
 	no := func(reason, message string) verdict {
 		return verdict{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}
 	}
@@ -118,6 +129,9 @@ func ready(health vsphere.Health, verdicts []verdict) verdict {
 		if v.status == metav1.ConditionFalse && v.conditionType != v1alpha1.ConditionCredentialsValid {
 			return no(v.reason, v.message)
 		}
+	}
+	if kind := vsphere.KindOf(defaults); kind == vsphere.KindNotFound || kind == vsphere.KindAmbiguous {
+		return no(v1alpha1.ReasonInvalidConfiguration, fmt.Sprintf("spec.resourcePool, spec.datastore or spec.network: %v. Groups that name their own placement work", defaults))
 	}
 	return verdict{v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonConnected, "Connected; the inventory is complete."}
 }

@@ -37,6 +37,7 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		story     string
 		health    vsphere.Health
 		candidate *vsphere.Health
+		defaults  error
 		ready     metav1.ConditionStatus
 		reason    string
 		words     string
@@ -49,6 +50,10 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		{story: "certificate", health: failing(vsphere.KindCertificate), ready: "False", reason: v1alpha1.ReasonCertificateRefused, words: "spec.tls", vms: 7},
 		{story: "no such datacenter", health: failing(vsphere.KindNotFound), ready: "False", reason: v1alpha1.ReasonInvalidConfiguration, vms: 7},
 		{story: "a wrong new password does not stop what runs", health: good, candidate: &refused, ready: "True", reason: v1alpha1.ReasonConnected, vms: 2},
+		{
+			story: "a default that does not exist", health: good, ready: "False", reason: v1alpha1.ReasonInvalidConfiguration, words: "nope", vms: 2,
+			defaults: &vsphere.Error{Kind: vsphere.KindNotFound, Op: `find resource pool "nope"`},
+		},
 		{
 			story: "suddenly empty", ready: "False", reason: v1alpha1.ReasonInventorySuddenlyEmpty, words: v1alpha1.AcceptEmptyAnnotation + "=u", vms: 7,
 			health: with(func(h *vsphere.Health) { h.Complete, h.SuddenlyEmpty, h.VMs = false, true, 0 }),
@@ -63,7 +68,8 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		},
 	} {
 		t.Run(c.story, func(t *testing.T) {
-			s := newStatus(vcenterForTest(), c.health, c.candidate, time.Unix(100, 0))
+			l := look{health: c.health, candidate: c.candidate, defaults: c.defaults}
+			s := newStatus(vcenterForTest(), l, time.Unix(100, 0))
 			ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 			if ready.Status != c.ready || ready.Reason != c.reason {
 				t.Errorf("Ready is %s/%s, want %s/%s", ready.Status, ready.Reason, c.ready, c.reason)
@@ -79,7 +85,7 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 			}
 			vc := vcenterForTest()
 			vc.Status = s
-			if again := newStatus(vc, c.health, c.candidate, time.Unix(999, 0)); !equality.Semantic.DeepEqual(s, again) {
+			if again := newStatus(vc, l, time.Unix(999, 0)); !equality.Semantic.DeepEqual(s, again) {
 				t.Error("the same health gives another status later: it would be written for ever")
 			}
 		})

@@ -58,7 +58,7 @@ func (p *pass) submitSlowly(ctx context.Context, res resolution, actions []plan.
 }
 
 func (p *pass) submit(ctx context.Context, res resolution, action plan.Action) error {
-	log.FromContext(ctx).V(1).Info("Submitting", "action", action.Kind, "vm", action.Name, "because", action.Reason)
+	log.FromContext(ctx).Info("Asking vCenter", "action", action.Kind, "vm", action.Name, "moRef", action.MoRef, "because", action.Reason)
 	target := vsphere.Target{
 		VM: vsphere.VMRef(action.MoRef), ID: p.id, Ordinal: action.Ordinal, ChangeVersion: action.ChangeVersion,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,7 +33,13 @@ type pass struct {
 	liveReader client.Reader
 	events     events.EventRecorder
 	now        time.Time
+	// unwatched is true when the pass waits for something that no event tells of.
+	unwatched bool
 }
+
+// unwatchedInterval is how often a Secret that is missing or forbidden is looked for again: the operator watches
+// no Secrets of members.
+const unwatchedInterval = 30 * time.Second
 
 // errOvertaken is returned when status carries the epoch of a later controller.
 var errOvertaken = errors.New("another replica took this group over")
@@ -143,12 +150,24 @@ func (p *pass) paused() *plan.Blocker {
 	switch {
 	case p.group.Spec.Paused:
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
-	case p.group.Annotations[v1alpha1.PausedAnnotation] == "true":
-		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is \"true\": nothing is done until it is removed", v1alpha1.PausedAnnotation)}
+	case pausedByAnnotation(p.group.Annotations):
+		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is %q: nothing is done until it is removed or set to \"false\"",
+			v1alpha1.PausedAnnotation, truncate(p.group.Annotations[v1alpha1.PausedAnnotation], 40))}
 	case p.member.Paused:
 		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it goes on", p.member.Name)}
 	}
 	return nil
+}
+
+// pausedByAnnotation fails safe: somebody who annotates a group in an incident and misspells the value wants it
+// held. Only what reads as false, or nothing, does not pause.
+func pausedByAnnotation(annotations map[string]string) bool {
+	value := annotations[v1alpha1.PausedAnnotation]
+	if value == "" {
+		return false
+	}
+	paused, err := strconv.ParseBool(value)
+	return paused || err != nil
 }
 
 // ensureFolder makes sure that the group's folder exists and that its reference goes into status with the
@@ -267,6 +286,9 @@ func (p *pass) wake(decided plan.Plan, delay time.Duration, failed bool) time.Du
 	}
 	if failed {
 		sooner(2 * time.Second)
+	}
+	if p.unwatched {
+		sooner(unwatchedInterval)
 	}
 	return after
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -322,5 +323,61 @@ func TestAnIntentIsNeverHeldBack(t *testing.T) {
 	r.mustPass()
 	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 1 || len(r.group().Status.VMs) != 3 {
 		t.Errorf("clones %v while status records %+v", calls, r.group().Status.VMs)
+	}
+}
+
+func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
+	r := newRig(t)
+	members := r.Members
+	r.Members = func(name string) (Member, bool) {
+		m, ok := members(name)
+		m.UserDataSecrets = v1alpha1.UserDataAllow
+		return m, ok
+	}
+	g := r.group()
+	g.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "cloud-init"}
+	if err := r.member.Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if result := r.mustPass(); result.RequeueAfter == 0 {
+		t.Error("no event tells of a Secret in a member, but the pass does not come back")
+	}
+	if stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); stalled == nil || stalled.Reason != v1alpha1.ReasonUserDataNotFound {
+		t.Errorf("conditions: %s", words(r.group().Status.Conditions))
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	if err := r.member.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+}
+
+func TestAMisspelledPausePauses(t *testing.T) {
+	for value, paused := range map[string]bool{
+		"true": true, "True": true, "1": true, "yes": true, "until monday": true,
+		"": false, "false": false, "False": false, "0": false,
+	} {
+		if got := pausedByAnnotation(map[string]string{v1alpha1.PausedAnnotation: value}); got != paused {
+			t.Errorf("the annotation with value %q pauses: %v, want %v", value, got, paused)
+		}
+	}
+}
+
+func TestASatisfiedGroupSaysWhenItCouldNotBeRepaired(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	g.Spec.Template = "gone"
+	g.Generation++
+	if err := r.member.Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.mustPass()
+	g = r.group()
+	ready := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionReady)
+	if g.Status.Phase != v1alpha1.PhaseRunning || !strings.Contains(ready.Message, `"gone"`) {
+		t.Errorf("phase %s, Ready %q; want RUNNING and a word about the missing template", g.Status.Phase, ready.Message)
+	}
+	if upToDate := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate); !strings.Contains(upToDate.Message, "Do not delete") {
+		t.Errorf("UpToDate advises: %q", upToDate.Message)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -24,6 +25,7 @@ func (p *pass) report(ctx context.Context, res resolution, observation vsphere.O
 		deleting: p.deleting(), plan: decided,
 		complete: observation.Complete, incomplete: observation.Incomplete, unavailable: res.unavailable,
 		vcenter: res.vcenter, folder: p.group.Status.Folder, denials: res.denials, epoch: apiEpoch(p.epoch),
+		createBlocked: res.createBlocked, unresolved: res.unresolved,
 	}
 	if folderErr != nil {
 		f.failure = &plan.Blocker{Message: folderErr.Error()}
@@ -51,6 +53,7 @@ func (p *pass) reportBlocked(ctx context.Context, blocker plan.Blocker) error {
 	next := newStatus(f)
 	next.DesiredReplicas = p.base.Status.DesiredReplicas
 	meta.RemoveStatusCondition(&next.Conditions, v1alpha1.ConditionVCenterReachable)
+	meta.RemoveStatusCondition(&next.Conditions, v1alpha1.ConditionPolicyCompliant)
 	if equality.Semantic.DeepEqual(p.base.Status, next) {
 		return nil
 	}
@@ -67,6 +70,7 @@ func (p *pass) writeStatus(ctx context.Context, next v1alpha1.VmGroupStatus) err
 	}
 	p.r.writes.wrote(p.group.UID, p.group.ResourceVersion, p.now)
 	for _, t := range transitions(p.base.Status, next) {
+		log.FromContext(ctx).Info("Group changed", "reason", t.reason, "message", t.note)
 		p.event(t.eventType, t.reason, t.action, t.note)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,8 @@ type resolution struct {
 	unavailable *plan.Blocker
 	// denials are what grants refuse.
 	denials []policy.Denial
+	// unresolved is true when something that spec names was not found, so that nobody knows whether it is granted.
+	unresolved bool
 	// createBlocked explains why nothing may be cloned, or nil.
 	createBlocked *plan.Blocker
 	template      vsphere.Template
@@ -55,7 +58,7 @@ func (p *pass) resolve(ctx context.Context) (resolution, error) {
 	case apierrors.IsNotFound(err):
 		res.unavailable = &plan.Blocker{
 			Reason: v1alpha1.ReasonVCenterNotFound, Terminal: true,
-			Message: fmt.Sprintf("VCenter %q does not exist on the hub; set spec.vcenter to one that does, or ask the platform team to create it", res.vcenter),
+			Message: fmt.Sprintf("VCenter %q does not exist on the hub; ask the platform team to create it, or delete this VmGroup and create one that names another", res.vcenter),
 		}
 		return res, nil
 	case err != nil:
@@ -114,7 +117,11 @@ func (p *pass) resolveTemplate(res *resolution, grants []v1alpha1.Grant, request
 	}
 	template, err := res.server.Template(name)
 	if err != nil {
-		res.blockUnresolved(err, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonTemplateAmbiguous)
+		// Whether a name exists is told only to those who were granted it.
+		res.check(grants, requester, policy.Reference{
+			Field: "spec.template", Kind: policy.TemplateReference, Given: name, Path: name,
+		})
+		res.blockUnresolved("spec.template", err, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonTemplateAmbiguous)
 		return
 	}
 	res.template = template
@@ -142,19 +149,25 @@ func (p *pass) resolvePlacement(res *resolution, grants []v1alpha1.Grant, reques
 		ResourcePool: want.ResourcePool, Datastore: want.Datastore, Network: want.Network,
 	})
 	if err != nil {
-		res.blockUnresolved(err, v1alpha1.ReasonPlacementNotFound, v1alpha1.ReasonPlacementAmbiguous)
+		for _, ref := range placementReferences(want, want.ResourcePool, want.Datastore, want.Network) {
+			res.check(grants, requester, ref)
+		}
+		res.blockUnresolved("spec.placement and the defaults of the VCenter", err, v1alpha1.ReasonPlacementNotFound, v1alpha1.ReasonPlacementAmbiguous)
 		return
 	}
 	res.placement = placement
-	for _, ref := range []policy.Reference{
-		{Field: "spec.placement.resourcePool", Kind: policy.ResourcePoolReference, Given: want.ResourcePool, Path: placement.ResourcePoolPath},
-		{Field: "spec.placement.datastore", Kind: policy.DatastoreReference, Given: want.Datastore, Path: placement.DatastorePath},
-		{Field: "spec.placement.network", Kind: policy.NetworkReference, Given: want.Network, Path: placement.NetworkPath},
-	} {
-		if ref.Given != "" {
-			res.check(grants, requester, ref)
-		}
+	for _, ref := range placementReferences(want, placement.ResourcePoolPath, placement.DatastorePath, placement.NetworkPath) {
+		res.check(grants, requester, ref)
 	}
+}
+
+// placementReferences are those that the group names itself; the VCenter's defaults need no grant.
+func placementReferences(want v1alpha1.Placement, pool, datastore, network string) []policy.Reference {
+	return slices.DeleteFunc([]policy.Reference{
+		{Field: "spec.placement.resourcePool", Kind: policy.ResourcePoolReference, Given: want.ResourcePool, Path: pool},
+		{Field: "spec.placement.datastore", Kind: policy.DatastoreReference, Given: want.Datastore, Path: datastore},
+		{Field: "spec.placement.network", Kind: policy.NetworkReference, Given: want.Network, Path: network},
+	}, func(ref policy.Reference) bool { return ref.Given == "" })
 }
 
 // resolveUserData reads the user data Secret afresh, and only for a clone that is about to be sent: the
@@ -170,6 +183,7 @@ func (p *pass) resolveUserData(ctx context.Context, res *resolution) error {
 	}
 	var secret corev1.Secret
 	err := p.liveReader.Get(ctx, types.NamespacedName{Namespace: p.group.Namespace, Name: ref.Name}, &secret)
+	p.unwatched = err != nil || len(secret.Data[userDataKey]) == 0
 	switch {
 	case apierrors.IsNotFound(err):
 		res.block(v1alpha1.ReasonUserDataNotFound, true, "Secret %q of spec.userDataSecretRef does not exist in namespace %q; create it", ref.Name, p.group.Namespace)
@@ -209,15 +223,16 @@ func (res *resolution) block(reason string, terminal bool, format string, args .
 }
 
 // blockUnresolved explains why a name could not be resolved.
-func (res *resolution) blockUnresolved(err error, notFound, ambiguous string) {
+func (res *resolution) blockUnresolved(field string, err error, notFound, ambiguous string) {
+	res.unresolved = true
 	switch vsphere.KindOf(err) {
 	case vsphere.KindNotFound:
-		res.block(notFound, true, "%v", err)
+		res.block(notFound, true, "%s: in VCenter %q: %v", field, res.vcenter, err)
 	case vsphere.KindAmbiguous:
-		res.block(ambiguous, true, "%v", err)
+		res.block(ambiguous, true, "%s: in VCenter %q: %v", field, res.vcenter, err)
 	case vsphere.KindNotTemplate:
-		res.block(v1alpha1.ReasonNotATemplate, true, "%v", err)
+		res.block(v1alpha1.ReasonNotATemplate, true, "%s: in VCenter %q: %v", field, res.vcenter, err)
 	default:
-		res.block(v1alpha1.ReasonInventoryIncomplete, false, "%v", err)
+		res.block(v1alpha1.ReasonInventoryIncomplete, false, "%s: in VCenter %q: %v", field, res.vcenter, err)
 	}
 }

@@ -43,6 +43,10 @@ type facts struct {
 	vcenter     string
 	folder      *v1alpha1.FolderStatus
 	denials     []policy.Denial
+	// createBlocked explains why a VM that is lost could not be replaced, or is nil. unresolved is true when a
+	// name in spec was not found, so that nobody knows whether it is granted.
+	createBlocked *plan.Blocker
+	unresolved    bool
 	// failure to create the group's folder, or nil.
 	failure *plan.Blocker
 	epoch   v1alpha1.Epoch
@@ -144,7 +148,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
 	stalled := terminal(blockers)
 	status, reason, message := f.readiness(blockers)
 	set(v1alpha1.ConditionReady, status, reason, message)
-	working := f.complete && !f.plan.Settled && stalled == nil && status != metav1.ConditionTrue
+	working := f.complete && !f.plan.Settled && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
 	onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
 	if working && stalled == nil {
 		stalled = overdue(s, f)
@@ -169,7 +173,9 @@ func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
 			messages = append(messages, d.Field+": "+d.Message)
 		}
 		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionFalse, v1alpha1.ReasonNotGranted, strings.Join(messages, "; "))
-	} else if f.unavailable == nil {
+	} else if f.unresolved || f.unavailable != nil {
+		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionUnknown, v1alpha1.ReasonNotChecked, "Something that spec names was not found, so its grant could not be checked; see condition Ready.")
+	} else {
 		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionTrue, v1alpha1.ReasonGranted, "Everything that spec names is granted.")
 	}
 	if f.complete {
@@ -197,6 +203,17 @@ func (f facts) blockers() []plan.Blocker {
 	return all
 }
 
+// held reports whether somebody asked the operator not to act, so that it is not working towards spec.
+func held(blockers []plan.Blocker) bool {
+	return slices.ContainsFunc(blockers, func(b plan.Blocker) bool {
+		switch b.Reason {
+		case v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused, v1alpha1.ReasonRepairHeld:
+			return true
+		}
+		return false
+	})
+}
+
 func terminal(blockers []plan.Blocker) *plan.Blocker {
 	for i := range blockers {
 		if blockers[i].Terminal {
@@ -215,11 +232,14 @@ func (f facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		}
 		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.incomplete
 	}
-	counts := fmt.Sprintf("%d of %d VMs are ready", p.Ready, p.Desired)
+	counts := fmt.Sprintf("%d of %s ready", p.Ready, are(p.Desired))
 	satisfied := !f.deleting && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
 	if satisfied && terminal(blockers) == nil {
 		if len(blockers) > 0 {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "; " + blockers[0].Message
+		}
+		if b := f.createBlocked; b != nil {
+			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + ", but a VM that is lost could not be replaced: " + b.Message
 		}
 		return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "."
 	}
@@ -232,16 +252,42 @@ func (f facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	}
 	switch {
 	case f.deleting:
-		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %d VMs are left", len(p.Slots))
+		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left", are(int32(len(p.Slots))))
 	case p.Repairing:
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
-		return metav1.ConditionFalse, v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %d VMs exist; cloning the others", p.Existing, p.Desired)
+		return metav1.ConditionFalse, v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
 	case p.Existing > p.Desired || len(p.Doomed) > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%d VMs are wanted; removing %d", p.Desired, len(p.Doomed))
+		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d", are(p.Desired), len(p.Doomed))
+	case f.spec.PowerState == v1alpha1.PowerOff:
+		return metav1.ConditionFalse, v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.Slots))
 	default:
-		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts
+		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.Slots)
 	}
+}
+
+// are says how many VMs there are, as the beginning of a sentence.
+func are(n int32) string {
+	if n == 1 {
+		return "1 VM is"
+	}
+	return fmt.Sprintf("%d VMs are", n)
+}
+
+// waitingFor names the first VM that is not available, and why.
+func waitingFor(slots []plan.Slot) string {
+	for _, slot := range slots {
+		switch {
+		case slot.Available:
+		case slot.Message != "":
+			return fmt.Sprintf("; %s: %s", slot.Name, slot.Message)
+		case slot.Phase == v1alpha1.VMReady:
+			return fmt.Sprintf("; %s has not been ready for spec.readiness.minReadySeconds yet", slot.Name)
+		default:
+			return fmt.Sprintf("; %s is in phase %s", slot.Name, slot.Phase)
+		}
+	}
+	return ""
 }
 
 // overdue reports a change that takes longer than spec.readiness.progressDeadlineSeconds.
@@ -271,9 +317,13 @@ func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f fac
 		set(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, v1alpha1.ReasonUpToDate, "Every VM has the current revision.")
 		return
 	}
+	advice := "Delete a VM in vCenter to have it replaced"
+	if f.createBlocked != nil {
+		advice = "Do not delete any: it could not be replaced now, see condition Ready"
+	}
 	set(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonRolloutPending,
-		fmt.Sprintf("%d VMs were cloned from an older revision of spec: %s. New VMs get the current one; the operator does not change existing VMs in this version. Delete a VM in vCenter to have it replaced",
-			len(f.plan.Outdated), list(f.plan.Outdated, 10)))
+		fmt.Sprintf("%s of an older revision of spec: %s. New VMs get the current one; the operator does not change existing VMs in this version. %s",
+			are(int32(len(f.plan.Outdated))), list(f.plan.Outdated, 10), advice))
 }
 
 // describeForeign names VMs that are not ours, and what to do about them.

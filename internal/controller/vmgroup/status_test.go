@@ -53,7 +53,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			change: func(f *facts) {
 				f.plan.Desired, f.plan.Settled = 5, false
 			},
-			phase: v1alpha1.PhasePending, message: "2 of 5 VMs exist", ready: "False", reason: v1alpha1.ReasonScalingUp,
+			phase: v1alpha1.PhasePending, message: "2 of 5 VMs are there", ready: "False", reason: v1alpha1.ReasonScalingUp,
 			present: []string{v1alpha1.ConditionReconciling},
 		},
 		{

@@ -30,6 +30,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.log.Info("Logout failed; the session ends when it has been idle for long enough", "reason", err.Error())
 		}
 	}()
+	said := "" // an outage is logged once, and again when its cause changes
 	for wait := time.Duration(0); ctx.Err() == nil; {
 		if !sleep(ctx, wait) {
 			return nil
@@ -47,14 +48,17 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		// A round that held for a while starts the waiting over.
 		if held := time.Since(began) > retryLast; held {
-			wait = 0
+			wait, said = 0, ""
 		}
 		if errors.Is(err, errRenewed) && wait == 0 {
 			s.index.Invalidate("the session with vCenter was renewed and the inventory is being read again")
 			wait = retryFirst / 10
 			continue
 		}
-		s.log.Info("Not connected", "reason", err.Error())
+		if text := err.Error(); text != said {
+			said = text
+			s.log.Info("Not connected; trying again until it works", "reason", text)
+		}
 		s.disconnected(err, fmt.Sprintf("vCenter is not reachable: %v", err))
 		wait = s.nextWait(wait, err)
 	}

@@ -87,6 +87,7 @@ const (
 	ReasonCertificateRefused     = "CertificateRefused"
 	ReasonInvalidConfiguration   = "InvalidConfiguration"
 	ReasonInUse                  = "InUse"
+	ReasonAnotherVCenter         = "AnotherVCenter"
 	ReasonPrivilegesMissing      = "PrivilegesMissing"
 	ReasonPrivilegesSufficient   = "PrivilegesSufficient"
 	ReasonInventoryComplete      = "InventoryComplete"

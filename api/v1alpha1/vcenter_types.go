@@ -12,6 +12,10 @@ const VCenterFinalizer = "vm.codeconnect.vmworld.com/vcenter"
 // every create and delete there.
 const AcceptEmptyAnnotation = "vm.codeconnect.vmworld.com/accept-empty-inventory"
 
+// AcceptInstanceAnnotation on a VCenter tells the operator that the server behind it rightly has another instance
+// UUID than the one its VMs were recorded in, with the new UUID as value: the vCenter was rebuilt with its VMs.
+const AcceptInstanceAnnotation = "vm.codeconnect.vmworld.com/accept-instance"
+
 // TLSConfig says how the vCenter's certificate is checked. At most one field may be set; with none, the
 // system's certificate authorities are trusted.
 //

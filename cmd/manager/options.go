@@ -56,7 +56,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			flags.SetOutput(out)
-			_, _ = fmt.Fprintf(out, usage)
+			_, _ = fmt.Fprint(out, usage)
 			flags.PrintDefaults()
 			return o, err
 		}

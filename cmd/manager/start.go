@@ -122,6 +122,6 @@ func addControllers(mgr mcmanager.Manager, members *member.Provider, groups *vmg
 func memberOf(provider *member.Provider) vmgroup.Members {
 	return func(name string) (vmgroup.Member, bool) {
 		m, ok := provider.Member(name)
-		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, UserDataSecrets: m.UserDataSecrets}, ok
+		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, Silent: ok && !m.Reachable, UserDataSecrets: m.UserDataSecrets}, ok
 	}
 }

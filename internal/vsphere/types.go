@@ -201,6 +201,8 @@ type Observation struct {
 	Elsewhere []Ref
 	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
 	FolderGone bool
+	// FolderElsewhere is true when vCenter confirmed that Query.Folder exists, but not below the operator's root.
+	FolderElsewhere bool
 	// InFlight are operations whose effect is not visible in VMs yet.
 	InFlight []Operation
 	// Failures are the last failures that no later success has cleared.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,10 @@ type Reconciler struct {
 	Now       func() time.Time
 
 	changed chan event.TypedGenericEvent[string]
+
+	mu sync.Mutex
+	// written is when the status of each VCenter was written last.
+	written map[string]time.Time
 }
 
 // SetupWithManager registers the controller and the pool with the hub's manager.
@@ -136,25 +141,84 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	if r.Pool.ensure(vc.Name, config.hash(), func() Connection { return r.Dial(config, notifier{r, vc.Name}) }) {
+	dial := func() Connection { return r.Dial(config, notifier{r, vc.Name}) }
+	if r.Pool.ensure(vc.Name, config.hash(), dial, func(uuid string) bool { return expectedInstance(vc, uuid) }) {
 		r.Groups.VCenterChanged(vc.Name)
+		r.look(vc.Name)
 	}
 	current, candidate := r.Pool.connections(vc.Name)
-	current.SetLimits(config.Tasks, config.TasksPerHost)
-	health := current.Health()
-	if health.SuddenlyEmpty && vc.Annotations[v1alpha1.AcceptEmptyAnnotation] == health.InstanceUUID {
-		current.AcceptEmpty()
-		health = current.Health()
-	}
-	l := look{health: health}
+	l := look{}
 	if candidate != nil {
 		h := candidate.Health()
 		l.candidate = &h
+		l.another = h.Reachable && !expectedInstance(vc, h.InstanceUUID)
+		l.health = h // of the first connection, until it serves
 	}
-	if health.Reachable && health.Complete {
-		_, l.defaults = current.Placement(vsphere.Placement{})
+	if current != nil {
+		current.SetLimits(config.Tasks, config.TasksPerHost)
+		l.health = current.Health()
+		if err := r.acceptEmpty(ctx, vc, current); err != nil {
+			return reconcile.Result{}, err
+		}
+		if l.health.Reachable && l.health.Complete {
+			_, l.defaults = current.Placement(vsphere.Placement{})
+		}
 	}
-	return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, newStatus(vc, l, r.Now()))
+	after := lookInterval
+	if current == nil || candidate != nil {
+		after = time.Second // a swap is under way
+	}
+	next := newStatus(vc, l, r.Now())
+	if r.countsOnly(vc, next) {
+		return reconcile.Result{RequeueAfter: after}, nil
+	}
+	return reconcile.Result{RequeueAfter: after}, r.write(ctx, vc, next)
+}
+
+// expectedInstance reports whether a vCenter is the one that the VCenter's VMs are in. Managed object references
+// mean nothing in another one: every VM would seem gone there.
+func expectedInstance(vc *v1alpha1.VCenter, uuid string) bool {
+	known := vc.Status.InstanceUUID
+	return known == "" || known == uuid || vc.Status.VMs == 0 || vc.Annotations[v1alpha1.AcceptInstanceAnnotation] == uuid
+}
+
+// acceptEmpty ends the pause after a sudden emptiness that a person accepts. The annotation is good for once: one
+// that stayed would accept the next accident as well.
+func (r *Reconciler) acceptEmpty(ctx context.Context, vc *v1alpha1.VCenter, current Connection) error {
+	accepted, ok := vc.Annotations[v1alpha1.AcceptEmptyAnnotation]
+	health := current.Health()
+	if !ok || !health.Reachable || (!health.Complete && !health.SuddenlyEmpty) {
+		return nil
+	}
+	if health.SuddenlyEmpty && accepted == health.InstanceUUID {
+		current.AcceptEmpty()
+	}
+	base := vc.DeepCopy()
+	delete(vc.Annotations, v1alpha1.AcceptEmptyAnnotation)
+	if err := r.Client.Patch(ctx, vc, client.MergeFrom(base)); err != nil {
+		return fmt.Errorf("remove the used annotation: %w", err)
+	}
+	return nil
+}
+
+// countsOnly reports whether next may wait: it differs in counts alone, and was written a short while ago. The
+// number of VMs falling to one or none never waits: after a restart it is what a sudden emptiness is judged by.
+func (r *Reconciler) countsOnly(vc *v1alpha1.VCenter, next v1alpha1.VCenterStatus) bool {
+	if next.VMs <= 1 && next.VMs < vc.Status.VMs {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	same := *vc.Status.DeepCopy()
+	same.VMs, same.Templates, same.RunningTasks = next.VMs, next.Templates, next.RunningTasks
+	if !equality.Semantic.DeepEqual(same, next) || r.Now().Sub(r.written[vc.Name]) >= lookInterval {
+		if r.written == nil {
+			r.written = map[string]time.Time{}
+		}
+		r.written[vc.Name] = r.Now()
+		return false
+	}
+	return true
 }
 
 func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, error) {
@@ -230,12 +294,21 @@ type notifier struct {
 	name string
 }
 
-func (n notifier) GroupChanged(uid string) { n.r.Groups.GroupChanged(uid) }
+// GroupChanged wakes the VCenter's controller as well: the number of VMs may have changed.
+func (n notifier) GroupChanged(uid string) {
+	n.r.Groups.GroupChanged(uid)
+	n.r.look(n.name)
+}
 
 func (n notifier) ServerChanged() {
 	n.r.Groups.VCenterChanged(n.name)
+	n.r.look(n.name)
+}
+
+// look wakes the controller for a VCenter; it does not block.
+func (r *Reconciler) look(name string) {
 	select {
-	case n.r.changed <- event.TypedGenericEvent[string]{Object: n.name}:
+	case r.changed <- event.TypedGenericEvent[string]{Object: name}:
 	default:
 	}
 }

@@ -29,14 +29,25 @@ type Pool struct {
 	wg     sync.WaitGroup
 }
 
+// entry is what exists for one VCenter. Groups are served by current alone.
+//
+//	first connection   candidate, current as soon as it is connected to the vCenter that was expected
+//	other credentials  candidate beside current, until it shows that they work; then both end, and
+//	                   only when current has ended, a third connection is opened and becomes current
+//
+// The third connection is what makes a swap safe: it asks vCenter for running tasks after the last call of the
+// old one, so that a clone the old one sent last is not forgotten.
 type entry struct {
 	current, candidate *running
+	// ending is closed when a former current connection has ended; the next one waits for it.
+	ending <-chan struct{}
 }
 
 type running struct {
 	Connection
 	hash   string
 	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 // NewPool returns a pool without connections.
@@ -49,7 +60,7 @@ func NewPool() *Pool {
 func (p *Pool) Server(name string) (vsphere.Server, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.entries[name]; e != nil {
+	if e := p.entries[name]; e != nil && e.current != nil {
 		return e.current.Connection, true
 	}
 	return nil, false
@@ -59,27 +70,37 @@ func (p *Pool) Server(name string) (vsphere.Server, bool) {
 func (p *Pool) connections(name string) (current, candidate Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.entries[name]
-	if e == nil {
-		return nil, nil
+	if e := p.entries[name]; e != nil {
+		if e.current != nil {
+			current = e.current.Connection
+		}
+		if e.candidate != nil {
+			candidate = e.candidate.Connection
+		}
 	}
-	if e.candidate != nil {
-		candidate = e.candidate.Connection
-	}
-	return e.current.Connection, candidate
+	return current, candidate
 }
 
-// ensure makes the configuration with this hash the wanted one and reports whether the connection that
-// Server returns was replaced. It does not wait for a connection.
-func (p *Pool) ensure(name, hash string, dial func() Connection) (replaced bool) {
+// ensure makes the configuration with this hash the wanted one and reports whether the connection that Server
+// returns changed. expected says whether a vCenter with this instance UUID is the one that VMs are known in. It
+// waits for nothing and is called again until the wanted connection is current.
+func (p *Pool) ensure(name, hash string, dial func() Connection, expected func(instanceUUID string) bool) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[name]
 	if e == nil {
-		p.entries[name] = &entry{current: p.start(hash, dial())}
-		return true
+		e = &entry{}
+		p.entries[name] = e
 	}
-	if e.current.hash == hash {
+	if e.ending != nil {
+		select {
+		case <-e.ending:
+			e.ending = nil
+		default:
+			return false
+		}
+	}
+	if e.current != nil && e.current.hash == hash {
 		e.dropCandidate()
 		return false
 	}
@@ -89,13 +110,19 @@ func (p *Pool) ensure(name, hash string, dial func() Connection) (replaced bool)
 	if e.candidate == nil {
 		e.candidate = p.start(hash, dial())
 	}
-	ready := e.candidate.Health()
-	if (ready.Reachable && ready.Complete) || !e.current.Health().Reachable {
-		e.current.cancel()
+	health := e.candidate.Health()
+	works := health.Reachable && expected(health.InstanceUUID)
+	switch {
+	case e.current == nil && works:
 		e.current, e.candidate = e.candidate, nil
-		return true
+	case e.current != nil && (works || !e.current.Health().Reachable && !health.Reachable):
+		e.dropCandidate()
+		e.current.cancel()
+		e.current, e.ending = nil, e.current.done
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 func (e *entry) dropCandidate() {
@@ -107,8 +134,12 @@ func (e *entry) dropCandidate() {
 
 func (p *Pool) start(hash string, c Connection) *running {
 	ctx, cancel := context.WithCancel(p.ctx)
-	p.wg.Go(func() { _ = c.Run(ctx) })
-	return &running{Connection: c, hash: hash, cancel: cancel}
+	r := &running{Connection: c, hash: hash, cancel: cancel, done: make(chan struct{})}
+	p.wg.Go(func() {
+		defer close(r.done)
+		_ = c.Run(ctx)
+	})
+	return r
 }
 
 // remove ends the connections of name; they log out in the background.
@@ -117,7 +148,9 @@ func (p *Pool) remove(name string) {
 	defer p.mu.Unlock()
 	if e := p.entries[name]; e != nil {
 		e.dropCandidate()
-		e.current.cancel()
+		if e.current != nil {
+			e.current.cancel()
+		}
 		delete(p.entries, name)
 	}
 }

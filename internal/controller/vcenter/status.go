@@ -26,6 +26,8 @@ type look struct {
 	health vsphere.Health
 	// candidate is the health of a connection with new credentials that waits to take over, or nil.
 	candidate *vsphere.Health
+	// another is true when the candidate is connected to another vCenter than the one that VMs are known in.
+	another bool
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -35,15 +37,22 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	health, candidate := l.health, l.candidate
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
-	if health.Version != "" {
+	if health.Version != "" && !l.another {
 		s.Version, s.InstanceUUID = health.Version, health.InstanceUUID
 	}
-	if health.Reachable && health.Complete {
+	if health.Reachable && health.Complete && !l.another {
 		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
 	}
-	verdicts := []verdict{credentials(vc, health, candidate), inventory(health), privileges(health)}
-	apply(&s, vc.Generation, now, verdicts)
-	apply(&s, vc.Generation, now, []verdict{ready(health, verdicts, l.defaults)})
+	verdicts := make([]verdict, 0, 4)
+	verdicts = append(verdicts, credentials(vc, health, candidate), inventory(health), privileges(health))
+	verdict := ready(health, verdicts, l.defaults)
+	if l.another {
+		verdict.status, verdict.reason = metav1.ConditionFalse, v1alpha1.ReasonAnotherVCenter
+		verdict.message = fmt.Sprintf("The server that is configured now is another vCenter (instance %s) than the one that %d VMs are known in (instance %s); it is not used. "+
+			"Set spec.server, or VC_HOST in the Secret, back; use a new VCenter for another server; or, if that vCenter was rebuilt with its VMs, annotate this one with %s=%s",
+			l.candidate.InstanceUUID, vc.Status.VMs, vc.Status.InstanceUUID, v1alpha1.AcceptInstanceAnnotation, l.candidate.InstanceUUID)
+	}
+	apply(&s, vc.Generation, now, append(verdicts, verdict))
 	return s
 }
 
@@ -66,7 +75,7 @@ func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, verdicts 
 
 func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.Health) verdict {
 	secret := vc.Spec.CredentialsSecretRef.Name
-	if candidate != nil && vsphere.KindOf(candidate.Err) == vsphere.KindCredentials && candidate.Err != nil {
+	if health.Reachable && candidate != nil && candidate.Err != nil && vsphere.KindOf(candidate.Err) == vsphere.KindCredentials {
 		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
 			fmt.Sprintf("vCenter refuses the user name or password in Secret %q. The session opened with the former ones is still used; correct the Secret before it ends", secret)}
 	}

@@ -39,6 +39,8 @@ type Member struct {
 	Name, UID string
 	// Paused stops every action on the member's groups.
 	Paused bool
+	// Silent is true while the member does not answer. Nothing can be stored there, so nothing is done.
+	Silent bool
 	// UserDataSecrets says whether groups may hand a Secret to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
 }
@@ -70,6 +72,7 @@ type Reconciler struct {
 	Now func() time.Time
 
 	writes *writes
+	lanes  *lanes
 }
 
 // Options are settings of the controller.
@@ -82,6 +85,8 @@ type Options struct {
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.writes = newWrites()
+	// A quarter of the workers is never all waiting for the same member or vCenter.
+	r.lanes = newLanes(max(1, opts.Workers-opts.Workers/4))
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
@@ -123,6 +128,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		r.writes.forget(r.Groups.forget(req))
 		return reconcile.Result{}, nil
 	}
+	if member.Silent {
+		return reconcile.Result{RequeueAfter: silentInterval}, nil
+	}
+	leave, ok := r.lanes.enter("member "+member.Name, "vcenter "+r.Groups.vcenterOf(req))
+	if !ok {
+		return reconcile.Result{RequeueAfter: laneInterval}, nil
+	}
+	defer leave()
 	token, ok := r.Gate.Enter(ctx, sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name})
 	if !ok {
 		return reconcile.Result{}, nil

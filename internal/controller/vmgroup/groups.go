@@ -122,6 +122,13 @@ func (g *Groups) enqueueWhere(match func(groupEntry) bool) {
 	}
 }
 
+// vcenterOf returns the vCenter of a group that was seen before, or "".
+func (g *Groups) vcenterOf(request mcreconcile.Request) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.byUID[g.uids[request]].vcenter
+}
+
 // CountMember returns the number of groups of a member, and of their VMs.
 func (g *Groups) CountMember(member string) (groups, vms int) {
 	g.mu.Lock()

@@ -41,6 +41,10 @@ type pass struct {
 // no Secrets of members.
 const unwatchedInterval = 30 * time.Second
 
+// writeTimeout bounds a write to a member. API servers answer in milliseconds; one that does not must not hold
+// a worker that others need.
+const writeTimeout = 5 * time.Second
+
 // errOvertaken is returned when status carries the epoch of a later controller.
 var errOvertaken = errors.New("another replica took this group over")
 
@@ -51,27 +55,17 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if p.overtaken() {
 		return reconcile.Result{}, reconcile.TerminalError(errOvertaken)
 	}
-	if held, err := p.holdLegacy(ctx); held || err != nil {
-		return reconcile.Result{}, err
+	if done, err := p.claim(ctx); done || err != nil {
+		return p.retryConflict(err)
 	}
-	ours := controllerutil.ContainsFinalizer(p.group, v1alpha1.VmGroupFinalizer)
-	if p.deleting() && !ours {
-		return reconcile.Result{}, nil
-	}
-	if !ours {
-		if err := p.patchFinalizers(ctx, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer); err != nil {
-			return p.retryConflict(err)
-		}
-	}
-
 	res, err := p.resolve(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if p.deleting() && p.neverActed() {
+	if p.deleting() && p.neverActed() && (res.server == nil || res.unavailable != nil) {
 		return p.finish(ctx, res, vsphere.Observation{})
 	}
-	observation := p.observe(res)
+	observation := p.look(ctx, res)
 	decided := p.decide(res, observation)
 	if decided.Creates() > 0 && p.group.Spec.UserDataSecretRef != nil {
 		if err := p.resolveUserData(ctx, &res); err != nil {
@@ -82,20 +76,52 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if decided.Gone {
 		return p.finish(ctx, res, observation)
 	}
+	return p.carryOut(ctx, res, observation, decided)
+}
 
+// claim makes sure that the group carries our finalizer. It reports done for a group that is not ours to touch.
+func (p *pass) claim(ctx context.Context) (done bool, err error) {
+	if held, err := p.holdLegacy(ctx); held || err != nil {
+		return true, err
+	}
+	if controllerutil.ContainsFinalizer(p.group, v1alpha1.VmGroupFinalizer) {
+		return false, nil
+	}
+	if p.deleting() {
+		return true, nil
+	}
+	return false, p.patchFinalizers(ctx, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
+}
+
+// look observes the group.
+func (p *pass) look(ctx context.Context, res resolution) vsphere.Observation {
+	observation := p.observe(res)
+	if p.folder().IsZero() && observation.Complete && len(observation.VMs) > 0 {
+		// VMs that carry the group's stamp, and a status that knows nothing of them: somebody wiped it. The folder
+		// tells which of them are the group's and which are copies.
+		if err := p.ensureFolder(ctx, res, observation); err == nil {
+			return p.observe(res)
+		}
+	}
+	return observation
+}
+
+// carryOut stores what was decided and then submits as much of it as the vCenter's budget allows.
+func (p *pass) carryOut(ctx context.Context, res resolution, observation vsphere.Observation, decided plan.Plan) (reconcile.Result, error) {
 	var folderErr error
 	if decided.Creates() > 0 {
 		if folderErr = p.ensureFolder(ctx, res, observation); folderErr != nil {
 			decided = decided.Limit(0, decided.Tasks())
 		}
 	}
-	todo, slots := p.limit(res, decided)
-	defer slots.Release()
-
-	delay, err := p.report(ctx, res, observation, todo, folderErr)
+	// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others
+	// could run. VMs whose clone has not been sent yet show as Pending.
+	delay, err := p.report(ctx, res, observation, decided.Limit(0, 0), folderErr)
 	if err != nil {
 		return p.retryConflict(err)
 	}
+	todo, slots := p.limit(res, decided)
+	defer slots.Release()
 	failed := p.act(ctx, res, todo)
 	return reconcile.Result{RequeueAfter: p.wake(todo, delay, folderErr != nil || failed)}, nil
 }
@@ -111,10 +137,11 @@ func apiEpoch(e sharding.Epoch) v1alpha1.Epoch {
 }
 
 // neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after
-// status has recorded the folder and the intent.
+// status has recorded the folder and the intent. A status without a generation was never written, or was wiped,
+// and proves nothing.
 func (p *pass) neverActed() bool {
 	s := &p.group.Status
-	return s.Folder == nil && len(s.VMs) == 0 && len(s.Deleting) == 0
+	return s.ObservedGeneration != 0 && s.Folder == nil && len(s.VMs) == 0 && len(s.Deleting) == 0
 }
 
 func (p *pass) observe(res resolution) vsphere.Observation {
@@ -173,6 +200,10 @@ func pausedByAnnotation(annotations map[string]string) bool {
 // ensureFolder makes sure that the group's folder exists and that its reference goes into status with the
 // intent to clone.
 func (p *pass) ensureFolder(ctx context.Context, res resolution, observation vsphere.Observation) error {
+	if observation.FolderElsewhere {
+		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
+			"folder %s (%s) was moved out of the operator's root folder; move it back", p.group.Status.Folder.Path, p.group.Status.Folder.MoRef)}
+	}
 	if !p.folder().IsZero() && !observation.FolderGone {
 		return nil
 	}
@@ -227,9 +258,10 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 	if folder := p.folder(); !folder.IsZero() && !observation.FolderGone {
 		switch err := res.server.DestroyFolder(ctx, folder); {
 		case err == nil:
-		case vsphere.KindOf(err) == vsphere.KindNotEmpty:
+		case vsphere.KindOf(err) == vsphere.KindNotEmpty && len(observation.VMs) > 0:
 			p.event("Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", p.group.Status.Folder.Path))
 		default:
+			// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
 			log.FromContext(ctx).Info("Could not remove the group's folder", "reason", err.Error())
 			blocker := plan.Blocker{Message: err.Error()}
 			blocker.Reason, blocker.Terminal = explain(err)
@@ -253,6 +285,8 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 func (p *pass) patchFinalizers(ctx context.Context, change func(client.Object, string) bool, finalizer string) error {
 	change(p.group, finalizer)
 	patch := client.MergeFromWithOptions(p.base, client.MergeFromWithOptimisticLock{})
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	if err := p.client.Patch(ctx, p.group, patch); err != nil {
 		return fmt.Errorf("write finalizers: %w", err)
 	}

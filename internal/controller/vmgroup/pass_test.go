@@ -110,7 +110,7 @@ func newRig(t *testing.T) *rig {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
 		Hub: hub, Servers: fake.Servers{"default": r.vcenter}, Gate: r.gate, Groups: NewGroups(),
-		Installation: "installation", Now: func() time.Time { return r.now }, writes: newWrites(),
+		Installation: "installation", Now: func() time.Time { return r.now }, writes: newWrites(), lanes: newLanes(4),
 	}
 	r.request = mcreconcile.Request{
 		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
@@ -379,5 +379,36 @@ func TestASatisfiedGroupSaysWhenItCouldNotBeRepaired(t *testing.T) {
 	}
 	if upToDate := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate); !strings.Contains(upToDate.Message, "Do not delete") {
 		t.Errorf("UpToDate advises: %q", upToDate.Message)
+	}
+}
+
+func TestAStatusThatWasWipedDoesNotLetVMsBeForgotten(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	g.Status = v1alpha1.VmGroupStatus{}
+	if err := r.member.Status().Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	if vms := r.vcenter.VMs(); len(vms) != 0 {
+		t.Errorf("the group was let go and its VMs stayed: %v", vms)
+	}
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, g); !apierrors.IsNotFound(err) {
+		t.Errorf("the group is still there: %s", words(r.group().Status.Conditions))
+	}
+}
+
+func TestASilentMemberIsLeftAlone(t *testing.T) {
+	r := newRig(t)
+	r.Members = func(name string) (Member, bool) { return Member{Name: name, UID: "member-uid", Silent: true}, true }
+	if result := r.mustPass(); result.RequeueAfter == 0 || len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) != 0 {
+		t.Errorf("something was done for a member that does not answer: %v", r.vcenter.Journal())
 	}
 }

@@ -65,7 +65,9 @@ func (p *pass) reportBlocked(ctx context.Context, blocker plan.Blocker) error {
 func (p *pass) writeStatus(ctx context.Context, next v1alpha1.VmGroupStatus) error {
 	p.group.Status = next
 	patch := client.MergeFromWithOptions(p.base, client.MergeFromWithOptimisticLock{})
-	if err := p.client.Status().Patch(ctx, p.group, patch); err != nil {
+	writeCtx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := p.client.Status().Patch(writeCtx, p.group, patch); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
 	p.r.writes.wrote(p.group.UID, p.group.ResourceVersion, p.now)

@@ -167,15 +167,16 @@ func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
 	default:
 		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.vcenter))
 	}
-	if len(f.denials) > 0 {
+	switch {
+	case len(f.denials) > 0:
 		messages := make([]string, 0, len(f.denials))
 		for _, d := range f.denials {
 			messages = append(messages, d.Field+": "+d.Message)
 		}
 		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionFalse, v1alpha1.ReasonNotGranted, strings.Join(messages, "; "))
-	} else if f.unresolved || f.unavailable != nil {
+	case f.unresolved || f.unavailable != nil:
 		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionUnknown, v1alpha1.ReasonNotChecked, "Something that spec names was not found, so its grant could not be checked; see condition Ready.")
-	} else {
+	default:
 		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionTrue, v1alpha1.ReasonGranted, "Everything that spec names is granted.")
 	}
 	if f.complete {

@@ -153,6 +153,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 		if o := r.observe(); o.Complete {
 			t.Errorf("observation is complete while a predecessor's clone runs: %+v", o)
 		}
+		told := r.told.servers()
 		r.until("complete with the VM", func() bool {
 			o := r.observe()
 			_, ok := find(o, 0)
@@ -161,6 +162,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 			}
 			return o.Complete && ok
 		})
+		r.until("everybody is told that the observation is complete", func() bool { return r.told.servers() > told })
 	})
 }
 

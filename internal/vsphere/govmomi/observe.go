@@ -53,9 +53,19 @@ func (s *Server) ask(refs []vsphere.Ref) {
 	kick(s.confirmKick)
 }
 
-// settle removes operations whose effect the inventory shows. It is called after everything that is applied.
+// settle removes operations whose effect the inventory shows. It is called after everything that is applied. The
+// index tells when it becomes complete; that a predecessor's clones have settled, on which completeness depends as
+// well, is noticed here.
 func (s *Server) settle() {
 	s.ops.Settle(uint64(s.index.Applied()), s.visible)
+	complete, _ := s.complete()
+	s.mu.Lock()
+	changed := complete != s.wasComplete
+	s.wasComplete = complete
+	s.mu.Unlock()
+	if changed {
+		s.serverChanged()
+	}
 }
 
 // visible reports whether the inventory shows what an operation was for.

@@ -59,6 +59,12 @@ func (n *notifier) ServerChanged() {
 	n.server++
 }
 
+func (n *notifier) servers() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server
+}
+
 func (n *notifier) count(g string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -92,8 +92,10 @@ type Server struct {
 	// viewStale asks the feed for another view, because an object below the root is not in the present one.
 	viewStale bool
 	inherited bool
-	nics      map[vsphere.Ref]nicCache
-	backings  map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo
+	// wasComplete is what groups were last told of the inventory.
+	wasComplete bool
+	nics        map[vsphere.Ref]nicCache
+	backings    map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo
 }
 
 type health struct {

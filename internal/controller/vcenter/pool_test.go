@@ -1,0 +1,188 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// connectionForTest runs until it is canceled and then until release is closed.
+type connectionForTest struct {
+	vsphere.Server
+	name    string
+	diary   *diary
+	release chan struct{}
+
+	mu     sync.Mutex
+	health vsphere.Health
+}
+
+type diary struct {
+	mu     sync.Mutex
+	events []string
+}
+
+func (d *diary) note(event string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = append(d.events, event)
+}
+
+func (d *diary) read() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.events)
+}
+
+func (c *connectionForTest) Health() vsphere.Health {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.health
+}
+
+func (c *connectionForTest) becomes(h vsphere.Health) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health = h
+}
+
+func (c *connectionForTest) Run(ctx context.Context) error {
+	<-ctx.Done()
+	<-c.release
+	c.diary.note("ended " + c.name)
+	return nil
+}
+func (*connectionForTest) SetLimits(int, int) {}
+func (*connectionForTest) AcceptEmpty()       {}
+
+// poolRig dials connections and remembers them by the order of dialing.
+type poolRig struct {
+	*Pool
+	t      *testing.T
+	diary  diary
+	dialed []*connectionForTest
+}
+
+func newPoolRig(t *testing.T) *poolRig { return &poolRig{Pool: NewPool(), t: t} }
+
+func (r *poolRig) want(hash string) bool {
+	return r.ensure("vc", hash, func() Connection {
+		c := &connectionForTest{name: hash, diary: &r.diary, release: make(chan struct{})}
+		r.dialed = append(r.dialed, c)
+		r.diary.note("dialed " + hash)
+		return c
+	}, func(uuid string) bool { return uuid == "expected" })
+}
+
+func (r *poolRig) serving() string {
+	server, ok := r.Server("vc")
+	if !ok {
+		return ""
+	}
+	return server.(*connectionForTest).name
+}
+
+// until waits for condition; the connections end in goroutines of their own.
+func (r *poolRig) until(what string, condition func() bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-ctx.Done():
+			r.t.Fatalf("not within 10 s: %s; so far: %v", what, r.diary.read())
+		case <-tick.C:
+		}
+	}
+}
+
+var works = vsphere.Health{Reachable: true, InstanceUUID: "expected"}
+
+func TestTheFirstConnectionServesOnceItWorks(t *testing.T) {
+	r := newPoolRig(t)
+	if r.want("a") || r.serving() != "" {
+		t.Error("a connection serves that was never connected")
+	}
+	r.dialed[0].becomes(works)
+	if !r.want("a") || r.serving() != "a" {
+		t.Error("a connection that works does not serve")
+	}
+	if r.want("a") || len(r.dialed) != 1 {
+		t.Error("the same configuration was dialed again")
+	}
+}
+
+func TestAnotherVCenterBehindTheSameNameNeverServes(t *testing.T) {
+	r := newPoolRig(t)
+	r.want("a")
+	r.dialed[0].becomes(vsphere.Health{Reachable: true, InstanceUUID: "another"})
+	if r.want("a") || r.serving() != "" {
+		t.Error("VMs of one vCenter would be looked up in another, and all be taken for gone")
+	}
+}
+
+func TestAWrongNewPasswordLeavesTheOldSessionServing(t *testing.T) {
+	r := newPoolRig(t)
+	r.want("old")
+	r.dialed[0].becomes(works)
+	r.want("old")
+	r.want("wrong")
+	r.dialed[1].becomes(vsphere.Health{Err: &vsphere.Error{Kind: vsphere.KindCredentials, Err: errors.New("refused")}})
+	for range 3 {
+		r.want("wrong")
+	}
+	if r.serving() != "old" || len(r.dialed) != 2 {
+		t.Errorf("serving %q after %d connections", r.serving(), len(r.dialed))
+	}
+}
+
+// A connection asks for running tasks once, when it connects. The one that takes over must therefore connect after
+// the old one sent its last clone; otherwise a group that is deleted meanwhile leaves that clone behind.
+func TestTheConnectionThatTakesOverIsOpenedAfterTheOldOneEnded(t *testing.T) {
+	r := newPoolRig(t)
+	r.want("old")
+	r.dialed[0].becomes(works)
+	r.want("old")
+	r.want("new")
+	r.dialed[1].becomes(works)
+	close(r.dialed[1].release)
+	if !r.want("new") || r.serving() != "" {
+		t.Error("somebody serves while the old connection ends")
+	}
+	for range 3 {
+		r.want("new")
+	}
+	if len(r.dialed) != 2 {
+		t.Fatalf("the next connection was opened before the old one had ended: %v", r.diary.read())
+	}
+	close(r.dialed[0].release)
+	r.until("the third connection", func() bool { r.want("new"); return len(r.dialed) == 3 })
+	r.dialed[2].becomes(works)
+	if !r.want("new") || r.serving() != "new" {
+		t.Error("the new connection does not serve")
+	}
+	events := r.diary.read()
+	if slices.Index(events, "ended old") > slices.IndexFunc(events[3:], func(e string) bool { return e == "dialed new" })+3 {
+		t.Errorf("order of events: %v", events)
+	}
+}
+
+func TestThePoolEndsAllConnectionsWithTheManager(t *testing.T) {
+	r := newPoolRig(t)
+	r.want("a")
+	close(r.dialed[0].release)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Start(ctx) }()
+	stop()
+	if err := <-done; err != nil || !slices.Contains(r.diary.read(), "ended a") {
+		t.Errorf("the pool ended with %v: %v", err, r.diary.read())
+	}
+}

@@ -1,0 +1,194 @@
+//go:build unix
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+)
+
+// wire forwards TCP connections until it is cut; then it keeps them open and says nothing more, as a firewall
+// that drops packets does.
+type wire struct {
+	net.Listener
+	target string
+
+	mu   sync.Mutex
+	open chan struct{} // closed while data flows
+}
+
+func newWire(t *testing.T, target string) *wire {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{Listener: l, target: target, open: make(chan struct{})}
+	close(w.open)
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go w.carry(in)
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close() })
+	return w
+}
+
+func (w *wire) carry(in net.Conn) {
+	out, err := net.Dial("tcp", w.target)
+	if err != nil {
+		_ = in.Close()
+		return
+	}
+	var wg sync.WaitGroup
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		wg.Go(func() {
+			buffer := make([]byte, 64<<10)
+			for {
+				n, err := way[0].Read(buffer)
+				<-w.flow()
+				if n > 0 {
+					if _, err := way[1].Write(buffer[:n]); err != nil {
+						break
+					}
+				}
+				if err != nil {
+					break
+				}
+			}
+			_ = in.Close()
+			_ = out.Close()
+		})
+	}
+	wg.Wait()
+}
+
+func (w *wire) flow() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open
+}
+
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = make(chan struct{})
+}
+
+func (w *wire) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.open:
+	default:
+		close(w.open)
+	}
+}
+
+func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
+	member := world.Members["team-b"]
+	w := newWire(t, strings.TrimPrefix(member.Config.Host, "https://"))
+	through := strings.ReplaceAll(string(member.Kubeconfig()), member.Config.Host, "https://"+w.Addr().String())
+	if err := world.Join(t.Context(), "team-b", []byte(through)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.mend()
+		if err := world.Join(context.WithoutCancel(t.Context()), "team-b", member.Kubeconfig()); err != nil {
+			t.Error(err)
+		}
+	})
+	silent := newPlace(t, "team-b", "silent")
+	const groups = 24
+	for i := range groups {
+		silent.apply(silent.group(fmt.Sprintf("vg-%d", i), 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
+	}
+	vms := make([]string, 0, groups)
+	for i := range groups {
+		g := silent.untilRunning(fmt.Sprintf("vg-%d", i), 1)
+		vms = append(vms, folderOf(t, g)+"/"+g.Status.VMs[0].Name)
+	}
+	w.cut()
+	for _, vm := range vms {
+		if err := world.Person.PowerOff(t.Context(), vm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	healthy := newPlace(t, "team-a", "beside-silence")
+	for i := range 3 {
+		name := fmt.Sprintf("vg-%d", i)
+		began := time.Now()
+		healthy.apply(healthy.group(name, 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
+		healthy.untilRunning(name, 1)
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("a group of a healthy member took %s while another member was silent", took)
+		}
+	}
+	w.mend()
+	for i := range groups {
+		silent.untilRunning(fmt.Sprintf("vg-%d", i), 1)
+	}
+}
+
+// TestASwapOfTheConnectionForgetsNoClone changes a VCenter's spec, which opens another connection, while groups
+// come and go: nothing may be left of them.
+func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
+	var standard v1alpha1.VCenter
+	if err := world.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
+		t.Fatal(err)
+	}
+	vcenter := &v1alpha1.VCenter{Spec: *standard.Spec.DeepCopy()}
+	vcenter.Name, vcenter.Spec.Folder = "swapped", "swapped"
+	if err := world.Hub.Create(t.Context(), vcenter); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, "team-a", "swapped")
+	on := func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "swapped" }
+	p.apply(p.group("keeper", 1, on))
+	keeper := p.untilRunning("keeper", 1)
+	for round := range 4 {
+		patch := fmt.Sprintf(`{"spec":{"inventory":{"pollSeconds":%d}}}`, 100+round)
+		if err := world.Hub.Patch(t.Context(), vcenter, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 6 {
+			g := p.group(fmt.Sprintf("vg-%d-%d", round, i), 2, on)
+			if err := p.cluster.Create(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			// Deleted as soon as something was decided, so that clones are under way.
+			if err := stack.WaitFor(ctx, g.Name+" to be worked on", func(ctx context.Context) (bool, error) {
+				err := p.cluster.Get(ctx, key(p.namespace, g.Name), g)
+				return len(g.Status.VMs) > 0, err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			p.delete(g.Name)
+		}
+	}
+	for round := range 4 {
+		for i := range 6 {
+			p.untilGone(fmt.Sprintf("vg-%d-%d", round, i))
+		}
+	}
+	left := untilVCenterHolds(t, "/DC0/vm/swapped", 1)
+	if again := p.untilRunning("keeper", 1); again.Status.VMs[0].MoRef != keeper.Status.VMs[0].MoRef {
+		t.Errorf("the keeper's VM was replaced; there are %s", paths(left))
+	}
+}

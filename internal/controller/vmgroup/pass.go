@@ -37,8 +37,8 @@ type pass struct {
 	unwatched bool
 }
 
-// unwatchedInterval is how often a Secret that is missing or forbidden is looked for again: the operator watches
-// no Secrets of members.
+// unwatchedInterval is how often something is looked for again that no event tells of: a Secret of a member, a VM
+// outside of the root folder, a privilege.
 const unwatchedInterval = 30 * time.Second
 
 // writeTimeout bounds a write to a member. API servers answer in milliseconds; one that does not must not hold
@@ -123,7 +123,15 @@ func (p *pass) carryOut(ctx context.Context, res resolution, observation vsphere
 	todo, slots := p.limit(res, decided)
 	defer slots.Release()
 	failed := p.act(ctx, res, todo)
-	return reconcile.Result{RequeueAfter: p.wake(todo, delay, folderErr != nil || failed)}, nil
+	if observation.FolderElsewhere || len(observation.Elsewhere) > 0 {
+		p.unwatched = true
+	}
+	if folderErr != nil && vsphere.KindOf(folderErr) != vsphere.KindTransient {
+		p.unwatched = true // a privilege or a moved folder: asking every two seconds helps nobody
+	} else if folderErr != nil {
+		failed = true
+	}
+	return reconcile.Result{RequeueAfter: p.wake(todo, delay, failed)}, nil
 }
 
 // overtaken reports whether a replica with a later epoch has written status.

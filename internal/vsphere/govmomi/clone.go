@@ -44,6 +44,9 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	if req.Stamp.Installation != s.cfg.Installation {
 		return spec(vsphere.KindForeign, errOtherInstallation)
 	}
+	if _, ok := s.index.Folder(req.Folder); !ok {
+		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder", req.Folder))
+	}
 	if req.Linked && s.snapshotOf(req.Template.Ref).IsZero() {
 		return spec(vsphere.KindSpec, errNoSnapshot)
 	}

@@ -37,9 +37,17 @@ func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.
 		return f, nil
 	}
 	// A hundred groups of one namespace ask for its folder at once: one of them creates it.
-	defer s.folders.lock(parent.Ref.Value + "/" + name)()
+	unlock, err := s.folders.lock(ctx, parent.Ref.Value+"/"+name)
+	if err != nil {
+		return vsphere.Folder{}, translate(op, err)
+	}
+	defer unlock()
 	if f, ok := s.index.Child(parent.Ref, name); ok {
 		return f, nil
+	}
+	// Those who waited behind a call that found vCenter silent need not find it out one after the other.
+	if _, err := s.live(op); err != nil {
+		return vsphere.Folder{}, err
 	}
 	began := s.index.Begin()
 	ref, err := createFolder(ctx, c.client, parent.Ref, name)
@@ -124,30 +132,36 @@ type keyedLocks struct {
 }
 
 type keyedLock struct {
-	sync.Mutex
+	// held has one element while the lock is held.
+	held  chan struct{}
 	users int
 }
 
-// lock locks a name and returns how to unlock it.
-func (k *keyedLocks) lock(name string) (unlock func()) {
+// lock locks a name and returns how to unlock it, or the error of a context that ended meanwhile.
+func (k *keyedLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	k.mu.Lock()
 	if k.locks == nil {
 		k.locks = map[string]*keyedLock{}
 	}
 	l := k.locks[name]
 	if l == nil {
-		l = &keyedLock{}
+		l = &keyedLock{held: make(chan struct{}, 1)}
 		k.locks[name] = l
 	}
 	l.users++
 	k.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
+	leave := func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if l.users--; l.users == 0 {
 			delete(k.locks, name)
 		}
+	}
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
 	}
 }

@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
@@ -15,15 +16,16 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	cloning := s.ops.Cloning(q.ID.Group)
 	complete, why := s.complete()
 	g := s.index.Group(q)
-	if complete && len(g.Ask) > 0 {
+	if complete {
 		s.ask(g.Ask)
+		s.askAgain(q, g)
 	}
 	if complete {
 		complete, why = conclusive(g, cloning)
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why,
-		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, FolderGone: g.FolderGone,
+		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
 	}
 }
@@ -43,8 +45,31 @@ func conclusive(g inventory.Group, cloning map[string]bool) (bool, string) {
 	return true, ""
 }
 
+// askAgain starts another look-up, once in a while, of known objects that are outside of the root folder: nothing
+// tells when somebody moves them back or deletes them.
+func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
+	refs := g.Elsewhere
+	if g.FolderElsewhere {
+		refs = append(slices.Clone(refs), q.Folder)
+	}
+	if len(refs) == 0 {
+		return
+	}
+	now := s.cfg.Now()
+	s.mu.Lock()
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return now.Sub(s.looked[ref]) < lookAgainAfter })
+	for _, ref := range refs {
+		s.looked[ref] = now
+	}
+	s.mu.Unlock()
+	s.ask(refs)
+}
+
 // ask starts the look-up of objects without a verdict.
 func (s *Server) ask(refs []vsphere.Ref) {
+	if len(refs) == 0 {
+		return
+	}
 	s.mu.Lock()
 	for _, ref := range refs {
 		s.asked[ref] = struct{}{}

@@ -10,8 +10,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// untracked reads vCenter's recent tasks and returns those of our account that are queued or running and that
-// no operation of this process is known to have.
+// untracked reads vCenter's recent tasks and returns those that are queued or running, may be ours, and that no
+// operation of this process is known to have. Every clone may be: a predecessor may have logged in with another
+// account, and waiting for a clone of somebody else does no harm.
 func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Untracked, error) {
 	manager := fromRef(*c.client.ServiceContent.TaskManager)
 	o, err := exact(ctx, c.client, manager, "recentTask")
@@ -30,12 +31,11 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 		if state != types.TaskInfoStateQueued && state != types.TaskInfoStateRunning {
 			continue
 		}
-		if s.ops.Tracks(t.ref.Value) || !maybeOurs(t.values["info.reason"], c.session.User()) {
+		clone := isClone(t.text("info.descriptionId"))
+		if s.ops.Tracks(t.ref.Value) || (!clone && !maybeOurs(t.values["info.reason"], c.session.User())) {
 			continue
 		}
-		out = append(out, operations.Untracked{
-			Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: isClone(t.text("info.descriptionId")),
-		})
+		out = append(out, operations.Untracked{Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: clone})
 	}
 	return out, nil
 }

@@ -66,6 +66,8 @@ const (
 	// retryFirst and retryLast bound the wait between attempts to connect.
 	retryFirst = 500 * time.Millisecond
 	retryLast  = 30 * time.Second
+	// lookAgainAfter is the pause between look-ups of known objects outside of the root folder.
+	lookAgainAfter = 30 * time.Second
 	// logoutTimeout bounds the last call at the end of Run.
 	logoutTimeout = 5 * time.Second
 )
@@ -89,6 +91,8 @@ type Server struct {
 	state health
 	// refetch are VMs to read again, asked are objects that somebody wants a verdict on.
 	refetch, asked map[vsphere.Ref]struct{}
+	// looked is when an object outside of the root folder was last looked for again.
+	looked map[vsphere.Ref]time.Time
 	// viewStale asks the feed for another view, because an object below the root is not in the present one.
 	viewStale bool
 	inherited bool
@@ -139,6 +143,7 @@ func New(cfg Config) *Server {
 		listKick:    make(chan struct{}, 1),
 		refetch:     map[vsphere.Ref]struct{}{},
 		asked:       map[vsphere.Ref]struct{}{},
+		looked:      map[vsphere.Ref]time.Time{},
 		nics:        map[vsphere.Ref]nicCache{},
 		backings:    map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}

@@ -18,7 +18,7 @@ type Seen struct {
 func (x *Index) ApplyListing(began Token, vms []Seen, folders []vsphere.Folder) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
-	before, _ := x.complete()
+	before, whyBefore := x.complete()
 
 	x.applyFolders(began, folders, touched)
 	listed := make(map[vsphere.Ref]struct{}, len(vms))
@@ -36,12 +36,13 @@ func (x *Index) ApplyListing(began Token, vms []Seen, folders []vsphere.Folder) 
 	x.valid, x.reason, x.listed = true, "", true
 	x.applied = max(x.applied, began)
 
-	after, _ := x.complete()
-	if before != after {
+	after, why := x.complete()
+	changed := before != after || whyBefore != why
+	if changed {
 		x.everybody(touched)
 	}
 	x.mu.Unlock()
-	x.notify(touched, before != after)
+	x.notify(touched, changed)
 }
 
 // missing makes suspects of what a listing should have shown and did not, and returns the stamped VMs of them

@@ -21,8 +21,8 @@ type Group struct {
 	Gone, Elsewhere []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
 	Ask []vsphere.Ref
-	// FolderGone is the verdict on the group's folder.
-	FolderGone bool
+	// FolderGone and FolderElsewhere are the verdict on the group's folder.
+	FolderGone, FolderElsewhere bool
 }
 
 // Group looks up a group, and remembers which group the folder belongs to.
@@ -63,6 +63,8 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	case e != nil && e.state == Gone:
 		g.FolderGone = true
 		return
+	case e != nil && e.state == Elsewhere:
+		g.FolderElsewhere = true
 	case e == nil || e.state == Suspect:
 		g.Ask = append(g.Ask, q.Folder)
 	}

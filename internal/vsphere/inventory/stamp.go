@@ -31,7 +31,8 @@ var errStamp = errors.New("a stamp needs installation, member and group UIDs wit
 // KV is one key of extraConfig with its value.
 type KV struct{ Key, Value string }
 
-// EncodeStamp returns what to write into extraConfig; there is no tombstone in it.
+// EncodeStamp returns what to write into extraConfig. It empties the tombstone: vCenter copies extraConfig, and
+// clones of a template that was made of a marked VM would be doomed for ever.
 func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 	for _, id := range []string{s.Installation, s.Member, s.Group} {
 		if id == "" || strings.ContainsAny(id, ";\x00") {
@@ -52,6 +53,7 @@ func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 		{KeyCloneMode, s.CloneMode},
 		{KeyEpoch, fmt.Sprintf("%d.%d", s.Epoch.Generation, s.Epoch.Number)},
 		{KeyCreated, created},
+		{KeyTombstone, ""},
 	}, nil
 }
 

@@ -20,6 +20,7 @@ import (
 
 const (
 	defaultCallTimeout = 60 * time.Second
+	changeTimeout      = 15 * time.Second
 	defaultLoginRetry  = 60 * time.Second
 	dialTimeout        = 10 * time.Second
 	// idleConnections keeps as many connections open as calls run at a time; Go's default of two would make
@@ -72,7 +73,7 @@ func Dial(ctx context.Context, cfg Config) (*Session, error) {
 	t.MaxIdleConnsPerHost = idleConnections
 
 	s := &Session{cfg: cfg, soap: sc, now: time.Now, changed: make(chan struct{})}
-	ctx, cancel := s.withTimeout(ctx)
+	ctx, cancel := s.withTimeout(ctx, "Login")
 	defer cancel()
 	client, err := vim25.NewClient(ctx, sc)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *Session) Generation() (generation uint64, changed <-chan struct{}) {
 // a refused login of kind Credentials; all others are those of govmomi, for the caller to translate.
 func (s *Session) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodOf(req)
-	ctx, cancel := s.withTimeout(ctx)
+	ctx, cancel := s.withTimeout(ctx, method)
 	defer cancel()
 
 	seen, err := s.state()
@@ -155,7 +156,12 @@ func (s *Session) state() (uint64, error) {
 	return s.generation, nil
 }
 
-func (s *Session) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout bounds every call. Changes are answered at once, with a task, by a vCenter that works at all; one that
+// does not must not hold its callers as long as a big listing may take.
+func (s *Session) withTimeout(ctx context.Context, method string) (context.Context, context.CancelFunc) {
+	if !ReadOnly(method) {
+		return context.WithTimeout(ctx, min(changeTimeout, orDefault(s.cfg.CallTimeout, defaultCallTimeout)))
+	}
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
 	}
@@ -183,7 +189,7 @@ func (s *Session) relogin(ctx context.Context, seen uint64) error {
 		return refused
 	}
 
-	ctx, cancel := s.withTimeout(ctx)
+	ctx, cancel := s.withTimeout(ctx, "Login")
 	defer cancel()
 	user, err := s.login(ctx)
 	if err != nil {

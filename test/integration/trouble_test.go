@@ -184,6 +184,42 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 	if again.Status.VMs[0].MoRef != g.Status.VMs[0].MoRef {
 		t.Errorf("vg-0 is %s, was %s: it was replaced", again.Status.VMs[0].MoRef, g.Status.VMs[0].MoRef)
 	}
+	// Moved away and deleted there: nothing tells of it, and still the group must come to know.
+	if err := world.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
+		t.Fatal(err)
+	}
+	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonVMsLost, g.Status.VMs[0].MoRef)
+	if err := world.Person.Destroy(t.Context(), "/DC0/vm/vg-0"); err != nil {
+		t.Fatal(err)
+	}
+	if replaced := p.untilRunning("vg", 2); replaced.Status.VMs[0].MoRef == g.Status.VMs[0].MoRef {
+		t.Error("the deleted VM is still counted")
+	}
+}
+
+func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
+	p := newPlace(t, "team-a", "moved-folder")
+	p.apply(p.group("vg", 1))
+	g := p.untilRunning("vg", 1)
+	folder := folderOf(t, g)
+	name := folder[strings.LastIndex(folder, "/")+1:]
+	if err := world.Person.MoveFolder(t.Context(), folder, "/DC0/vm"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := world.Person.MoveFolder(context.WithoutCancel(t.Context()), "/DC0/vm/"+name, strings.TrimSuffix(folder, "/"+name)); err != nil {
+			t.Error(err)
+		}
+	})
+	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonVMsLost, g.Status.VMs[0].MoRef)
+	before := world.Proxy.Count("CloneVM_Task", "")
+	p.patch("vg", `{"spec":{"replicas":2}}`)
+	p.until("the moved folder to be named", "vg", func(g *v1alpha1.VmGroup) bool {
+		return strings.Contains(words(g.Status.Conditions), "moved out of the operator's root folder")
+	})
+	if n := world.Proxy.Count("CloneVM_Task", "") - before; n != 0 {
+		t.Errorf("%d clones were sent for a folder outside of the root", n)
+	}
 }
 
 func TestDeletionWaitsForClonesInFlight(t *testing.T) {

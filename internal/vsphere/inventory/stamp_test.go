@@ -116,3 +116,17 @@ func FuzzDecodeStamp(f *testing.F) {
 		}
 	})
 }
+
+func TestACloneStartsWithoutTheTombstoneOfItsTemplate(t *testing.T) {
+	written, err := EncodeStamp(vsphere.Stamp{GroupID: vsphere.GroupID{Installation: "i", Member: "m", Group: "g"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := map[string]string{KeyTombstone: "2026-01-02T12:00:00Z"} // vCenter copies it with the rest
+	for _, kv := range written {
+		template[kv.Key] = kv.Value
+	}
+	if stamp, doomed := DecodeStamp(template); stamp == nil || doomed {
+		t.Errorf("the clone of a marked VM is doomed from birth (stamp %v)", stamp)
+	}
+}

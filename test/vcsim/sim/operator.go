@@ -355,6 +355,20 @@ func (o *Operator) Move(ctx context.Context, vmPath, folderPath string) error {
 	return wait(ctx, "move "+vmPath, task, err)
 }
 
+// MoveFolder moves a folder with what is in it.
+func (o *Operator) MoveFolder(ctx context.Context, from, into string) error {
+	f, err := o.folder(ctx, from)
+	if err != nil {
+		return err
+	}
+	target, err := o.folder(ctx, into)
+	if err != nil {
+		return err
+	}
+	task, err := target.MoveInto(ctx, []types.ManagedObjectReference{f.Reference()})
+	return wait(ctx, "move "+from, task, err)
+}
+
 // Set writes extraConfig keys of a VM. The simulator takes guest state from keys such as SET.guest.ipAddress.
 func (o *Operator) Set(ctx context.Context, vmPath string, extra map[string]string) error {
 	vm, err := o.vm(ctx, vmPath)

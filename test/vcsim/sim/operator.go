@@ -347,26 +347,25 @@ func (o *Operator) Move(ctx context.Context, vmPath, folderPath string) error {
 	if err != nil {
 		return err
 	}
-	f, err := o.folder(ctx, folderPath)
-	if err != nil {
-		return err
-	}
-	task, err := f.MoveInto(ctx, []types.ManagedObjectReference{vm.Reference()})
-	return wait(ctx, "move "+vmPath, task, err)
+	return o.moveInto(ctx, vmPath, vm.Reference(), folderPath)
 }
 
-// MoveFolder moves a folder with what is in it.
+// MoveFolder moves a folder, with what is in it, into another one.
 func (o *Operator) MoveFolder(ctx context.Context, from, into string) error {
 	f, err := o.folder(ctx, from)
 	if err != nil {
 		return err
 	}
+	return o.moveInto(ctx, from, f.Reference(), into)
+}
+
+func (o *Operator) moveInto(ctx context.Context, what string, ref types.ManagedObjectReference, into string) error {
 	target, err := o.folder(ctx, into)
 	if err != nil {
 		return err
 	}
-	task, err := target.MoveInto(ctx, []types.ManagedObjectReference{f.Reference()})
-	return wait(ctx, "move "+from, task, err)
+	task, err := target.MoveInto(ctx, []types.ManagedObjectReference{ref})
+	return wait(ctx, "move "+what, task, err)
 }
 
 // Set writes extraConfig keys of a VM. The simulator takes guest state from keys such as SET.guest.ipAddress.

@@ -1,0 +1,211 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Phase is the one-word summary that the original operator showed.
+type Phase string
+
+// Phases, as in the original operator.
+const (
+	// PhaseRunning means that all VMs are as asked for.
+	PhaseRunning Phase = "RUNNING"
+	// PhasePending means that work is under way or will be tried again on its own.
+	PhasePending Phase = "PENDING"
+	// PhaseError means that somebody has to act; status.lastMessage says who and how.
+	PhaseError Phase = "ERROR"
+)
+
+// Epoch is a fencing number: a controller with a lower one than recorded must not act. It is ordered by
+// generation, then number.
+type Epoch struct {
+	// generation of the ring of shards. It rises when the ring is rebuilt.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// number of the shard's takeover within the generation.
+	// +optional
+	Number int64 `json:"number,omitempty"`
+}
+
+// Less says whether e was overtaken by o.
+func (e Epoch) Less(o Epoch) bool {
+	return e.Generation < o.Generation || (e.Generation == o.Generation && e.Number < o.Number)
+}
+
+// Ownership is the fence of a group.
+type Ownership struct {
+	// epoch of the last controller that wrote this status.
+	// +optional
+	Epoch Epoch `json:"epoch,omitzero"`
+}
+
+// FolderStatus is the vCenter folder of a group. It is found or created once and never recomputed.
+type FolderStatus struct {
+	// path is the inventory path at the time of creation; for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+	// moRef is the managed object reference, for example group-v42; for the operator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef,omitempty"`
+}
+
+// VMPhase is the state of one VM of a group.
+type VMPhase string
+
+// VM phases.
+const (
+	// VMPending means that a VM is wanted and waits for a free task slot of its vCenter, or for a retry.
+	VMPending VMPhase = "Pending"
+	// VMCloning means that a clone was decided on; it may or may not have reached vCenter yet.
+	VMCloning VMPhase = "Cloning"
+	// VMStarting means that the VM exists and is being powered on or has not passed its readiness gate.
+	VMStarting VMPhase = "Starting"
+	// VMReady means that the VM passed its readiness gate.
+	VMReady VMPhase = "Ready"
+	// VMStopped means that the VM is powered off as asked for.
+	VMStopped VMPhase = "Stopped"
+	// VMDeleting means that the VM is being removed. It is never revived.
+	VMDeleting VMPhase = "Deleting"
+	// VMLost means that the VM was seen before and is not found now, or cannot be reached.
+	VMLost VMPhase = "Lost"
+	// VMUnhealthy means that the VM has the wrong power state or its host is disconnected.
+	VMUnhealthy VMPhase = "Unhealthy"
+	// VMFailed means that the last clone or power operation of this VM failed; message says why.
+	VMFailed VMPhase = "Failed"
+)
+
+// VMStatus is one VM of a group.
+type VMStatus struct {
+	// name of the VM in vCenter: group name, dash, ordinal.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	Name string `json:"name"`
+	// ordinal of the VM within its group, from 0.
+	// +required
+	Ordinal int32 `json:"ordinal"`
+	// incarnation counts how often this ordinal was replaced after its VM was lost.
+	// +optional
+	Incarnation int32 `json:"incarnation,omitempty"`
+	// uuid is the instance UUID.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UUID string `json:"uuid,omitempty"`
+	// moRef is the managed object reference, for example vm-42. With uuid it is the VM's identity: another VM
+	// that carries the same owner stamp is a copy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef,omitempty"`
+	// phase of the VM.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Phase VMPhase `json:"phase,omitempty"`
+	// powerState as vCenter reports it: On, Off or Suspended.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	PowerState string `json:"powerState,omitempty"`
+	// ipAddress is the primary address that VMware Tools reports.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	IPAddress string `json:"ipAddress,omitempty"`
+	// revision that the VM was cloned with.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+	// cloneMode that was used, Full or Linked.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	CloneMode CloneMode `json:"cloneMode,omitempty"`
+	// readySince is when the VM passed its readiness gate.
+	// +optional
+	ReadySince *metav1.Time `json:"readySince,omitempty"`
+	// message says what is wrong with the VM and what to do, for a person.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// Admitted is what policy and quota last granted.
+type Admitted struct {
+	// revision that was admitted last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+	// replicas that were admitted last.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+}
+
+// VmGroupStatus is what the operator last saw and did.
+type VmGroupStatus struct {
+	// conditions of the group; see docs/vmgroup.md for types and reasons.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:default={{type: "Ready", status: "Unknown", reason: "NotYetReconciled", message: "No operator has looked at this VmGroup yet.", lastTransitionTime: "1970-01-01T00:00:00Z"}}
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the metadata.generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// phase is RUNNING, PENDING or ERROR, as in the original operator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Phase Phase `json:"phase,omitempty"`
+	// currentReplicas is the number of VMs that exist and are not being deleted. The original's name for replicas.
+	// +optional
+	CurrentReplicas int32 `json:"currentReplicas"`
+	// desiredReplicas is spec.replicas as of observedGeneration.
+	// +optional
+	DesiredReplicas int32 `json:"desiredReplicas"`
+	// lastMessage is a sentence for a person.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	LastMessage string `json:"lastMessage,omitempty"`
+	// replicas is the number of VMs that exist and are not being deleted; read by /scale.
+	// +optional
+	Replicas int32 `json:"replicas"`
+	// readyReplicas is the number of VMs that passed the readiness gate for minReadySeconds.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas"`
+	// updatedReplicas is the number of VMs of updateRevision.
+	// +optional
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+	// selector is a label selector in string form that an autoscaler needs in order to read /scale.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Selector string `json:"selector,omitempty"`
+	// currentRevision is the revision that all VMs had when they last all had the same.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CurrentRevision string `json:"currentRevision,omitempty"`
+	// updateRevision is the revision of the spec as of observedGeneration.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UpdateRevision string `json:"updateRevision,omitempty"`
+	// ownership is the fence against a controller that no longer owns the group.
+	// +optional
+	Ownership *Ownership `json:"ownership,omitempty"`
+	// vcenter that the VMs are in; it does not change.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	VCenter string `json:"vcenter,omitempty"`
+	// folder that holds the VMs.
+	// +optional
+	Folder *FolderStatus `json:"folder,omitempty"`
+	// vms of the group, sorted by ordinal.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1200
+	VMs []VMStatus `json:"vms,omitempty"`
+	// deleting holds the ordinals whose VMs are being destroyed. It is written before the first destroy.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1200
+	Deleting []int32 `json:"deleting,omitempty"`
+	// admitted is what policy and quota last granted.
+	// +optional
+	Admitted *Admitted `json:"admitted,omitempty"`
+}

@@ -85,8 +85,7 @@ type Options struct {
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.writes = newWrites()
-	// A quarter of the workers is never all waiting for the same member or vCenter.
-	r.lanes = newLanes(max(1, opts.Workers-opts.Workers/4))
+	r.lanes = newLanes(opts.Workers)
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
@@ -131,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
 	}
-	leave, ok := r.lanes.enter("member "+member.Name, "vcenter "+r.Groups.vcenterOf(req))
+	leave, ok := r.lanes.enter(member.Name, r.Groups.vcenterOf(req))
 	if !ok {
 		return reconcile.Result{RequeueAfter: laneInterval}, nil
 	}

@@ -13,32 +13,37 @@ const (
 	laneInterval = 200 * time.Millisecond
 )
 
-// lanes bound how many passes may be under way for one member or one vCenter, so that one that has just gone
-// silent cannot take every worker before anybody has noticed.
+// lanes bound how many passes may be under way for one member and for one vCenter, so that one that has just gone
+// silent cannot take every worker before anybody has noticed. A member may have fewer than a vCenter: a pass that
+// waits for a silent member counts for its vCenter as well, and must not shut the vCenter's other members out.
 type lanes struct {
-	most int
+	perMember, perVCenter int
+
 	mu   sync.Mutex
-	busy map[string]int
+	busy map[lane]int
 }
 
-func newLanes(most int) *lanes { return &lanes{most: most, busy: map[string]int{}} }
+type lane struct{ kind, name string }
 
-// enter takes a place in every lane, or none and false. The caller calls leave once.
-func (l *lanes) enter(names ...string) (leave func(), ok bool) {
+// newLanes divides workers: one member may have half of them, one vCenter three quarters.
+func newLanes(workers int) *lanes {
+	return &lanes{perMember: max(1, workers/2), perVCenter: max(1, workers-workers/4), busy: map[lane]int{}}
+}
+
+// enter takes a place in both lanes, or none and false. The caller calls leave once.
+func (l *lanes) enter(member, vcenter string) (leave func(), ok bool) {
+	m, v := lane{"member", member}, lane{"vcenter", vcenter}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, name := range names {
-		if l.busy[name] >= l.most {
-			return nil, false
-		}
+	if l.busy[m] >= l.perMember || l.busy[v] >= l.perVCenter {
+		return nil, false
 	}
-	for _, name := range names {
-		l.busy[name]++
-	}
+	l.busy[m]++
+	l.busy[v]++
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		for _, name := range names {
+		for _, name := range []lane{m, v} {
 			if l.busy[name]--; l.busy[name] == 0 {
 				delete(l.busy, name)
 			}

@@ -2,23 +2,32 @@ package vmgroup
 
 import "testing"
 
-func TestASilentMemberCannotTakeEveryWorker(t *testing.T) {
-	l := newLanes(2)
-	leave, _ := l.enter("member a", "vcenter x")
-	if _, ok := l.enter("member a", "vcenter y"); !ok {
-		t.Fatal("the second pass of a member was refused")
+func TestASilentMemberTakesNeitherEveryWorkerNorItsVCenter(t *testing.T) {
+	l := newLanes(8)
+	var leave func()
+	for i := range 4 {
+		var ok bool
+		if leave, ok = l.enter("silent", "x"); !ok {
+			t.Fatalf("pass %d of a member was refused", i)
+		}
 	}
-	if _, ok := l.enter("member a", "vcenter z"); ok {
-		t.Error("a third pass of one member was let in")
+	if _, ok := l.enter("silent", "y"); ok {
+		t.Error("more than half of the workers wait for one member")
 	}
-	if _, ok := l.enter("member b", "vcenter z"); !ok {
-		t.Error("another member waits for the full one, or a refused pass took a place")
+	if _, ok := l.enter("healthy", "x"); !ok {
+		t.Error("the silent member keeps others out of the vCenter that they share")
 	}
 	leave()
-	if _, ok := l.enter("member a", "vcenter z"); !ok {
+	if _, ok := l.enter("silent", "x"); !ok {
 		t.Error("a place that was left is not free")
 	}
-	if _, ok := l.enter("member c", "vcenter z"); ok {
-		t.Error("a third pass of one vCenter was let in")
+	if _, ok := l.enter("healthy", "x"); !ok {
+		t.Error("the sixth pass of a vCenter was refused")
+	}
+	if _, ok := l.enter("third", "x"); ok {
+		t.Error("more than three quarters of the workers wait for one vCenter")
+	}
+	if _, ok := l.enter("third", "y"); !ok {
+		t.Error("another vCenter waits for the full one, or a refused pass took a place")
 	}
 }

@@ -7,7 +7,9 @@ import (
 
 // adoption decides over stamped VMs that no record names. One is ours when it is what a clone of ours must
 // look like: it lies in the group's folder under the name of its ordinal, with the instance UUID that follows
-// from its stamp, and nothing that was recorded speaks against it. That happens when the operator ended between
+// from its stamp, and nothing that was recorded speaks against it. vCenter may have assigned another UUID: then it
+// is ours if vCenter also said that a clone of ours, which is still in flight, made this very VM. (If the operator
+// ends, or the reply is lost, just then, the VM is reported as a copy, and its ordinal is passed over.) That happens when the operator ended between
 // the clone and the record of it. Everything else that carries the stamp is a copy made by hand.
 //
 // On an incomplete observation nothing is adopted and nothing is called a copy that might still be adopted:
@@ -71,8 +73,9 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*VM) []*VM {
 // genuine says whether vm is what a clone of ours looks like, given what is recorded of its ordinal.
 func (p *planner) genuine(vm *VM, m *member) bool {
 	s := vm.Stamp
+	made := p.ops.made(s.Ordinal, vm.MoRef)
 	if s.Ordinal < 0 || !vm.InFolder || vm.Name != VMName(p.in.Name, s.Ordinal) ||
-		!strings.EqualFold(vm.UUID, InstanceUUID(p.in.GroupUID, s.Ordinal, s.Incarnation)) {
+		!made && !strings.EqualFold(vm.UUID, InstanceUUID(p.in.GroupUID, s.Ordinal, s.Incarnation)) {
 		return false
 	}
 	if m == nil || m.known == nil {
@@ -81,6 +84,9 @@ func (p *planner) genuine(vm *VM, m *member) bool {
 	if m.known.MoRef != "" {
 		// The recorded VM is gone: this is its replacement, or the same VM registered again.
 		return s.Incarnation >= m.known.Incarnation
+	}
+	if made {
+		return s.Incarnation == m.known.Incarnation
 	}
 	return m.known.UUID == "" || strings.EqualFold(vm.UUID, m.known.UUID)
 }

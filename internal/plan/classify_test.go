@@ -30,6 +30,16 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+func otherUUID(vm *VM) { vm.UUID = "assigned-by-vcenter" }
+
+// cloneMade is a clone in flight whose task has ended and made a VM.
+func cloneMade(ordinal int32, moRef string) option {
+	return func(in *Input) {
+		in.Observation.InFlight = append(in.Observation.InFlight,
+			Operation{Kind: OpClone, Ordinal: ordinal, MoRef: moRef, Since: in.Now})
+	}
+}
+
 func TestClassification(t *testing.T) {
 	copied := Foreign{MoRef: "vm-9", Name: "copy", Copy: true}
 	for _, test := range []struct {
@@ -75,6 +85,19 @@ func TestClassification(t *testing.T) {
 				{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true},
 				{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true},
 			}},
+		{"an intent whose clone in flight made it, and vCenter gave it another UUID",
+			input(1, knows(intent(0, 0)), cloneMade(0, "vm-100"), sees(makeVM(0, otherUUID))), "0:Ready", nil},
+		{"never recorded, but made by a clone in flight, with another UUID",
+			input(1, cloneMade(0, "vm-100"), sees(makeVM(0, otherUUID))), "0:Ready", nil},
+		{"made by a clone in flight, but of another incarnation than intended",
+			input(1, knows(intent(0, 1)), cloneMade(0, "vm-100"), sees(makeVM(0, otherUUID))), "0:Cloning",
+			[]Foreign{{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true}}},
+		{"made by a clone in flight, but renamed: a copy may have the name",
+			input(1, knows(intent(0, 0)), cloneMade(0, "vm-100"), sees(makeVM(0, otherUUID, called("x")))), "0:Cloning",
+			[]Foreign{{MoRef: "vm-100", Name: "x", Copy: true}}},
+		{"another UUID, and another VM was made by the clone in flight",
+			input(1, knows(intent(0, 0)), cloneMade(0, "vm-9"), sees(makeVM(0, otherUUID))), "0:Cloning",
+			[]Foreign{{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true}}},
 		{"a recorded intent", input(1, knows(intent(0, 0)), sees(makeVM(0))), "0:Ready", nil},
 		{"a recorded intent of another incarnation", input(0, knows(intent(0, 1)), sees(makeVM(0))), "",
 			[]Foreign{{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true}}},

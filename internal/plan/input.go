@@ -104,7 +104,7 @@ type Known struct {
 type Operation struct {
 	Kind    OperationKind
 	Ordinal int32
-	// MoRef is empty for a clone that has not finished.
+	// MoRef is empty for a clone that has not finished; else it is the VM that this very clone made.
 	MoRef string
 	Since time.Time
 	// OutcomeUnknown is true when nobody knows yet whether it reached vCenter.

@@ -82,6 +82,13 @@ func newOperations(in *Input) operations {
 // cloning is true while a clone of this ordinal is in flight.
 func (o operations) cloning(ordinal int32) bool { return o.running(ordinal, OpClone) }
 
+// made is true for a VM that a clone in flight of the ordinal made.
+func (o operations) made(ordinal int32, moRef string) bool {
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool {
+		return op.Kind == OpClone && op.MoRef != "" && op.MoRef == moRef
+	})
+}
+
 // running is true while an operation of this kind is in flight.
 func (o operations) running(ordinal int32, kind OperationKind) bool {
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool { return op.Kind == kind })

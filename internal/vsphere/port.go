@@ -34,11 +34,13 @@ type Server interface {
 	// Forget drops what is remembered of a group that is gone: its demand for slots and its failures.
 	Forget(group string)
 
-	// EnsureFolder returns the group's folder and creates what is missing of the path.
+	// EnsureFolder returns the group's folder and creates what is missing of the path. After a failure, the same error
+	// is returned to all groups of the namespace, without a call, until it is time to try again.
 	EnsureFolder(ctx context.Context, path FolderPath) (Folder, error)
 
 	// Clone submits a clone that stays powered off. It fails with KindBusy when an operation on the same
-	// ordinal of the group is in flight. A lost reply is not an error of the clone: the operation stays in
+	// ordinal of the group is in flight, and with KindConflict when the folder is not known to be below the root;
+	// nothing was sent then. A lost reply is not an error of the clone: the operation stays in
 	// flight with OutcomeUnknown until vCenter's tasks and inventory have told what became of it.
 	Clone(ctx context.Context, req CloneRequest) error
 

@@ -227,7 +227,8 @@ const (
 type Operation struct {
 	Kind    OperationKind
 	Ordinal int32
-	// VM is zero for a clone that has not finished.
+	// VM is zero for a clone that has not finished, and for one that found its name taken by a VM that looks like
+	// the wanted one: of a clone, it is only ever the VM that vCenter said this very task made.
 	VM Ref
 	// Since is when it was submitted.
 	Since time.Time

@@ -25,6 +25,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"others' VMs are left alone", foreign},
 		{"a copy is observed and is no other's", copied},
 		{"a VM that left is gone or elsewhere", left},
+		{"nothing is cloned into a folder that was moved out", folderMovedOut},
 		{"names are found", names},
 		{"slots", slots},
 	} {
@@ -233,15 +234,29 @@ func copied(r *run) {
 
 func left(r *run) {
 	gone, moved := r.clone(0), r.clone(1)
+	r.clone(2) // stays: an inventory that is empty at once is an alarm
 	r.Person.Delete(r.folder, gone)
 	r.Person.MoveOut(r.folder, moved)
 	r.until("one is gone and one elsewhere", func() bool {
 		o := r.observe(gone.Ref, moved.Ref)
 		return o.Complete && slices.Equal(o.Gone, []vsphere.Ref{gone.Ref}) &&
-			slices.Equal(o.Elsewhere, []vsphere.Ref{moved.Ref}) && len(o.VMs) == 0
+			slices.Equal(o.Elsewhere, []vsphere.Ref{moved.Ref}) && len(o.VMs) == 1
 	})
 	if err := r.Server.PowerOn(r.ctx, target(gone)); vsphere.KindOf(err) != vsphere.KindNotFound {
 		r.t.Errorf("powering on a VM that is gone: %v, want an error of kind %s", err, vsphere.KindNotFound)
+	}
+}
+
+func folderMovedOut(r *run) {
+	vm := r.clone(0)
+	r.Person.MoveFolderOut(r.folder)
+	r.until("the folder is elsewhere", func() bool {
+		o := r.observe(vm.Ref)
+		return o.Complete && o.FolderElsewhere && !o.FolderGone && slices.Equal(o.Elsewhere, []vsphere.Ref{vm.Ref})
+	})
+	r.refused(r.Server.Clone(r.ctx, r.request(1)), vsphere.KindConflict)
+	if o := r.observe(vm.Ref); len(o.InFlight)+len(o.Failures) > 0 {
+		r.t.Errorf("traces of a clone that was not sent: %+v", o)
 	}
 }
 

@@ -62,8 +62,9 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				_, err := person.Copy(ctx, f.Path+"/"+vm.Name, f.Path, as)
 				must(err)
 			},
-			Delete:  func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
-			MoveOut: func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+			Delete:        func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
+			MoveOut:       func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+			MoveFolderOut: func(f vsphere.Folder) { must(person.MoveFolder(ctx, f.Path, "/DC0/vm")) },
 		},
 	}
 }

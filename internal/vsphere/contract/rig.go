@@ -34,6 +34,8 @@ type Person struct {
 	CopyVM func(folder vsphere.Folder, vm vsphere.VM, as string)
 	// Delete deletes a VM that is powered off, MoveOut moves one out of the operator's root folder.
 	Delete, MoveOut func(folder vsphere.Folder, vm vsphere.VM)
+	// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder.
+	MoveFolderOut func(folder vsphere.Folder)
 }
 
 var (

@@ -8,12 +8,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Clone submits a clone: see vsphere.Server. A name that is taken shows when the task ends.
+// Clone submits a clone: see vsphere.Server. A name that is taken shows when the task ends; a folder that was moved
+// out of the root is refused at once.
 func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	c := call{
 		Operation: vsphere.Operation{Kind: vsphere.OpClone, Ordinal: req.Stamp.Ordinal},
 		Group:     req.Stamp.Group, Name: req.Name, host: req.Template.Host, revision: req.Stamp.Revision,
 		op: fmt.Sprintf("clone %s from %s", req.Name, req.Template.Name),
+	}
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return err
+	}
+	if s.movedOut(req.Folder) {
+		return fail(vsphere.KindConflict, c.op, "the folder is not below the operator's root folder")
 	}
 	c.check = func() (bool, *vsphere.Error) {
 		for _, t := range s.templates {

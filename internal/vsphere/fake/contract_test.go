@@ -16,10 +16,11 @@ func TestContract(t *testing.T) {
 		return contract.Rig{
 			Server: s, Template: "debian-12", Progress: func() { s.Step() },
 			Person: contract.Person{
-				AddVM:   func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
-				CopyVM:  func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
-				Delete:  func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
-				MoveOut: func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				AddVM:         func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
+				CopyVM:        func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
+				Delete:        func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
+				MoveOut:       func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				MoveFolderOut: func(f vsphere.Folder) { hands.MoveFolderOut(f.Ref) },
 			},
 		}
 	})

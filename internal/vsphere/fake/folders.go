@@ -79,6 +79,14 @@ func (s *Server) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
 	})
 }
 
+// movedOut reports whether a folder exists, but not below the root.
+func (s *Server) movedOut(folder vsphere.Ref) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, exists := s.folders[folder]
+	return exists && !s.below(folder)
+}
+
 func (s *Server) removeFolder(folder vsphere.Ref) {
 	delete(s.folders, folder)
 	if owner := s.owners[folder]; owner != "" {

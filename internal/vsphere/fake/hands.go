@@ -116,6 +116,22 @@ func (h Hands) Rename(name, to string) {
 	})
 }
 
+// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder; MoveFolderInto moves it
+// back, or elsewhere.
+func (h Hands) MoveFolderOut(folder vsphere.Ref) {
+	h.MoveFolderInto(folder, vsphere.FolderRef(outside))
+}
+
+// MoveFolderInto moves a folder, with all that is in it, into another one.
+func (h Hands) MoveFolderInto(folder, parent vsphere.Ref) {
+	h.do(func() {
+		h.s.folders[folder].Parent = parent
+		if owner := h.s.owners[folder]; owner != "" {
+			h.s.after = append(h.s.after, func() { h.s.groupChanged(owner) })
+		}
+	})
+}
+
 // DeleteFolder deletes a folder with all that is in it.
 func (h Hands) DeleteFolder(folder vsphere.Ref) {
 	h.do(func() { h.s.deleteTree(folder) })

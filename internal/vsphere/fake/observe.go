@@ -75,8 +75,12 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 			o.Gone = append(o.Gone, ref)
 		}
 	}
-	if _, exists := s.folders[q.Folder]; !exists && !q.Folder.IsZero() {
+	switch _, exists := s.folders[q.Folder]; {
+	case q.Folder.IsZero():
+	case !exists:
 		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Group)
+	default:
+		o.FolderElsewhere = !s.below(q.Folder)
 	}
 	for _, t := range s.tasks {
 		if t.Group == q.ID.Group {

@@ -32,7 +32,7 @@ type nicCache struct {
 func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	r := operations.Request{
 		Key:  operations.Key{Group: req.Stamp.Group, Ordinal: req.Stamp.Ordinal},
-		Kind: vsphere.OpClone, Name: req.Name, Stamp: req.Stamp,
+		Kind: vsphere.OpClone, Name: req.Name, UUID: req.UUID, Stamp: req.Stamp,
 	}
 	spec := func(kind vsphere.Kind, cause error) error {
 		return &vsphere.Error{Kind: kind, Op: "clone " + req.Name + " from " + req.Template.Name, Err: cause}
@@ -45,7 +45,8 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 		return spec(vsphere.KindForeign, errOtherInstallation)
 	}
 	if _, ok := s.index.Folder(req.Folder); !ok {
-		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder", req.Folder))
+		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move "+
+			"it back", req.Folder))
 	}
 	if req.Linked && s.snapshotOf(req.Template.Ref).IsZero() {
 		return spec(vsphere.KindSpec, errNoSnapshot)

@@ -139,6 +139,16 @@ func TestAlreadyThere(t *testing.T) {
 	}
 }
 
+func TestClonesOfAnyAccountAreWaitedFor(t *testing.T) {
+	before := types.TaskReasonUser{UserName: `VSPHERE.LOCAL\before-the-rotation`}
+	if !matters(true, before, `vsphere.local\operator`) {
+		t.Error("the clone of a predecessor with other credentials is not waited for")
+	}
+	if matters(false, before, `vsphere.local\operator`) {
+		t.Error("what another account does with its VMs is waited for")
+	}
+}
+
 func TestMaybeOurs(t *testing.T) {
 	for _, test := range []struct {
 		reason any

@@ -24,14 +24,15 @@ func (s *Server) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsp
 	}
 	folder := c.root
 	for _, name := range []string{path.Member, path.Namespace, path.Leaf} {
-		if folder, err = s.ensureChild(ctx, c, folder, name); err != nil {
+		if folder, err = s.ensureChild(ctx, c, folder, name, path); err != nil {
 			return vsphere.Folder{}, err
 		}
 	}
 	return folder, nil
 }
 
-func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.Folder, name string) (vsphere.Folder, error) {
+func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.Folder, name string,
+	path vsphere.FolderPath) (vsphere.Folder, error) {
 	op := "create folder " + parent.Path + "/" + name
 	if f, ok := s.index.Child(parent.Ref, name); ok {
 		return f, nil
@@ -49,6 +50,18 @@ func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.
 	if _, err := s.live(op); err != nil {
 		return vsphere.Folder{}, err
 	}
+	if err := s.folderErrors.standing(path); err != nil {
+		return vsphere.Folder{}, err
+	}
+	f, err := s.createChild(ctx, c, parent, name, op)
+	if ctx.Err() == nil {
+		// What the caller broke off itself says nothing of vCenter.
+		s.folderErrors.record(path, name == path.Leaf, err)
+	}
+	return f, err
+}
+
+func (s *Server) createChild(ctx context.Context, c *connection, parent vsphere.Folder, name, op string) (vsphere.Folder, error) {
 	began := s.index.Begin()
 	ref, err := createFolder(ctx, c.client, parent.Ref, name)
 	if err != nil {

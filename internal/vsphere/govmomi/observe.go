@@ -2,7 +2,10 @@ package govmomi
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
@@ -12,6 +15,7 @@ import (
 // Observe returns what is known of one group, from memory: see vsphere.Server.
 func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	// What is in flight is read first: an effect that becomes visible in between shows twice, never not at all.
+	s.ops.Claimed(q.ID.Group, q.Known)
 	inFlight := s.ops.InFlight(q.ID.Group)
 	cloning := s.ops.Cloning(q.ID.Group)
 	complete, why := s.complete()
@@ -52,12 +56,18 @@ func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
 	if g.FolderElsewhere {
 		refs = append(slices.Clone(refs), q.Folder)
 	}
+	s.lookOutside(refs)
+}
+
+// lookOutside starts another look-up of objects outside of the root folder that were not looked up for a while.
+func (s *Server) lookOutside(refs []vsphere.Ref) {
 	if len(refs) == 0 {
 		return
 	}
 	now := s.cfg.Now()
 	s.mu.Lock()
-	refs = slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return now.Sub(s.looked[ref]) < lookAgainAfter })
+	maps.DeleteFunc(s.looked, func(_ vsphere.Ref, at time.Time) bool { return now.Sub(at) >= lookAgainAfter })
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return !s.looked[ref].IsZero() })
 	for _, ref := range refs {
 		s.looked[ref] = now
 	}
@@ -82,7 +92,7 @@ func (s *Server) ask(refs []vsphere.Ref) {
 // index tells when it becomes complete; that a predecessor's clones have settled, on which completeness depends as
 // well, is noticed here.
 func (s *Server) settle() {
-	s.ops.Settle(uint64(s.index.Applied()), s.visible)
+	s.ops.Settle(uint64(s.index.Applied()), s.look)
 	complete, _ := s.complete()
 	s.mu.Lock()
 	changed := complete != s.wasComplete
@@ -93,11 +103,19 @@ func (s *Server) settle() {
 	}
 }
 
-// visible reports whether the inventory shows what an operation was for.
-func (s *Server) visible(e operations.Effect) bool {
-	if e.Kind == vsphere.OpClone {
+// look tells what the inventory shows of what an operation was for.
+func (s *Server) look(e operations.Effect) operations.Sight {
+	switch {
+	case e.Kind == vsphere.OpClone && !e.VM.IsZero():
 		return s.cloned(e)
+	case e.Kind == vsphere.OpClone && s.stamped(e), e.Kind != vsphere.OpClone && s.visible(e):
+		return operations.Seen
 	}
+	return operations.Unseen
+}
+
+// visible reports whether the inventory shows the effect of an operation on a VM.
+func (s *Server) visible(e operations.Effect) bool {
 	vm, state := s.index.VM(e.VM)
 	if state == inventory.Gone {
 		return true
@@ -118,12 +136,27 @@ func (s *Server) visible(e operations.Effect) bool {
 	return false
 }
 
-// cloned reports whether the VM of a clone is there: the one that the task named, or one with its stamp.
-func (s *Server) cloned(e operations.Effect) bool {
-	if !e.VM.IsZero() {
-		_, state := s.index.VM(e.VM)
-		return state == inventory.Present || state == inventory.Gone || state == inventory.Elsewhere
+// cloned tells what became of the VM that the task of a clone named. vCenter may have given it another instance UUID
+// than the wanted one; then the group can only recognize it by the operation, which therefore stays in flight.
+func (s *Server) cloned(e operations.Effect) operations.Sight {
+	vm, state := s.index.VM(e.VM)
+	switch state {
+	case inventory.Gone:
+		return operations.Seen
+	case inventory.Elsewhere:
+		return operations.Astray
+	case inventory.Present:
+		unread := vm.ChangeVersion == ""
+		reassigned := !e.Found && vm.Stamp != nil && e.UUID != "" && !strings.EqualFold(vm.InstanceUUID, e.UUID)
+		if !unread && !reassigned {
+			return operations.Seen
+		}
 	}
+	return operations.Held
+}
+
+// stamped reports whether a VM with the stamp of a clone is there.
+func (s *Server) stamped(e operations.Effect) bool {
 	g := s.index.Group(vsphere.Query{ID: e.Stamp.GroupID})
 	for _, vm := range g.VMs {
 		if t := vm.Stamp; t != nil && t.Ordinal == e.Ordinal && t.Incarnation == e.Stamp.Incarnation &&

@@ -32,7 +32,7 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 			continue
 		}
 		clone := isClone(t.text("info.descriptionId"))
-		if s.ops.Tracks(t.ref.Value) || (!clone && !maybeOurs(t.values["info.reason"], c.session.User())) {
+		if s.ops.Tracks(t.ref.Value) || !matters(clone, t.values["info.reason"], c.session.User()) {
 			continue
 		}
 		out = append(out, operations.Untracked{Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: clone})
@@ -45,6 +45,9 @@ func isClone(descriptionID string) bool {
 	_, method, _ := strings.Cut(descriptionID, ".")
 	return strings.HasPrefix(strings.ToLower(method), "clone")
 }
+
+// matters reports whether a task of which no operation is known may have been started for us.
+func matters(clone bool, reason any, user string) bool { return clone || maybeOurs(reason, user) }
 
 // maybeOurs reports whether a task may have been started by our account. A name without a domain says too little
 // to exclude it.

@@ -81,6 +81,8 @@ type Server struct {
 	budget  *budget.Budget
 	cat     *catalog
 	folders keyedLocks
+	// folderErrors are why folders could not be created.
+	folderErrors folderErrors
 
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
 	// catalog, and of full listings in mode Watch.
@@ -155,6 +157,7 @@ func New(cfg Config) *Server {
 	s.ops = operations.New(cfg.Now, s.groupChanged)
 	s.budget = budget.New(cfg.Limits, s.groupChanged)
 	s.cat = newCatalog(cfg)
+	s.folderErrors.now = cfg.Now
 	return s
 }
 

@@ -200,7 +200,7 @@ func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request
 	case op.Kind == vsphere.OpClone && vsphere.KindOf(err) == vsphere.KindNameTaken:
 		// The name is the lock: if the VM that has it is the wanted one, an earlier request was answered.
 		if ref, ok := w.ours(ctx, op, err); ok {
-			s.ops.Succeeded(id, ref, at)
+			s.ops.Found(id, ref, at)
 			return ref, false
 		}
 	}

@@ -32,7 +32,7 @@ func (x *Index) ApplyListing(began Token, vms []Seen, folders []vsphere.Folder) 
 	}
 	missing := x.missing(began, listed, touched)
 	x.guardListing(missing, stamped)
-	x.expire()
+	x.expire(touched)
 	x.valid, x.reason, x.listed = true, "", true
 	x.applied = max(x.applied, began)
 
@@ -72,13 +72,13 @@ func (x *Index) applyFolders(began Token, folders []vsphere.Folder, touched map[
 				rest = append(rest, f)
 				continue
 			}
-			x.putFolder(f, began)
+			x.putFolder(f, began, touched)
 			progress = true
 		}
 		pending = rest
 	}
 	for _, f := range pending {
-		x.putFolder(f, began)
+		x.putFolder(f, began, touched)
 	}
 	listed := make(map[vsphere.Ref]struct{}, len(folders))
 	for _, f := range folders {
@@ -98,7 +98,7 @@ func (x *Index) Upsert(began Token, vms []Seen, folders []vsphere.Folder) {
 	x.mu.Lock()
 	before, _ := x.complete()
 	for _, f := range folders {
-		x.putFolder(f, began)
+		x.putFolder(f, began, touched)
 	}
 	for i := range vms {
 		x.putVM(vms[i].VM, vms[i].Unread, began, touched)
@@ -151,8 +151,9 @@ func (x *Index) Confirm(began Token, ref vsphere.Ref, verdict State) {
 		if e.read <= began || verdict == Gone {
 			e.read = began
 			x.setFolder(e, verdict, touched)
-			// Nobody else will ask for a folder that is gone.
-			delete(x.owners, ref)
+			if verdict == Gone {
+				delete(x.owners, ref) // nobody else will ask for it
+			}
 		}
 	} else {
 		e := x.vms[ref]
@@ -198,19 +199,42 @@ func (x *Index) Leaving(ref vsphere.Ref) {
 	}
 }
 
-// expire forgets verdicts that nobody can be waiting for any more.
-func (x *Index) expire() {
+// Elsewhere returns the objects that are outside of the root folder, as far as they are remembered.
+func (x *Index) Elsewhere() []vsphere.Ref {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []vsphere.Ref
+	for ref, e := range x.vms {
+		if e.state == Elsewhere {
+			out = append(out, ref)
+		}
+	}
+	for ref, e := range x.folders {
+		if e.state == Elsewhere {
+			out = append(out, ref)
+		}
+	}
+	sortRefs(out)
+	return out
+}
+
+// expire forgets old verdicts. Whoever may still count on one is told, looks again, and has it looked up anew.
+func (x *Index) expire(touched map[string]struct{}) {
 	for ref, e := range x.vms {
 		if e.state == Gone || e.state == Elsewhere {
 			if e.age++; e.age > keepListings {
+				x.touch(e, touched)
 				delete(x.vms, ref)
+				delete(x.waiting, ref)
 			}
 		}
 	}
 	for ref, e := range x.folders {
 		if e.state == Gone || e.state == Elsewhere {
 			if e.age++; e.age > keepListings {
+				x.touchFolder(ref, touched)
 				delete(x.folders, ref)
+				delete(x.owners, ref)
 			}
 		}
 	}

@@ -31,6 +31,7 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]s
 	x.unlink(e, touched)
 	e.vm, e.state, e.unread, e.age = vm, Present, unread, 0
 	x.link(e, touched)
+	delete(x.waiting, vm.Ref)
 }
 
 // keepDetails takes over what only the configuration tells.
@@ -60,6 +61,9 @@ func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) {
 	if s == Gone || s == Elsewhere {
 		x.unlink(e, touched)
 	}
+	if s == Gone {
+		delete(x.waiting, e.vm.Ref)
+	}
 }
 
 func (x *Index) link(e *vmEntry, touched map[string]struct{}) {
@@ -83,17 +87,26 @@ func (x *Index) unlink(e *vmEntry, touched map[string]struct{}) {
 	remove(x.byFolder, e.vm.Folder, e.vm.Ref)
 }
 
-// touch collects the groups that care about a VM: that of its stamp and that of its folder.
+// touch collects the groups that care about a VM: that of its stamp, that of its folder, and those that wait for
+// its fate.
 func (x *Index) touch(e *vmEntry, touched map[string]struct{}) {
 	if s := e.vm.Stamp; s != nil {
 		touched[s.Group] = struct{}{}
 	}
-	if g, ok := x.owners[e.vm.Folder]; ok {
+	x.touchFolder(e.vm.Folder, touched)
+	for g := range x.waiting[e.vm.Ref] {
 		touched[g] = struct{}{}
 	}
 }
 
-func (x *Index) putFolder(f vsphere.Folder, at Token) {
+// touchFolder collects the group that asked for a folder.
+func (x *Index) touchFolder(ref vsphere.Ref, touched map[string]struct{}) {
+	if g, ok := x.owners[ref]; ok {
+		touched[g] = struct{}{}
+	}
+}
+
+func (x *Index) putFolder(f vsphere.Folder, at Token, touched map[string]struct{}) {
 	e := x.folders[f.Ref]
 	switch {
 	case e == nil:
@@ -108,6 +121,9 @@ func (x *Index) putFolder(f vsphere.Folder, at Token) {
 		return
 	}
 	x.unchild(e)
+	if e.state != Present {
+		x.touchFolder(f.Ref, touched)
+	}
 	e.folder, e.state, e.age = f, Present, 0
 	x.children[childKey{f.Parent, f.Name}] = f.Ref
 }
@@ -118,9 +134,7 @@ func (x *Index) setFolder(e *folderEntry, s State, touched map[string]struct{}) 
 	}
 	e.state, e.age = s, 0
 	x.unchild(e)
-	if g, ok := x.owners[e.folder.Ref]; ok {
-		touched[g] = struct{}{}
-	}
+	x.touchFolder(e.folder.Ref, touched)
 }
 
 // dropFolder forgets a folder without a verdict.
@@ -149,11 +163,11 @@ func (x *Index) pathOf(f vsphere.Folder) string {
 	return f.Name
 }
 
-func add[K comparable](m map[K]map[vsphere.Ref]struct{}, key K, ref vsphere.Ref) {
+func add[K, V comparable](m map[K]map[V]struct{}, key K, value V) {
 	if m[key] == nil {
-		m[key] = map[vsphere.Ref]struct{}{}
+		m[key] = map[V]struct{}{}
 	}
-	m[key][ref] = struct{}{}
+	m[key][value] = struct{}{}
 }
 
 func remove[K comparable](m map[K]map[vsphere.Ref]struct{}, key K, ref vsphere.Ref) {

@@ -38,7 +38,7 @@ type Config struct {
 	ExpectedVMs int
 	// NotifyGroup is called, without locks held, with the UID of each group whose observation may differ.
 	NotifyGroup func(group string)
-	// NotifyServer is called, without locks held, when completeness changed.
+	// NotifyServer is called, without locks held, when completeness or its reason changed.
 	NotifyServer func()
 }
 
@@ -85,6 +85,9 @@ type Index struct {
 	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
 	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them.
 	owners map[vsphere.Ref]string
+	// waiting are the groups whose status knows a VM that is not present. The entry may not tell whose it is: of a VM
+	// that this process never saw below the root, only the reference is known.
+	waiting map[vsphere.Ref]map[string]struct{}
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
 	// acceptEmpty is true from AcceptEmpty on until VMs are there again.
@@ -102,6 +105,7 @@ func New(cfg Config) *Index {
 		byGroup:  map[vsphere.GroupID]map[vsphere.Ref]struct{}{},
 		byFolder: map[vsphere.Ref]map[vsphere.Ref]struct{}{},
 		owners:   map[vsphere.Ref]string{},
+		waiting:  map[vsphere.Ref]map[string]struct{}{},
 	}
 }
 
@@ -133,7 +137,7 @@ func (x *Index) SetRoot(root vsphere.Folder) {
 	}
 	x.root = root.Ref
 	x.token++
-	x.putFolder(root, x.token)
+	x.putFolder(root, x.token, map[string]struct{}{})
 }
 
 // Root returns the root folder, or the zero Ref before SetRoot.

@@ -73,6 +73,9 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 
 func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group) {
 	e := x.vms[ref]
+	if known && (e == nil || e.state == Suspect || e.state == Elsewhere) {
+		add(x.waiting, ref, q.ID.Group)
+	}
 	switch {
 	case e == nil:
 		g.Ask = append(g.Ask, ref)

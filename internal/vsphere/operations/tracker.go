@@ -41,8 +41,9 @@ type Request struct {
 	Kind vsphere.OperationKind
 	// VM is zero for a clone.
 	VM vsphere.Ref
-	// Name and Stamp of the VM to be, for a clone.
+	// Name, UUID and Stamp of the VM to be, for a clone.
 	Name  string
+	UUID  string
 	Stamp vsphere.Stamp
 }
 
@@ -63,8 +64,13 @@ type operation struct {
 	since time.Time
 	task  string
 	done  func(ok bool)
-	// ended is when the task ended, for settling.
-	ended Mark
+	// ended is when the task ended, for settling, and endedAt the same by the clock.
+	ended   Mark
+	endedAt time.Time
+	// found is true for a clone that made nothing, because its name was taken by a VM that is the wanted one.
+	found bool
+	// held is true once the effect was Held: the next step may be taken.
+	held bool
 	// lostAt is when the reply was lost; wait is nil until the server's task list was read.
 	lostAt time.Time
 	wait   *waitFor
@@ -94,12 +100,14 @@ func New(now func() time.Time, notify func(group string)) *Tracker {
 }
 
 // Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
-// ordinal is in flight; only a guest that is shutting down may be overtaken by a power-off.
+// ordinal is in flight; only a guest that is shutting down may be overtaken by a power-off, and a clone that is only
+// held for its group by what follows it.
 func (t *Tracker) Begin(r Request) (*Handle, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if op := t.ops[r.Key]; op != nil {
 		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
+		overtakes = overtakes || (op.held && r.Kind != vsphere.OpClone)
 		if !overtakes {
 			return nil, &vsphere.Error{Kind: vsphere.KindBusy, Op: string(r.Kind) + " " + r.Name, Err: errBusy}
 		}
@@ -123,7 +131,7 @@ func (h *Handle) Accepted(task string, done func(ok bool)) {
 // Finished says that the operation was done without a task, at a mark: its effect is awaited.
 func (h *Handle) Finished(at Mark) {
 	h.t.update(h.op, func() {
-		h.op.state, h.op.ended = settling, at
+		h.op.state, h.op.ended, h.op.endedAt = settling, at, h.t.now()
 		if h.op.Kind == vsphere.OpShutdownGuest {
 			h.op.state = shutting
 		}
@@ -241,7 +249,7 @@ func (t *Tracker) Of(task string) (Request, bool) {
 // Succeeded says that a task ended well, as seen at a mark. vm is the VM that a clone made; zero otherwise.
 func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
 	t.ended(task, at, true, func(op *operation) {
-		op.state, op.ended = settling, at
+		op.state, op.ended, op.endedAt = settling, at, t.now()
 		if !vm.IsZero() {
 			op.VM = vm
 		}
@@ -279,18 +287,9 @@ func (t *Tracker) ended(task string, at Mark, ok bool, f func(*operation)) {
 	}
 }
 
-// Effect describes an operation whose effect is looked for.
-type Effect struct {
-	Request
-	// VM is that of the request, or the one that a finished clone made.
-	VM vsphere.Ref
-	// Unknown is true when the reply was lost.
-	Unknown bool
-}
-
 // Settle removes operations whose effect is visible, and those whose effect a full listing would have shown:
 // applied is the mark at which the last applied listing began (zero when the inventory is not trusted).
-func (t *Tracker) Settle(applied Mark, visible func(Effect) bool) {
+func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	var done []func(bool)
 	groups := map[string]struct{}{}
 	t.mu.Lock()
@@ -299,11 +298,15 @@ func (t *Tracker) Settle(applied Mark, visible func(Effect) bool) {
 		if op.state == submitted || op.state == running {
 			continue
 		}
-		seen := visible(Effect{Request: op.Request, VM: op.VM, Unknown: op.state == unknown})
+		sight := look(Effect{Request: op.Request, VM: op.VM, Found: op.found, Unknown: op.state == unknown})
+		seen := sight == Seen
 		remove := seen
 		switch op.state {
 		case settling:
-			remove = seen || applied > op.ended
+			var again bool
+			if remove, again = t.settled(op, sight, applied, now); again {
+				groups[op.Group] = struct{}{}
+			}
 		case unknown:
 			remove = seen || op.wait.over(applied)
 		case shutting:
@@ -341,8 +344,12 @@ func (t *Tracker) InFlight(group string) []vsphere.Operation {
 	var out []vsphere.Operation
 	for _, op := range t.ops {
 		if op.Group == group {
+			vm := op.VM
+			if op.found {
+				vm = vsphere.Ref{}
+			}
 			out = append(out, vsphere.Operation{
-				Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Since: op.since, OutcomeUnknown: op.state == unknown,
+				Kind: op.Kind, Ordinal: op.Ordinal, VM: vm, Since: op.since, OutcomeUnknown: op.state == unknown,
 			})
 		}
 	}

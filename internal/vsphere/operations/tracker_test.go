@@ -58,8 +58,10 @@ func (r *rig) inFlight(n int) {
 	}
 }
 
-func unseen(Effect) bool { return false }
-func seen(Effect) bool   { return true }
+func unseen(Effect) Sight { return Unseen }
+func seen(Effect) Sight   { return Seen }
+func held(Effect) Sight   { return Held }
+func astray(Effect) Sight { return Astray }
 
 func TestOneOperationPerOrdinal(t *testing.T) {
 	r := newRig(t)
@@ -157,7 +159,12 @@ func TestUnknownNeedsTasksAndThenAListing(t *testing.T) {
 func TestUnknownSettlesWhenItsEffectShows(t *testing.T) {
 	r := newRig(t)
 	r.begin(vsphere.OpClone, 0).Unknown(r.onDone)
-	r.Settle(1, func(e Effect) bool { return e.Unknown })
+	r.Settle(1, func(e Effect) Sight {
+		if e.Unknown {
+			return Seen
+		}
+		return Unseen
+	})
 	r.inFlight(0)
 }
 

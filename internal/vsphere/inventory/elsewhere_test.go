@@ -1,0 +1,77 @@
+package inventory
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func TestAGroupIsToldTheFateOfAVMThatOnlyItsStatusKnows(t *testing.T) {
+	x, n := newIndex(0)
+	x.list()
+	ref := vsphere.VMRef("vm-9") // deleted or moved while no operator ran: nothing tells whose it was
+	for _, verdict := range []State{Elsewhere, Gone} {
+		x.Group(query(ref))
+		n.groups = nil
+		x.Confirm(x.Begin(), ref, verdict)
+		if !slices.Contains(n.groups, groupID.Group) {
+			t.Errorf("the group was not told that its VM is in state %d", verdict)
+		}
+	}
+	if len(x.waiting) > 0 {
+		t.Errorf("still waiting for the fate of %v", x.waiting)
+	}
+}
+
+func TestAGroupIsToldThatItsFolderWasMovedOutAndCameBack(t *testing.T) {
+	x, n := newIndex(0)
+	x.list()
+	x.Group(query())
+	n.groups = nil
+	x.Confirm(x.Begin(), folder.Ref, Elsewhere)
+	if g := x.Group(query()); !g.FolderElsewhere || g.FolderGone || len(n.groups) == 0 {
+		t.Errorf("moved out: %+v, told %v", g, n.groups)
+	}
+	if got := x.Elsewhere(); !slices.Equal(got, []vsphere.Ref{folder.Ref}) {
+		t.Errorf("elsewhere are %v", got)
+	}
+	n.groups = nil
+	x.Upsert(x.Begin(), nil, []vsphere.Folder{folder})
+	if g := x.Group(query()); g.FolderElsewhere || len(n.groups) == 0 {
+		t.Errorf("back: %+v, told %v", g, n.groups)
+	}
+}
+
+func TestAGroupIsToldThatAVerdictIsForgotten(t *testing.T) {
+	x, n := newIndex(0)
+	a := vm(1, groupID)
+	x.list(a)
+	x.Confirm(x.Begin(), a.Ref, Elsewhere)
+	for range keepListings {
+		x.list()
+	}
+	if g := x.Group(query(a.Ref)); len(g.Elsewhere) != 1 {
+		t.Fatalf("forgotten too early: %+v", g)
+	}
+	n.groups = nil
+	x.list()
+	if g := x.Group(query(a.Ref)); len(g.Elsewhere) != 0 || !slices.Equal(g.Ask, []vsphere.Ref{a.Ref}) || len(n.groups) == 0 {
+		t.Errorf("after it was forgotten: %+v, told %v", g, n.groups)
+	}
+}
+
+func TestEverybodyIsToldWhenTheReasonOfIncompletenessChanges(t *testing.T) {
+	x, n := newIndex(0)
+	x.list(vm(1, groupID), vm(2, groupID))
+	x.Group(query())
+	x.Invalidate("vCenter is not reachable")
+	n.groups, n.server = nil, 0
+	x.list() // reachable again, and suddenly empty: incomplete before and after
+	if ok, why := x.Complete(); ok || why != suddenlyEmpty {
+		t.Fatalf("complete %t, %q", ok, why)
+	}
+	if n.server != 1 || !slices.Contains(n.groups, groupID.Group) {
+		t.Errorf("told: groups %v, server %d times", n.groups, n.server)
+	}
+}

@@ -73,7 +73,6 @@ const (
 	ReasonRolloutPending           = "RolloutPending"
 	ReasonUnstampedVMs             = "UnstampedVMs"
 	ReasonCopiedStamps             = "CopiedStamps"
-	ReasonOwnershipLost            = "OwnershipLost"
 )
 
 // Reasons of a VCenter's conditions.

@@ -121,10 +121,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{}, fmt.Errorf("read VCenter: %w", err)
 	}
-	if !vc.DeletionTimestamp.IsZero() {
+	deleting := !vc.DeletionTimestamp.IsZero()
+	inUse := r.inUse(vc)
+	if deleting && inUse == "" {
 		return r.leave(ctx, vc)
 	}
-	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
+	// A VCenter whose deletion waits is connected to like any other: what it waits for needs the connection.
+	if !deleting && !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
 		base := vc.DeepCopy()
 		controllerutil.AddFinalizer(vc, v1alpha1.VCenterFinalizer)
 		if err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -169,6 +172,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		after = time.Second // a swap is under way
 	}
 	next := newStatus(vc, l, r.Now())
+	if deleting {
+		apply(&next, vc.Generation, r.Now(), []verdict{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
+	}
 	if r.countsOnly(vc, next) {
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
@@ -235,21 +241,24 @@ func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, 
 	return newConfig(vc, secret)
 }
 
-// leave logs out of a vCenter that no group uses any more.
-func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
+// inUse says what holds the deletion of a VCenter, or "".
+func (r *Reconciler) inUse(vc *v1alpha1.VCenter) string {
 	vms := vc.Status.VMs
 	if current, _ := r.Pool.connections(vc.Name); current != nil {
 		if health := current.Health(); health.Reachable && health.Complete {
 			vms = int32(health.VMs)
 		}
 	}
+	groups := r.Groups.CountVCenter(vc.Name)
 	// The recorded number of VMs counts as well: right after a start no group is known yet.
-	if n := r.Groups.CountVCenter(vc.Name); n > 0 || vms > 0 {
-		message := fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", n, vms)
-		next := blockedStatus(vc, v1alpha1.ReasonInUse, message, r.Now())
-		next.VMs = vms
-		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, next)
+	if groups == 0 && vms == 0 {
+		return ""
 	}
+	return fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", groups, vms)
+}
+
+// leave logs out of a vCenter that no group uses any more.
+func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
 	r.Pool.remove(vc.Name)
 	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
 		return reconcile.Result{}, nil

@@ -1,0 +1,86 @@
+package vcenter
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// groupsForTest are the groups of every vCenter.
+type groupsForTest struct{ count int }
+
+func (g *groupsForTest) GroupChanged(string)     {}
+func (g *groupsForTest) VCenterChanged(string)   {}
+func (g *groupsForTest) CountVCenter(string) int { return g.count }
+
+func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacement, error) {
+	return vsphere.ResolvedPlacement{}, nil
+}
+
+// A restart while the deletion of a VCenter waits for its groups: they can go only if it is connected to again.
+func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	now := metav1.Now()
+	vc := vcenterForTest()
+	vc.Finalizers, vc.DeletionTimestamp = []string{v1alpha1.VCenterFinalizer}, &now
+	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
+	credentials := secret("username", "u", "password", "p")
+	credentials.Namespace = "operator"
+	c := clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
+	groups := &groupsForTest{} // none is known right after a start
+	var connection *connectionForTest
+	r := &Reconciler{
+		Client: c, Pool: NewPool(), Groups: groups, Namespace: "operator", Now: time.Now, Events: events.NewFakeRecorder(10),
+		Dial: func(Config, vsphere.Notifier) Connection {
+			connection = &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}
+			return connection
+		},
+	}
+	pass := func() {
+		t.Helper()
+		request := reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}}
+		if _, err := r.Reconcile(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	if connection == nil {
+		t.Fatal("nobody connects to the vCenter, so its groups can never be deleted")
+	}
+	connection.becomes(vsphere.Health{Reachable: true, Complete: true, InstanceUUID: "expected", VMs: 2})
+	groups.count = 1
+	pass()
+	if _, ok := r.Pool.Server(vc.Name); !ok {
+		t.Error("the connection does not serve the groups that the deletion waits for")
+	}
+	if err := c.Get(context.Background(), types.NamespacedName{Name: vc.Name}, vc); err != nil {
+		t.Fatal(err)
+	}
+	if ready := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Reason != v1alpha1.ReasonInUse {
+		t.Errorf("conditions %v, want Ready with reason InUse", vc.Status.Conditions)
+	}
+	groups.count = 0
+	connection.becomes(vsphere.Health{Reachable: true, Complete: true, InstanceUUID: "expected"})
+	pass()
+	if err := c.Get(context.Background(), types.NamespacedName{Name: vc.Name}, vc); !apierrors.IsNotFound(err) {
+		t.Errorf("the VCenter is still there after its last VM: %v", err)
+	}
+	close(connection.release)
+}

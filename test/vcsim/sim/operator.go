@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -172,40 +173,47 @@ func wait(ctx context.Context, what string, task *object.Task, err error) error 
 	return nil
 }
 
-// PowerOff powers a VM off.
-func (o *Operator) PowerOff(ctx context.Context, vmPath string) error {
+// change runs a task on a VM and waits for it.
+func (o *Operator) change(ctx context.Context, what, vmPath string, start func(*object.VirtualMachine) (*object.Task, error)) error {
 	vm, err := o.vm(ctx, vmPath)
 	if err != nil {
 		return err
 	}
-	task, err := vm.PowerOff(ctx)
-	return wait(ctx, "power off "+vmPath, task, err)
+	task, err := start(vm)
+	return wait(ctx, what+" "+vmPath, task, err)
+}
+
+// PowerOff powers a VM off.
+func (o *Operator) PowerOff(ctx context.Context, vmPath string) error {
+	return o.change(ctx, "power off", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.PowerOff(ctx) })
 }
 
 // PowerOn powers a VM on.
 func (o *Operator) PowerOn(ctx context.Context, vmPath string) error {
-	vm, err := o.vm(ctx, vmPath)
-	if err != nil {
-		return err
-	}
-	task, err := vm.PowerOn(ctx)
-	return wait(ctx, "power on "+vmPath, task, err)
+	return o.change(ctx, "power on", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.PowerOn(ctx) })
 }
 
-// Destroy destroys a VM, whether or not it runs.
+// destroyAttempts bounds how often Destroy starts over when somebody powers the VM on in between.
+const destroyAttempts = 20
+
+// Destroy destroys a VM, whether or not it runs. The operator under test repairs a VM that was powered off within
+// milliseconds, so that it may run again before it is destroyed; then Destroy starts over.
 func (o *Operator) Destroy(ctx context.Context, vmPath string) error {
 	vm, err := o.vm(ctx, vmPath)
 	if err != nil {
 		return err
 	}
-	if state, err := vm.PowerState(ctx); err == nil && state == types.VirtualMachinePowerStatePoweredOn {
-		task, err := vm.PowerOff(ctx)
-		if err := wait(ctx, "power off "+vmPath, task, err); err != nil {
+	for range destroyAttempts {
+		task, offErr := vm.PowerOff(ctx)
+		if err := wait(ctx, "power off "+vmPath, task, offErr); err != nil && !fault.Is(err, &types.InvalidPowerState{}) {
+			return err
+		}
+		task, destroyErr := vm.Destroy(ctx)
+		if err = wait(ctx, "destroy "+vmPath, task, destroyErr); !fault.Is(err, &types.InvalidPowerState{}) {
 			return err
 		}
 	}
-	task, err := vm.Destroy(ctx)
-	return wait(ctx, "destroy "+vmPath, task, err)
+	return err
 }
 
 // CreateVM creates an ordinary VM, powered off, without any stamp.
@@ -333,12 +341,7 @@ func (o *Operator) StartClone(ctx context.Context, templatePath, folderPath, nam
 
 // Rename renames a VM.
 func (o *Operator) Rename(ctx context.Context, vmPath, name string) error {
-	vm, err := o.vm(ctx, vmPath)
-	if err != nil {
-		return err
-	}
-	task, err := vm.Rename(ctx, name)
-	return wait(ctx, "rename "+vmPath, task, err)
+	return o.change(ctx, "rename", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.Rename(ctx, name) })
 }
 
 // Move moves a VM into another folder.
@@ -370,16 +373,11 @@ func (o *Operator) moveInto(ctx context.Context, what string, ref types.ManagedO
 
 // Set writes extraConfig keys of a VM. The simulator takes guest state from keys such as SET.guest.ipAddress.
 func (o *Operator) Set(ctx context.Context, vmPath string, extra map[string]string) error {
-	vm, err := o.vm(ctx, vmPath)
-	if err != nil {
-		return err
-	}
 	var spec types.VirtualMachineConfigSpec
 	for key, value := range extra {
 		spec.ExtraConfig = append(spec.ExtraConfig, &types.OptionValue{Key: key, Value: value})
 	}
-	task, err := vm.Reconfigure(ctx, spec)
-	return wait(ctx, "reconfigure "+vmPath, task, err)
+	return o.change(ctx, "reconfigure", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.Reconfigure(ctx, spec) })
 }
 
 func (o *Operator) sessions(ctx context.Context) ([]types.UserSession, error) {

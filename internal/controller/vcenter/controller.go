@@ -149,27 +149,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.Groups.VCenterChanged(vc.Name)
 		r.look(vc.Name)
 	}
-	current, candidate := r.Pool.connections(vc.Name)
-	l := look{}
-	if candidate != nil {
-		h := candidate.Health()
-		l.candidate = &h
-		l.another = h.Reachable && !expectedInstance(vc, h.InstanceUUID)
-		l.health = h // of the first connection, until it serves
-	}
-	if current != nil {
-		current.SetLimits(config.Tasks, config.TasksPerHost)
-		l.health = current.Health()
-		if err := r.acceptEmpty(ctx, vc, current); err != nil {
-			return reconcile.Result{}, err
-		}
-		if l.health.Reachable && l.health.Complete {
-			_, l.defaults = current.Placement(vsphere.Placement{})
-		}
+	l, swapping, err := r.lookAt(ctx, vc, config)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
 	after := lookInterval
-	if current == nil || candidate != nil {
-		after = time.Second // a swap is under way
+	if swapping {
+		after = time.Second
 	}
 	next := newStatus(vc, l, r.Now())
 	if deleting {
@@ -179,6 +165,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
 	return reconcile.Result{RequeueAfter: after}, r.write(ctx, vc, next)
+}
+
+// lookAt gathers what the connections of a VCenter show, and whether another one is about to serve.
+func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Config) (l look, swapping bool, err error) {
+	current, candidate := r.Pool.connections(vc.Name)
+	if candidate != nil {
+		h := candidate.Health()
+		l.candidate = &h
+		l.another = h.Reachable && !expectedInstance(vc, h.InstanceUUID)
+		l.health = h // of the first connection, until it serves
+	}
+	if current != nil {
+		current.SetLimits(config.Tasks, config.TasksPerHost)
+		if err := r.acceptEmpty(ctx, vc, current); err != nil {
+			return l, false, err
+		}
+		l.health = current.Health()
+		if l.health.Reachable && l.health.Complete {
+			_, l.defaults = current.Placement(vsphere.Placement{})
+		}
+	}
+	return l, current == nil || candidate != nil, nil
 }
 
 // expectedInstance reports whether a vCenter is the one that the VCenter's VMs are in. Managed object references

@@ -11,32 +11,70 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test demo build generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-crash test-failover test-skew test-e2e test-planted demo cluster build image generate manifests fmt lint verify bench tools clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
-		/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
 
 test: ## Run all tests against real API servers; ARGS="-run X ./internal/plan" narrows it down
 	@$(RUN) ./hack/test $(ARGS)
 
+test-crash: ## Kill, cut off or confuse the manager at every call it makes, an hour or two; it goes on where it was ended
+	@$(RUN) ./hack/tool assets >/dev/null
+	@$(RUN) ./hack/progress -label "compiling the crash points" -o bin/test-crash ./test/crash/full
+	@./bin/test-crash $(ARGS)
+
+test-failover: ## Kill, stop, pause and cut off replicas with the default times of sharding, about 40 minutes
+	@$(RUN) ./hack/tool assets >/dev/null
+	@$(GO) test ./test/failover -count=1 -v -timeout 90m -args -scale=1 $(ARGS)
+
+test-skew: ## Run the stories of admission with members of the oldest Kubernetes that is supported; builds it first
+	@$(RUN) ./hack/tool assets >/dev/null
+	@$(RUN) ./hack/tool cert-manager >/dev/null
+	@$(RUN) ./hack/tool kube-apiserver-1.34 >/dev/null
+	@$(GO) test ./test/admission -count=1 -v -timeout 30m -run 'TestTable|TestAGroup' -args -members=kube-apiserver-1.34 $(ARGS)
+
+test-e2e: ## Install the chart with Helm onto a real cluster with a node and put it through its life; root on Linux
+	@$(RUN) ./hack/tool assets >/dev/null
+	@for tool in cert-manager kube-node containerd helm kustomize; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
+	@$(RUN) ./hack/progress -label "compiling the stories" -tests ./test/e2e ./test/stack ./hack/image/...
+	@$(GO) test -tags e2e ./test/e2e -count=1 -v -timeout 60m $(ARGS)
+
+test-planted: ## Put known bugs back, one after the other, and say which tests notice
+	@$(RUN) ./hack/tool assets >/dev/null
+	@$(RUN) ./hack/progress -label "compiling" -o bin/test-planted ./test/planted
+	@./bin/test-planted $(ARGS)
+
 demo: ## Show the operator at work on three local clusters and a vCenter simulator; DEMO=stay keeps it up
 	@$(RUN) ./hack/tool assets >/dev/null
+	@$(RUN) ./hack/tool cert-manager >/dev/null
 	@$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./test/demo
 	@DEMO="$(DEMO)" ./bin/demo
+
+cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs, stay until Ctrl-C; root on Linux
+	@$(RUN) ./hack/tool assets >/dev/null
+	@for tool in cert-manager kube-node containerd; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
+	@$(RUN) ./hack/progress -label "compiling the cluster" -o bin/cluster ./test/localcluster/cmd/cluster
+	@./bin/cluster $(ARGS)
 
 build: ## Build the operator into bin/manager
 	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -trimpath -ldflags "$(LDFLAGS)" ./cmd/manager
 	@echo "bin/manager $(VERSION)"
 
+image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
+	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"
+
 generate: ## Write the deepcopy functions of the API types
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 
-manifests: ## Write the CRDs and the operator's RBAC from markers in the code
+manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && \
 		"$$gen" crd paths=./api/... output:crd:artifacts:config=config/crd/bases && \
 		"$$gen" rbac:roleName=vmgroup-operator-manager "paths=./internal/...;./cmd/..." \
 			output:rbac:artifacts:config=config/rbac
+	@$(RUN) ./hack/chart
+	@docs="$$($(RUN) ./hack/tool helm-docs)" && "$$docs" --chart-search-root charts --sort-values-order file --log-level warn
 
 fmt: ## Format the code and sort imports
 	@lint="$$($(RUN) ./hack/tool golangci-lint)" && "$$lint" fmt
@@ -45,14 +83,17 @@ lint: ## Check the linter's configuration, then the code and its import directio
 	@$(RUN) ./hack/tool golangci-lint >/dev/null
 	@$(RUN) ./hack/progress -label "lint: compiling dependencies" -tests ./...
 	@lint="$$($(RUN) ./hack/tool golangci-lint)" && "$$lint" config verify && \
-		echo "lint: checking; the first run takes a minute or two" && "$$lint" run
+		echo "lint: checking; the first run takes a minute or two" && "$$lint" run --allow-serial-runners
 
-verify: ## Check that generated files, go.mod files and kustomizations are right; changes nothing
-	@for tool in controller-gen golangci-lint kustomize; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
+verify: ## Check that generated files, go.mod files, kustomizations and the Helm chart are right; changes nothing
+	@for tool in controller-gen golangci-lint kustomize helm helm-docs helm-unittest kubeconform kube-score pod-security; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
 	@$(RUN) ./hack/verify
 
-bench: ## Run the benchmarks of the planner and the vSphere code
-	@$(GO) test -run '^$$' -bench . -benchmem ./internal/plan/... ./internal/vsphere/...
+bench: ## Measure the operator beside the original one; BENCH=name runs one benchmark, BENCH=list shows names
+	@$(RUN) ./hack/tool assets >/dev/null
+	@$(RUN) ./hack/tool cert-manager >/dev/null
+	@$(RUN) ./hack/progress -label "compiling the benchmarks" -o bin/bench ./bench
+	@BENCH="$(BENCH)" ./bin/bench
 
 tools: ## Build kube-apiserver, etcd and all development tools into the cache, and print their paths
 	@$(RUN) ./hack/tool assets

@@ -8,17 +8,25 @@ import (
 
 var (
 	//go:embed member-rbac/serviceaccount.yaml
-	memberServiceAccount string
-	//go:embed member-rbac/clusterrole.yaml
-	memberClusterRole string
-	//go:embed member-rbac/role.yaml
-	memberRole string
+	memberServiceAccounts string
+	//go:embed member-rbac/roles/runtime-clusterrole.yaml
+	runtimeClusterRole string
+	//go:embed member-rbac/roles/runtime-role.yaml
+	runtimeRole string
+	//go:embed member-rbac/roles/bootstrap-clusterrole.yaml
+	bootstrapClusterRole string
+	//go:embed member-rbac/roles/bootstrap-role.yaml
+	bootstrapRole string
+	//go:embed member-rbac/roles/limits-reader.yaml
+	limitsReader string
 	//go:embed member-rbac/bindings.yaml
 	memberBindings string
 )
 
-// MemberRBAC returns, as YAML documents, the ServiceAccount in a member whose token goes into the hub's
-// kubeconfig Secret, and what it may do. Reading Secrets for user data is not in it.
+// MemberRBAC returns, as YAML documents, the ServiceAccounts in a member whose tokens go into the hub's kubeconfig
+// Secrets, and what they may do. Reading Secrets for user data is not in it.
 func MemberRBAC() string {
-	return strings.Join([]string{memberServiceAccount, memberClusterRole, memberRole, memberBindings}, "---\n")
+	return strings.Join([]string{
+		memberServiceAccounts, runtimeClusterRole, runtimeRole, bootstrapClusterRole, bootstrapRole, limitsReader, memberBindings,
+	}, "---\n")
 }

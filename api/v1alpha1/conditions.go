@@ -17,6 +17,8 @@ const (
 	// ConditionForeignVMs of a VmGroup (abnormal): VMs that are not ours are in the group's folder, or copies
 	// carry its stamp. They are never touched.
 	ConditionForeignVMs = "ForeignVMs"
+	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
+	ConditionUnattended = "Unattended"
 
 	// ConditionCredentialsValid of a VCenter: the login works.
 	ConditionCredentialsValid = "CredentialsValid"
@@ -24,6 +26,8 @@ const (
 	ConditionPrivilegesSufficient = "PrivilegesSufficient"
 	// ConditionInventoryComplete of a VCenter: the operator knows every VM below its root folder.
 	ConditionInventoryComplete = "InventoryComplete"
+	// ConditionOrphanedVMs of a VCenter (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
+	ConditionOrphanedVMs = "OrphanedVMs"
 
 	// ConditionClaimed of a MemberCluster: this installation holds the claim on the member.
 	ConditionClaimed = "Claimed"
@@ -35,29 +39,39 @@ const (
 
 // Reasons of a VmGroup's conditions.
 const (
-	ReasonNotYetReconciled         = "NotYetReconciled"
-	ReasonAllVMsReady              = "AllVMsReady"
-	ReasonScalingUp                = "ScalingUp"
-	ReasonScalingDown              = "ScalingDown"
-	ReasonRepairing                = "Repairing"
-	ReasonStarting                 = "Starting"
-	ReasonStopping                 = "Stopping"
-	ReasonDeleting                 = "Deleting"
-	ReasonPaused                   = "Paused"
-	ReasonMemberPaused             = "MemberPaused"
-	ReasonInvalidSpec              = "InvalidSpec"
-	ReasonVCenterNotFound          = "VCenterNotFound"
-	ReasonVCenterUnreachable       = "VCenterUnreachable"
-	ReasonVCenterReachable         = "VCenterReachable"
-	ReasonInventoryIncomplete      = "InventoryIncomplete"
-	ReasonTemplateNotFound         = "TemplateNotFound"
-	ReasonNotATemplate             = "NotATemplate"
-	ReasonTemplateAmbiguous        = "TemplateAmbiguous"
-	ReasonPlacementNotFound        = "PlacementNotFound"
-	ReasonPlacementAmbiguous       = "PlacementAmbiguous"
-	ReasonNotGranted               = "NotGranted"
-	ReasonGranted                  = "Granted"
-	ReasonNotChecked               = "NotChecked"
+	ReasonNotYetReconciled    = "NotYetReconciled"
+	ReasonAllVMsReady         = "AllVMsReady"
+	ReasonScalingUp           = "ScalingUp"
+	ReasonScalingDown         = "ScalingDown"
+	ReasonRepairing           = "Repairing"
+	ReasonStarting            = "Starting"
+	ReasonStopping            = "Stopping"
+	ReasonDeleting            = "Deleting"
+	ReasonPaused              = "Paused"
+	ReasonMemberPaused        = "MemberPaused"
+	ReasonInvalidSpec         = "InvalidSpec"
+	ReasonVCenterNotFound     = "VCenterNotFound"
+	ReasonVCenterUnreachable  = "VCenterUnreachable"
+	ReasonVCenterReachable    = "VCenterReachable"
+	ReasonInventoryIncomplete = "InventoryIncomplete"
+	ReasonTemplateNotFound    = "TemplateNotFound"
+	ReasonNotATemplate        = "NotATemplate"
+	ReasonTemplateAmbiguous   = "TemplateAmbiguous"
+	ReasonPlacementNotFound   = "PlacementNotFound"
+	ReasonPlacementAmbiguous  = "PlacementAmbiguous"
+	ReasonNotGranted          = "NotGranted"
+	ReasonGranted             = "Granted"
+	ReasonNotChecked          = "NotChecked"
+	// ReasonPolicyAllows: grants, policies and quotas allow what spec asks for.
+	ReasonPolicyAllows = "PolicyAllows"
+	// ReasonPolicyViolated: spec breaks a policy; the group is held at what was admitted last.
+	ReasonPolicyViolated = "PolicyViolated"
+	// ReasonPolicyTightened: what runs was admitted before a policy forbade it; it is kept and repaired.
+	ReasonPolicyTightened = "PolicyTightened"
+	// ReasonQuotaExceeded: spec asks for more than is left of a quota; what was granted before is kept.
+	ReasonQuotaExceeded = "QuotaExceeded"
+	// ReasonPolicyUnavailable: policies or quotas could not be read, so nothing grows or changes.
+	ReasonPolicyUnavailable        = "PolicyUnavailable"
 	ReasonUserDataDenied           = "UserDataDenied"
 	ReasonUserDataNotFound         = "UserDataNotFound"
 	ReasonNotSupported             = "NotSupported"
@@ -72,7 +86,14 @@ const (
 	ReasonUpToDate                 = "UpToDate"
 	ReasonRolloutPending           = "RolloutPending"
 	ReasonUnstampedVMs             = "UnstampedVMs"
+	ReasonNoReplica                = "NoReplica"
 	ReasonCopiedStamps             = "CopiedStamps"
+)
+
+// Reasons of a VmGroupPolicy's condition Ready.
+const (
+	ReasonPolicyInForce = "PolicyInForce"
+	ReasonPolicyInvalid = "PolicyInvalid"
 )
 
 // Reasons of a VCenter's conditions.
@@ -91,6 +112,7 @@ const (
 	ReasonPrivilegesSufficient   = "PrivilegesSufficient"
 	ReasonInventoryComplete      = "InventoryComplete"
 	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty"
+	ReasonGroupGone              = "GroupGone"
 )
 
 // Reasons of a MemberCluster's conditions.
@@ -108,5 +130,13 @@ const (
 	ReasonCRDForeign          = "CRDForeign"
 	ReasonCRDFailed           = "CRDFailed"
 	ReasonLocalDisabled       = "LocalDisabled"
+	// Reasons of AdmissionReady.
+	ReasonAdmissionInstalled  = "AdmissionInstalled"  // everything is in place
+	ReasonAdmissionPending    = "AdmissionPending"    // not installed yet
+	ReasonAdmissionForbidden  = "AdmissionForbidden"  // the identity may not install it
+	ReasonAdmissionFailed     = "AdmissionFailed"     // the member refused an object
+	ReasonAdmissionNotManaged = "AdmissionNotManaged" // spec.manage is None
+	ReasonNoWebhook           = "NoWebhook"           // policies are in place; there is no URL or certificate for the webhook
+	ReasonCABundleBehind      = "CABundleBehind"      // the member does not know the current certificate authority yet
 	ReasonUnauthorized        = "Unauthorized"
 )

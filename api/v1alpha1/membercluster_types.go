@@ -76,6 +76,10 @@ type MemberClusterSpec struct {
 	// insecure TLS or impersonation are refused. It must be left out for the member "local" only.
 	// +optional
 	KubeconfigSecretRef *KubeconfigReference `json:"kubeconfigSecretRef,omitempty"`
+	// bootstrapKubeconfigSecretRef names a kubeconfig of another identity, with which the operator installs the CRDs and
+	// the admission objects, so that the one it runs with need not be allowed to. Left out, kubeconfigSecretRef is used.
+	// +optional
+	BootstrapKubeconfigSecretRef *KubeconfigReference `json:"bootstrapKubeconfigSecretRef,omitempty"`
 	// paused stops every action on the member's groups.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -145,6 +149,8 @@ type MemberClusterStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="a MemberCluster's name may have at most 40 characters: it names a vCenter folder and is part of a URL"
 // +kubebuilder:validation:XValidation:rule="(self.metadata.name == 'local') != has(self.spec.kubeconfigSecretRef)",message="spec.kubeconfigSecretRef is required, and must be left out only for the member named local, which is the hub itself"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'local' || !has(self.spec.bootstrapKubeconfigSecretRef)",message="spec.bootstrapKubeconfigSecretRef must be left out for the member named local, which is the hub itself"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.admission) || !has(self.spec.admission.url) || self.spec.admission.url.size() == 0 || self.spec.admission.url.startsWith('https://')",message="spec.admission.url must begin with https://"
 type MemberCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

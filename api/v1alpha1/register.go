@@ -15,6 +15,7 @@ var schemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error 
 		&VCenter{}, &VCenterList{},
 		&MemberCluster{}, &MemberClusterList{},
 		&VmGroupPolicy{}, &VmGroupPolicyList{},
+		&VmGroupLimits{}, &VmGroupLimitsList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -127,7 +127,7 @@ type VMStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Admitted is what policy and quota last granted.
+// Admitted is what policy and quota last granted. While spec asks for more than they allow, the group is held at it.
 type Admitted struct {
 	// revision that was admitted last.
 	// +optional
@@ -136,6 +136,21 @@ type Admitted struct {
 	// replicas that were admitted last.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
+	// cpu, memory, template, placement, cloneMode and userDataSecretRef are what revision stands for: a VM that is lost
+	// while the group is held is replaced by one of that kind.
+	// +optional
+	CPU int32 `json:"cpu,omitempty"`
+	// +optional
+	Memory int32 `json:"memory,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Template string `json:"template,omitempty"`
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+	// +optional
+	CloneMode CloneMode `json:"cloneMode,omitempty"`
+	// +optional
+	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
 }
 
 // VmGroupStatus is what the operator last saw and did.

@@ -306,7 +306,7 @@ type VmGroupSpec struct {
 // +kubebuilder:resource:shortName=vg,categories=all
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.currentReplicas`
-// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.desiredReplicas`
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`
 // +kubebuilder:printcolumn:name="CPU",type=integer,JSONPath=`.spec.cpu`
 // +kubebuilder:printcolumn:name="Memory",type=integer,JSONPath=`.spec.memory`
 // +kubebuilder:printcolumn:name="Template",type=string,JSONPath=`.spec.template`
@@ -315,7 +315,7 @@ type VmGroupSpec struct {
 // +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updatedReplicas`
 // +kubebuilder:printcolumn:name="VCenter",type=string,priority=1,JSONPath=`.status.vcenter`
 // +kubebuilder:printcolumn:name="Age",type=date,priority=1,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="a VmGroup's name may have at most 63 characters: vCenter allows 80 for a VM's name, which adds the ordinal"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63",optionalOldSelf=true,message="a VmGroup's name may have at most 63 characters: vCenter allows 80 for a VM's name, which adds the ordinal"
 type VmGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -64,8 +64,8 @@ type PolicyLimits struct {
 	Replicas *CountRange `json:"replicas,omitempty"`
 }
 
-// PolicyTemplates says which templates a group may name. Patterns are matched against the name and the
-// resolved inventory path; * stands for any run of characters.
+// PolicyTemplates says which templates a group may name. A pattern with a slash is matched
+// against the resolved inventory path, any other against the name; * stands for any run of characters.
 type PolicyTemplates struct {
 	// allow are patterns, one of which must match. Empty allows all.
 	// +optional

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"sync"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
@@ -8,21 +11,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
 
-// dialer makes vCenter connections on govmomi.
-func dialer(installation string) vcenter.Dial {
+// dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
+// the task limits with other replicas.
+func dialer(installation string, process *session.Process, shared *share.Coordinator) vcenter.Dial {
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
 		mode := govmomi.Watch
 		if c.Poll {
 			mode = govmomi.Poll
 		}
-		return connection{govmomi.New(govmomi.Config{
+		server := govmomi.New(govmomi.Config{
 			Name: c.Name,
 			Session: session.Config{
 				URL: c.URL, Username: c.Username, Password: c.Password,
 				TLS:       session.TLS{CABundle: []byte(c.CABundle), Thumbprint: c.Thumbprint, Insecure: c.Insecure},
 				UserAgent: "vmgroup-operator/" + version,
+				Identity:  session.Identity{Installation: installation, VCenter: c.Name, Process: process},
 			},
 			Installation: installation,
 			Datacenter:   c.Datacenter, RootFolder: c.Folder,
@@ -33,13 +39,42 @@ func dialer(installation string) vcenter.Dial {
 			ExpectedVMs: c.ExpectedVMs,
 			Notifier:    notifier,
 			Log:         ctrl.Log.WithName("vsphere"),
-		})}
+		})
+		// What other replicas use is not known yet.
+		server.Budget().SetCaps(budget.Caps{Tasks: 1, OtherHosts: -1})
+		return &connection{Server: server, name: c.Name, shared: shared}
 	}
 }
 
-type connection struct{ *govmomi.Server }
+type connection struct {
+	*govmomi.Server
+	name   string
+	shared *share.Coordinator
 
-// SetLimits translates to the budget's own type.
-func (c connection) SetLimits(tasks, tasksPerHost int) {
+	mu    sync.Mutex
+	leave func()
+	ended bool
+}
+
+// SetLimits is called for a connection that serves groups, again and again. With the first call its budget begins to be
+// shared; one of a connection that is only tried must not take its place.
+func (c *connection) SetLimits(tasks, tasksPerHost int) {
 	c.Server.SetLimits(budget.Limits{Tasks: tasks, TasksPerHost: tasksPerHost})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leave == nil && !c.ended {
+		c.leave = c.shared.Add(c.name, c.Budget())
+	}
+}
+
+// Run implements vcenter.Connection.
+func (c *connection) Run(ctx context.Context) error {
+	err := c.Server.Run(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if c.leave != nil {
+		c.leave()
+	}
+	return err
 }

@@ -23,7 +23,19 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"frobnicate"}, "", "frobnicate"},
 		{[]string{"version", "extra"}, "", "unknown argument"},
 		{[]string{"--workers=0"}, "", "--workers"},
+		{[]string{"--shard-buckets=0"}, "", "--shard-buckets"},
+		{[]string{"--sharding-scale=0"}, "", "--sharding-scale"},
+		{[]string{"--lost-replica-wait=0s"}, "", "--lost-replica-wait"},
+		{[]string{"shards", "--help"}, "-namespace", "help"},
+		{[]string{"shards", "extra"}, "", "unknown argument"},
 		{[]string{"--member-qps=-1"}, "", "--member-qps"},
+		{[]string{"--webhook-drain=-1s"}, "", "--webhook-drain"},
+		{[]string{"--metrics-cert-path=certs"}, "", "--metrics-secure"},
+		{[]string{"crds", "--help"}, "manager crds apply", "help"},
+		{[]string{"crds", "frobnicate"}, "", "manager crds"},
+		{[]string{"check", "--help"}, "-webhook-url", "help"},
+		{[]string{"check", "--webhook-url=http://example.com"}, "", "https://"},
+		{[]string{"check", "--replicas=-1"}, "", "--replicas"},
 	} {
 		var out bytes.Buffer
 		err := run(c.args, &out)

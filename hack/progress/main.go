@@ -38,7 +38,7 @@ func run() error {
 		Output: *output, Packages: flag.Args(), TestDependencies: *tests,
 	}
 	if *output != "" {
-		build.Flags = []string{"-buildvcs=false", "-trimpath=" + strconv.FormatBool(*trimpath), "-ldflags", *ldflags}
+		build.Flags = []string{"-trimpath=" + strconv.FormatBool(*trimpath), "-ldflags", *ldflags}
 	}
 	return build.Run(ctx)
 }

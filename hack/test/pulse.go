@@ -23,6 +23,7 @@ type pulse struct {
 	mu       sync.Mutex
 	last     time.Time
 	reported int // packages whose line was printed
+	failures failures
 }
 
 func newPulse(out io.Writer) *pulse {
@@ -38,6 +39,7 @@ func (p *pulse) Write(b []byte) (int, error) {
 	defer p.mu.Unlock()
 	p.last = time.Now()
 	for line := range bytes.Lines(b) {
+		p.failures.add(string(line))
 		for _, prefix := range []string{"ok  \t", "FAIL\t", "?   \t"} {
 			if bytes.HasPrefix(line, []byte(prefix)) {
 				p.reported++

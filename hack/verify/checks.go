@@ -73,7 +73,7 @@ func machinePaths(ctx context.Context, root string, files []string) error {
 		}
 		for number, line := range strings.Split(string(content), "\n") {
 			for _, path := range forbidden {
-				if strings.Contains(line, path) {
+				if names(line, path) {
 					problems = append(problems, fmt.Errorf("  %s:%d names %s", name, number+1, path))
 				}
 			}
@@ -84,6 +84,25 @@ func machinePaths(ctx context.Context, root string, files []string) error {
 	}
 	return errors.Join(problems...)
 }
+
+// names says whether a line has the path, and not only as the end of a longer one: in a checkout in /build, a line may
+// well have example.com/build/version.
+func names(line, path string) bool {
+	for from := 0; ; {
+		at := strings.Index(line[from:], path)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if at == 0 || !strings.ContainsAny(line[at-1:at], inPaths) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+// inPaths are characters that are in the names of files and before a slash.
+const inPaths = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-~*})>"
 
 // ownPaths are the paths that must not appear, each with a slash at its end.
 func ownPaths(ctx context.Context, root string) ([]string, error) {

@@ -1,6 +1,7 @@
 // Command verify checks what a compiler and a linter do not: that generated files are up to date, that every
 // go.mod is tidy, that every kustomization builds, and that no file names a path of the machine that it was
-// written on. It changes nothing in the working tree and does not care whether it is clean.
+// written on, and that the Helm chart keeps what it promises. It changes nothing in the working tree and does not care
+// whether it is clean.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/hack/verify/chart"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
@@ -48,7 +50,16 @@ func run() (failed int, err error) {
 		{"every go.mod is tidy", tidy},
 		{"every kustomization builds", kustomizations},
 		{"no file names a path of this machine", machinePaths},
+		{"the chart has no lint with any of its ci/ values", chart.Lint},
+		{"the chart's unit tests pass and name every value, and its schema requires each", chart.UnitTests},
+		{"the chart's objects fit the schemas of their kinds", chart.Schemas},
+		{"the chart's Pods meet the security standard restricted", chart.PodSecurity},
+		{"the chart and config/ grant the same", chart.SameAsConfig},
+		{"the chart grants nothing with a star, and no Secrets of all namespaces", chart.Rights},
+		{"the metrics of the chart's alerts exist", chart.Alerts},
+		{"kube-score finds nothing in the chart", chart.Scores},
 	}
+	defer chart.Clean()
 	for _, c := range checks {
 		began := time.Now()
 		if err := c.check(ctx, root, files); err != nil {

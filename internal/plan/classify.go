@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 )
 
 // classify gives every recorded VM, every clone in flight and every observed VM its place. What status
@@ -83,6 +84,8 @@ func (p *planner) place(k *Known, vm *VM, isGone, isElsewhere bool) {
 			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision,
 		})
 	case isGone:
+		p.add(gone, k, nil, slot)
+	case planted.Is(planted.MissingIsAbsent):
 		p.add(gone, k, nil, slot)
 	default:
 		p.add(suspect, k, nil, slot)

@@ -22,6 +22,7 @@
 //   - an incomplete observation yields no action at all;
 //   - a suspect VM (known, missing, not confirmed gone) is neither replaced nor counted as deleted;
 //   - a VM that is not ours is in no action;
+//   - no clone asks for an instance UUID that an observed VM has;
 //   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
 //   - no ordinal has two operations at a time (only a hard power-off may overtake a guest shutdown that did not
 //     end within GuestShutdownGrace);

@@ -55,9 +55,6 @@ func (m *member) exists() bool {
 // missing is true for an ordinal without a VM and without a clone on its way.
 func (m *member) missing() bool { return m.state == gone || m.state == intended }
 
-// replacement is true when the VM of this ordinal makes up for one that was lost.
-func (m *member) replacement() bool { return m.slot.Incarnation > 0 }
-
 // operations indexes what is in flight and what failed by ordinal.
 type operations struct {
 	now      time.Time

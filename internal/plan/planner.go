@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 )
 
 // planner is the state that the passes share.
@@ -22,6 +23,8 @@ type planner struct {
 	unclaimed map[int32][]*VM
 	// taken are the ordinals whose name another VM in the folder has.
 	taken map[int32]*VM
+	// uuids are the instance UUIDs of the observed VMs, in lower case; see uuidTaken.
+	uuids map[string]bool
 	// doomed are the ordinals that leave for good.
 	doomed map[int32]bool
 
@@ -138,6 +141,9 @@ func (p *planner) finish() Plan {
 	complete := p.in.Observation.Complete
 	idle := len(p.in.Observation.InFlight) == 0
 	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.Slots) == 0
+	if planted.Is(planted.EarlyRelease) {
+		plan.Gone = p.in.Deleting && !slices.ContainsFunc(p.table(), func(m *member) bool { return m.vm != nil })
+	}
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })

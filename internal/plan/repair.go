@@ -26,10 +26,10 @@ func (p *planner) repair() {
 				room--
 			}
 		case m.missing():
-			if m.state == gone || m.replacement() {
+			if m.state == gone || p.replacement(m) {
 				lost = append(lost, m)
 			}
-		case m.state == cloning && m.replacement():
+		case m.state == cloning && p.replacement(m):
 			p.plan.Repairing = true
 			unhealthy++
 		default:

@@ -46,7 +46,7 @@ func (p *planner) fill(have int32) {
 		room--
 		p.createsWanted++
 		m := p.member(ordinal)
-		if m != nil && (m.state == gone || m.replacement()) {
+		if m != nil && (m.state == gone || p.replacement(m)) {
 			p.plan.Repairing = true
 		}
 		switch {
@@ -69,7 +69,8 @@ func (p *planner) occupied(ordinal int32) bool {
 }
 
 // create plans a clone. A clone that was decided on before keeps its incarnation and UUID, so that a VM of that
-// decision that appears late is recognized; a VM that replaces a lost one gets the next incarnation.
+// decision that appears late is recognized; a VM that replaces a lost one gets the next incarnation. Incarnations whose
+// UUID another VM has are passed over.
 func (p *planner) create(ordinal int32, m *member, reason string) {
 	slot := Slot{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: p.in.Revision,
@@ -85,7 +86,8 @@ func (p *planner) create(ordinal int32, m *member, reason string) {
 			slot.UUID = m.slot.UUID
 		}
 	}
-	if slot.UUID == "" {
+	if slot.UUID == "" || p.uuidTaken(slot.UUID) {
+		slot.Incarnation = p.freeIncarnation(ordinal, slot.Incarnation)
 		slot.UUID = InstanceUUID(p.in.GroupUID, ordinal, slot.Incarnation)
 	}
 	m.slot, m.kept = slot, true

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,9 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 		if a.Kind == CreateVM {
 			if slices.Contains(p.Doomed, a.Ordinal) || s.MoRef != "" || s.UUID != a.UUID || s.Name != a.Name {
 				fail("the clone of %s has no slot of its own", a.Name)
+			}
+			if slices.ContainsFunc(in.Observation.VMs, func(vm VM) bool { return strings.EqualFold(vm.UUID, a.UUID) }) {
+				fail("the clone of %s shall have a UUID that another VM has", a.Name)
 			}
 			continue
 		}

@@ -5,9 +5,13 @@ import "strings"
 // Matches reports whether pattern matches the whole of s. In a pattern, * stands for any run of characters,
 // also an empty one and also across slashes; every other character stands for itself.
 func Matches(pattern, s string) bool {
-	parts := strings.Split(pattern, "*")
+	return matchParts(strings.Split(pattern, "*"), s)
+}
+
+// matchParts matches a pattern that was split at its stars.
+func matchParts(parts []string, s string) bool {
 	if len(parts) == 1 {
-		return pattern == s
+		return parts[0] == s
 	}
 	first, last := parts[0], parts[len(parts)-1]
 	if !strings.HasPrefix(s, first) {

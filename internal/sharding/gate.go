@@ -1,16 +1,9 @@
-// Package sharding decides which replica of a controller may act on an object, and proves it at the moment of
-// each side effect.
-//
-// A reconcile enters the Gate with the object's Key and gets a Token, or is dropped. The Token's context ends
-// when the replica loses the object, and Token.Check is asked again right before every side effect. The
-// package knows nothing of what is reconciled: other controllers could use it.
-//
-// Today there is one implementation, Sole: one replica acts, chosen by the manager's leader election. The ring
-// of shards, where replicas divide the objects among themselves, takes its place behind the same interface.
 package sharding
 
 import (
 	"context"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
 // Key names an object in one of several clusters. The cluster goes by its UID, so that two names for one
@@ -18,6 +11,9 @@ import (
 type Key struct {
 	ClusterUID, Namespace, Name string
 }
+
+// MaxGeneration is the highest generation of an epoch that is believed; see protocol.MaxGeneration.
+const MaxGeneration = protocol.MaxGeneration
 
 // Epoch is a fencing number, ordered by Generation, then Number.
 type Epoch struct {
@@ -30,7 +26,8 @@ type Token interface {
 	Context() context.Context
 	// Epoch under which the right was given.
 	Epoch() Epoch
-	// Check returns an error when the right has ended or is about to. It is asked before every side effect.
+	// Check returns an error when the right has ended or is about to. It is asked before every side effect. While
+	// only a renewal is outstanding it waits for it, or for the end of the right.
 	Check() error
 	// Exit gives the token back. It must be called exactly once.
 	Exit()
@@ -38,6 +35,10 @@ type Token interface {
 
 // Gate gives tokens.
 type Gate interface {
-	// Enter returns a token whose context derives from ctx, or false when another replica owns the object.
+	// Enter returns a token whose context derives from ctx, or false when this replica may not act on the object now.
+	// Nothing has to be tried again then: whoever may act on it is told so, this replica by OnGained.
 	Enter(ctx context.Context, key Key) (Token, bool)
+	// Raise tells that an object carries an epoch that is not below the own one: the ring has lost its memory. The
+	// ring's generation is raised above it, after which the objects of the bucket are gained again.
+	Raise(Epoch)
 }

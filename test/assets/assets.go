@@ -88,12 +88,12 @@ func loadControlPlane() (*controlPlane, error) {
 			return nil, err
 		}
 		set.tools = append(set.tools, t)
-		paths = append(paths, t.path)
+		paths = append(paths, t.path())
 	}
 	version := strings.SplitN(strings.TrimPrefix(set.tools[0].version, "v"), ".", 3)
 	if len(version) != 3 {
 		return nil, fmt.Errorf("tools/kube-apiserver/go.mod requires %s %q, which is no version",
-			set.tools[0].pkg, set.tools[0].version)
+			set.tools[0].pkgs[0], set.tools[0].version)
 	}
 	set.series = version[0] + "." + version[1]
 	set.built = filepath.Join(cache, "assets", hash(paths...))
@@ -132,7 +132,7 @@ func (s *controlPlane) link() error {
 	}
 	return installDir(s.built, func(tmp string) error {
 		for _, t := range s.tools {
-			if err := os.Symlink(t.path, filepath.Join(tmp, t.name)); err != nil {
+			if err := os.Symlink(t.path(), filepath.Join(tmp, t.name)); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func Root() (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("find the repository: %w", err)
 		}
-		if directive(content, "module") == Module {
+		if slices.Contains(directives(content, "module"), Module) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -36,14 +37,26 @@ func Root() (string, error) {
 	}
 }
 
-// directive returns the argument of a one-line directive of a go.mod, for example of "module" or "tool".
-func directive(gomod []byte, name string) string {
+// directives returns the arguments of a directive of a go.mod, for example of "module" or "tool", from lines of its
+// own and from a block in parentheses.
+func directives(gomod []byte, name string) []string {
+	var arguments []string
+	inside := false
 	for lines := bufio.NewScanner(bytes.NewReader(gomod)); lines.Scan(); {
-		if fields := strings.Fields(lines.Text()); len(fields) >= 2 && fields[0] == name {
-			return strings.Trim(fields[1], `"`)
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) == 0:
+		case inside && fields[0] == ")":
+			inside = false
+		case inside && !strings.HasPrefix(fields[0], "//"):
+			arguments = append(arguments, strings.Trim(fields[0], `"`))
+		case len(fields) >= 2 && fields[0] == name && fields[1] == "(":
+			inside = true
+		case len(fields) >= 2 && fields[0] == name:
+			arguments = append(arguments, strings.Trim(fields[1], `"`))
 		}
 	}
-	return ""
+	return arguments
 }
 
 // requirement returns the version that a go.mod requires of a module, or "".

@@ -37,9 +37,9 @@ func main() {
 
 func run(ctx context.Context, stay bool) (err error) {
 	began := time.Now()
-	say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and the manager.")
+	say("Starting a hub, two member clusters (real kube-apiserver and etcd), cert-manager, a simulated vCenter and three replicas of the manager.")
 	s, err := stack.Start(ctx, stack.Options{
-		Members: []string{"team-a", "team-b"},
+		Members: []string{"team-a", "team-b"}, Replicas: 3, Admission: true,
 		Sim: sim.Options{
 			Templates: []string{"vm-operator-template", "debian-12"}, CloneDelay: 700 * time.Millisecond,
 		},
@@ -50,7 +50,7 @@ func run(ctx context.Context, stay bool) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "\nThe manager's last words:\n%s\n", s.Manager.Tail(15))
+			fmt.Fprintf(os.Stderr, "\nThe managers' last words:\n%s\n", s.LastWords(15))
 		}
 		if stopErr := s.Stop(); err == nil && stopErr != nil {
 			err = fmt.Errorf("clean up: %w", stopErr)
@@ -68,6 +68,13 @@ func run(ctx context.Context, stay bool) (err error) {
 		{"Somebody powers a VM off in vCenter, behind the operator's back", d.powerOff},
 		{"Somebody deletes a VM in vCenter", d.deleteVM},
 		{"vg-2 names a template that does not exist; name one that does", d.fixTemplate},
+		{"A policy for all teams, and a group that breaks it", d.refuse},
+		{"A group that leaves out what the policy fills in", d.fillIn},
+		{"What would an edit do?", d.forecast},
+		{"The certificate authority and the webhooks' certificate are renewed at once, under load", d.rotate},
+		{"A replica is killed in the middle of a scale-up", d.killOne},
+		{"Another is told to stop, as in an update", d.stopOne},
+		{"The last one stops as well: what holds without a hub?", d.withoutHub},
 	} {
 		if err := d.step(ctx, step.name, step.run); err != nil {
 			return err

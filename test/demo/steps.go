@@ -22,8 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
-// patience bounds each step. Steps take seconds; a busy machine may need more.
-const patience = 2 * time.Minute
+// patience bounds each step. Steps take seconds; a busy machine may need minutes.
+const patience = 10 * time.Minute
 
 type demo struct {
 	stack *stack.Stack
@@ -116,13 +116,18 @@ func (d *demo) apply(ctx context.Context) error {
 	return d.exactly(ctx, 8)
 }
 
-// joined waits until both members are engaged.
+// joined waits until both members are engaged, and until their API servers tell of the new kind: that takes a moment longer.
 func (d *demo) joined(ctx context.Context) error {
-	for name := range d.stack.Members {
+	for name, cluster := range d.stack.Members {
 		member := &v1alpha1.MemberCluster{}
 		if err := stack.WaitFor(ctx, "member "+name+" to be ready", func(ctx context.Context) (bool, error) {
 			err := d.stack.Hub.Get(ctx, client.ObjectKey{Name: name}, member)
 			return stack.IsReady(member.Status.Conditions), err
+		}); err != nil {
+			return err
+		}
+		if err := stack.WaitFor(ctx, "VmGroups in "+name, func(ctx context.Context) (bool, error) {
+			return cluster.List(ctx, &v1alpha1.VmGroupList{}) == nil, nil
 		}); err != nil {
 			return err
 		}
@@ -240,6 +245,29 @@ func (d *demo) deleteAll(ctx context.Context) error {
 	return nil
 }
 
+// ours are the VMs below the operator's root folder, asked of vCenter itself.
+func (d *demo) ours(ctx context.Context) (int, error) {
+	vms, err := d.stack.Person.VMs(ctx)
+	n := 0
+	for path := range vms {
+		if strings.HasPrefix(path, "/DC0/vm/vm-operator/") {
+			n++
+		}
+	}
+	return n, err
+}
+
+// sortedCounts prints counts by name.
+func sortedCounts(counts map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name != "" {
+			parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // exactly checks the number of VMs below the operator's root folder, asked of vCenter itself.
 func (d *demo) exactly(ctx context.Context, want int) error {
 	vms, err := d.stack.Person.VMs(ctx)
@@ -316,7 +344,7 @@ func (d *demo) lookFurther() {
 		d.printf("  KUBECONFIG=%s kubectl get vg -o wide\n", d.stack.Members[name].KubeconfigFile)
 	}
 	d.printf("  KUBECONFIG=%s kubectl get vcenters,memberclusters\n", d.stack.Hub.KubeconfigFile)
-	d.printf("  manager's log: %s\n", d.stack.Manager.Log)
+	d.printf("  managers' logs: %s\n", filepath.Join(d.stack.Dir, "manager-*.log"))
 	d.printf("  vCenter:       %s (user and password are in Secret %s/vc-creds on the hub)\n", d.stack.Sim.URL, stack.Namespace)
 }
 

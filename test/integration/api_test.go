@@ -78,7 +78,7 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 
 func TestVCenterIsImmutableOnceSet(t *testing.T) {
 	p := newPlace(t, "team-a", "immutable")
-	p.apply(p.group("vg", 0, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
+	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
 	for patch, refused := range map[string]bool{
 		`{"spec":{"vcenter":"default"}}`: true,
 		`{"spec":{"vcenter":null}}`:      true,

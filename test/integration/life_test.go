@@ -24,9 +24,7 @@ func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
 	}
 	untilVCenterHolds(t, folder, 2)
 	p.patch("vg", `{"spec":{"replicas":3}}`)
-	if err := world.Join(t.Context(), "team-b", p.cluster.Kubeconfig()); err != nil {
-		t.Fatal(err)
-	}
+	joinAgain(t, "team-b")
 	after := p.untilRunning("vg", 3)
 	for i, vm := range before.Status.VMs {
 		if after.Status.VMs[i].MoRef != vm.MoRef {
@@ -36,6 +34,7 @@ func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
 }
 
 func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
+	throughProxies(t)
 	p := newPlace(t, "team-b", "rotated")
 	rotated, err := p.cluster.UserKubeconfig("rotated-identity", "system:masters")
 	if err != nil {
@@ -44,9 +43,11 @@ func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
 	if err := world.Join(t.Context(), "team-b", rotated); err != nil {
 		t.Fatal(err)
 	}
-	untilMember(t, "team-b", "True", "")
+	// The old kubeconfig leads through the proxy: from now on only the new one is of any use.
+	cutOff(t, p.cluster)
 	p.apply(p.group("vg", 1))
 	p.untilRunning("vg", 1)
+	untilMember(t, "team-b", "True", "")
 }
 
 func TestASecondHubKeepsItsHandsOff(t *testing.T) {
@@ -109,8 +110,9 @@ func serveLocal(t *testing.T, hub *stack.SecondHub) {
 
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 	p := newPlace(t, "team-a", "killed")
-	p.apply(p.group("vg", 6))
+	// Counted before: all clones may have been sent when the next line runs.
 	began := world.Proxy.Count("CloneVM_Task", "")
+	p.apply(p.group("vg", 6))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := stack.WaitFor(ctx, "the first clone to be sent", func(context.Context) (bool, error) {

@@ -21,7 +21,7 @@ import (
 
 const (
 	// startPatience bounds the start of a control plane: two busy cores take several times the usual 4 seconds.
-	startPatience = 2 * time.Minute
+	startPatience = 5 * time.Minute
 	// attempts is how often a start is tried with other ports when another program took one meanwhile.
 	attempts = 3
 )
@@ -52,7 +52,10 @@ func StartControlPlane(ctx context.Context, o Options) (*ControlPlane, error) {
 	if o.Name == "" {
 		o.Name = "cluster"
 	}
-	programs, err := assets.Ensure(ctx, o.Progress)
+	programs, err := o.Programs, error(nil)
+	if programs == "" {
+		programs, err = assets.Ensure(ctx, o.Progress)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start cluster %s: %w", o.Name, err)
 	}
@@ -78,8 +81,8 @@ func startOnce(ctx context.Context, o Options, programs string) (_ *ControlPlane
 	if c.dir, c.unlock, err = newDir(o.Name); err != nil {
 		return nil, err
 	}
-	for i := range c.ports {
-		if c.ports[i], err = reservePort(); err != nil {
+	for i, host := range []string{o.address(), loopback} {
+		if c.ports[i], err = reservePort(host); err != nil {
 			return nil, err
 		}
 	}
@@ -108,9 +111,8 @@ func startOnce(ctx context.Context, o Options, programs string) (_ *ControlPlane
 
 // writeFiles writes the keys and certificates that kube-apiserver reads.
 func (c *ControlPlane) writeFiles(o Options) error {
-	// The last address is the first of the Service range, under which pods call the API.
-	serving, err := c.ca.server([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
-		[]string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"})
+	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(o.address()), net.ParseIP(o.serviceAddress())}
+	serving, err := c.ca.server(addresses, []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"})
 	if err != nil {
 		return err
 	}
@@ -123,6 +125,13 @@ func (c *ControlPlane) writeFiles(o Options) error {
 	}
 	if o.Audit {
 		files["audit.yaml"] = []byte(auditPolicy)
+	}
+	if o.node != nil {
+		client, err := c.ca.client("kube-apiserver-kubelet-client", []string{"system:masters"})
+		if err != nil {
+			return err
+		}
+		files["kubelet-client.crt"], files["kubelet-client.key"] = client.certificate, client.key
 	}
 	for name, content := range files {
 		if err := os.WriteFile(c.file(name), content, 0o600); err != nil {
@@ -154,8 +163,8 @@ func (c *ControlPlane) etcdArgs() []string {
 func (c *ControlPlane) apiserverArgs(o Options) []string {
 	args := []string{
 		"--etcd-servers=" + c.EtcdURL(),
-		"--bind-address=127.0.0.1",
-		"--advertise-address=127.0.0.1",
+		"--bind-address=" + o.address(),
+		"--advertise-address=" + o.address(),
 		fmt.Sprintf("--secure-port=%d", c.ports[0].number),
 		"--tls-cert-file=" + c.file("apiserver.crt"),
 		"--tls-private-key-file=" + c.file("apiserver.key"),
@@ -163,14 +172,27 @@ func (c *ControlPlane) apiserverArgs(o Options) []string {
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + c.file("sa.key"),
 		"--service-account-signing-key-file=" + c.file("sa.key"),
-		"--service-cluster-ip-range=10.96.0.0/16",
-		"--authorization-mode=RBAC",
+		"--service-cluster-ip-range=" + o.services(),
 		"--allow-privileged=true",
-		// No controller manager makes the service accounts that this plugin wants pods to have.
-		"--disable-admission-plugins=ServiceAccount",
-		// The endpoint of the Service "kubernetes" would be a loopback address, which the API refuses.
-		"--endpoint-reconciler-type=none",
 		"--profiling=false",
+	}
+	if o.node == nil {
+		args = append(args,
+			"--authorization-mode=RBAC",
+			// No controller manager makes the service accounts that this plugin wants pods to have.
+			"--disable-admission-plugins=ServiceAccount",
+			// The endpoint of the Service "kubernetes" would be a loopback address, which the API refuses.
+			"--endpoint-reconciler-type=none")
+	} else {
+		args = append(args,
+			"--authorization-mode=Node,RBAC",
+			"--enable-admission-plugins=NodeRestriction",
+			// Webhooks are called at the addresses of their pods: kube-proxy's rules are not where this process runs.
+			"--enable-aggregator-routing=true",
+			"--kubelet-client-certificate="+c.file("kubelet-client.crt"),
+			"--kubelet-client-key="+c.file("kubelet-client.key"),
+			"--kubelet-certificate-authority="+c.file("ca.crt"),
+			"--kubelet-preferred-address-types=InternalIP")
 	}
 	if o.Audit {
 		args = append(args, "--audit-policy-file="+c.file("audit.yaml"), "--audit-log-path="+c.AuditLog())
@@ -231,7 +253,7 @@ func (c *ControlPlane) get(ctx context.Context, client *http.Client, url string)
 }
 
 // StopAPIServer ends kube-apiserver with SIGTERM and waits: it then finishes the requests in flight. It kills it
-// when it has not ended after 15 seconds, or when ctx ends, and then returns an error.
+// when it has not ended after two minutes, or when ctx ends, and then returns an error.
 func (c *ControlPlane) StopAPIServer(ctx context.Context) error { return c.apiserver.stop(ctx) }
 
 // KillAPIServer ends kube-apiserver at once with SIGKILL and waits for its end.

@@ -5,6 +5,8 @@ package localcluster
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 
 	"k8s.io/client-go/rest"
@@ -41,6 +43,13 @@ func (c *ControlPlane) UserKubeconfig(user string, groups ...string) ([]byte, er
 	return content, nil
 }
 
+// proxied says whether requests would go to a proxy that the environment names; never those to 127.0.0.1. Configurations
+// that say what to do about proxies do not share connections, so only those say it that have to.
+func proxied(host *url.URL) bool {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: host})
+	return err != nil || proxy != nil
+}
+
 // connect makes the administrator's kubeconfig and clients. Nothing has to run yet.
 func (c *ControlPlane) connect() (err error) {
 	if c.admin, err = c.UserKubeconfig("admin", "system:masters"); err != nil {
@@ -50,6 +59,9 @@ func (c *ControlPlane) connect() (err error) {
 		return fmt.Errorf("read the own kubeconfig: %w", err)
 	}
 	c.Config.QPS = -1
+	if host, err := url.Parse(c.Config.Host); err == nil && proxied(host) {
+		c.Config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	}
 	if c.http, err = rest.HTTPClientFor(c.Config); err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}

@@ -20,20 +20,24 @@ const (
 	highestPort = 32000
 )
 
-// port is a TCP port on 127.0.0.1 that is reserved among all users of this package on the machine, so that no
+// loopback is where control planes listen unless their options name another address.
+const loopback = "127.0.0.1"
+
+// port is a TCP port of one address of this machine. The number is reserved among all users of this package on the machine, so that no
 // control plane ever talks to the etcd of another.
 type port struct {
+	host    string
 	number  int
 	release func()
 }
 
 // address is host:port.
-func (p port) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.number)) }
+func (p port) address() string { return net.JoinHostPort(p.host, strconv.Itoa(p.number)) }
 
-// reservePort returns a port that nothing listens on. The caller releases it when the control plane is gone.
-func reservePort() (port, error) {
+// reservePort returns a port that nothing listens on at that address. The caller releases it when the control plane is gone.
+func reservePort(host string) (port, error) {
 	for range 1000 {
-		p := port{number: lowestPort + rand.IntN(highestPort-lowestPort)}
+		p := port{host: host, number: lowestPort + rand.IntN(highestPort-lowestPort)}
 		path := filepath.Join(os.TempDir(), "vmgroup-ports", strconv.Itoa(p.number))
 		unlock, ok, err := filelock.TryLock(path)
 		if err != nil {
@@ -49,5 +53,5 @@ func reservePort() (port, error) {
 		}
 		unlock()
 	}
-	return port{}, fmt.Errorf("found no free port between %d and %d on 127.0.0.1", lowestPort, highestPort)
+	return port{}, fmt.Errorf("found no free port between %d and %d on %s", lowestPort, highestPort, host)
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 
 const (
 	// stopPatience is how long a process may take to end after SIGTERM before it is killed.
-	stopPatience = 15 * time.Second
+	stopPatience = 2 * time.Minute
 	// tailLines is how much of a log an error quotes.
 	tailLines = 15
 )
@@ -32,6 +33,14 @@ type process struct {
 	path string
 	args []string
 	log  string // file; appended to over restarts
+	// env replaces variables of this process's environment.
+	env []string
+	// attr changes how the process is made; nil changes nothing.
+	attr func(*syscall.SysProcAttr)
+	// enter moves the thread that the process is forked from into namespaces; nil does nothing. The process then ends with
+	// the first one of those: a signal at its parent's death cannot be had, since Go would miss the parent, which has no
+	// number in there, and think it dead.
+	enter func() error
 
 	mu  sync.Mutex
 	run *run
@@ -57,7 +66,7 @@ func (p *process) start() error {
 	}
 	r := &run{done: make(chan struct{})}
 	started := make(chan error)
-	go r.live(exec.Command(p.path, p.args...), log, started)
+	go onOwnThread(func() { r.live(p, log, started) })
 	if err := <-started; err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
@@ -67,14 +76,25 @@ func (p *process) start() error {
 
 // live starts the command and waits for its end in one goroutine that keeps its thread: Linux sends the parent
 // death signal when the thread that forked ends, and Go ends threads at will unless they are locked.
-func (r *run) live(cmd *exec.Cmd, log *os.File, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+func (r *run) live(p *process, log *os.File, started chan<- error) {
 	defer func() { _ = log.Close() }()
+	if p.enter != nil {
+		if err := p.enter(); err != nil {
+			started <- err
+			return
+		}
+	}
+	cmd := exec.Command(p.path, p.args...)
+	cmd.Env = environment(p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A group of its own: Ctrl-C in a terminal reaches this process only, which then stops the others in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	endWithParent(cmd.SysProcAttr)
+	if p.enter == nil {
+		endWithParent(cmd.SysProcAttr)
+	}
+	if p.attr != nil {
+		p.attr(cmd.SysProcAttr)
+	}
 	if err := cmd.Start(); err != nil {
 		started <- err
 		return
@@ -91,6 +111,35 @@ func (r *run) live(cmd *exec.Cmd, log *os.File, started chan<- error) {
 	r.err = cmd.Wait()
 	release()
 	close(r.done)
+}
+
+// onOwnThread calls f on a thread that is not used for anything else, and that ends with the goroutine, since it may be in
+// other namespaces by then. It is not the main thread: that one cannot end and would hold the namespaces for ever, and
+// everybody who looks at /proc/self would see them.
+func onOwnThread(f func()) {
+	runtime.LockOSThread()
+	if !onMainThread() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // another thread, for this one is taken
+		f()
+	}()
+	<-done
+	runtime.UnlockOSThread()
+}
+
+// environment is the one of this process with other values for some variables, and without proxies: what a test starts
+// talks to this machine only.
+func environment(values ...string) []string {
+	own := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(strings.ToLower(variable), "=")
+		return strings.HasSuffix(name, "_proxy")
+	})
+	return append(own, values...)
 }
 
 func (r *run) alive() bool {
@@ -146,7 +195,9 @@ func (p *process) kill() {
 // waitUntil calls ready every tenth of a second until it returns nil. The error quotes the process's log when
 // the process ended, or ctx did, before that.
 func (p *process) waitUntil(ctx context.Context, ready func(context.Context) error) error {
-	r := p.current()
+	p.mu.Lock()
+	r := p.run
+	p.mu.Unlock()
 	if r == nil {
 		return p.failure(errEnded)
 	}

@@ -39,12 +39,21 @@ func newDir(name string) (dir string, unlock func(), err error) {
 	return "", nil, fmt.Errorf("every directory made for cluster %s was removed by another process", name)
 }
 
-// sweep removes directories whose owner was killed. It is best effort: it must not keep anybody from starting.
+// Sweep removes what killed owners of clusters left behind: directories and control groups. The kernel removed everything
+// else. Every start of a cluster does it too.
+func Sweep() { sweep() }
+
+// sweep is best effort: it must not keep anybody from starting.
 func sweep() {
 	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
 	for _, path := range locks {
 		if unlock, ok, err := filelock.TryLock(path); err == nil && ok {
-			_ = os.RemoveAll(filepath.Dir(path))
+			dir := filepath.Dir(path)
+			// Control groups have the directory's name. While the kernel still takes apart what was in them, the
+			// directory stays, for the next one who sweeps.
+			if removeCgroup(filepath.Base(dir)) == nil {
+				_ = os.RemoveAll(dir)
+			}
 			unlock()
 		}
 	}

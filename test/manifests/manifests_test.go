@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,8 +26,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/certmanager"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
+
+// patience of all waits; a loaded machine is slow.
+const patience = 2 * time.Minute
 
 // order is that of application; kinds that are not in it come between.
 var order = []string{"Namespace", "CustomResourceDefinition"}
@@ -53,7 +58,10 @@ func TestManifestsAreAccepted(t *testing.T) {
 	}
 	strict := client.WithFieldValidation(plain, metav1.FieldValidationStrict)
 
-	for _, dir := range []string{"config/default", "config/local-member", "config/member", "config/member/crd", "config/samples"} {
+	if err := certmanager.InstallCRDs(t.Context(), cluster.Config); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"config/default", "config/with-webhooks", "config/local-member", "config/member", "config/member/crd", "config/samples"} {
 		t.Run(dir, func(t *testing.T) {
 			objects := build(t, dir)
 			if len(objects) == 0 {
@@ -114,26 +122,48 @@ func apply(t *testing.T, c client.Client, object *unstructured.Unstructured) {
 	if object.GetKind() == "VmGroup" && object.GetNamespace() == "" {
 		object.SetNamespace(metav1.NamespaceDefault) // as kubectl does
 	}
-	err := c.Create(t.Context(), object)
-	if apierrors.IsAlreadyExists(err) {
-		existing := object.DeepCopy()
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), existing); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := createOrUpdate(ctx, c, object)
+		if err == nil {
+			break
+		}
+		// A kind is served a moment after its CRD is established, and the API server writes the status of CRDs meanwhile.
+		if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		object.SetResourceVersion(existing.GetResourceVersion())
-		err = c.Update(t.Context(), object)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not within %s: %v", name, patience, err)
+		case <-ticker.C:
+		}
 	}
 	if object.GetKind() == "CustomResourceDefinition" {
 		waitEstablished(t, c, object.GetName())
 	}
 }
 
+func createOrUpdate(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
+	made := object.DeepCopy()
+	err := c.Create(ctx, made)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	existing := object.DeepCopy()
+	if err := c.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
+		return err
+	}
+	made = object.DeepCopy()
+	made.SetResourceVersion(existing.GetResourceVersion())
+	return c.Update(ctx, made)
+}
+
 func waitEstablished(t *testing.T, c client.Client, name string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -153,7 +183,7 @@ func waitEstablished(t *testing.T, c client.Client, name string) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s was not established within 30 seconds: %+v", name, definition.Status.Conditions)
+			t.Fatalf("%s was not established within %s: %+v", name, patience, definition.Status.Conditions)
 		case <-ticker.C:
 		}
 	}

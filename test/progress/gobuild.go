@@ -17,15 +17,19 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 )
 
 // manyPackages is the number of packages to compile from which the hint about the duration is worth a line.
 const manyPackages = 200
 
+const noStamp = "-buildvcs=false"
+
 // tailLines is how much of the compiler's output is kept for an error.
 const tailLines = 40
 
-// GoBuild is one visible run of `go build`.
+// GoBuild is one visible run of `go build`, without a version control stamp: with it even the list of what is to be compiled
+// fails in a checkout of another owner.
 type GoBuild struct {
 	// Label says what is built, for example "kube-apiserver v1.36.3".
 	Label string
@@ -70,7 +74,7 @@ func (b GoBuild) Run(ctx context.Context) error {
 		line.say(fmt.Sprintf("%s: %d packages to compile; %s", b.Label, len(stale), b.Hint))
 	}
 
-	args := append([]string{"build", "-v"}, b.Flags...)
+	args := append([]string{"build", "-v", noStamp}, b.Flags...)
 	if b.Output != "" {
 		args = append(args, "-o", b.Output)
 	}
@@ -86,7 +90,7 @@ func (b GoBuild) Run(ctx context.Context) error {
 // reports to the counter as well.
 func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
 	format := `{{if .Stale}}{{.ImportPath}}{{end}}`
-	args := []string{"list", "-deps"}
+	args := []string{"list", "-deps", noStamp}
 	if b.TestDependencies {
 		args = append(args, "-test")
 		// Test variants ("p [q.test]") belong to this module: nothing else imports its tests.
@@ -94,12 +98,33 @@ func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
 	}
 	args = append(args, b.Flags...)
 	args = append(args, "-f", format)
-	var out strings.Builder
-	if err := b.run(ctx, append(args, b.Packages...), c, &out); err != nil {
-		return nil, err
+	args = append(args, b.Packages...)
+	for pause := firstPause; ; pause *= 4 {
+		var out strings.Builder
+		err := b.run(ctx, args, c, &out)
+		if err == nil {
+			return strings.Fields(out.String()), nil
+		}
+		if pause > lastPause || !noAnswer.MatchString(err.Error()) {
+			return nil, err
+		}
+		c.line.say(fmt.Sprintf("%s: a download failed, trying again in %s: %s", b.Label, pause, noAnswer.FindString(err.Error())))
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("go list for %s: %w", b.Label, context.Cause(ctx))
+		case <-time.After(pause):
+		}
 	}
-	return strings.Fields(out.String()), nil
 }
+
+// The go command downloads thousands of modules on an empty machine and gives up at the first one that fails. What has arrived
+// stays, so it is worth to ask again, thrice.
+const firstPause, lastPause = 2 * time.Second, 32 * time.Second
+
+// noAnswer matches what the go command says when it could not reach a proxy, or the proxy could not reach others. That a module
+// does not exist, or has another checksum, is an answer.
+var noAnswer = regexp.MustCompile(`dial tcp|connection re(set|fused)|i/o timeout|TLS handshake timeout|unexpected EOF|stream error|` +
+	`(429 Too Many Requests|500 Internal Server Error|502 Bad Gateway|503 Service Unavailable|504 Gateway Time-?out)`)
 
 // run executes the go command and feeds its standard error to the counter.
 func (b GoBuild) run(ctx context.Context, args []string, c *counter, stdout io.Writer) error {

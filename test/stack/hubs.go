@@ -109,4 +109,4 @@ func (c *Cluster) Raw(ctx context.Context, path string) (string, error) {
 }
 
 // ContainsPassword reports whether text holds the password of the simulated vCenter.
-func ContainsPassword(text string) bool { return strings.Contains(text, password) }
+func ContainsPassword(text string) bool { return strings.Contains(text, Password) }

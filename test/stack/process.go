@@ -16,11 +16,12 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/filelock"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
 
 // stopPatience is how long a process may take to end after SIGTERM before it is killed.
-const stopPatience = 30 * time.Second
+const stopPatience = 45 * time.Second
 
 // Process is a program of ours that runs beside the tests: the manager, or the vCenter simulator.
 type Process struct {
@@ -31,37 +32,60 @@ type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error
+	// told to end: a second SIGTERM would end the manager at once.
+	told bool
 }
 
-var building sync.Mutex
+var (
+	building sync.Mutex
+	// built are the commands that this process has compiled: a program that was started a hundred times must not
+	// ask Go a hundred times.
+	built = map[string]string{}
+)
 
 // build compiles a command of this repository and returns its path. Go decides whether there is anything to do.
-func build(ctx context.Context, name, pkg string, out io.Writer) (string, error) {
+func build(ctx context.Context, name, pkg string, out io.Writer, flags ...string) (string, error) {
 	building.Lock()
 	defer building.Unlock()
+	if binary, ok := built[name]; ok {
+		return binary, nil
+	}
 	root, err := assets.Root()
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(root, "bin", name)
+	// One process at a time: Go may write the binary bit by bit, and another process must not start or copy a half.
+	unlock, err := filelock.Lock(ctx, binary+".lock", nil)
+	if err != nil {
+		return "", fmt.Errorf("build the %s: %w", name, err)
+	}
+	defer unlock()
 	err = progress.GoBuild{
 		Label: "the " + name, Hint: "a few minutes the first time", Dir: root,
-		Packages: []string{pkg}, Output: binary, Out: out,
+		Flags: flags, Packages: []string{pkg}, Output: binary, Out: out,
 	}.Run(ctx)
 	if err != nil {
 		return "", fmt.Errorf("build the %s: %w", name, err)
 	}
+	built[name] = binary
 	return binary, nil
 }
 
 // start runs binary. Its log is <name>.log in dir; a second process of that name continues the log.
 func start(dir, name, binary string, args ...string) (*Process, error) {
+	return startIn(dir, name, binary, nil, args...)
+}
+
+// startIn is start with more variables in the environment, as NAME=value.
+func startIn(dir, name, binary string, env []string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A group of its own: Ctrl-C is for the parent, which then ends its children in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -84,8 +108,21 @@ func start(dir, name, binary string, args ...string) (*Process, error) {
 	return p, nil
 }
 
+// PID of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Alive reports whether the process has not ended.
+func (p *Process) Alive() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
 
 // Kill ends the process with SIGKILL and waits for its end.
 func (p *Process) Kill() {
@@ -101,7 +138,10 @@ func (p *Process) Stop() error {
 		return p.failure()
 	default:
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	if !p.told {
+		p.told = true
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	}
 	timer := time.NewTimer(stopPatience)
 	defer timer.Stop()
 	select {

@@ -7,8 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
@@ -22,15 +26,40 @@ type VCenter struct {
 	URL string
 }
 
-func (s *Stack) startVCenter(ctx context.Context, o sim.Options) (*VCenter, error) {
+// Address is the host and port of the SDK.
+func (v *VCenter) Address() string {
+	u, err := url.Parse(v.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// StartVCenter starts one more simulated vCenter, or the same again after it ended, with nothing in its inventory. Of the
+// options only Listen, Templates and CloneDelay are used. The caller stops it.
+func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*VCenter, error) {
 	binary, err := build(ctx, "vcsim", "./test/vcsim", s.opts.Out)
 	if err != nil {
 		return nil, err
 	}
-	readyFile := filepath.Join(s.Dir, "vcsim.json")
-	process, err := start(s.Dir, "vcsim", binary,
+	if o.Listen == "" {
+		p, err := reservePort()
+		if err != nil {
+			return nil, err
+		}
+		s.vcenters.Lock()
+		s.vcenterPorts = append(s.vcenterPorts, p)
+		s.vcenters.Unlock()
+		o.Listen = p.address
+	}
+	readyFile := filepath.Join(s.Dir, name+".json")
+	if err := os.Remove(readyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	process, err := start(s.Dir, name, binary,
+		"-listen="+o.Listen,
 		"-templates="+strings.Join(o.Templates, ","), "-clone-delay="+o.CloneDelay.String(),
-		"-username="+username, "-password="+password, "-ready-file="+readyFile)
+		"-username="+Username, "-password="+Password, "-ready-file="+readyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -53,16 +82,51 @@ func (s *Stack) startVCenter(ctx context.Context, o sim.Options) (*VCenter, erro
 	return vcenter, err
 }
 
+// TagsVariable of the environment holds a build tag for the manager.
+const TagsVariable = "VMGROUP_MANAGER_TAGS"
+
+// BuildManager compiles the operator and returns the path of its binary.
+func BuildManager(ctx context.Context, out io.Writer) (string, error) {
+	if tags := os.Getenv(TagsVariable); tags != "" {
+		return build(ctx, "manager-"+tags, "./cmd/manager", out, "-tags="+tags)
+	}
+	return build(ctx, "manager", "./cmd/manager", out)
+}
+
+// manager returns the stack's own copy of the operator's binary: whoever builds another meanwhile does not change what
+// a restart starts.
+func (s *Stack) manager(ctx context.Context) (string, error) {
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	binary := filepath.Join(s.Dir, "manager")
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil
+	}
+	built, err := BuildManager(ctx, s.opts.Out)
+	if err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(built)
+	if err != nil {
+		return "", err
+	}
+	return binary, os.WriteFile(binary, content, 0o700)
+}
+
 // StartManager starts the operator on a hub.
 func (s *Stack) StartManager(ctx context.Context, name string, hub *Cluster, args ...string) (*Process, error) {
-	binary, err := build(ctx, "manager", "./cmd/manager", s.opts.Out)
+	binary, err := s.manager(ctx)
 	if err != nil {
 		return nil, err
 	}
-	process, err := start(s.Dir, name, binary, append([]string{
+	webhooks, err := s.Admission.webhookArgs(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	process, err := start(s.Dir, name, binary, slices.Concat([]string{
 		"--kubeconfig=" + hub.KubeconfigFile, "--namespace=" + Namespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
-	}, args...)...)
+	}, webhooks, args)...)
 	if err != nil {
 		return nil, fmt.Errorf("hub %s: %w", hub.Name, err)
 	}

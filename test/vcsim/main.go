@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -23,7 +24,7 @@ type ready struct {
 	URL string `json:"url"`
 	// CA is the server's certificate in PEM, with -tls.
 	CA string `json:"ca,omitempty"`
-	// Username and Password that are accepted.
+	// Username and Password of the operator's account.
 	Username string `json:"username"`
 	Password string `json:"password"`
 	// PID of this process.
@@ -45,8 +46,11 @@ func run() error {
 	flag.StringVar(&ordinary, "vms", "db-prod-0", "names of ordinary VMs, separated by commas")
 	flag.IntVar(&o.Hosts, "hosts", 2, "hosts in the cluster")
 	flag.DurationVar(&o.CloneDelay, "clone-delay", 0, "how long the task of a clone runs")
-	flag.StringVar(&o.Username, "username", "user", "user name that is accepted")
-	flag.StringVar(&o.Password, "password", "pass", "password that is accepted")
+	flag.StringVar(&o.Username, "username", "user", "user name of the operator's account, which has only the privileges it needs")
+	flag.StringVar(&o.Password, "password", "pass", "password of the operator's account")
+	flag.StringVar(&o.AdminUsername, "admin-username", sim.AdminUsername, "user name of a person who may do everything")
+	flag.StringVar(&o.AdminPassword, "admin-password", sim.AdminPassword, "password of that person")
+	flag.DurationVar(&o.TaskRetention, "task-retention", 10*time.Minute, "how long tasks are kept after they ended")
 	flag.BoolVar(&o.TLS, "tls", false, "serve https with a self-signed certificate")
 	flag.StringVar(&readyFile, "ready-file", "", "file to write URL, certificate and login to, as JSON, once serving")
 	flag.Parse()

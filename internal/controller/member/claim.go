@@ -61,8 +61,8 @@ func checkClaim(ctx context.Context, member client.Reader, installation string) 
 }
 
 // takeClaim claims the member for installation. Create is the lock: of two hubs that come at once one gets
-// AlreadyExists, and finds the other's name. Errors are those of [checkClaim].
-func takeClaim(ctx context.Context, member client.Client, installation, hub string) error {
+// AlreadyExists, and finds the other's name. Errors are those of [checkClaim], and errNotLeading.
+func takeClaim(ctx context.Context, member bootstrapClient, installation, hub string) error {
 	err := checkClaim(ctx, member, installation)
 	if !errors.Is(err, errClaimMissing) {
 		return err
@@ -86,7 +86,7 @@ func takeClaim(ctx context.Context, member client.Client, installation, hub stri
 
 // releaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim
 // which changed hands in between is kept.
-func releaseClaim(ctx context.Context, member client.Client, installation string) error {
+func releaseClaim(ctx context.Context, member bootstrapClient, installation string) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {
 		return client.IgnoreNotFound(err)

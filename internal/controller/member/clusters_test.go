@@ -53,7 +53,7 @@ func prepare(config *rest.Config) error {
 	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
 	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{
 		Paths:   []string{filepath.Join(root, "config/crd/bases/vm.codeconnect.vmworld.com_memberclusters.yaml")},
-		MaxTime: time.Minute,
+		MaxTime: 5 * time.Minute,
 	})
 	if err != nil {
 		return fmt.Errorf("install the hub's CRDs: %w", err)

@@ -2,11 +2,11 @@ package member
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
@@ -26,9 +26,18 @@ type target struct {
 	// fingerprint changes with everything that needs a new incarnation.
 	fingerprint string
 	// config as parsed; nil only for a leaving incarnation of a member whose kubeconfig is gone.
-	config   *rest.Config
-	manage   v1alpha1.Manage
-	settings settings
+	config *rest.Config
+	// bootstrap is the identity with which the member is claimed and equipped; nil when config is it.
+	bootstrap *rest.Config
+	manage    v1alpha1.Manage
+	settings  settings
+	// uid of the MemberCluster.
+	uid       types.UID
+	admission admissionSettings
+	// knownUID is the cluster's UID as status has it, "" if it has none.
+	knownUID string
+	// equippedUID is the cluster that had a usable CRD when status was written last, "" if none.
+	equippedUID string
 	// leaving incarnations release the claim and end.
 	leaving bool
 }
@@ -48,15 +57,24 @@ type connection struct {
 	done chan struct{}
 	// poke ends a pause early; it holds one wake-up.
 	poke chan struct{}
+	// admissionPoke has the admission objects applied; it holds one wake-up.
+	admissionPoke chan struct{}
+	// equipped: this incarnation has looked at the CRD with the right to change it, and has it still. Only run uses it.
+	equipped bool
 
 	// ----
-	ending     bool
-	settings   settings
-	seen       observation
-	cluster    cluster.Cluster // nil unless engaged
-	engaged    *Member         // nil unless engaged
-	left       bool            // a leaving incarnation is through
-	leftBehind string
+	ending bool
+	// commissioned: this replica led and had put the finalizer when the controller looked last; see mayWrite.
+	commissioned bool
+	// term counts how often this replica was relieved of its commission. What it found out before counts no more.
+	term      int
+	settings  settings
+	admission admissionSettings
+	seen      observation
+	cluster   cluster.Cluster // nil unless engaged
+	engaged   *Member         // nil unless engaged
+	left      bool            // a leaving incarnation is through
+	departure departure
 }
 
 func newConnection(p *Provider, target target, previous *connection) *connection {
@@ -71,6 +89,9 @@ func newConnection(p *Provider, target target, previous *connection) *connection
 		done:     make(chan struct{}),
 		poke:     make(chan struct{}, 1),
 		settings: target.settings,
+
+		admissionPoke: make(chan struct{}, 1),
+		admission:     target.admission,
 	}
 }
 
@@ -94,6 +115,14 @@ func (c *connection) ended() bool {
 func (c *connection) wake() {
 	select {
 	case c.poke <- struct{}{}:
+	default:
+	}
+}
+
+// wakeAdmission has the admission objects applied soon; it never blocks.
+func (c *connection) wakeAdmission() {
+	select {
+	case c.admissionPoke <- struct{}{}:
 	default:
 	}
 }
@@ -134,6 +163,13 @@ func (c *connection) run() {
 			pause.reset()
 			wait = spread(c.provider.opts.Timings.Recheck, c.provider.opts.Random())
 		}
+		if p.waiting {
+			c.await(p)
+			if !c.pause(min(wait, c.provider.opts.Timings.Await)) {
+				return
+			}
+			continue
+		}
 		c.log.Info("The member is not engaged", "reason", p.reason, "problem", p.message, "retryAfter", wait.String(),
 			"cause", errorText(p.cause))
 		c.update(func(seen *observation) {
@@ -147,6 +183,14 @@ func (c *connection) run() {
 			return
 		}
 	}
+}
+
+// await notes that the member is not engaged because the leader has not been there yet.
+func (c *connection) await(p *problem) {
+	c.log.V(1).Info("The member is not engaged yet", "problem", p.message, "cause", errorText(p.cause))
+	c.update(func(seen *observation) {
+		seen.phase, seen.problem, seen.engagedAt, seen.awaited = phaseConnecting, nil, time.Time{}, true
+	})
 }
 
 // pause waits for d or a wake-up; it returns false when the connection is to end.
@@ -180,17 +224,17 @@ func (c *connection) contact() {
 // attempt connects once and serves the member until it ends or fails. It returns whether the member was
 // engaged, and why it is not any more.
 func (c *connection) attempt() (wasEngaged bool, err error) {
-	api, err := newAPI(c.clientConfig(), c.provider.opts.Timings)
+	apis, err := c.newAPIs()
 	if err != nil {
 		return false, &problem{reason: v1alpha1.ReasonKubeconfigRefused, lasting: true, cause: err,
 			message: "No client can be made of the kubeconfig. The operator's log holds the error."}
 	}
-	end := sync.OnceFunc(api.transport.end)
+	end := sync.OnceFunc(apis.end)
 	defer end()
 	// Requests end with their context; closing their connections as well makes that certain.
 	defer context.AfterFunc(c.ctx, end)()
 
-	uid, err := c.identify(api)
+	uid, err := c.identify(apis.runtime)
 	if err != nil {
 		return false, err
 	}
@@ -198,15 +242,15 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 		return false, err
 	}
 	defer c.provider.release(c, uid)
-	if err := c.bootstrap(api); err != nil {
+	if err := c.bootstrap(apis, uid); err != nil {
 		return false, err
 	}
-	return c.serve(api, uid)
+	return c.serve(apis, uid)
 }
 
-// clientConfig is the target's configuration with the operator's limits.
-func (c *connection) clientConfig() *rest.Config {
-	config := rest.CopyConfig(c.target.config)
+// clientConfig is a configuration of the target with the operator's limits.
+func (c *connection) clientConfig(of *rest.Config) *rest.Config {
+	config := rest.CopyConfig(of)
 	config.QPS = c.provider.opts.QPS
 	config.Burst = c.provider.opts.Burst
 	config.UserAgent = c.provider.opts.UserAgent
@@ -228,39 +272,6 @@ func (c *connection) identify(api *memberAPI) (uid string, err error) {
 	c.contact()
 	c.update(func(seen *observation) { seen.clusterUID, seen.kubernetesVersion = uid, version })
 	return uid, nil
-}
-
-// bootstrap claims the member and sees to its CRD.
-func (c *connection) bootstrap(api *memberAPI) error {
-	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
-	defer cancel()
-	if err := takeClaim(ctx, api.client, c.provider.opts.InstallationUID, c.provider.opts.HubName); err != nil {
-		if errors.Is(err, errClaimMissing) {
-			return &problem{reason: v1alpha1.ReasonMemberUnreachable, cause: err,
-				message: "The claim on the member was deleted while it was taken; it is taken again."}
-		}
-		return err
-	}
-	c.update(func(seen *observation) {
-		seen.claim = &finding{true, v1alpha1.ReasonClaimed, "This installation holds the claim on the member."}
-	})
-	return c.equip(api)
-}
-
-// equip sees to the member's CRD. A member without a usable CRD is a lasting problem.
-func (c *connection) equip(api *memberAPI) error {
-	timings := c.provider.opts.Timings
-	ctx, cancel := context.WithTimeout(c.ctx, 3*timings.Request+timings.Establish)
-	defer cancel()
-	result, err := ensureCRD(ctx, api.client, c.provider.opts.VmGroupCRD(), c.target.manage, timings)
-	if err != nil {
-		return err
-	}
-	c.update(func(seen *observation) { seen.crd, seen.crdVersion = &result.finding, result.version })
-	if !result.finding.ok {
-		return &problem{reason: result.finding.reason, message: result.finding.message, lasting: true}
-	}
-	return nil
 }
 
 func errorText(err error) string {

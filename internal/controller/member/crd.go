@@ -2,8 +2,8 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
@@ -48,74 +48,34 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 		}
 		return crdDecision{crdCreate, v1alpha1.ReasonCRDInstalled, "The CRD was installed."}
 	}
-	if installed.Spec.Names.Kind != wanted.Spec.Names.Kind || installed.Spec.Scope != wanted.Spec.Scope {
+	standing := crd.StandingOf(installed, wanted)
+	if standing == crd.Foreign {
 		return crdDecision{crdRefuse, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
 			"The member's CRD %s is of kind %q and scope %q, which is not this operator's. Remove it if nobody needs it.",
 			installed.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}
 	}
 	if manage == v1alpha1.ManageNone {
-		if !serves(installed) {
+		if !crd.IsServed(installed) {
 			return crdDecision{crdRefuse, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
 				"The member's CRD %s does not serve %s and spec.manage is None. Apply the output of `manager render`.",
 				installed.Name, v1alpha1.GroupVersion.Version)}
 		}
 		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is installed; spec.manage is None."}
 	}
-	have, known := crdVersionOf(installed)
-	want, _ := crdVersionOf(wanted)
-	switch {
-	case known && have > want && serves(installed):
+	have, want := crd.VersionOf(installed), crd.VersionOf(wanted)
+	switch standing {
+	case crd.Newer:
 		return crdDecision{crdKeep, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
 			"The member has version %d of the CRD, newer than this operator's %d, and keeps it. Upgrade this hub.", have, want)}
-	case known && have > want:
+	case crd.NewerUnusable:
 		return crdDecision{crdRefuse, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
 			"The member has version %d of the CRD, newer than this operator's %d, which no longer serves %s. Upgrade this hub.",
 			have, want, v1alpha1.GroupVersion.Version)}
-	case known && have == want && installed.Annotations[crd.HashAnnotation] == wanted.Annotations[crd.HashAnnotation]:
+	case crd.Current:
 		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is up to date."}
+	default:
+		return crdDecision{crdUpdate, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}
 	}
-	return crdDecision{crdUpdate, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}
-}
-
-// upgradedCRD returns installed with wanted's content; labels and annotations that are not ours stay. The
-// whole spec is replaced, and not merged as a server-side apply would: columns and fields of the original
-// operator's CRD that other field managers own would outlive the upgrade.
-func upgradedCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-	result := installed.DeepCopy()
-	result.Spec = *wanted.Spec.DeepCopy()
-	if result.Annotations == nil {
-		result.Annotations = map[string]string{}
-	}
-	maps.Copy(result.Annotations, wanted.Annotations)
-	if result.Labels == nil && len(wanted.Labels) > 0 {
-		result.Labels = map[string]string{}
-	}
-	maps.Copy(result.Labels, wanted.Labels)
-	return result
-}
-
-// crdVersionOf reads the version annotation; the original operator's CRD has none.
-func crdVersionOf(definition *apiextensionsv1.CustomResourceDefinition) (version int, known bool) {
-	version, err := strconv.Atoi(definition.Annotations[crd.VersionAnnotation])
-	return version, err == nil
-}
-
-func serves(definition *apiextensionsv1.CustomResourceDefinition) bool {
-	for _, version := range definition.Spec.Versions {
-		if version.Name == v1alpha1.GroupVersion.Version && version.Served {
-			return true
-		}
-	}
-	return false
-}
-
-func established(definition *apiextensionsv1.CustomResourceDefinition) bool {
-	for _, condition := range definition.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established {
-			return condition.Status == apiextensionsv1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // crdResult is the state of a member's CRD after ensureCRD.
@@ -125,8 +85,11 @@ type crdResult struct {
 }
 
 // ensureCRD installs or upgrades the member's CRD as [decideCRD] says and waits until it is served. A refusal
-// of the member's API server is a finding (CRDFailed); any error is one of reaching the member.
-func ensureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv1.CustomResourceDefinition,
+// of the member's API server is a finding (CRDFailed); any error is one of reaching the member, or errNotLeading. A
+// replica that does not lead works with a CRD whose upgrade it has to leave to the leader, if that serves the version
+// that it needs: members whose CRD a person manages are no different. It does not work with the original operator's,
+// which has no version and would drop most of a group's status.
+func ensureCRD(ctx context.Context, member bootstrapClient, wanted *apiextensionsv1.CustomResourceDefinition,
 	manage v1alpha1.Manage, timings Timings,
 ) (crdResult, error) {
 	installed, err := getCRD(ctx, member, wanted.Name)
@@ -142,11 +105,14 @@ func ensureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv
 		err = member.Create(ctx, created, client.FieldOwner(fieldManager))
 	case crdUpdate:
 		// The resource version that was read goes along: a CRD that changed in between is looked at again.
-		err = member.Update(ctx, upgradedCRD(installed, wanted), client.FieldOwner(fieldManager))
+		err = member.Update(ctx, crd.Replacement(installed, wanted), client.FieldOwner(fieldManager))
 	}
 	if apierrors.IsInvalid(err) {
 		return crdResult{finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
 			"The member's API server refuses the CRD %s: %s", wanted.Name, shorten(err.Error(), 500))}, versionText(installed)}, nil
+	}
+	if errors.Is(err, errNotLeading) && installed != nil && crd.VersionOf(installed) > 0 && crd.IsServed(installed) {
+		decision.message, err = "The CRD is installed; its upgrade is due.", nil
 	}
 	if err != nil {
 		return crdResult{}, fmt.Errorf("install the CRD: %w", err)
@@ -182,7 +148,7 @@ func awaitEstablished(ctx context.Context, member client.Reader, name string, pa
 		if err != nil {
 			return false, err
 		}
-		if current == nil || !established(current) {
+		if current == nil || !crd.IsEstablished(current) {
 			return false, nil
 		}
 		installed = current
@@ -199,7 +165,7 @@ func versionText(definition *apiextensionsv1.CustomResourceDefinition) string {
 	if definition == nil {
 		return ""
 	}
-	if version, known := crdVersionOf(definition); known {
+	if version := crd.VersionOf(definition); version > 0 {
 		return strconv.Itoa(version)
 	}
 	return "unversioned"

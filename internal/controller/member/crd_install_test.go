@@ -5,6 +5,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -75,11 +76,11 @@ func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.join("alpha", least)
-	if status := in.awaitEngaged("alpha").Status; status.CRDVersion != "1" {
+	if status := in.awaitEngaged("alpha").Status; status.CRDVersion != strconv.Itoa(crd.Version) {
 		t.Errorf("crdVersion = %q", status.CRDVersion)
 	}
 	upgraded := installed()
-	if upgraded.Annotations["team"] != "x" || upgraded.Annotations[crd.VersionAnnotation] != "1" {
+	if upgraded.Annotations["team"] != "x" || upgraded.Annotations[crd.VersionAnnotation] != strconv.Itoa(crd.Version) {
 		t.Errorf("annotations = %v", upgraded.Annotations)
 	}
 	for _, column := range upgraded.Spec.Versions[0].AdditionalPrinterColumns {
@@ -128,7 +129,7 @@ func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
 	}
 	in.edit("alpha", func(mc *v1alpha1.MemberCluster) { mc.Spec.Manage = v1alpha1.ManageCRDsAndAdmission })
 	eventually(t, "the CRD to be taken over", func() error {
-		if version := in.get("alpha").Status.CRDVersion; version != "1" {
+		if version := in.get("alpha").Status.CRDVersion; version != strconv.Itoa(crd.Version) {
 			return fmt.Errorf("crdVersion %q", version)
 		}
 		return nil

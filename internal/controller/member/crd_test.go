@@ -53,22 +53,3 @@ func TestDecideCRD(t *testing.T) {
 		})
 	}
 }
-
-func TestUpgradedCRDKeepsWhatIsNotOurs(t *testing.T) {
-	wanted := crd.VmGroupCRD()
-	installed := wanted.DeepCopy()
-	installed.ResourceVersion = "7"
-	installed.Annotations = map[string]string{"team": "x", crd.VersionAnnotation: "0"}
-	installed.Labels = map[string]string{"app": "y"}
-	installed.Spec.Versions = append(installed.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v0"})
-	got := upgradedCRD(installed, wanted)
-	if got.Annotations["team"] != "x" || got.Labels["app"] != "y" || got.ResourceVersion != "7" {
-		t.Errorf("metadata = %+v", got.ObjectMeta)
-	}
-	if got.Annotations[crd.VersionAnnotation] != "1" || len(got.Spec.Versions) != len(wanted.Spec.Versions) {
-		t.Errorf("the content is not ours: %+v", got.Annotations)
-	}
-	if installed.Annotations[crd.VersionAnnotation] != "0" {
-		t.Error("the input was changed")
-	}
-}

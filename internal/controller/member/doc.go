@@ -14,8 +14,23 @@
 // ended before it connects. So at no time do two incarnations of a member act, and the end of the old one
 // cannot take the new one with it.
 //
+// # Admission
+//
+// An engaged member has one more goroutine, on the leader, that keeps its admission objects (Options.Admission): they
+// are applied when they change, every few minutes, and when somebody changed or deleted one. Its trouble shows in the
+// condition AdmissionReady and never ends or delays the engagement. A CA bundle is acknowledged in status.caBundleHash
+// once the member's API server accepted every webhook configuration that carries it.
+//
+// # Two identities
+//
+// A member may have an identity for its CRDs, claim and admission objects besides the one that everything else runs
+// with. Both belong to one incarnation, and must be of the same cluster. When only the first fails, a member that was
+// equipped before is served on.
+//
 // # What leaving means
 //
-// A member that is unreachable, refused or removed is disengaged or marked, never emptied: its VmGroups and
-// their VMs stay. Reconcilers must read "not engaged" as "unknown", never as "no groups".
+// A member that is unreachable or refused is disengaged or marked, never emptied: its VmGroups and their VMs stay.
+// Reconcilers must read "not engaged" as "unknown", never as "no groups". A MemberCluster that is deleted leaves the
+// member usable without the operator: its admission objects, our finalizer on its groups, and the claim are removed, in
+// this order. CRDs, groups and VMs stay.
 package member

@@ -14,37 +14,34 @@ const failuresUntilUnreachable = 2
 
 // watchHealth checks an engaged member until ctx ends or the member must be disengaged: its claim changed
 // hands, another cluster answers, or an older MemberCluster turned out to be the same cluster. Silence is no
-// such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable.
-func (c *connection) watchHealth(ctx context.Context, api *memberAPI, uid string, stopped chan error) error {
-	timings := c.provider.opts.Timings
+// such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable. Nor is
+// a missing claim: the leader takes it again, and until then the other replicas do nothing there.
+func (c *connection) watchHealth(ctx context.Context, apis memberAPIs, uid string, stopped chan error) error {
+	api, timings := apis.runtime, c.provider.opts.Timings
 	failures := 0
 	audited := c.provider.opts.Now()
 	wait := spread(timings.HealthInterval, c.provider.opts.Random()) // members are not all asked at once
 	for {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case err := <-stopped:
-			timer.Stop()
-			stopped <- nil // serve waits for it
-			return errors.Join(errClusterStopped, err)
-		case <-c.poke:
-			timer.Stop()
-		case <-timer.C:
+		if err := c.untilCheck(ctx, wait, stopped); err != nil {
+			return err
 		}
 		wait = timings.HealthInterval
 		if elder := c.provider.elder(c, uid); elder != "" {
 			return duplicateOf(elder)
 		}
-		err := c.check(ctx, api, uid, failures > 0)
+		err := c.check(ctx, apis, uid, failures > 0)
 		var known *problem
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.As(err, &known) && known.lasting:
 			return err
+		case errors.Is(err, errNotLeading):
+			// The member may be given up at this moment, and somebody else's in the next.
+			failures = max(failures, failuresUntilUnreachable)
+			wait = min(wait, timings.Await)
+			c.update(func(seen *observation) { seen.problem = waitForLeader(err) })
+			continue
 		case err != nil:
 			failures++
 			if failures < failuresUntilUnreachable {
@@ -57,22 +54,41 @@ func (c *connection) watchHealth(ctx context.Context, api *memberAPI, uid string
 		c.contact()
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
-		if recovered || c.provider.opts.Now().Sub(audited) >= timings.Audit {
+		mayWrite := c.mayWrite()
+		c.equipped = c.equipped && mayWrite
+		if recovered || mayWrite && !c.equipped || c.provider.opts.Now().Sub(audited) >= timings.Audit {
 			audited = c.provider.opts.Now()
-			if err := c.audit(api); err != nil {
+			if err := c.audit(apis, uid); err != nil {
 				c.log.Info("The audit of the member failed", "error", err.Error())
 			}
 		}
 		if recovered {
-			c.log.Info("The member answers again")
+			c.log.Info("The member is served again")
 			c.update(func(seen *observation) { seen.problem = nil })
 		}
 	}
 }
 
+// untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.
+func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped chan error) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-stopped:
+		stopped <- nil // serve waits for it
+		return errors.Join(errClusterStopped, err)
+	case <-c.poke:
+	case <-timer.C:
+	}
+	return nil
+}
+
 // check is one health check. Reading our claim answers all questions with one request: the API server
 // works, the credentials are good, and the member is still ours.
-func (c *connection) check(ctx context.Context, api *memberAPI, uid string, suspicious bool) error {
+func (c *connection) check(ctx context.Context, apis memberAPIs, uid string, suspicious bool) error {
+	api := apis.runtime
 	timeout := c.provider.opts.Timings.HealthTimeout
 	installation := c.provider.opts.InstallationUID
 	checkCtx, cancel := context.WithTimeout(ctx, timeout)
@@ -99,9 +115,15 @@ func (c *connection) check(ctx context.Context, api *memberAPI, uid string, susp
 	if !missing {
 		return nil
 	}
+	if err := apis.sameCluster(ctx, uid); err != nil {
+		return err
+	}
 	takeCtx, cancelTake := context.WithTimeout(ctx, timeout)
 	defer cancelTake()
-	return takeClaim(takeCtx, api.client, installation, c.provider.opts.HubName)
+	if err := takeClaim(takeCtx, apis.bootstrap.client, installation, c.provider.opts.HubName); err != nil {
+		return apis.bootstrapProblem(err)
+	}
+	return nil
 }
 
 // silent notes that the member does not answer. The first time its connections are closed, so that watches
@@ -117,11 +139,14 @@ func (c *connection) silent(api *memberAPI, err error, failures int) {
 }
 
 // audit refreshes what changes rarely: the member's version and its CRD.
-func (c *connection) audit(api *memberAPI) error {
-	version, err := api.version(c.ctx)
+func (c *connection) audit(apis memberAPIs, uid string) error {
+	version, err := apis.runtime.version(c.ctx)
 	if err != nil {
 		return err
 	}
 	c.update(func(seen *observation) { seen.kubernetesVersion = version })
-	return c.equip(api)
+	if err := apis.sameCluster(c.ctx, uid); err != nil {
+		return err
+	}
+	return c.equip(apis.bootstrap)
 }

@@ -17,12 +17,14 @@ type identity struct {
 // cluster under two names would have two owners and two folders for each group, so the older MemberCluster
 // wins and the other waits. It is not safe for concurrent use: the Provider's lock guards it.
 type identities struct {
-	known   map[string]identity
-	serving map[string]*connection // by cluster UID
+	known map[string]identity
+	// learnedBy is the connection that found out; a MemberCluster without one is known from its status.
+	learnedBy map[string]*connection
+	serving   map[string]*connection // by cluster UID
 }
 
 func newIdentities() identities {
-	return identities{known: map[string]identity{}, serving: map[string]*connection{}}
+	return identities{known: map[string]identity{}, learnedBy: map[string]*connection{}, serving: map[string]*connection{}}
 }
 
 // older reports whether member a (created at aCreated) goes before b: by age, then by name.

@@ -2,22 +2,49 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// leave releases the claim on a member that is removed. The incarnation before this one has ended, so nothing
-// acts on the member any more. The CRD, the groups and their VMs stay. A member that cannot be reached does
-// not hold up its removal for ever: after Timings.Leave it is let go, and leftBehind tells a person so.
+// departure is how a member was left.
+type departure struct {
+	// cleaned: the member was the operator's, and was cleaned up.
+	cleaned bool
+	// letGo is the number of groups that lost our finalizer.
+	letGo int
+	// leftBehind says what could not be cleaned up and what to do about it, "" if nothing.
+	leftBehind string
+}
+
+// leaving cleans up a member that is removed, so that it stays usable without the operator: first what calls or needs
+// the operator at the member's door, then our finalizer on its groups, then the parameters, then the claim. CRDs, groups and
+// VMs stay. Every step can be repeated, and the claim comes last: as long as it is held, no other hub begins.
+type leaving struct {
+	c     *connection
+	letGo map[types.UID]struct{}
+	// kept are admission objects that are somebody else's to remove (spec.manage None).
+	kept []string
+	// pageSize is how many groups are listed at a time.
+	pageSize int64
+}
+
+// leave is run of a leaving incarnation. The incarnation before it has ended, so this replica acts on the member no
+// more. A member that cannot be reached does not hold up its removal for ever: after Timings.Leave it is let go, and
+// leftBehind tells a person so. A replica that does not lead any more gives up; the next leader begins anew.
 func (c *connection) leave() {
 	if c.target.config == nil {
-		c.setLeft("there is no usable kubeconfig.")
+		c.setLeft(departure{leftBehind: c.leftBehind("There is no usable kubeconfig.")})
 		return
 	}
 	if sibling := c.provider.sibling(c.target.name); sibling != "" {
 		c.log.Info("The claim on the member stays: another MemberCluster is the same cluster", "other", sibling)
-		c.setLeft("")
+		c.setLeft(departure{})
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Leave)
@@ -25,14 +52,26 @@ func (c *connection) leave() {
 	pause := backoff{
 		least: c.provider.opts.Timings.BackoffMin, most: c.provider.opts.Timings.BackoffMax, random: c.provider.opts.Random,
 	}
+	var last error
+	l := &leaving{c: c, letGo: map[types.UID]struct{}{}, pageSize: groupsPerPage}
 	for {
-		err := c.releaseOnce(ctx)
-		if err == nil {
-			c.log.Info("The claim on the member was released")
-			c.setLeft("")
+		err := l.attempt(ctx)
+		var known *problem
+		switch {
+		case err == nil:
+			c.log.Info("The member was left", "groups", len(l.letGo))
+			c.setLeft(l.departure(""))
+			return
+		case errors.Is(err, errNotLeading):
+			return
+		case errors.As(err, &known) && known.reason == v1alpha1.ReasonClaimedByAnotherHub:
+			c.setLeft(departure{}) // nothing there is ours
 			return
 		}
-		c.log.Info("The claim on the member could not be released", "error", err.Error())
+		c.log.Info("The member could not be cleaned up", "error", err.Error())
+		if ctx.Err() == nil || last == nil {
+			last = err // and not that our own time was up
+		}
 		wait := pause.next()
 		deadline, _ := ctx.Deadline()
 		tooLate := ctx.Err() != nil || c.provider.opts.Now().Add(wait).After(deadline) || !c.pause(wait)
@@ -40,31 +79,174 @@ func (c *connection) leave() {
 			return // the operator stops: the next process goes on, the finalizer is still there
 		}
 		if tooLate {
-			c.setLeft(asProblem(c.target.config.Host, err).message)
+			l.giveUp(last)
 			return
 		}
 	}
 }
 
-func (c *connection) releaseOnce(ctx context.Context) error {
-	api, err := newAPI(c.clientConfig(), c.provider.opts.Timings)
+// giveUp ends the leaving with what could not be done. A member that answers at least gets a new owner.
+func (l *leaving) giveUp(err error) {
+	c := l.c
+	var known *problem
+	why := ""
+	switch {
+	case errors.As(err, &known):
+		why = known.message
+	case answered(err):
+		why = fmt.Sprintf("%s answers: %s.", c.target.config.Host, strings.TrimSuffix(answerOf(err), "."))
+		if err := l.withAPIs(func(apis memberAPIs) error { return l.release(c.ctx, apis) }); err != nil {
+			c.log.Info("The claim on the member could not be released", "error", err.Error())
+		}
+	default:
+		why = asProblem(c.target.config.Host, err).message
+	}
+	c.setLeft(l.departure(why))
+}
+
+// attempt goes through all steps.
+func (l *leaving) attempt(ctx context.Context) error {
+	return l.withAPIs(func(apis memberAPIs) error {
+		defer context.AfterFunc(ctx, apis.end)()
+		if err := l.mine(ctx, apis); err != nil {
+			return err
+		}
+		known, err := l.knownObjects()
+		if err != nil {
+			return err
+		}
+		l.kept = nil
+		// An API server goes by a policy for a moment after its binding was deleted, and refuses every write of a group when
+		// the parameter is gone by then. A refused object must not keep the groups from being let go.
+		doors, parameters := splitParameters(known)
+		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis.runtime)); err != nil {
+			return err
+		}
+		if err := l.removeObjects(ctx, apis, parameters); err != nil {
+			return err
+		}
+		return l.release(ctx, apis)
+	})
+}
+
+func (l *leaving) withAPIs(do func(memberAPIs) error) error {
+	apis, err := l.c.newAPIs()
 	if err != nil {
 		return err
 	}
-	defer api.transport.end()
-	requestCtx, cancel := context.WithTimeout(ctx, c.provider.opts.Timings.Request)
-	defer cancel()
-	return releaseClaim(requestCtx, api.client, c.provider.opts.InstallationUID)
+	defer apis.end()
+	return do(apis)
 }
 
-// setLeft ends the leaving; why says what kept the claim from being released, and is empty if nothing did.
-func (c *connection) setLeft(why string) {
+// mine makes sure that the member is the one that was joined, and ours. A claim that is missing is taken: between two
+// owners nobody may remove anything.
+func (l *leaving) mine(ctx context.Context, apis memberAPIs) error {
+	c, timings := l.c, l.c.provider.opts.Timings
+	uid, err := apis.runtime.clusterUID(ctx, timings.Request)
+	if err != nil {
+		return err
+	}
+	if c.target.knownUID != "" && uid != c.target.knownUID {
+		return &problem{reason: v1alpha1.ReasonMemberUnreachable, lasting: true, message: fmt.Sprintf(
+			"%s is another cluster now (its namespace kube-system was %s and is %s).", c.target.config.Host, c.target.knownUID, uid)}
+	}
+	if err := apis.sameCluster(ctx, uid); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timings.Request)
+	defer cancel()
+	err = takeClaim(ctx, apis.bootstrap.client, c.provider.opts.InstallationUID, c.provider.opts.HubName)
+	if err != nil && !errors.Is(err, errClaimMissing) {
+		return apis.bootstrapProblem(err)
+	}
+	return err
+}
+
+// knownObjects are the admission objects in their order of removal.
+func (l *leaving) knownObjects() ([]AdmissionObject, error) {
+	c := l.c
+	if c.provider.opts.Admission == nil {
+		return nil, nil
+	}
+	bundle, err := c.provider.opts.Admission.Objects(AdmissionTarget{Name: c.target.name, UID: c.target.uid,
+		FailurePolicy: c.target.admission.failurePolicy, Leaving: true})
+	if err != nil {
+		return nil, fmt.Errorf("list the admission objects: %w", err)
+	}
+	return bundle.Known, nil
+}
+
+// splitParameters takes the parameters of policies out of what is to be removed. The order stays.
+func splitParameters(known []AdmissionObject) (doors, parameters []AdmissionObject) {
+	for _, object := range known {
+		if object.isParameter() {
+			parameters = append(parameters, object)
+		} else {
+			doors = append(doors, object)
+		}
+	}
+	return doors, parameters
+}
+
+// removeObjects removes admission objects in the order given. It goes on after a refusal.
+func (l *leaving) removeObjects(ctx context.Context, apis memberAPIs, objects []AdmissionObject) error {
+	c := l.c
+	remover := &applier{api: apis.bootstrap}
+	for _, object := range objects {
+		if c.target.manage == v1alpha1.ManageNone {
+			current, err := getMetadata(ctx, apis.bootstrap, object)
+			if err == nil && current != nil {
+				l.kept = append(l.kept, object.String())
+			}
+			if err != nil && !apierrors.IsForbidden(err) {
+				return apis.bootstrapProblem(err)
+			}
+			continue
+		}
+		if err := remover.note(object, remover.remove(ctx, object)); err != nil {
+			return apis.bootstrapProblem(err)
+		}
+	}
+	if refused := remover.result.refused; len(refused) > 0 {
+		return fmt.Errorf("remove %s: %w", refused[0].object, refused[0].err)
+	}
+	return nil
+}
+
+// release deletes the claim.
+func (l *leaving) release(ctx context.Context, apis memberAPIs) error {
+	ctx, cancel := context.WithTimeout(ctx, l.c.provider.opts.Timings.Request)
+	defer cancel()
+	if err := releaseClaim(ctx, apis.bootstrap.client, l.c.provider.opts.InstallationUID); err != nil {
+		return apis.bootstrapProblem(err)
+	}
+	return nil
+}
+
+// departure sums up; why says what kept the member from being cleaned up, and is empty if nothing did.
+func (l *leaving) departure(why string) departure {
+	result := departure{cleaned: why == "", letGo: len(l.letGo)}
+	switch {
+	case why != "":
+		result.leftBehind = l.c.leftBehind(why)
+	case len(l.kept) > 0:
+		result.leftBehind = fmt.Sprintf("spec.manage is None, so the admission objects stay in the member (%s) and go on to "+
+			"refuse VmGroups. `manager render --leave --member %s` prints how to remove them.", strings.Join(l.kept, ", "), l.c.target.name)
+	}
+	return result
+}
+
+// leftBehind tells a person what to do in a member that could not be cleaned up.
+func (c *connection) leftBehind(why string) string {
+	return fmt.Sprintf("The member could not be cleaned up: %s Its admission objects, the finalizer %s on its VmGroups, or the "+
+		"claim (ConfigMap %s in namespace %s) may still be there. Run in the member what `manager render --leave --member %s` "+
+		"prints; before, VmGroups and their namespaces cannot be deleted there, and another hub cannot serve it.",
+		shorten(why, 400), v1alpha1.VmGroupFinalizer, ClaimName, claimKey.Namespace, c.target.name)
+}
+
+// setLeft ends the leaving.
+func (c *connection) setLeft(how departure) {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
-	c.left = true
-	if why == "" {
-		return
-	}
-	c.leftBehind = fmt.Sprintf("The claim on the member could not be released: %s Before another hub can serve the "+
-		"member, delete ConfigMap %s in its namespace %s.", why, ClaimName, metav1.NamespaceSystem)
+	c.left, c.departure = true, how
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -19,6 +21,7 @@ import (
 func newMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
 		v1alpha1.GroupVersion, corev1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion, eventsv1.SchemeGroupVersion,
+		admissionregistrationv1.SchemeGroupVersion, authenticationv1.SchemeGroupVersion,
 	})
 	mapper.Add(v1alpha1.GroupVersion.WithKind("VmGroup"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
@@ -27,13 +30,23 @@ func newMapper() meta.RESTMapper {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)
 	mapper.Add(eventsv1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)
 	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
+	for _, kind := range []string{
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+		"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+	} {
+		mapper.Add(admissionregistrationv1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeRoot)
+	}
+	mapper.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
+	limits := v1alpha1.GroupVersion.WithResource("vmgrouplimits") // singular and plural
+	mapper.AddSpecific(v1alpha1.GroupVersion.WithKind("VmGroupLimits"), limits, limits, meta.RESTScopeRoot)
 	return mapper
 }
 
 // newBootstrapScheme is the scheme of the requests that join a member.
 func newBootstrapScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		authenticationv1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("bootstrap scheme: %w", err)
 	}
 	return scheme, nil

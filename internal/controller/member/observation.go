@@ -2,13 +2,16 @@ package member
 
 import (
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // phase of a connection, as far as status is concerned.
 type phase int
 
 const (
-	// phaseConnecting: the first attempt of this incarnation has not ended; nothing is known yet.
+	// phaseConnecting: the first attempt of this incarnation has not ended, or it waits for the replica that leads to
+	// claim or equip the member. Nothing is wrong yet.
 	phaseConnecting phase = iota
 	// phaseFailing: the last attempt failed; the problem says why. The member is not engaged.
 	phaseFailing
@@ -23,16 +26,31 @@ type finding struct {
 	message string
 }
 
+// admissionFinding is what is known about a member's admission objects.
+type admissionFinding struct {
+	// status Unknown means that the member did not answer.
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
 // observation is what a connection last saw of its member. It is a value: copies are independent, and the
 // findings it points to are never changed.
 type observation struct {
-	phase             phase
+	phase phase
+	// awaited: the first attempt ended where the leader has not been yet.
+	awaited           bool
 	problem           *problem
 	clusterUID        string
 	kubernetesVersion string
 	crdVersion        string
 	claim             *finding
 	crd               *finding
+	// admission is nil while this replica has not looked after the admission objects, or not since it leads.
+	admission *admissionFinding
+	// acknowledged is the hash of the CA bundle in the webhook configurations that the member accepted last, "" when it
+	// has none; nil is "not known".
+	acknowledged *string
 	// lastContact is when the member last answered.
 	lastContact time.Time
 	// engagedAt is when the member was engaged, zero when it is not.

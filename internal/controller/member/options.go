@@ -48,6 +48,15 @@ type Options struct {
 	// ClusterOptions are applied to each member's cluster last.
 	ClusterOptions []cluster.Option
 
+	// Leadership says whether this replica leads; nil means that it always does.
+	Leadership Leadership
+
+	// Admission renders what members get so that policy holds at their door; nil installs nothing.
+	Admission Admission
+
+	// Gone, if set, is told the name of a MemberCluster that does not exist any more.
+	Gone func(member string)
+
 	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
 	// Tell the Provider with CountsChanged.
 	Counts func(member string) (groups, vms int)
@@ -57,6 +66,8 @@ type Options struct {
 	Random func() float64
 	// VmGroupCRD is the CRD that members get; the embedded one when nil.
 	VmGroupCRD func() *apiextensionsv1.CustomResourceDefinition
+	// LimitsCRD is the CRD that members get together with the admission objects; the embedded one of VmGroupLimits when nil.
+	LimitsCRD func() *apiextensionsv1.CustomResourceDefinition
 	// Logger is the controller-runtime logger when unset.
 	Logger logr.Logger
 	// Timings are the defaults where zero.
@@ -81,6 +92,8 @@ type Timings struct {
 	Engage time.Duration
 	// BackoffMin and BackoffMax bound the pause between attempts to connect (1 s, 60 s).
 	BackoffMin, BackoffMax time.Duration
+	// Await bounds the pause between looks at a member that the leader has not claimed or equipped yet (5 s).
+	Await time.Duration
 	// HealthInterval is the pause between health checks of an engaged member (10 s).
 	HealthInterval time.Duration
 	// HealthTimeout bounds one health check (5 s).
@@ -90,8 +103,19 @@ type Timings struct {
 	Recheck time.Duration
 	// Audit is the pause between checks of an engaged member's version and CRD (5 min).
 	Audit time.Duration
-	// Leave bounds the attempts to release the claim on a member that is removed (30 s).
+	// Inspect is the pause between looks at whether somebody changed or deleted an admission object (30 s). With a
+	// request for each object it is also the time until the change is undone.
+	Inspect time.Duration
+	// Reapply is the pause before the admission objects are applied again though nothing seems to have changed (5 min).
+	Reapply time.Duration
+	// SchemaLag is how old the VmGroup CRD must be before MutatingAdmissionPolicies are put before it: API servers refuse
+	// what they match until they have read the schema of a new CRD, which they look for every 5 s (12 s).
+	SchemaLag time.Duration
+	// Leave bounds the attempts to clean up a member that is removed (30 s).
 	Leave time.Duration
+	// Settle is how long a member that is left must stay without our finalizers before its claim is released: another
+	// replica that does not know yet would put them back (2 s).
+	Settle time.Duration
 	// Counts is the least pause between two writes of a member's counts (10 s).
 	Counts time.Duration
 }
@@ -102,6 +126,7 @@ func (t Timings) withDefaults() Timings {
 		fallback time.Duration
 	}{
 		{&t.Dial, 5 * time.Second},
+		{&t.SchemaLag, 12 * time.Second},
 		{&t.ResponseHeader, 30 * time.Second},
 		{&t.Request, 10 * time.Second},
 		{&t.Establish, 30 * time.Second},
@@ -109,11 +134,15 @@ func (t Timings) withDefaults() Timings {
 		{&t.Engage, time.Minute},
 		{&t.BackoffMin, time.Second},
 		{&t.BackoffMax, time.Minute},
+		{&t.Await, 5 * time.Second},
 		{&t.HealthInterval, 10 * time.Second},
 		{&t.HealthTimeout, 5 * time.Second},
 		{&t.Recheck, 30 * time.Second},
 		{&t.Audit, 5 * time.Minute},
+		{&t.Inspect, 30 * time.Second},
+		{&t.Reapply, 5 * time.Minute},
 		{&t.Leave, 30 * time.Second},
+		{&t.Settle, 2 * time.Second},
 		{&t.Counts, 10 * time.Second},
 	} {
 		if *item.value <= 0 {
@@ -159,6 +188,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.VmGroupCRD == nil {
 		o.VmGroupCRD = crd.VmGroupCRD
+	}
+	if o.LimitsCRD == nil {
+		o.LimitsCRD = crd.VmGroupLimitsCRD
 	}
 	if o.Logger.GetSink() == nil {
 		o.Logger = ctrl.Log.WithName("member")

@@ -23,6 +23,8 @@ type problem struct {
 	// lasting problems are not of the network: somebody has to change something, so they are looked at again
 	// at a steady pace and not with growing pauses.
 	lasting bool
+	// waiting is not of this replica's doing: the one that leads has not been here yet.
+	waiting bool
 	cause   error
 }
 
@@ -41,7 +43,17 @@ func asProblem(host string, err error) *problem {
 	if errors.As(err, &known) {
 		return known
 	}
+	if errors.Is(err, errNotLeading) {
+		return waitForLeader(err)
+	}
 	return classify(host, err)
+}
+
+// waitForLeader is the state of a member that the leader has not claimed or equipped yet. A new leader may write it
+// into status before it has acted; so it counts as connecting.
+func waitForLeader(err error) *problem {
+	return &problem{reason: v1alpha1.ReasonConnecting, waiting: true, cause: err,
+		message: "The member is not claimed or not equipped yet; the replica that leads does that."}
 }
 
 // classify says in a stable sentence why a request to host failed. It reads types only, never error text.

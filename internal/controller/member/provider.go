@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 )
@@ -35,6 +36,9 @@ type Provider struct {
 	indexes     []fieldIndex
 	listeners   []func(member string)
 	queue       requestQueue
+
+	// elections holds the news that leadership changed, until all MemberClusters are enqueued.
+	elections chan event.TypedGenericEvent[struct{}]
 }
 
 var (
@@ -56,14 +60,19 @@ func NewProvider(opts Options) (*Provider, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Provider{
+	p := &Provider{
 		opts:        opts,
 		ctx:         ctx,
 		cancel:      cancel,
 		started:     make(chan struct{}),
 		connections: map[string]*connection{},
 		identities:  newIdentities(),
-	}, nil
+		elections:   make(chan event.TypedGenericEvent[struct{}], 1),
+	}
+	if opts.Admission != nil {
+		opts.Admission.OnChange(p.admissionChanged)
+	}
+	return p, nil
 }
 
 // Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay: the next
@@ -155,15 +164,30 @@ func (p *Provider) attach(queue requestQueue) {
 }
 
 // ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
-// or replaces it.
-func (p *Provider) ensure(target target) {
+// or replaces it. commissioned says that this replica leads and has put the finalizer; see connection.mayWrite.
+func (p *Provider) ensure(target target, commissioned bool) {
 	p.mu.Lock()
 	current := p.connections[target.name]
 	if current != nil && !current.ending && current.target.fingerprint == target.fingerprint {
 		changed := current.settings != target.settings && current.cluster != nil
 		current.settings = target.settings
+		due := commissioned && !current.commissioned
+		if !commissioned && current.commissioned {
+			// The next leader may write another CA bundle; the one that we saw accepted says nothing any more.
+			current.term++
+			current.seen.admission, current.seen.acknowledged = nil, nil
+		}
+		current.commissioned = commissioned
+		changedAdmission := current.admission != target.admission
+		current.admission = target.admission
 		listeners := p.listeners
 		p.mu.Unlock()
+		if due {
+			current.wake()
+		}
+		if due || changedAdmission {
+			current.wakeAdmission()
+		}
 		if changed {
 			for _, listener := range listeners {
 				listener(target.name)
@@ -172,6 +196,7 @@ func (p *Provider) ensure(target target) {
 		return
 	}
 	next := newConnection(p, target, current)
+	next.commissioned = commissioned
 	if current != nil {
 		current.endLocked()
 	}
@@ -180,40 +205,43 @@ func (p *Provider) ensure(target target) {
 	go next.run()
 }
 
-// stop ends the connection of a member and reports whether it has ended. Its identity stays known.
-func (p *Provider) stop(name string) (ended bool) {
+// stop ends the connection of a member. Its identity stays known.
+func (p *Provider) stop(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.connections[name]
-	if c == nil {
-		return true
+	if c := p.connections[name]; c != nil {
+		c.endLocked()
 	}
-	c.endLocked()
-	return c.ended()
 }
 
-// leave disengages the member and then releases our claim on it, in an incarnation of its own. It is asked
-// again and again, and returns done once that is over, with a sentence about what was left behind if the
-// member could not be reached. target.config may be nil: then the last known one is used.
-func (p *Provider) leave(target target) (done bool, leftBehind string) {
+// leave disengages the member, and then cleans up there and releases our claim on it, in an incarnation of its own.
+// It is asked again and again, and returns done once that is over. target.config may be nil: then the last known
+// identities are used. Only the leader asks; one that loses leadership in between gives up, and begins again when it
+// leads again.
+func (p *Provider) leave(target target) (done bool, how departure) {
 	p.mu.Lock()
 	current := p.connections[target.name]
-	if current != nil && current.target.leaving {
+	gaveUp := current != nil && current.ended() && !current.left && p.ctx.Err() == nil
+	if current != nil && current.target.leaving && !gaveUp {
 		defer p.mu.Unlock()
-		return current.ended() && current.left, current.leftBehind
+		return current.ended() && current.left, current.departure
 	}
 	if target.config == nil && current != nil {
 		target.config = current.target.config
 	}
+	if target.bootstrap == nil && current != nil {
+		target.bootstrap = current.target.bootstrap
+	}
 	target.leaving = true
 	next := newConnection(p, target, current)
+	next.commissioned = true
 	if current != nil {
 		current.endLocked()
 	}
 	p.connections[target.name] = next
 	p.mu.Unlock()
 	go next.run()
-	return false, ""
+	return false, departure{}
 }
 
 // forget ends the connection of a MemberCluster that is gone and lets a younger one of the same cluster in.
@@ -233,17 +261,24 @@ func (p *Provider) forget(name string) {
 		return
 	}
 	delete(p.identities.known, name)
+	delete(p.identities.learnedBy, name)
 	p.wakeLocked(name, known.clusterUID)
 }
 
-// seed tells which cluster a MemberCluster was when it was last served, until its connection finds out anew.
-// With it, the order in which members answer after a restart does not decide between duplicates.
+// seed tells which cluster a MemberCluster is according to its status, which counts until its connection finds out
+// anew. With it, neither the order in which members answer after a restart decides between duplicates, nor does a
+// replica that cannot reach one of them serve the other while the leader serves the first.
 func (p *Provider) seed(name string, last identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.identities.known[name]; !known && last.clusterUID != "" {
-		p.identities.known[name] = last
+	if last.clusterUID == "" || p.identities.known[name] == last {
+		return
 	}
+	if by := p.identities.learnedBy[name]; by != nil && by == p.connections[name] {
+		return
+	}
+	p.identities.known[name] = last
+	p.wakeLocked(name, last.clusterUID)
 }
 
 // observe returns what the newest connection of a member saw; ok is false when there is none.
@@ -265,6 +300,7 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 		return errConnectionEnded
 	}
 	name := c.target.name
+	p.identities.learnedBy[name] = c
 	if elder := p.identities.learn(name, identity{clusterUID, c.target.created}); elder != "" {
 		return duplicateOf(elder)
 	}

@@ -2,8 +2,6 @@ package member
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"time"
@@ -13,8 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -23,18 +19,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// defaultKubeconfigKey is the schema's default of spec.kubeconfigSecretRef.key.
-const defaultKubeconfigKey = "kubeconfig"
-
 // reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
-// the hub's cache and writes to the hub; it never waits for a member.
+// the hub's cache and never waits for a member. On a replica that does not lead it writes nothing.
 type reconciler struct {
-	client   client.Client
+	client client.Client
+	// live reads the hub itself. It is asked before a member is left: what is done there cannot be taken back.
+	live     client.Reader
 	recorder events.EventRecorder
 	provider *Provider
 
 	mu       sync.Mutex
-	seeded   bool
+	seeded   bool                 // from all statuses, before the first member is connected to
 	countsAt map[string]time.Time // when a member's counts were last written
 }
 
@@ -51,29 +46,29 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, err
 	}
-	config, fingerprint, failed, err := r.kubeconfig(ctx, mc)
+	r.provider.seed(mc.Name, identity{mc.Status.ClusterUID, mc.CreationTimestamp.Time})
+	leading := r.provider.leading()
+	credentials, failed, err := r.credentials(ctx, mc)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	wanted := target{
-		name:        mc.Name,
-		created:     mc.CreationTimestamp.Time,
-		fingerprint: fmt.Sprintf("%s/%s/%s", mc.UID, mc.Spec.Manage, fingerprint),
-		config:      config,
-		manage:      mc.Spec.Manage,
-		settings:    settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets},
-	}
+	wanted := targetOf(mc, credentials)
 	if !mc.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, r.leave(ctx, mc, wanted)
+		return reconcile.Result{}, r.leave(ctx, mc, wanted, leading)
 	}
 	if failed != nil {
 		r.provider.stop(mc.Name)
 	} else {
 		// The finalizer comes first: from the claim on there is something to clean up.
-		if err := r.addFinalizer(ctx, mc); err != nil {
-			return reconcile.Result{}, err
+		if leading {
+			if err := r.addFinalizer(ctx, mc); err != nil {
+				return reconcile.Result{}, err
+			}
 		}
-		r.provider.ensure(wanted)
+		r.provider.ensure(wanted, leading)
+	}
+	if !leading {
+		return reconcile.Result{}, nil
 	}
 	return r.writeStatus(ctx, mc, failed)
 }
@@ -99,54 +94,12 @@ func (r *reconciler) seed(ctx context.Context) error {
 
 func (r *reconciler) forget(name string) {
 	r.provider.forget(name)
+	if gone := r.provider.opts.Gone; gone != nil {
+		gone(name)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)
-}
-
-// kubeconfig returns the configuration that reaches the member and a fingerprint of its content, or the
-// problem with it.
-func (r *reconciler) kubeconfig(ctx context.Context, mc *v1alpha1.MemberCluster) (*rest.Config, string, *problem, error) {
-	opts := &r.provider.opts
-	if mc.Name == v1alpha1.LocalMember {
-		if !opts.Local && mc.DeletionTimestamp.IsZero() {
-			return nil, "", &problem{reason: v1alpha1.ReasonLocalDisabled, lasting: true,
-				message: "The hub itself is not served: the manager runs without --enable-local-member."}, nil
-		}
-		return opts.HubConfig, "hub", nil, nil
-	}
-	ref := mc.Spec.KubeconfigSecretRef
-	if ref == nil {
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true,
-			message: "spec.kubeconfigSecretRef is missing."}, nil
-	}
-	key := ref.Key
-	if key == "" {
-		key = defaultKubeconfigKey
-	}
-	secret := &corev1.Secret{}
-	if err := r.client.Get(ctx, types.NamespacedName{Namespace: opts.Namespace, Name: ref.Name}, secret); err != nil {
-		if !apierrors.IsNotFound(err) {
-			return nil, "", nil, fmt.Errorf("read Secret %q: %w", ref.Name, err)
-		}
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true, message: fmt.Sprintf(
-			"There is no Secret %q in namespace %q. Create it; it is picked up at once.", ref.Name, opts.Namespace)}, nil
-	}
-	content, ok := secret.Data[key]
-	if !ok {
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true, message: fmt.Sprintf(
-			"Secret %q in namespace %q has no key %q.", ref.Name, opts.Namespace, key)}, nil
-	}
-	config, err := ParseKubeconfig(content)
-	if refusal, is := refused(err); is {
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigRefused, lasting: true, message: fmt.Sprintf(
-			"Secret %q, key %q: %s.", ref.Name, key, refusal.Error())}, nil
-	}
-	if err != nil {
-		return nil, "", nil, err
-	}
-	sum := sha256.Sum256(content)
-	return config, hex.EncodeToString(sum[:]), nil, nil
 }
 
 func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluster) error {
@@ -161,18 +114,29 @@ func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluste
 }
 
 // leave lets a deleted MemberCluster go once the member is disengaged and the claim is released, or could
-// not be within its time.
-func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted target) error {
+// not be within its time. A replica that does not lead only disengages it.
+func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted target, leading bool) error {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.MemberClusterFinalizer) {
 		r.forget(mc.Name)
 		return nil
 	}
-	done, leftBehind := r.provider.leave(wanted)
+	if !leading {
+		r.provider.stop(mc.Name)
+		return nil
+	}
+	if left, err := r.hasLeft(ctx, mc); left || err != nil {
+		return err // the news of its end is on its way
+	}
+	done, how := r.provider.leave(wanted)
 	if !done {
 		return nil // its end wakes us
 	}
-	if leftBehind != "" {
-		r.recorder.Eventf(mc, nil, corev1.EventTypeWarning, "LeftBehind", "Leave", "%s", leftBehind)
+	if how.cleaned {
+		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, "Left", "Leave", "The member was left; %d VmGroups were let go. They "+
+			"and their VMs stay as they are: the operator's finalizer was removed, so deleting a group does not delete VMs.", how.letGo)
+	}
+	if how.leftBehind != "" {
+		r.recorder.Eventf(mc, nil, corev1.EventTypeWarning, "LeftBehind", "Leave", "%s", how.leftBehind)
 	}
 	base := mc.DeepCopy()
 	controllerutil.RemoveFinalizer(mc, v1alpha1.MemberClusterFinalizer)
@@ -184,6 +148,19 @@ func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 	return nil
 }
 
+// hasLeft reports whether the cache has not heard yet that mc was left: by this replica, or by one that led before. To leave
+// once more would claim the member anew, for nobody.
+func (r *reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (bool, error) {
+	now := &v1alpha1.MemberCluster{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(mc), now); err != nil {
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return false, fmt.Errorf("see whether the member was left: %w", err)
+	}
+	return now.UID != mc.UID || !controllerutil.ContainsFinalizer(now, v1alpha1.MemberClusterFinalizer), nil
+}
+
 // writeStatus patches status if it changed, and records an event if Ready did.
 func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, failed *problem) (reconcile.Result, error) {
 	opts := &r.provider.opts
@@ -192,6 +169,7 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	due, again := r.countsDue(mc, seen, now)
 	status, transition := computeStatus(statusInput{
 		generation: mc.Generation, previous: mc.Status, config: failed, seen: seen, counts: due, now: now,
+		admission: opts.Admission != nil, caBundle: r.caBundle(mc),
 	})
 	result := reconcile.Result{RequeueAfter: again}
 	if equality.Semantic.DeepEqual(status, mc.Status) {
@@ -215,6 +193,17 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 		r.recordReady(mc)
 	}
 	return result, nil
+}
+
+// caBundle is the hash of the CA bundle that the member should have.
+func (r *reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
+	if r.provider.opts.Admission == nil {
+		return ""
+	}
+	settings := admissionSettingsOf(&mc.Spec)
+	return r.provider.opts.Admission.CABundleHash(AdmissionTarget{
+		Name: mc.Name, UID: mc.UID, URL: settings.url, FailurePolicy: settings.failurePolicy,
+	})
 }
 
 func (r *reconciler) recordReady(mc *v1alpha1.MemberCluster) {

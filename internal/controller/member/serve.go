@@ -37,7 +37,8 @@ func (l *lastError) get() error {
 
 // serve starts the member's caches, engages it once they are synced and watches its health. When it returns,
 // the member is disengaged and every goroutine of its cluster has ended.
-func (c *connection) serve(api *memberAPI, uid string) (wasEngaged bool, err error) {
+func (c *connection) serve(apis memberAPIs, uid string) (wasEngaged bool, err error) {
+	api := apis.runtime
 	watchErrors := &lastError{}
 	cl, err := c.newCluster(api, watchErrors)
 	if err != nil {
@@ -74,7 +75,8 @@ func (c *connection) serve(api *memberAPI, uid string) (wasEngaged bool, err err
 	c.update(func(seen *observation) {
 		seen.phase, seen.problem, seen.engagedAt = phaseEngaged, nil, c.provider.opts.Now()
 	})
-	return true, c.watchHealth(ctx, api, uid, stopped)
+	defer c.keepAdmission(ctx, apis, uid)()
+	return true, c.watchHealth(ctx, apis, uid, stopped)
 }
 
 // newCluster makes the member's cluster; it dials nothing.

@@ -21,18 +21,18 @@ import (
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/finalizers,verbs=update
-// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/status,verbs=get;patch
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=system
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 
 // requestQueue is the MemberCluster controller's queue.
 type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // SetupWithManager adds the MemberCluster controller to the hub's manager. provider must be the one that mgr
 // was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
-// and MemberClusters. Only the elected replica runs it, as it runs the provider: two replicas that see a member
-// differently would otherwise contradict each other in status for ever.
+// and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
+// Only the leader writes (Options.Leadership): two replicas that see a member differently would otherwise contradict
+// each other in status for ever.
 func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
 	if mgr.GetProvider() != provider {
 		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
@@ -40,6 +40,7 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
 	hub := mgr.GetLocalManager()
 	r := &reconciler{
 		client:   hub.GetClient(),
+		live:     hub.GetAPIReader(),
 		recorder: hub.GetEventRecorder("vmgroup-operator"),
 		provider: provider,
 		countsAt: map[string]time.Time{},
@@ -54,9 +55,10 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
 			provider.attach(queue)
 			return nil
 		})).
+		WatchesRawSource(source.TypedChannel(provider.elections, handler.TypedFuncs[struct{}, reconcile.Request]{GenericFunc: r.allMembers})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
-			NeedLeaderElection:      ptr.To(true),
+			NeedLeaderElection:      ptr.To(false),
 			SkipNameValidation:      ptr.To(provider.opts.SkipNameValidation),
 		}).
 		Complete(r)
@@ -80,8 +82,12 @@ func (r *reconciler) membersOfSecret(ctx context.Context, secret client.Object) 
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if ref := list.Items[i].Spec.KubeconfigSecretRef; ref != nil && ref.Name == secret.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+		spec := &list.Items[i].Spec
+		for _, ref := range []*v1alpha1.KubeconfigReference{spec.KubeconfigSecretRef, spec.BootstrapKubeconfigSecretRef} {
+			if ref != nil && ref.Name == secret.GetName() {
+				requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+				break
+			}
 		}
 	}
 	return requests

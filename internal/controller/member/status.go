@@ -24,7 +24,11 @@ type statusInput struct {
 	seen observation
 	// counts to write; nil keeps the previous ones.
 	counts *counts
-	now    time.Time
+	// admission: admission objects are the operator's business; caBundle is the hash of the CA bundle that the member
+	// should have, "" if none or not known.
+	admission bool
+	caBundle  string
+	now       time.Time
 }
 
 // computeStatus returns the status and whether Ready changed its status or reason. What is not known now
@@ -38,6 +42,9 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 		if in.seen.crd != nil {
 			status.CRDVersion = in.seen.crdVersion
 		}
+		if in.seen.acknowledged != nil {
+			status.CABundleHash = *in.seen.acknowledged
+		}
 	}
 	if in.counts != nil {
 		status.Groups, status.VMs = int32(in.counts.groups), int32(in.counts.vms)
@@ -48,6 +55,9 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	set(&status, in, ready)
 	set(&status, in, findingCondition(in, v1alpha1.ConditionClaimed, in.seen.claim))
 	set(&status, in, findingCondition(in, v1alpha1.ConditionCRDInstalled, in.seen.crd))
+	if in.admission {
+		set(&status, in, admissionCondition(in))
+	}
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}
@@ -74,6 +84,8 @@ func readyCondition(in statusInput) metav1.Condition {
 		failed = in.seen.problem
 	}
 	switch {
+	case failed != nil && failed.waiting:
+		return connectingCondition(in)
 	case failed != nil:
 		condition.Reason, condition.Message = failed.reason, failed.message
 	case in.seen.phase == phaseConnecting:
@@ -87,7 +99,7 @@ func readyCondition(in statusInput) metav1.Condition {
 	return condition
 }
 
-// connectingCondition is Ready before the first attempt of a connection has ended. The operator's restart must
+// connectingCondition is Ready before the first attempt of a connection has ended, or while it waits for the leader. The operator's restart must
 // not make every member flicker, so what was last seen stays, unless it was about the kubeconfig, which
 // has been replaced since.
 func connectingCondition(in statusInput) metav1.Condition {

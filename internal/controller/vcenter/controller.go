@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,14 +33,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=get;list;watch;patch;update
-// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=get;patch;update
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=system
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // lookInterval is how often a connection's health is compared with status. It reads memory; changes that
 // matter arrive at once through vsphere.Notifier.
 const lookInterval = 10 * time.Second
+
+// soon is the pause before something that is under way is looked at again.
+const soon = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -51,12 +55,15 @@ type Groups interface {
 	VCenterChanged(vcenter string)
 	// CountVCenter returns the number of groups that use a vCenter.
 	CountVCenter(vcenter string) int
+	// Orphans returns those of these VMs whose group certainly does not exist.
+	Orphans(vms []vsphere.VM) []vsphere.VM
 }
 
 // Dial makes a connection that is not started yet.
 type Dial func(Config, vsphere.Notifier) Connection
 
-// Reconciler keeps the Pool in step with VCenter objects and their Secrets. All fields are required.
+// Reconciler keeps the Pool in step with VCenter objects and their Secrets. Every replica runs it and has connections
+// of its own; only the leader writes. All fields but Leadership are required.
 type Reconciler struct {
 	Client client.Client
 	Pool   *Pool
@@ -66,18 +73,28 @@ type Reconciler struct {
 	// Namespace holds the Secrets.
 	Namespace string
 	Now       func() time.Time
+	// Leadership says whether this replica leads; nil means that it always does.
+	Leadership Leadership
 
 	changed chan event.TypedGenericEvent[string]
+	orphans orphans
+	// elections holds the news that leadership changed, until all VCenters are enqueued.
+	elections chan event.TypedGenericEvent[struct{}]
 
 	mu sync.Mutex
 	// written is when the status of each VCenter was written last.
 	written map[string]time.Time
+	// versions are the resource versions that our own status writes made, by VCenter.
+	versions map[string]string
+	// acceptances are the annotations that accept an empty inventory, by VCenter.
+	acceptances map[string]acceptance
 }
 
 // SetupWithManager registers the controller and the pool with the hub's manager.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 	// One slot per change is enough to wake the controller; a full buffer means that it is awake.
 	r.changed = make(chan event.TypedGenericEvent[string], 1024)
+	r.elections = make(chan event.TypedGenericEvent[struct{}], 1)
 	if err := mgr.Add(r.Pool); err != nil {
 		return fmt.Errorf("register the connections with the manager: %w", err)
 	}
@@ -91,7 +108,8 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		For(&v1alpha1.VCenter{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
 		WatchesRawSource(source.TypedChannel(r.changed, byName)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WatchesRawSource(source.TypedChannel(r.elections, handler.TypedFuncs[struct{}, reconcile.Request]{GenericFunc: r.allVCenters})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, NeedLeaderElection: new(bool)}).
 		Complete(r)
 }
 
@@ -110,12 +128,13 @@ func (r *Reconciler) usersOf(ctx context.Context, secret client.Object) []reconc
 	return requests
 }
 
-// Reconcile brings the connection of one VCenter up to date and writes status if it changed.
+// Reconcile brings the connection of one VCenter up to date. The leader also writes status if it changed.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	vc := &v1alpha1.VCenter{}
 	if err := r.Client.Get(ctx, req.NamespacedName, vc); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Pool.remove(req.Name)
+			r.forgetAcceptance(req.Name)
 			r.Groups.VCenterChanged(req.Name)
 			return reconcile.Result{}, nil
 		}
@@ -128,6 +147,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	// A VCenter whose deletion waits is connected to like any other: what it waits for needs the connection.
 	if !deleting && !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
+		if !r.leading() {
+			// Without the finalizer it could be deleted under VMs that are being made.
+			return reconcile.Result{RequeueAfter: soon}, nil
+		}
 		base := vc.DeepCopy()
 		controllerutil.AddFinalizer(vc, v1alpha1.VCenterFinalizer)
 		if err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -140,7 +163,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	switch {
 	case errors.As(err, &invalid):
 		// The connection made from the last valid configuration, if there is one, goes on.
-		return reconcile.Result{}, r.write(ctx, vc, blockedStatus(vc, invalid.reason, invalid.message, r.Now()))
+		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blockedStatus(vc, invalid.reason, invalid.message, r.Now()))
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -149,13 +172,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.Groups.VCenterChanged(vc.Name)
 		r.look(vc.Name)
 	}
-	l, swapping, err := r.lookAt(ctx, vc, config)
+	l, after, err := r.lookAt(ctx, vc, config)
 	if err != nil {
 		return reconcile.Result{}, err
-	}
-	after := lookInterval
-	if swapping {
-		after = time.Second
 	}
 	next := newStatus(vc, l, r.Now())
 	if deleting {
@@ -167,8 +186,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: after}, r.write(ctx, vc, next)
 }
 
-// lookAt gathers what the connections of a VCenter show, and whether another one is about to serve.
-func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Config) (l look, swapping bool, err error) {
+// lookAt gathers what the connections of a VCenter show, and says when to look again.
+func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Config) (l look, after time.Duration, err error) {
 	current, candidate := r.Pool.connections(vc.Name)
 	if candidate != nil {
 		h := candidate.Health()
@@ -176,17 +195,26 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		l.another = h.Reachable && !expectedInstance(vc, h.InstanceUUID)
 		l.health = h // of the first connection, until it serves
 	}
+	after = lookInterval
+	if current == nil || candidate != nil {
+		after = soon // another one is about to serve
+	}
 	if current != nil {
 		current.SetLimits(config.Tasks, config.TasksPerHost)
-		if err := r.acceptEmpty(ctx, vc, current); err != nil {
-			return l, false, err
+		again, err := r.acceptEmpty(ctx, vc, current)
+		if err != nil {
+			return l, 0, err
+		}
+		if again > 0 {
+			after = min(after, again)
 		}
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {
+			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned())) })
 			_, l.defaults = current.Placement(vsphere.Placement{})
 		}
 	}
-	return l, current == nil || candidate != nil, nil
+	return l, after, nil
 }
 
 // expectedInstance reports whether a vCenter is the one that the VCenter's VMs are in. Managed object references
@@ -194,25 +222,6 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 func expectedInstance(vc *v1alpha1.VCenter, uuid string) bool {
 	known := vc.Status.InstanceUUID
 	return known == "" || known == uuid || vc.Status.VMs == 0 || vc.Annotations[v1alpha1.AcceptInstanceAnnotation] == uuid
-}
-
-// acceptEmpty ends the pause after a sudden emptiness that a person accepts. The annotation is good for once: one
-// that stayed would accept the next accident as well.
-func (r *Reconciler) acceptEmpty(ctx context.Context, vc *v1alpha1.VCenter, current Connection) error {
-	accepted, ok := vc.Annotations[v1alpha1.AcceptEmptyAnnotation]
-	health := current.Health()
-	if !ok || !health.Reachable || (!health.Complete && !health.SuddenlyEmpty) {
-		return nil
-	}
-	if health.SuddenlyEmpty && accepted == health.InstanceUUID {
-		current.AcceptEmpty()
-	}
-	base := vc.DeepCopy()
-	delete(vc.Annotations, v1alpha1.AcceptEmptyAnnotation)
-	if err := r.Client.Patch(ctx, vc, client.MergeFrom(base)); err != nil {
-		return fmt.Errorf("remove the used annotation: %w", err)
-	}
-	return nil
 }
 
 // countsOnly reports whether next may wait: it differs in counts alone, and was written a short while ago. The
@@ -265,11 +274,15 @@ func (r *Reconciler) inUse(vc *v1alpha1.VCenter) string {
 	return fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", groups, vms)
 }
 
-// leave logs out of a vCenter that no group uses any more.
+// leave logs out of a vCenter that no group uses any more. A replica that does not lead looks again until the object is
+// gone: the leader may count what it does not see yet.
 func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
 	r.Pool.remove(vc.Name)
 	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
 		return reconcile.Result{}, nil
+	}
+	if !r.leading() {
+		return reconcile.Result{RequeueAfter: lookInterval}, nil
 	}
 	base := vc.DeepCopy()
 	controllerutil.RemoveFinalizer(vc, v1alpha1.VCenterFinalizer)
@@ -280,16 +293,29 @@ func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile
 	return reconcile.Result{}, nil
 }
 
-// write stores status if it changed, and tells changes of conditions as events and in the log.
+// write stores status if it changed, and tells changes of conditions as events and in the log. Compared with an object that is older
+// than the last write, everything would seem to change once more; after an outage of the hub the cache may be that old for half a
+// minute. The same holds for what a former leader wrote, which the version that goes along finds out. Each pass comes back in any
+// case. A replica that does not lead writes nothing.
 func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alpha1.VCenterStatus) error {
-	if equality.Semantic.DeepEqual(vc.Status, next) {
+	if !r.leading() || r.stale(vc) || equality.Semantic.DeepEqual(vc.Status, next) {
 		return nil
 	}
 	base := vc.DeepCopy()
 	vc.Status = next
-	if err := r.Client.Status().Patch(ctx, vc, client.MergeFrom(base)); err != nil {
+	err := r.Client.Status().Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	r.mu.Lock()
+	if r.versions == nil {
+		r.versions = map[string]string{}
+	}
+	r.versions[vc.Name] = vc.ResourceVersion
+	r.mu.Unlock()
 	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
 		was, is := meta.FindStatusCondition(base.Status.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
 		if is == nil || (was != nil && was.Reason == is.Reason) || (was == nil && is.Status != metav1.ConditionFalse) {
@@ -303,6 +329,14 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
 	}
 	return nil
+}
+
+// stale reports whether a VCenter is older than our last write of its status.
+func (r *Reconciler) stale(vc *v1alpha1.VCenter) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	order, err := resourceversion.CompareResourceVersion(vc.ResourceVersion, r.versions[vc.Name])
+	return err == nil && order < 0
 }
 
 // notifier tells the controllers of changes in one vCenter.

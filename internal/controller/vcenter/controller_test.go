@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -26,6 +28,9 @@ type groupsForTest struct{ count int }
 func (g *groupsForTest) GroupChanged(string)     {}
 func (g *groupsForTest) VCenterChanged(string)   {}
 func (g *groupsForTest) CountVCenter(string) int { return g.count }
+
+// Orphans are all of them.
+func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM { return vms }
 
 func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	return vsphere.ResolvedPlacement{}, nil
@@ -83,4 +88,68 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 		t.Errorf("the VCenter is still there after its last VM: %v", err)
 	}
 	close(connection.release)
+}
+
+// TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache may show the state before it for half a minute,
+// while vCenter's events bring pass after pass.
+func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	vc := vcenterForTest()
+	vc.Finalizers, vc.Status = []string{v1alpha1.VCenterFinalizer}, v1alpha1.VCenterStatus{}
+	credentials := secret("username", "u", "password", "p")
+	credentials.Namespace = "operator"
+	var cached *v1alpha1.VCenter
+	writes := 0
+	c := interceptor.NewClient(
+		clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(vc).WithObjects(vc, credentials).Build(),
+		interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if vc, ok := o.(*v1alpha1.VCenter); ok && cached != nil {
+					cached.DeepCopyInto(vc)
+					return nil
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+				writes++
+				return c.SubResource(sub).Patch(ctx, o, p, opts...)
+			},
+		})
+	told := events.NewFakeRecorder(100)
+	connection := &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}
+	defer close(connection.release)
+	r := &Reconciler{
+		Client: c, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Now: time.Now, Events: told,
+		Dial: func(Config, vsphere.Notifier) Connection { return connection },
+	}
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}}
+	pass := func() {
+		t.Helper()
+		if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter == 0 {
+			t.Fatalf("the pass does not come back: %+v, %v", result, err)
+		}
+	}
+	pass()
+	old := &v1alpha1.VCenter{}
+	if err := c.Get(t.Context(), request.NamespacedName, old); err != nil {
+		t.Fatal(err)
+	}
+	cached = old
+	connection.becomes(vsphere.Health{Reachable: true, Complete: true, InstanceUUID: "expected", VMs: 2})
+	writes = 0
+	for range 5 {
+		pass()
+	}
+	if writes != 1 {
+		t.Errorf("%d writes of one change, seen from an old cache", writes)
+	}
+	cached = nil
+	connection.becomes(vsphere.Health{Reachable: true, Complete: true, SuddenlyEmpty: true, InstanceUUID: "expected"})
+	pass()
+	if writes != 2 {
+		t.Errorf("%d writes; want one more for what changed since", writes)
+	}
 }

@@ -16,6 +16,10 @@ type Connection interface {
 	SetLimits(tasks, tasksPerHost int)
 	// AcceptEmpty ends the pause after the root folder was suddenly empty.
 	AcceptEmpty()
+	// Owned returns the VMs with this installation's stamp.
+	Owned() []vsphere.VM
+	// EndLeftovers asks for the sessions of dead processes at this vCenter to be ended soon. It does not block.
+	EndLeftovers()
 }
 
 // Pool is every vCenter connection of the process. It implements vsphere.Servers. As a manager's runnable it
@@ -140,6 +144,20 @@ func (p *Pool) start(hash string, c Connection) *running {
 		_ = c.Run(ctx)
 	})
 	return r
+}
+
+// EndLeftovers has every connection end the sessions at its vCenter that nobody uses any more, soon and in the
+// background. It is meant for the moment at which another process turns out to be dead.
+func (p *Pool) EndLeftovers() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.entries {
+		for _, r := range []*running{e.current, e.candidate} {
+			if r != nil {
+				r.EndLeftovers()
+			}
+		}
+	}
 }
 
 // remove ends the connections of name; they log out in the background.

@@ -20,6 +20,7 @@ type connectionForTest struct {
 
 	mu     sync.Mutex
 	health vsphere.Health
+	owned  []vsphere.VM
 }
 
 type diary struct {
@@ -57,8 +58,10 @@ func (c *connectionForTest) Run(ctx context.Context) error {
 	c.diary.note("ended " + c.name)
 	return nil
 }
-func (*connectionForTest) SetLimits(int, int) {}
-func (*connectionForTest) AcceptEmpty()       {}
+func (*connectionForTest) SetLimits(int, int)    {}
+func (c *connectionForTest) AcceptEmpty()        { c.diary.note("accepted " + c.name) }
+func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
+func (c *connectionForTest) EndLeftovers()       { c.diary.note("leftovers " + c.name) }
 
 // poolRig dials connections and remembers them by the order of dialing.
 type poolRig struct {
@@ -90,14 +93,14 @@ func (r *poolRig) serving() string {
 // until waits for condition; the connections end in goroutines of their own.
 func (r *poolRig) until(what string, condition func() bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !condition() {
 		select {
 		case <-ctx.Done():
-			r.t.Fatalf("not within 10 s: %s; so far: %v", what, r.diary.read())
+			r.t.Fatalf("not within a minute: %s; so far: %v", what, r.diary.read())
 		case <-tick.C:
 		}
 	}

@@ -28,6 +28,8 @@ type look struct {
 	candidate *vsphere.Health
 	// another is true when the candidate is connected to another vCenter than the one that VMs are known in.
 	another bool
+	// orphans are the names of VMs whose group does not exist.
+	orphans []string
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -52,7 +54,12 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 			"Set spec.server, or VC_HOST in the Secret, back; use a new VCenter for another server; or, if that vCenter was rebuilt with its VMs, annotate this one with %s=%s",
 			l.candidate.InstanceUUID, vc.Status.VMs, vc.Status.InstanceUUID, v1alpha1.AcceptInstanceAnnotation, l.candidate.InstanceUUID)
 	}
-	apply(&s, vc.Generation, now, append(verdicts, verdict))
+	if verdicts = append(verdicts, verdict); len(l.orphans) > 0 {
+		verdicts = append(verdicts, orphaned(l.orphans))
+	} else if health.Complete {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
+	}
+	apply(&s, vc.Generation, now, verdicts)
 	return s
 }
 

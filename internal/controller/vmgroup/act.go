@@ -8,6 +8,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -86,14 +87,18 @@ func (p *pass) cloneRequest(res resolution, action plan.Action) vsphere.CloneReq
 	if res.linked {
 		mode = v1alpha1.CloneLinked
 	}
+	name := action.Name
+	if planted.Is(planted.RandomNames) {
+		name += p.now.Format("-150405.000000000")
+	}
 	return vsphere.CloneRequest{
-		Template: res.template, Folder: p.folder(), Name: action.Name, UUID: action.UUID,
+		Template: res.template, Folder: p.folder(), Name: name, UUID: action.UUID,
 		Stamp: vsphere.Stamp{
 			GroupID: p.id, Ordinal: action.Ordinal, Incarnation: action.Incarnation,
-			Revision: plan.Revision(p.group.Spec), CloneMode: string(mode),
+			Revision: p.revision, CloneMode: string(mode),
 			Epoch: vsphere.Epoch{Generation: p.epoch.Generation, Number: p.epoch.Number}, Created: p.now,
 		},
-		CPU: p.group.Spec.CPU, MemoryMiB: int64(p.group.Spec.Memory) * 1024,
+		CPU: p.spec.CPU, MemoryMiB: int64(p.spec.Memory) * 1024,
 		Placement: res.placement, Linked: res.linked, UserData: res.userData,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -31,7 +32,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
 
 // Member is what a reconcile needs to know of the member cluster a group lives in.
 type Member struct {
@@ -48,12 +49,21 @@ type Member struct {
 // Members finds member clusters by name; false means that the member is not engaged now.
 type Members func(name string) (Member, bool)
 
+// Shards decides which groups this replica may act on. *sharding.Replica implements it.
+type Shards interface {
+	sharding.Gate
+	// Holds reports whether an object is this replica's now; it is for filtering.
+	Holds(sharding.Key) bool
+	// Bucket of an object.
+	Bucket(sharding.Key) int
+}
+
 // Clusters finds the clients of an engaged member.
 type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields are required.
+// Reconciler reconciles VmGroups. All fields but Quotas and PoliciesChanged are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -62,17 +72,24 @@ type Reconciler struct {
 	Hub client.Reader
 	// Servers are the vCenters.
 	Servers vsphere.Servers
-	// Gate decides whether this replica may act on a group.
-	Gate sharding.Gate
+	// Shards decides whether this replica may act on a group.
+	Shards Shards
+	// Quotas grants growth; without one nothing grows that a quota holds for.
+	Quotas Quotas
 	// Groups is told of every group that is seen.
 	Groups *Groups
+	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
+	PoliciesChanged func()
 	// Installation is the UID of this installation, part of every owner stamp.
 	Installation string
 	// Now is the clock.
 	Now func() time.Time
 
 	writes *writes
+	blind  *blind
 	lanes  *lanes
+
+	policies policyCache
 }
 
 // Options are settings of the controller.
@@ -84,19 +101,28 @@ type Options struct {
 
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
-	r.writes = newWrites()
+	r.writes, r.blind = newWrites(), newBlind()
 	r.lanes = newLanes(opts.Workers)
+	urgent := newUrgency[mcreconcile.Request]()
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
-		For(&v1alpha1.VmGroup{}).
-		WithOptions(controller.TypedOptions[mcreconcile.Request]{MaxConcurrentReconciles: opts.Workers}).
+		Watches(&v1alpha1.VmGroup{}, r.onGroup).
+		WithOptions(controllerOptions(opts, urgent)).
 		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Groups.deliverTo(queue.Add)
+				r.Groups.deliverTo(r.bucketOf, func(request mcreconcile.Request, first bool) {
+					if !r.holds(request) {
+						return // whoever holds it is told as well, or will be when it takes it over
+					}
+					if first {
+						urgent.raise(request)
+					}
+					queue.Add(request)
+				})
 				return nil
 			})).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VCenter{},
@@ -104,7 +130,104 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 				r.Groups.VCenterChanged(vcenter.Name)
 				return nil
 			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{})).
+		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VmGroupPolicy{},
+			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
+				r.policies.changed()
+				r.Groups.PoliciesChanged()
+				if r.PoliciesChanged != nil {
+					r.PoliciesChanged()
+				}
+				return nil
+			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VmGroupPolicy]{})).
 		Complete(r)
+}
+
+// onGroup keeps Groups in step with every member's groups, this replica's or not, so that a group that is taken over
+// is enqueued from memory. Only this replica's are enqueued.
+func (r *Reconciler) onGroup(member multicluster.ClusterName, cl cluster.Cluster) mchandler.EventHandler {
+	// The member has just been engaged, with caches that are filled.
+	existing := &v1alpha1.VmGroupList{}
+	if err := cl.GetClient().List(context.Background(), existing); err == nil {
+		uids := make(map[types.UID]struct{}, len(existing.Items))
+		for i := range existing.Items {
+			group := &existing.Items[i]
+			uids[group.UID] = struct{}{}
+			r.Groups.seen(requestOf(member, group), group, vcenterOf(group))
+		}
+		r.Groups.keepOnly(string(member), uids)
+		r.Groups.list(string(member))
+	}
+	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
+	seen := func(o client.Object, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+		group, ok := o.(*v1alpha1.VmGroup)
+		if !ok {
+			return
+		}
+		r.Groups.seen(request(o), group, vcenterOf(group))
+		if r.holds(request(o)) {
+			queue.Add(request(o))
+		}
+	}
+	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			seen(e.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			seen(e.ObjectNew, queue)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			r.forget(request(e.Object))
+		},
+	}
+}
+
+func requestOf(member multicluster.ClusterName, o client.Object) mcreconcile.Request {
+	return mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
+}
+
+// key of a group, or false while its member is not engaged.
+func (r *Reconciler) key(request mcreconcile.Request) (sharding.Key, bool) {
+	member, ok := r.Members(string(request.ClusterName))
+	return sharding.Key{ClusterUID: member.UID, Namespace: request.Namespace, Name: request.Name}, ok
+}
+
+func (r *Reconciler) holds(request mcreconcile.Request) bool {
+	key, ok := r.key(request)
+	return ok && r.Shards.Holds(key)
+}
+
+func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
+	key, ok := r.key(request)
+	if !ok {
+		return 0, false
+	}
+	return r.Shards.Bucket(key), true
+}
+
+// forget drops what is remembered of a group that is gone.
+func (r *Reconciler) forget(request mcreconcile.Request) {
+	r.drop(r.Groups.forget(request))
+}
+
+// drop forgets what is remembered of acting on a group.
+func (r *Reconciler) drop(uid types.UID) {
+	r.writes.forget(uid)
+	r.blind.forget(uid)
+	r.policies.forget(uid)
+	if r.Quotas != nil {
+		r.Quotas.Forget(uid)
+	}
+}
+
+// Lost takes the news that buckets are another replica's from now on: their groups want nothing of this replica's
+// budgets any more.
+func (r *Reconciler) Lost(buckets []int) {
+	r.Groups.inBuckets(buckets, func(uid types.UID, e groupEntry) {
+		r.drop(uid)
+		if server, ok := r.Servers.Server(e.vcenter); ok {
+			server.Forget(string(uid))
+		}
+	})
 }
 
 // onNamespace reconciles a namespace's groups when its labels change, since grants select by them. The groups
@@ -124,8 +247,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if !ok {
 		// A member that is not engaged is unknown, not empty: its groups and VMs stay as they are. Engaging it
 		// lists its groups again.
-		r.writes.forget(r.Groups.forget(req))
 		return reconcile.Result{}, nil
+	}
+	key := sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name}
+	if !r.Shards.Holds(key) {
+		return reconcile.Result{}, nil // whatever asked for this pass is another replica's now
 	}
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
@@ -135,12 +261,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		return reconcile.Result{RequeueAfter: laneInterval}, nil
 	}
 	defer leave()
-	token, ok := r.Gate.Enter(ctx, sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name})
+	token, ok := r.Shards.Enter(ctx, key)
 	if !ok {
 		return reconcile.Result{}, nil
 	}
 	defer token.Exit()
 	ctx = vsphere.WithFence(token.Context(), token.Check)
+	epoch := token.Epoch()
+	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-%s", epoch.Generation, epoch.Number, controller.ReconcileIDFromContext(ctx)))
 	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("member", member.Name, "VmGroup", klog.KRef(req.Namespace, req.Name)))
 
 	cl, err := r.Clusters.GetCluster(ctx, req.ClusterName)
@@ -150,7 +278,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	group := &v1alpha1.VmGroup{}
 	if err := cl.GetClient().Get(ctx, req.NamespacedName, group); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.writes.forget(r.Groups.forget(req))
+			r.forget(req)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
@@ -159,14 +287,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
-	r.Groups.seen(req, group, vcenterOf(group))
-
 	p := &pass{
-		r: r, group: group, member: member, epoch: token.Epoch(),
+		r: r, group: group, member: member, epoch: epoch, raise: r.Shards.Raise,
 		client: cl.GetClient(), liveReader: cl.GetAPIReader(), events: recorder(cl), now: r.Now(),
 		id: vsphere.GroupID{Installation: r.Installation, Member: member.UID, Group: string(group.UID)},
 	}
 	return p.run(ctx)
+}
+
+// controllerOptions turns the priority queue off. That of controller-runtime v0.24 can block its workers for ever when it
+// is shut down while items are ready (kubernetes-sigs/controller-runtime#3538, mended after v0.24.1): the manager then ends
+// by its grace period, and its successor waits for half a minute. client-go's queue with a storage of our own does what
+// is needed of one. Which replica acts is for the shards to say, and not for the manager's election.
+func controllerOptions(opts Options, urgent *urgency[mcreconcile.Request]) controller.TypedOptions[mcreconcile.Request] {
+	return controller.TypedOptions[mcreconcile.Request]{
+		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool),
+		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
+			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newUrgentFirst(urgent)}
+			return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
+				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
+					Name: name, Queue: workqueue.NewTypedWithConfig(storage),
+				}),
+			})
+		},
+	}
 }
 
 func recorder(cl cluster.Cluster) events.EventRecorder {

@@ -1,51 +1,69 @@
 package vmgroup
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Groups knows where each VmGroup lives, so that a change in a vCenter, a VCenter object, a namespace or a
-// member reaches the groups it concerns. It is filled by reconciling: every group is reconciled once when its
-// member is engaged. The zero value is not usable; see NewGroups.
+// member, and a bucket that is taken over, reaches the groups it concerns. It is filled by the informers of all members,
+// whoever the groups belong to. The zero value is not usable; see NewGroups.
 type Groups struct {
 	mu      sync.Mutex
 	byUID   map[types.UID]groupEntry
 	uids    map[mcreconcile.Request]types.UID
-	enqueue func(mcreconcile.Request)
+	enqueue func(request mcreconcile.Request, first bool)
+	bucket  func(mcreconcile.Request) (int, bool)
 	counted func(member string)
+	served  func(clusterUID string) bool
+	// members are those whose groups are all known, or were when they were engaged last.
+	members map[string]struct{}
 }
 
 type groupEntry struct {
 	request mcreconcile.Request
 	vcenter string
 	vms     int
+	// holds is what the group has of quotas.
+	holds policy.Usage
 }
 
 // NewGroups returns an empty registry.
 func NewGroups() *Groups {
 	return &Groups{
-		byUID: map[types.UID]groupEntry{},
-		uids:  map[mcreconcile.Request]types.UID{},
+		byUID:   map[types.UID]groupEntry{},
+		uids:    map[mcreconcile.Request]types.UID{},
+		members: map[string]struct{}{},
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
-		enqueue: func(mcreconcile.Request) {},
+		enqueue: func(mcreconcile.Request, bool) {},
+		bucket:  func(mcreconcile.Request) (int, bool) { return 0, false },
 		counted: func(string) {},
+		served:  func(string) bool { return false },
 	}
 }
+
+// OnServed registers a function that says whether a member with this cluster UID is engaged, so that all of its groups are
+// known. It must be called before the controller runs.
+func (g *Groups) OnServed(served func(clusterUID string) bool) { g.served = served }
 
 // OnCount registers a function that is called with the name of a member whose counts changed. It must be
 // called before the controller runs, and the function must not block.
 func (g *Groups) OnCount(counted func(member string)) { g.counted = counted }
 
-// deliverTo sends all later notifications to enqueue, which must not block.
-func (g *Groups) deliverTo(enqueue func(mcreconcile.Request)) {
+// deliverTo sends all later notifications to enqueue, which must not block; first are those that go before all others.
+// bucket finds the bucket of a group, or false while its member is not engaged.
+func (g *Groups) deliverTo(bucket func(mcreconcile.Request) (int, bool), enqueue func(request mcreconcile.Request, first bool)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.enqueue = enqueue
+	g.bucket, g.enqueue = bucket, enqueue
 }
 
 // seen records a group that exists, the vCenter it uses and its number of VMs.
@@ -56,7 +74,7 @@ func (g *Groups) seen(request mcreconcile.Request, group *v1alpha1.VmGroup, vcen
 	}
 	g.uids[request] = group.UID
 	was, known := g.byUID[group.UID]
-	is := groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas)}
+	is := groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas), holds: holdsOf(group, 0)}
 	g.byUID[group.UID] = is
 	g.mu.Unlock()
 	if !known || was.vms != is.vms {
@@ -70,7 +88,9 @@ func (g *Groups) forget(request mcreconcile.Request) types.UID {
 	g.mu.Lock()
 	uid, known := g.uids[request]
 	delete(g.uids, request)
-	delete(g.byUID, uid)
+	if g.byUID[uid].request == request { // and not the same group by another name of its member
+		delete(g.byUID, uid)
+	}
 	g.mu.Unlock()
 	if known {
 		g.counted(string(request.ClusterName))
@@ -86,7 +106,7 @@ func (g *Groups) GroupChanged(uid string) {
 	enqueue := g.enqueue
 	g.mu.Unlock()
 	if ok {
-		enqueue(entry.request)
+		enqueue(entry.request, false)
 	}
 }
 
@@ -98,6 +118,11 @@ func (g *Groups) VCenterChanged(vcenter string) {
 // MemberChanged enqueues every group of the member.
 func (g *Groups) MemberChanged(member string) {
 	g.enqueueWhere(func(e groupEntry) bool { return string(e.request.ClusterName) == member })
+}
+
+// PoliciesChanged enqueues every group.
+func (g *Groups) PoliciesChanged() {
+	g.enqueueWhere(func(groupEntry) bool { return true })
 }
 
 // namespaceChanged enqueues every group of a namespace.
@@ -118,8 +143,84 @@ func (g *Groups) enqueueWhere(match func(groupEntry) bool) {
 	enqueue := g.enqueue
 	g.mu.Unlock()
 	for _, request := range requests {
-		enqueue(request)
+		enqueue(request, false)
 	}
+}
+
+// Gained enqueues every group of these buckets before all others: nobody has looked after them for a while.
+func (g *Groups) Gained(buckets []int) {
+	g.inBuckets(buckets, func(_ types.UID, e groupEntry) { g.enqueue(e.request, true) })
+}
+
+// inBuckets calls f for every group of these buckets, without the lock.
+func (g *Groups) inBuckets(buckets []int, f func(types.UID, groupEntry)) {
+	wanted := make(map[int]struct{}, len(buckets))
+	for _, b := range buckets {
+		wanted[b] = struct{}{}
+	}
+	g.mu.Lock()
+	all, bucket := maps.Clone(g.byUID), g.bucket
+	g.mu.Unlock()
+	for uid, entry := range all {
+		if b, ok := bucket(entry.request); ok {
+			if _, is := wanted[b]; is {
+				f(uid, entry)
+			}
+		}
+	}
+}
+
+// ForgetMember drops the groups of a member that is gone for good.
+func (g *Groups) ForgetMember(member string) {
+	g.mu.Lock()
+	delete(g.members, member)
+	g.mu.Unlock()
+	g.keepOnly(member, nil)
+}
+
+// keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
+func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
+	g.mu.Lock()
+	for request, uid := range g.uids {
+		if _, keep := uids[uid]; keep || string(request.ClusterName) != member {
+			continue
+		}
+		delete(g.uids, request)
+		if g.byUID[uid].request == request {
+			delete(g.byUID, uid)
+		}
+	}
+	g.mu.Unlock()
+	g.counted(member)
+}
+
+// list records that all groups of a member are known now.
+func (g *Groups) list(member string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.members[member] = struct{}{}
+}
+
+// listed reports whether all groups of a member are known, provided that it is engaged.
+func (g *Groups) listed(member string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, ok := g.members[member]
+	return ok
+}
+
+// listedMembers returns the members whose groups are all known.
+func (g *Groups) listedMembers() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Sorted(maps.Keys(g.members))
+}
+
+// all returns a copy of what is known.
+func (g *Groups) all() map[types.UID]groupEntry {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.byUID)
 }
 
 // vcenterOf returns the vCenter of a group that was seen before, or "".
@@ -127,6 +228,24 @@ func (g *Groups) vcenterOf(request mcreconcile.Request) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.byUID[g.uids[request]].vcenter
+}
+
+// Orphans returns those of these VMs whose group certainly does not exist: its member is engaged and does not have it. Of
+// members that are away nothing is known.
+func (g *Groups) Orphans(vms []vsphere.VM) []vsphere.VM {
+	var orphans []vsphere.VM
+	for _, vm := range vms {
+		if vm.Stamp == nil || !g.served(vm.Stamp.Member) {
+			continue
+		}
+		g.mu.Lock()
+		_, known := g.byUID[types.UID(vm.Stamp.Group)]
+		g.mu.Unlock()
+		if !known {
+			orphans = append(orphans, vm)
+		}
+	}
+	return orphans
 }
 
 // CountMember returns the number of groups of a member, and of their VMs.

@@ -11,12 +11,20 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestGroupsDelivers(t *testing.T) {
 	g := NewGroups()
 	var delivered, counted []string
-	g.deliverTo(func(r mcreconcile.Request) { delivered = append(delivered, r.String()) })
+	firsts := 0
+	bucket := func(r mcreconcile.Request) (int, bool) { return len(r.Namespace + r.Name), r.ClusterName != "m2" }
+	g.deliverTo(bucket, func(r mcreconcile.Request, first bool) {
+		delivered = append(delivered, r.String())
+		if first {
+			firsts++
+		}
+	})
 	g.OnCount(func(member string) { counted = append(counted, member) })
 	request := func(member, namespace, name string) mcreconcile.Request {
 		return mcreconcile.Request{
@@ -52,6 +60,14 @@ func TestGroupsDelivers(t *testing.T) {
 	expect("a vCenter's change", func() { g.VCenterChanged("vc1") }, a, c)
 	expect("a member's change", func() { g.MemberChanged("m1") }, a, b)
 	expect("a namespace's change", func() { g.namespaceChanged("m1", "n1") }, a)
+	if firsts > 0 {
+		t.Errorf("%d changes went before others", firsts)
+	}
+	expect("a takeover", func() { g.Gained([]int{1, 3}) }, a, b) // m2 is not engaged
+	if firsts != 2 {
+		t.Errorf("%d of 2 groups that were taken over go before others", firsts)
+	}
+	expect("a takeover of other buckets", func() { g.Gained([]int{2}) })
 	if !slices.Equal(counted, []string{"m1", "m1", "m2"}) {
 		t.Errorf("counts changed for %v", counted)
 	}
@@ -65,5 +81,50 @@ func TestGroupsDelivers(t *testing.T) {
 	}
 	if uid := g.forget(a); uid != "a2" || g.CountVCenter("vc1") != 1 {
 		t.Errorf("forgot %q; %d groups use vc1", uid, g.CountVCenter("vc1"))
+	}
+	if g.ForgetMember("m2"); g.CountVCenter("vc1") != 0 {
+		t.Errorf("%d groups of a member that is gone use vc1", g.CountVCenter("vc1"))
+	}
+}
+
+func TestAGroupSeenUnderAnotherNameOfItsMemberIsNotForgottenWithTheOldName(t *testing.T) {
+	g := NewGroups()
+	delivered := 0
+	g.deliverTo(func(mcreconcile.Request) (int, bool) { return 1, true }, func(mcreconcile.Request, bool) { delivered++ })
+	request := func(member string) mcreconcile.Request {
+		return mcreconcile.Request{ClusterName: multicluster.ClusterName(member), Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "g"}}}
+	}
+	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+	g.seen(request("old"), group, "vc")
+	g.seen(request("new"), group, "vc")
+	g.forget(request("old"))
+	if g.Gained([]int{1}); delivered != 1 || g.CountVCenter("vc") != 1 {
+		t.Errorf("after a takeover %d groups are enqueued and %d counted, want 1", delivered, g.CountVCenter("vc"))
+	}
+}
+
+func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
+	g := NewGroups()
+	for _, name := range []string{"a", "b"} {
+		r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}}
+		g.seen(r, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}}, "vc")
+	}
+	g.keepOnly("m", map[types.UID]struct{}{"b": {}})
+	if n := g.CountVCenter("vc"); n != 1 {
+		t.Errorf("%d groups use the vCenter, want the one that is left", n)
+	}
+}
+
+func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
+	g := NewGroups()
+	g.OnServed(func(uid string) bool { return uid == "here" })
+	r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "g"}}}
+	g.seen(r, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "known"}}, "vc")
+	vm := func(name, member, group string) vsphere.VM {
+		return vsphere.VM{Name: name, Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: member, Group: group}}}
+	}
+	got := g.Orphans([]vsphere.VM{vm("a", "here", "known"), vm("b", "here", "unknown"), vm("c", "away", "unknown"), {Name: "d"}})
+	if len(got) != 1 || got[0].Name != "b" {
+		t.Errorf("orphans are %+v, want b", got)
 	}
 }

@@ -2,7 +2,6 @@ package vmgroup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -29,12 +30,22 @@ type pass struct {
 	member     Member
 	id         vsphere.GroupID
 	epoch      sharding.Epoch
+	raise      func(sharding.Epoch)
 	client     client.Client
 	liveReader client.Reader
 	events     events.EventRecorder
 	now        time.Time
+	// hold is how far the group may follow its spec, spec what is planned with: the group's, or what was admitted of it.
+	// revision is that of spec.
+	hold     policy.Hold
+	spec     v1alpha1.VmGroupSpec
+	revision string
+	// imagined is true when the group need not exist, so that nothing of it is remembered.
+	imagined bool
 	// unwatched is true when the pass waits for something that no event tells of.
 	unwatched bool
+	// acting is true when the plan asks vCenter for something.
+	acting bool
 }
 
 // unwatchedInterval is how often something is looked for again that no event tells of: a Secret of a member, a VM
@@ -45,15 +56,20 @@ const unwatchedInterval = 30 * time.Second
 // a worker that others need.
 const writeTimeout = 5 * time.Second
 
-// errOvertaken is returned when status carries the epoch of a later controller.
-var errOvertaken = errors.New("another replica took this group over")
+// planWith makes spec the one that this pass plans with.
+func (p *pass) planWith(spec v1alpha1.VmGroupSpec) { p.spec, p.revision = spec, plan.Revision(spec) }
 
 func (p *pass) deleting() bool { return !p.group.DeletionTimestamp.IsZero() }
 
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	p.base = p.group.DeepCopy()
+	p.planWith(p.group.Spec)
 	if p.overtaken() {
-		return reconcile.Result{}, reconcile.TerminalError(errOvertaken)
+		// Nobody else may act on it now, so the ring has lost its memory: it was restored or made anew.
+		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", p.group.Status.Ownership.Epoch)
+		later := p.group.Status.Ownership.Epoch
+		p.raise(sharding.Epoch{Generation: later.Generation, Number: later.Number})
+		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
 	if done, err := p.claim(ctx); done || err != nil {
 		return p.retryConflict(err)
@@ -62,12 +78,25 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if res.stranger && !p.deleting() {
+		return reconcile.Result{RequeueAfter: time.Second}, nil
+	}
 	if p.deleting() && p.neverActed() && (res.server == nil || res.unavailable != nil) {
 		return p.finish(ctx, res, vsphere.Observation{})
 	}
 	observation := p.look(ctx, res)
+	if wait := p.r.blind.wait(p.group.UID, outOfSight(res, observation), p.now); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	hold, waiting := p.guard(ctx, res, observation)
+	if waiting {
+		return reconcile.Result{RequeueAfter: quotaNet}, nil
+	}
+	if err := p.apply(ctx, &res, hold); err != nil {
+		return reconcile.Result{}, err
+	}
 	decided := p.decide(res, observation)
-	if decided.Creates() > 0 && p.group.Spec.UserDataSecretRef != nil {
+	if decided.Creates() > 0 && p.spec.UserDataSecretRef != nil {
 		if err := p.resolveUserData(ctx, &res); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -77,6 +106,14 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		return p.finish(ctx, res, observation)
 	}
 	return p.carryOut(ctx, res, observation, decided)
+}
+
+// outOfSight reports whether nobody knows now which VMs the group has.
+func outOfSight(res resolution, observation vsphere.Observation) bool {
+	if res.unavailable != nil {
+		return res.unavailable.Reason == v1alpha1.ReasonVCenterUnreachable
+	}
+	return !observation.Complete
 }
 
 // claim makes sure that the group carries our finalizer. It reports done for a group that is not ours to touch.
@@ -89,6 +126,9 @@ func (p *pass) claim(ctx context.Context) (done bool, err error) {
 	}
 	if p.deleting() {
 		return true, nil
+	}
+	if planted.Is(planted.DroppedFinalizer) {
+		return false, nil
 	}
 	return false, p.patchFinalizers(ctx, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 }
@@ -114,8 +154,14 @@ func (p *pass) carryOut(ctx context.Context, res resolution, observation vsphere
 			decided = decided.Limit(0, decided.Tasks())
 		}
 	}
+	if planted.Is(planted.ActBeforeIntent) {
+		todo, slots := p.limit(res, decided)
+		p.act(ctx, res, todo)
+		slots.Release()
+	}
 	// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others
 	// could run. VMs whose clone has not been sent yet show as Pending.
+	p.acting = len(decided.Actions) > 0
 	delay, err := p.report(ctx, res, observation, decided.Limit(0, 0), folderErr)
 	if err != nil {
 		return p.retryConflict(err)
@@ -134,10 +180,10 @@ func (p *pass) carryOut(ctx context.Context, res resolution, observation vsphere
 	return reconcile.Result{RequeueAfter: p.wake(todo, delay, failed)}, nil
 }
 
-// overtaken reports whether a replica with a later epoch has written status.
+// overtaken reports whether a replica with a later epoch has written status. An epoch that no ring can have had was made up.
 func (p *pass) overtaken() bool {
 	o := p.group.Status.Ownership
-	return o != nil && apiEpoch(p.epoch).Less(o.Epoch)
+	return o != nil && o.Epoch.Generation < sharding.MaxGeneration && apiEpoch(p.epoch).Less(o.Epoch)
 }
 
 func apiEpoch(e sharding.Epoch) v1alpha1.Epoch {
@@ -161,6 +207,9 @@ func (p *pass) observe(res resolution) vsphere.Observation {
 		observation.Complete = false
 		observation.Incomplete = res.unavailable.Message
 	}
+	if planted.Is(planted.PartialInventory) {
+		observation.Complete = true
+	}
 	return observation
 }
 
@@ -172,13 +221,21 @@ func (p *pass) folder() vsphere.Ref {
 }
 
 func (p *pass) decide(res resolution, observation vsphere.Observation) plan.Plan {
-	return plan.Compute(plan.Input{
+	in := plan.Input{
 		Now: p.now, Name: p.group.Name, GroupUID: string(p.group.UID),
-		Spec: p.group.Spec, Revision: plan.Revision(p.group.Spec),
+		Spec: p.spec, Revision: p.revision,
 		Deleting: p.deleting(), Paused: p.paused(), CreateBlocked: res.createBlocked,
 		Observation: toPlan(observation, p.id, p.folder()),
 		Known:       known(&p.group.Status), Doomed: p.group.Status.Deleting,
-	})
+	}
+	decided := p.compute(&in)
+	if p.hold.Reshaped {
+		// Which VMs are up to date is told by what spec asks for, not by what the group is held at.
+		in.Revision = plan.Revision(p.group.Spec)
+		asked := plan.Compute(in)
+		decided.Updated, decided.Outdated = asked.Updated, asked.Outdated
+	}
+	return decided
 }
 
 func (p *pass) paused() *plan.Blocker {
@@ -215,9 +272,11 @@ func (p *pass) ensureFolder(ctx context.Context, res resolution, observation vsp
 	if !p.folder().IsZero() && !observation.FolderGone {
 		return nil
 	}
-	folder, err := res.server.EnsureFolder(ctx, vsphere.FolderPath{
-		Member: p.member.Name, Namespace: p.group.Namespace, Leaf: folderName(p.group),
-	})
+	path := vsphere.FolderPath{Member: p.member.Name, Namespace: p.group.Namespace, Leaf: folderName(p.group)}
+	if planted.Is(planted.JoinedFolderName) {
+		path.Namespace, path.Leaf = "groups", p.group.Namespace+"-"+p.group.Name
+	}
+	folder, err := res.server.EnsureFolder(ctx, path)
 	if err != nil {
 		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
 		return err
@@ -284,6 +343,9 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 	}
 	if res.server != nil {
 		res.server.Forget(string(p.group.UID))
+	}
+	if p.r.Quotas != nil {
+		p.r.Quotas.GiveBack(p.group.UID, policy.Usage{}, apiEpoch(p.epoch))
 	}
 	return reconcile.Result{}, nil
 }

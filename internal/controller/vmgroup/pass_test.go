@@ -32,9 +32,10 @@ import (
 // rig is a reconciler over a fake vCenter and one member.
 type rig struct {
 	*Reconciler
-	t       *testing.T
+	t       testing.TB
 	vcenter *fake.Server
 	member  client.Client
+	hub     client.Client
 	// onStatus is called instead of a status write when set.
 	onStatus func() error
 	gate     *testGate
@@ -42,32 +43,45 @@ type rig struct {
 	request  mcreconcile.Request
 }
 
-// testGate gives tokens of one epoch, whose check may fail.
+// testGate gives tokens of one epoch, whose check may fail, unless another replica holds everything.
 type testGate struct {
-	epoch sharding.Epoch
-	err   error
+	epoch   sharding.Epoch
+	err     error
+	another bool
+	raised  []sharding.Epoch
 }
 
 type testToken struct {
-	sharding.Token
 	gate *testGate
+	ctx  context.Context
 }
 
-func (g *testGate) Enter(ctx context.Context, key sharding.Key) (sharding.Token, bool) {
-	token, ok := sharding.Sole{}.Enter(ctx, key)
-	return testToken{token, g}, ok
+func (g *testGate) Enter(ctx context.Context, _ sharding.Key) (sharding.Token, bool) {
+	return testToken{g, ctx}, !g.another
 }
-func (t testToken) Epoch() sharding.Epoch { return t.gate.epoch }
-func (t testToken) Check() error          { return t.gate.err }
+func (g *testGate) Holds(sharding.Key) bool  { return !g.another }
+func (g *testGate) Bucket(sharding.Key) int  { return 0 }
+func (g *testGate) Raise(e sharding.Epoch)   { g.raised = append(g.raised, e) }
+func (t testToken) Context() context.Context { return t.ctx }
+func (t testToken) Epoch() sharding.Epoch    { return t.gate.epoch }
+func (t testToken) Check() error             { return t.gate.err }
+func (t testToken) Exit()                    {}
 
 // testCluster is a member: a client and somebody who takes events.
 type testCluster struct {
 	cluster.Cluster
 	client client.Client
+	// live is what the API server says; the same as client when not set.
+	live client.Reader
 }
 
-func (c testCluster) GetClient() client.Client    { return c.client }
-func (c testCluster) GetAPIReader() client.Reader { return c.client }
+func (c testCluster) GetClient() client.Client { return c.client }
+func (c testCluster) GetAPIReader() client.Reader {
+	if c.live != nil {
+		return c.live
+	}
+	return c.client
+}
 func (c testCluster) GetEventRecorder(string) events.EventRecorder {
 	return events.NewFakeRecorder(100)
 }
@@ -76,7 +90,7 @@ func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (clus
 	return c, nil
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
@@ -102,15 +116,18 @@ func newRig(t *testing.T) *rig {
 				return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
 			},
 		}).Build()
-	hub := clientfake.NewClientBuilder().WithScheme(scheme).
-		WithObjects(&v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}).Build()
+	r.hub = clientfake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(
+			&v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
+			&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.LocalMember}},
+		).Build()
 	r.Reconciler = &Reconciler{
 		Clusters: testCluster{client: r.member},
 		Members: func(string) (Member, bool) {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
-		Hub: hub, Servers: fake.Servers{"default": r.vcenter}, Gate: r.gate, Groups: NewGroups(),
-		Installation: "installation", Now: func() time.Time { return r.now }, writes: newWrites(), lanes: newLanes(4),
+		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(),
+		Installation: "installation", Now: func() time.Time { return r.now }, writes: newWrites(), blind: newBlind(), lanes: newLanes(4),
 	}
 	r.request = mcreconcile.Request{
 		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
@@ -178,6 +195,12 @@ func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
 	}
 }
 
+func TestTheQueueIsNotTheOneThatCanHangWhenItIsShutDown(t *testing.T) {
+	if use := controllerOptions(Options{Workers: 1}, newUrgency[mcreconcile.Request]()).UsePriorityQueue; use == nil || *use {
+		t.Error("the priority queue of controller-runtime v0.24 is on: see controllerOptions")
+	}
+}
+
 func TestIntentIsStoredBeforeTheCloneIsSent(t *testing.T) {
 	r := newRig(t)
 	r.onStatus = func() error {
@@ -190,6 +213,17 @@ func TestIntentIsStoredBeforeTheCloneIsSent(t *testing.T) {
 	g := r.group()
 	if len(r.vcenter.Calls(vsphere.OpClone)) != 2 || len(g.Status.VMs) != 2 || g.Status.VMs[0].UUID == "" || g.Status.Folder == nil {
 		t.Errorf("clones %v; recorded %+v in %v", r.vcenter.Calls(vsphere.OpClone), g.Status.VMs, g.Status.Folder)
+	}
+}
+
+// TestAFolderIsNeverShared: a joined name would be the same for a-b/c and a/b-c, and for a group and its namesake.
+func TestAFolderIsNeverShared(t *testing.T) {
+	r := newRig(t)
+	r.mustPass()
+	g := r.group()
+	want := v1alpha1.LocalMember + "/" + g.Namespace + "/" + g.Name + "." + string(g.UID)[:min(8, len(g.UID))]
+	if got := g.Status.Folder.Path; !strings.HasSuffix(got, want) {
+		t.Errorf("the folder is %s, want it to end with %s", got, want)
 	}
 }
 
@@ -224,7 +258,7 @@ func TestACacheOlderThanOurOwnWriteIsNotActedOn(t *testing.T) {
 	}
 }
 
-func TestALaterReplicasGroupIsLeftAlone(t *testing.T) {
+func TestAnEpochAboveTheRingsRaisesTheRingAndTouchesNothing(t *testing.T) {
 	r := newRig(t)
 	r.gate.epoch = sharding.Epoch{Generation: 1, Number: 7}
 	r.settle()
@@ -236,11 +270,55 @@ func TestALaterReplicasGroupIsLeftAlone(t *testing.T) {
 	r.vcenter.ClearJournal()
 	before := r.group().ResourceVersion
 	r.gate.epoch.Number = 6
-	if _, err := r.pass(); !errors.Is(err, errOvertaken) {
-		t.Errorf("the pass of an overtaken replica returned %v", err)
+	if result := r.mustPass(); result.RequeueAfter == 0 {
+		t.Error("the pass does not come back once the ring was raised")
 	}
 	if len(r.vcenter.Journal()) != 0 || r.group().ResourceVersion != before {
 		t.Errorf("an overtaken replica acted: %v", r.vcenter.Journal())
+	}
+	if want := []sharding.Epoch{{Generation: 1, Number: 7}}; !slices.Equal(r.gate.raised, want) {
+		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
+	}
+}
+
+func TestAnEpochThatSomebodyMadeUpHoldsNobodyUp(t *testing.T) {
+	r := newRig(t)
+	g := r.group()
+	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: sharding.MaxGeneration, Number: 1}}
+	if err := r.member.Status().Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+	if len(r.gate.raised) > 0 {
+		t.Errorf("the ring was told of %v", r.gate.raised)
+	}
+}
+
+func TestAGroupOfAnotherReplicaIsDroppedQuietly(t *testing.T) {
+	r := newRig(t)
+	r.gate.another = true
+	before := r.group().ResourceVersion
+	if result := r.mustPass(); result != (reconcile.Result{}) {
+		t.Errorf("the pass comes back: %+v", result)
+	}
+	if len(r.vcenter.Journal()) != 0 || r.group().ResourceVersion != before {
+		t.Errorf("another replica's group was acted on: %v", r.vcenter.Journal())
+	}
+}
+
+func TestATakeoverAloneIsNotWorthAWrite(t *testing.T) {
+	r := newRig(t)
+	r.gate.epoch = sharding.Epoch{Generation: 1, Number: 1}
+	before := r.settle().ResourceVersion
+	r.gate.epoch.Number = 2
+	r.mustPass()
+	if after := r.group(); after.ResourceVersion != before {
+		t.Errorf("the group was written: %+v", after.Status.Ownership)
+	}
+	r.vcenter.ByHand().Delete("web-1") // now there is something to do
+	r.mustPass()
+	if o := r.group().Status.Ownership; o.Epoch.Number != 2 {
+		t.Errorf("the new epoch was not stamped before acting: %+v", o)
 	}
 }
 
@@ -255,11 +333,30 @@ func TestAClosedFenceLetsNoRequestOut(t *testing.T) {
 	}
 }
 
+func TestAVCenterThatIsOutOfSightForAMomentIsNotWorthAWrite(t *testing.T) {
+	r := newRig(t)
+	before := r.settle()
+	for range 3 {
+		r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
+		if wait := r.mustPass().RequeueAfter; wait != blindPatience {
+			t.Errorf("the group is looked at again in %s, want %s", wait, blindPatience)
+		}
+		r.now = r.now.Add(blindPatience - time.Millisecond)
+		r.mustPass()
+		r.vcenter.Reconnect()
+		r.mustPass()
+	}
+	if after := r.group(); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the group was written: %s", words(after.Status.Conditions))
+	}
+}
+
 func TestVCenterUnreachableChangesNothingAndSaysSo(t *testing.T) {
 	r := newRig(t)
 	before := r.settle().Status.VMs
 	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
 	r.vcenter.ClearJournal()
+	r.now = r.now.Add(r.mustPass().RequeueAfter)
 	r.mustPass()
 	g := r.group()
 	ready := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionReady)

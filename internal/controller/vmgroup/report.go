@@ -24,15 +24,15 @@ func (p *pass) report(ctx context.Context, res resolution, observation vsphere.O
 		old: p.base.Status, name: p.group.Name, generation: p.group.Generation, spec: p.group.Spec, now: p.now,
 		deleting: p.deleting(), plan: decided,
 		complete: observation.Complete, incomplete: observation.Incomplete, unavailable: res.unavailable,
-		vcenter: res.vcenter, folder: p.group.Status.Folder, denials: res.denials, epoch: apiEpoch(p.epoch),
-		createBlocked: res.createBlocked, unresolved: res.unresolved,
+		vcenter: res.vcenter, folder: p.group.Status.Folder, hold: p.hold, epoch: apiEpoch(p.epoch),
+		createBlocked: res.createBlocked,
 	}
 	if folderErr != nil {
 		f.failure = &plan.Blocker{Message: folderErr.Error()}
 		f.failure.Reason, f.failure.Terminal = explain(folderErr)
 	}
 	next := newStatus(f)
-	if equality.Semantic.DeepEqual(p.base.Status, next) {
+	if !p.acting && sameButOwnership(p.base.Status, next) || equality.Semantic.DeepEqual(p.base.Status, next) {
 		return 0, nil
 	}
 	if !urgent(p.base.Status, next) {
@@ -41,6 +41,13 @@ func (p *pass) report(ctx context.Context, res resolution, observation vsphere.O
 		}
 	}
 	return 0, p.writeStatus(ctx, next)
+}
+
+// sameButOwnership: a takeover alone is nothing to write about. With something to do it is: the write is also what finds
+// out that the cache is behind the former holder's last one.
+func sameButOwnership(old, next v1alpha1.VmGroupStatus) bool {
+	next.Ownership = old.Ownership
+	return equality.Semantic.DeepEqual(old, next)
 }
 
 // reportBlocked writes a status that changes conditions, phase and message only.
@@ -82,7 +89,7 @@ func (p *pass) writeStatus(ctx context.Context, next v1alpha1.VmGroupStatus) err
 // verdict that people and tools wait for.
 func urgent(old, next v1alpha1.VmGroupStatus) bool {
 	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
-		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
+		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
 		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) {
 		return true
 	}

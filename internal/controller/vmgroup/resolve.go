@@ -9,9 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -35,8 +33,13 @@ type resolution struct {
 	unavailable *plan.Blocker
 	// denials are what grants refuse.
 	denials []policy.Denial
-	// unresolved is true when something that spec names was not found, so that nobody knows whether it is granted.
-	unresolved bool
+	// requester is whose group it is. stranger is true while the cache does not have the namespace, which is about to come:
+	// nobody knows its labels, nor what is granted to it and which policies hold.
+	requester policy.Requester
+	stranger  bool
+	// unresolved is true when something that spec names was not found, so that nobody knows whether it is granted;
+	// templateMissing when the template certainly does not exist.
+	unresolved, templateMissing bool
 	// createBlocked explains why nothing may be cloned, or nil.
 	createBlocked *plan.Blocker
 	template      vsphere.Template
@@ -50,9 +53,14 @@ func vcenterOf(group *v1alpha1.VmGroup) string {
 	return cmp.Or(group.Status.VCenter, group.Spec.VCenter, defaultVCenter)
 }
 
-// resolve looks every name up in memory. The error is one of reading Kubernetes.
+// resolve looks every name of the spec that is planned with up in memory. The error is one of reading Kubernetes.
 func (p *pass) resolve(ctx context.Context) (resolution, error) {
 	res := resolution{vcenter: vcenterOf(p.group)}
+	var err error
+	if res.requester, res.stranger, err = lookUpRequester(ctx, p.client, p.member.Name, p.group.Namespace); err != nil {
+		return res, err
+	}
+	requester := res.requester
 	var vcenter v1alpha1.VCenter
 	switch err := p.r.Hub.Get(ctx, types.NamespacedName{Name: res.vcenter}, &vcenter); {
 	case apierrors.IsNotFound(err):
@@ -66,10 +74,6 @@ func (p *pass) resolve(ctx context.Context) (resolution, error) {
 	}
 
 	// A group that may not use a vCenter must not learn its state from its own conditions either.
-	requester, err := p.requester(ctx)
-	if err != nil {
-		return res, err
-	}
 	if denial := policy.CheckVCenter(res.vcenter, vcenter.Spec.Grants, requester); denial != nil {
 		res.deny(*denial)
 	}
@@ -92,7 +96,8 @@ func (p *pass) resolve(ctx context.Context) (resolution, error) {
 	if p.deleting() || len(res.denials) > 0 {
 		return res, nil
 	}
-	if spec := p.group.Spec.VCenter; spec != "" && spec != res.vcenter {
+	if spec := p.spec.VCenter; spec != "" && spec != res.vcenter {
+		res.unresolved = true
 		res.block(v1alpha1.ReasonInvalidSpec, true, "spec.vcenter is %q, but the group's VMs are in %q and do not move; set it back, or create a new VmGroup", spec, res.vcenter)
 		return res, nil
 	}
@@ -101,18 +106,10 @@ func (p *pass) resolve(ctx context.Context) (resolution, error) {
 	return res, nil
 }
 
-func (p *pass) requester(ctx context.Context) (policy.Requester, error) {
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := p.client.Get(ctx, types.NamespacedName{Name: p.group.Namespace}, namespace); client.IgnoreNotFound(err) != nil {
-		return policy.Requester{}, fmt.Errorf("read namespace %q of member %q: %w", p.group.Namespace, p.member.Name, err)
-	}
-	return policy.Requester{Member: p.member.Name, Namespace: p.group.Namespace, NamespaceLabels: namespace.Labels}, nil
-}
-
 func (p *pass) resolveTemplate(res *resolution, grants []v1alpha1.Grant, requester policy.Requester) {
-	name := p.group.Spec.Template
+	name := p.spec.Template
 	if name == "" {
+		res.unresolved = true
 		return // the planner reports the invalid spec
 	}
 	template, err := res.server.Template(name)
@@ -121,6 +118,7 @@ func (p *pass) resolveTemplate(res *resolution, grants []v1alpha1.Grant, request
 		res.check(grants, requester, policy.Reference{
 			Field: "spec.template", Kind: policy.TemplateReference, Given: name, Path: name,
 		})
+		res.templateMissing = vsphere.KindOf(err) == vsphere.KindNotFound
 		res.blockUnresolved("spec.template", err, v1alpha1.ReasonTemplateNotFound, v1alpha1.ReasonTemplateAmbiguous)
 		return
 	}
@@ -128,7 +126,7 @@ func (p *pass) resolveTemplate(res *resolution, grants []v1alpha1.Grant, request
 	res.check(grants, requester, policy.Reference{
 		Field: "spec.template", Kind: policy.TemplateReference, Given: name, Path: template.Path,
 	})
-	switch p.group.Spec.CloneMode {
+	switch p.spec.CloneMode {
 	case v1alpha1.CloneLinked:
 		res.linked = true
 		if !template.HasSnapshot {
@@ -142,8 +140,8 @@ func (p *pass) resolveTemplate(res *resolution, grants []v1alpha1.Grant, request
 
 func (p *pass) resolvePlacement(res *resolution, grants []v1alpha1.Grant, requester policy.Requester) {
 	var want v1alpha1.Placement
-	if p.group.Spec.Placement != nil {
-		want = *p.group.Spec.Placement
+	if p.spec.Placement != nil {
+		want = *p.spec.Placement
 	}
 	placement, err := res.server.Placement(vsphere.Placement{
 		ResourcePool: want.ResourcePool, Datastore: want.Datastore, Network: want.Network,
@@ -173,7 +171,7 @@ func placementReferences(want v1alpha1.Placement, pool, datastore, network strin
 // resolveUserData reads the user data Secret afresh, and only for a clone that is about to be sent: the
 // operator keeps no Secrets of members in memory.
 func (p *pass) resolveUserData(ctx context.Context, res *resolution) error {
-	ref := p.group.Spec.UserDataSecretRef
+	ref := p.spec.UserDataSecretRef
 	if ref == nil {
 		return nil
 	}

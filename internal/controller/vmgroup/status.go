@@ -42,11 +42,10 @@ type facts struct {
 	unavailable *plan.Blocker
 	vcenter     string
 	folder      *v1alpha1.FolderStatus
-	denials     []policy.Denial
-	// createBlocked explains why a VM that is lost could not be replaced, or is nil. unresolved is true when a
-	// name in spec was not found, so that nobody knows whether it is granted.
+	// hold is how far the group may follow its spec; without a reason, nobody has said anything about that.
+	hold policy.Hold
+	// createBlocked explains why a VM that is lost could not be replaced, or is nil.
 	createBlocked *plan.Blocker
-	unresolved    bool
 	// failure to create the group's folder, or nil.
 	failure *plan.Blocker
 	epoch   v1alpha1.Epoch
@@ -56,7 +55,10 @@ type facts struct {
 func newStatus(f facts) v1alpha1.VmGroupStatus {
 	s := *f.old.DeepCopy()
 	s.ObservedGeneration = f.generation
-	s.DesiredReplicas = f.plan.Desired
+	s.DesiredReplicas = f.desired()
+	if f.hold.Reason != "" {
+		s.Admitted = f.hold.Admitted
+	}
 	s.Selector = selectorKey + "=" + f.name
 	s.UpdateRevision = plan.Revision(f.spec)
 	s.Folder = f.folder
@@ -77,6 +79,7 @@ func newStatus(f facts) v1alpha1.VmGroupStatus {
 		s.CurrentRevision = currentRevision(f.old.CurrentRevision, f.plan.Slots)
 	}
 	setConditions(&s, f)
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnattended)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled):
@@ -167,17 +170,8 @@ func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
 	default:
 		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.vcenter))
 	}
-	switch {
-	case len(f.denials) > 0:
-		messages := make([]string, 0, len(f.denials))
-		for _, d := range f.denials {
-			messages = append(messages, d.Field+": "+d.Message)
-		}
-		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionFalse, v1alpha1.ReasonNotGranted, strings.Join(messages, "; "))
-	case f.unresolved || f.unavailable != nil:
-		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionUnknown, v1alpha1.ReasonNotChecked, "Something that spec names was not found, so its grant could not be checked; see condition Ready.")
-	default:
-		set(v1alpha1.ConditionPolicyCompliant, metav1.ConditionTrue, v1alpha1.ReasonGranted, "Everything that spec names is granted.")
+	if f.hold.Reason != "" {
+		set(v1alpha1.ConditionPolicyCompliant, f.hold.Status, f.hold.Reason, f.hold.Message)
 	}
 	if f.complete {
 		setUpToDate(set, f)
@@ -195,13 +189,27 @@ func (f facts) blockers() []plan.Blocker {
 	if f.failure != nil {
 		all = append(all, *f.failure)
 	}
+	if f.hold.Held {
+		all = append(all, *blockerOf(f.hold))
+	}
 	for _, b := range f.plan.Blockers {
+		if f.hold.Held && b.Reason == f.hold.Reason {
+			continue
+		}
 		if f.unavailable != nil && b.Reason == v1alpha1.ReasonInventoryIncomplete {
 			continue // the same said twice, with less detail
 		}
 		all = append(all, b)
 	}
 	return all
+}
+
+// desired is what spec asks for, also while the group is held at less.
+func (f facts) desired() int32 {
+	if f.hold.Held && f.spec.Replicas != nil {
+		return *f.spec.Replicas
+	}
+	return f.plan.Desired
 }
 
 // held reports whether somebody asked the operator not to act, so that it is not working towards spec.
@@ -234,7 +242,7 @@ func (f facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.incomplete
 	}
 	counts := fmt.Sprintf("%d of %s ready", p.Ready, are(p.Desired))
-	satisfied := !f.deleting && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
+	satisfied := !f.deleting && !f.hold.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
 	if satisfied && terminal(blockers) == nil {
 		if len(blockers) > 0 {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "; " + blockers[0].Message

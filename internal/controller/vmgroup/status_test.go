@@ -22,6 +22,7 @@ func running() facts {
 		name: "vg-1", generation: 4, now: noon, complete: true, vcenter: "default",
 		spec:   v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"},
 		folder: &v1alpha1.FolderStatus{Path: "/DC/vm/vm-operator/a/b/vg-1.12345678", MoRef: "group-v1"},
+		hold:   policy.Hold{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPolicyAllows, Message: "allowed"},
 		plan: plan.Plan{
 			Desired: 2, Existing: 2, Ready: 2, Updated: 2, Settled: true,
 			Slots: []plan.Slot{
@@ -88,7 +89,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 		{
 			story: "a grant that was taken away is reported while the VMs run on",
 			change: func(f *facts) {
-				f.denials = []policy.Denial{{Field: "spec.template", Message: "template is not granted"}}
+				f.hold.Status, f.hold.Reason = metav1.ConditionFalse, v1alpha1.ReasonNotGranted
 			},
 			phase: v1alpha1.PhaseRunning, message: "successfully", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 		},
@@ -168,6 +169,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"a doomed ordinal":    func(f *facts) { f.plan.Doomed = []int32{1} },
 		"a new generation":    func(f *facts) { f.generation++ },
 		"another epoch":       func(f *facts) { f.epoch = v1alpha1.Epoch{Number: 1} },
+		"what was admitted":   func(f *facts) { f.hold.Admitted = &v1alpha1.Admitted{CPU: 1} },
 		"losing readiness":    func(f *facts) { f.plan.Ready, f.plan.Settled = 1, false },
 	} {
 		f := running()
@@ -203,6 +205,26 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 	}
 	if reasons := reasonsOf(transitions(before, newStatus(f))); !strings.Contains(reasons, "VMsRemoved") {
 		t.Errorf("a removed VM gives events %q", reasons)
+	}
+}
+
+func TestAnEventTellsThatAPolicyWasTightened(t *testing.T) {
+	f := running()
+	before := newStatus(f)
+	f.old = before
+	f.hold.Status, f.hold.Reason = metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened
+	tightened := newStatus(f)
+	if reasons := reasonsOf(transitions(before, tightened)); reasons != v1alpha1.ReasonPolicyTightened {
+		t.Errorf("events are %q", reasons)
+	}
+	f.old = tightened
+	f.hold.Message = "said in other words"
+	if reasons := reasonsOf(transitions(tightened, newStatus(f))); reasons != "" {
+		t.Errorf("said again: %q", reasons)
+	}
+	f.hold.Reason, f.hold.Held, f.hold.Terminal = v1alpha1.ReasonPolicyViolated, true, true
+	if reasons := reasonsOf(transitions(tightened, newStatus(f))); reasons != v1alpha1.ReasonPolicyViolated {
+		t.Errorf("a group that is held is told of with %q, want one event", reasons)
 	}
 }
 

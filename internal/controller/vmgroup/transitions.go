@@ -20,6 +20,7 @@ type transition struct {
 func transitions(old, next v1alpha1.VmGroupStatus) []transition {
 	var out []transition
 	out = append(out, readyTransition(old, next)...)
+	out = append(out, policyTransition(old, next)...)
 	for _, conditionType := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionForeignVMs} {
 		was, is := meta.FindStatusCondition(old.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
 		if is != nil && (was == nil || was.Reason != is.Reason) {
@@ -42,6 +43,18 @@ func readyTransition(old, next v1alpha1.VmGroupStatus) []transition {
 		eventType = corev1.EventTypeWarning
 	}
 	return []transition{{eventType, is.Reason, "Reconcile", is.Message}}
+}
+
+// policyTransition tells that policies refuse what a group is, unless that stalls it: then it is told as Stalled.
+func policyTransition(old, next v1alpha1.VmGroupStatus) []transition {
+	was, is := meta.FindStatusCondition(old.Conditions, v1alpha1.ConditionPolicyCompliant), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionPolicyCompliant)
+	if is == nil || is.Status != metav1.ConditionFalse || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
+		return nil
+	}
+	if stalled := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Reason == is.Reason {
+		return nil
+	}
+	return []transition{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
 func vmTransitions(old, next v1alpha1.VmGroupStatus) []transition {

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 )
 
 // statusInterval is the shortest time between two status writes of one group that only report. Writes that
@@ -35,7 +37,7 @@ func (w *writes) stale(uid types.UID, resourceVersion string) bool {
 	w.mu.Lock()
 	last := w.last[uid].resourceVersion
 	w.mu.Unlock()
-	if last == "" {
+	if last == "" || planted.Is(planted.StaleCache) {
 		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(resourceVersion, last)

@@ -13,9 +13,17 @@ type snapshot struct {
 	// one host, by host.
 	held       int
 	heldOnHost map[string]int
+	// keep and keepOnHost are the headroom: the number of free slots, of all and of each host, that no clone takes but
+	// the first one of a group that holds nothing.
+	keep, keepOnHost int
+	// hosts has those for which something else holds than limits.TasksPerHost and keepOnHost.
+	hosts map[string]hostLimit
 	// waiters are the groups that want slots, each at most once, in any order.
 	waiters []waiter
 }
+
+// hostLimit is the limit of clones of one host, and the headroom below it.
+type hostLimit struct{ slots, keep int }
 
 // waiter is a group that wants slots.
 type waiter struct {
@@ -48,21 +56,25 @@ type share struct {
 // allocate decides who gets the free slots. The result
 //
 //   - never exceeds a limit, a window or what is wanted;
-//   - leaves no slot free that somebody could use;
-//   - is max-min fair: no other result gives more to a group without giving less to one that has no more;
+//   - leaves the headroom free, except for what groups that hold nothing take as their first slot, and for tasks
+//     that are no clones, since they are short;
+//   - leaves no other slot free that somebody could use;
+//   - is max-min fair: no other result gives more to a group without giving less to one that has no more. A group with
+//     tasks that are no clones may get more, by as many as the headroom has;
 //   - depends on the snapshot only, not on the order of anything in it.
 //
 // It is sorted by neediness: fewest held slots first, then longest waiting.
 //
-// It deals slot after slot to the neediest waiter. When that one's host is full, slots that were dealt before
-// are moved to other hosts if their owners want slots there too (an augmenting path, as in bipartite matching).
-// Without moving, a group that wants any of two hosts could take the only host that a poorer one can use.
+// It deals slot after slot to the neediest waiter; so all who hold nothing come before anybody who has to leave the
+// headroom. When that one's host is full, slots that were dealt before are moved to other hosts if their owners want
+// slots there too (an augmenting path, as in bipartite matching). Without moving, a group that wants any of two hosts
+// could take the only host that a poorer one can use.
 func allocate(s snapshot) []share {
 	free := s.limits.Tasks - s.held
 	if free <= 0 || len(s.waiters) == 0 {
 		return nil
 	}
-	d := dealing{limits: s.limits, hosts: make(map[string]*host), held: s.heldOnHost}
+	d := dealing{snapshot: s, hosts: make(map[string]*host)}
 	queue := make(hands, len(s.waiters))
 	for i, w := range s.waiters {
 		queue[i] = newHand(w)
@@ -71,7 +83,7 @@ func allocate(s snapshot) []share {
 	heap.Init(&queue)
 	for free > 0 && len(queue) > 0 {
 		neediest := queue[0]
-		if neediest.full() || !d.deal(neediest) {
+		if neediest.full() || !d.deal(neediest, neediest.has == 0 || free > s.keep) {
 			heap.Pop(&queue) // for good: what is full now does not become free while dealing
 			continue
 		}
@@ -102,9 +114,8 @@ func sharesOf(all []*hand) []share {
 
 // dealing is the state of one allocation beyond its waiters.
 type dealing struct {
-	limits Limits
-	held   map[string]int
-	hosts  map[string]*host
+	snapshot
+	hosts map[string]*host
 	// tried are the hosts that the search under way has closed.
 	tried []*host
 }
@@ -113,6 +124,8 @@ type dealing struct {
 type host struct {
 	// room is the number of free slots, -1 for any number.
 	room int
+	// keep is the headroom.
+	keep int
 	// owners have slots that were dealt on this host, in the order in which they got the first.
 	owners []*hand
 	// closed is true when no slot can be had or freed here, or a search under way tries to.
@@ -124,17 +137,23 @@ func (d *dealing) host(name string) *host {
 	if !ok {
 		h = &host{room: -1}
 		if name != "" && d.limits.TasksPerHost > 0 {
-			h.room = max(0, d.limits.TasksPerHost-d.held[name])
+			limit, ok := d.snapshot.hosts[name]
+			if !ok {
+				limit = hostLimit{d.limits.TasksPerHost, d.keepOnHost}
+			}
+			h.room, h.keep = max(0, limit.slots-d.heldOnHost[name]), limit.keep
 		}
 		d.hosts[name] = h
 	}
 	return h
 }
 
-// deal gives to one more slot on any of the hosts that it wants, and reports whether there was one.
-func (d *dealing) deal(to *hand) bool {
+// deal gives to one more slot on any of the hosts that it wants, and reports whether there was one. Without clones it
+// is one for a task that is no clone.
+func (d *dealing) deal(to *hand, clones bool) bool {
+	first := to.has == 0
 	for i, w := range to.wants {
-		if to.dealt[i] < w.count && d.vacate(w.host) {
+		if to.dealt[i] < w.count && (clones || w.host == "") && d.vacate(w.host, first) {
 			d.give(to, i)
 			return true
 		}
@@ -142,11 +161,13 @@ func (d *dealing) deal(to *hand) bool {
 	return false
 }
 
-// vacate makes room for one slot on a host, by moving slots that were dealt before if it must. Where it cannot,
-// all the hosts that it tried are closed: what is dealt later cannot open one of them.
-func (d *dealing) vacate(name string) bool {
+// vacate makes room for one slot on a host, by moving slots that were dealt before if it must. Only the first slot of
+// a group may come out of what is kept.
+// Where it cannot, all the hosts that it tried are closed: what is dealt later cannot open one of them, since those who
+// may use what is kept are dealt to first.
+func (d *dealing) vacate(name string, first bool) bool {
 	d.tried = d.tried[:0]
-	ok := d.search(name)
+	ok := d.search(name, first)
 	if ok {
 		for _, h := range d.tried {
 			h.closed = false
@@ -156,14 +177,14 @@ func (d *dealing) vacate(name string) bool {
 }
 
 // search is one step of vacate.
-func (d *dealing) search(name string) bool {
+func (d *dealing) search(name string, first bool) bool {
 	h := d.host(name)
 	switch {
 	case h.closed:
 		return false
 	case h.room < 0:
 		return true
-	case h.room > 0:
+	case h.room > h.keep || first && h.room > 0:
 		h.room--
 		return true
 	}
@@ -175,7 +196,7 @@ func (d *dealing) search(name string) bool {
 			continue
 		}
 		for i, w := range owner.wants {
-			if owner.dealt[i] < w.count && d.search(w.host) {
+			if owner.dealt[i] < w.count && d.search(w.host, first) {
 				d.give(owner, i)
 				owner.dealt[from]--
 				return true

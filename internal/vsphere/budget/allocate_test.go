@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,22 @@ func TestAllocate(t *testing.T) {
 			{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}},
 			{group: "b", since: 2, wants: []want{{"h", 1, 1}, {"j", 1, 2}}},
 			one("c", 3, 0, "h", 1)}}, "a/i=1 b/j=1 c/h=1"},
+		{"headroom is not for who has something", snapshot{limits: Limits{8, 0}, held: 5, keep: 1, waiters: []waiter{
+			one("giant", 1, 5, "h", 40)}}, "giant/h=2"},
+		{"headroom is for who has nothing", snapshot{limits: Limits{8, 0}, held: 7, keep: 1, waiters: []waiter{
+			one("giant", 1, 7, "h", 40), one("b", 2, 0, "h", 3)}}, "b/h=1"},
+		{"a newcomer gets one slot of the headroom", snapshot{limits: Limits{8, 0}, held: 6, keep: 2, waiters: []waiter{
+			one("giant", 1, 6, "h", 40), one("b", 2, 0, "h", 3)}}, "b/h=1"},
+		{"headroom is not for clones only", snapshot{limits: Limits{8, 4}, held: 5, keep: 1, keepOnHost: 1, waiters: []waiter{
+			one("giant", 1, 5, "", 40)}}, "giant/=3"},
+		{"headroom on a host", snapshot{limits: Limits{16, 4}, keepOnHost: 1, waiters: []waiter{
+			one("giant", 1, 0, "h", 40)}}, "giant/h=3"},
+		{"headroom on a host is for who has nothing", snapshot{limits: Limits{16, 4}, held: 3, keepOnHost: 1,
+			heldOnHost: map[string]int{"h": 3}, waiters: []waiter{
+				one("giant", 1, 3, "h", 40), one("b", 2, 0, "h", 2)}}, "b/h=1"},
+		{"a newcomer does not take the headroom of a host from another", snapshot{limits: Limits{16, 1}, keepOnHost: 1,
+			waiters: []waiter{{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}},
+				one("b", 2, 0, "h", 1), one("c", 3, 0, "h", 1), one("d", 4, 0, "i", 1)}}, "a/i=1 b/h=1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := text(allocate(tc.s)); got != tc.want {
@@ -79,6 +96,88 @@ func TestAllocateIsOptimal(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestAllocateWithHeadroom compares with three rounds without any: first slots, slots that leave the headroom, and
+// tasks that are no clones.
+func TestAllocateWithHeadroom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		s.keep, s.keepOnHost = rapid.IntRange(0, 3).Draw(t, "keep"), rapid.IntRange(0, 2).Draw(t, "keep on host")
+		s.limits.TasksPerHost += rapid.IntRange(0, 3).Draw(t, "more per host")
+		given := matrix(s, allocate(s))
+		if !s.allows(given) {
+			t.Fatalf("%+v exceeds a limit: %v", s, given)
+		}
+		first := s.play(s.limits, func(w *waiter, _ *want) bool {
+			w.window = 1
+			return w.held == 0
+		})
+		kept := Limits{Tasks: s.limits.Tasks - s.keep}
+		if s.limits.TasksPerHost > 0 {
+			// A limit of 0 is none: one that is used up says the same.
+			kept.TasksPerHost = max(1, s.limits.TasksPerHost-s.keepOnHost)
+		}
+		second := s.after(first).play(kept, func(_ *waiter, w *want) bool {
+			return s.limits.TasksPerHost == 0 || w.host == "" || s.keepOnHost < s.limits.TasksPerHost
+		})
+		third := s.after(first).after(second).play(s.limits, func(_ *waiter, w *want) bool { return w.host == "" })
+		want := matrix(s, nil)
+		for _, round := range []map[slot]int{first, second, third} {
+			for k, n := range round {
+				want[k] += n
+			}
+		}
+		got, rounds := s.outcome(given), s.outcome(want)
+		if slices.Compare(got, rounds) < 0 {
+			t.Fatalf("%+v\ngot %v: slots held %v\nthree rounds %v: %v", s, given, got, want, rounds)
+		}
+		// In one deal, first slots may move to where others cannot use any: with a choice of hosts it can be better.
+		if s.oneHostEach() && !maps.Equal(given, want) {
+			t.Fatalf("%+v\ngot %v\nthree rounds %v", s, given, want)
+		}
+	})
+}
+
+// play allocates without headroom, within other limits, what pick lets waiters want. pick may change its waiter.
+func (s snapshot) play(limits Limits, pick func(*waiter, *want) bool) map[slot]int {
+	s.limits, s.keep, s.keepOnHost = limits, 0, 0
+	var waiters []waiter
+	for _, w := range s.waiters {
+		var wants []want
+		for _, d := range w.wants {
+			if d.count > 0 && pick(&w, &d) {
+				wants = append(wants, d)
+			}
+		}
+		if w.wants = wants; len(wants) > 0 {
+			waiters = append(waiters, w)
+		}
+	}
+	s.waiters = waiters
+	return matrix(s, allocate(s))
+}
+
+// after is the snapshot when what was given is held.
+func (s snapshot) after(given map[slot]int) snapshot {
+	s.heldOnHost, s.waiters = maps.Clone(s.heldOnHost), slices.Clone(s.waiters)
+	for i := range s.waiters {
+		w := &s.waiters[i]
+		w.wants = slices.Clone(w.wants)
+		for j := range w.wants {
+			n := given[slot{w.group, w.wants[j].host}]
+			w.wants[j].count -= n
+			w.held += n
+			s.held += n
+			s.heldOnHost[w.wants[j].host] += n
+		}
+	}
+	return s
+}
+
+// oneHostEach is true when no waiter can take a slot on another host instead.
+func (s snapshot) oneHostEach() bool {
+	return !slices.ContainsFunc(s.waiters, func(w waiter) bool { return len(w.wants) > 1 })
 }
 
 func TestAllocateDependsOnNoOrder(t *testing.T) {

@@ -26,6 +26,7 @@ type Budget struct {
 
 	mu     sync.Mutex
 	limits Limits
+	caps   Caps
 	// groups are those of which something is known; see group.idle.
 	groups map[string]*group
 	// held slots are reserved or running; heldOnHost are those of clones, by host.
@@ -33,11 +34,18 @@ type Budget struct {
 	heldOnHost    map[string]int
 	// offers are the demands that slots are kept for, with the end of their claim window.
 	offers map[slot]time.Time
+	// present are the groups that asked for anything, be it nothing, since they were last forgotten. With only one,
+	// nobody else can come, and no headroom is kept.
+	present map[string]struct{}
 	// last is the last number given to a waiter.
 	last uint64
 	// wakeAt is when the timer fires, or zero when none runs; stop stops it.
 	wakeAt time.Time
 	stop   func()
+	// onUsage is told once that Usage has changed, and not again before somebody has looked; see OnUsage.
+	onUsage func()
+	// used is true when Usage may have changed since onUsage was told, told when nobody has looked since.
+	used, told bool
 }
 
 // slot names what can be reserved.
@@ -53,20 +61,21 @@ func New(limits Limits, notify func(group string)) *Budget {
 // NewWithClock is New with a clock and a claim window of the caller's.
 func NewWithClock(limits Limits, notify func(group string), clock Clock, claim time.Duration) *Budget {
 	return &Budget{
-		notify: notify, clock: clock, claim: claim, limits: limits,
+		notify: notify, clock: clock, claim: claim, limits: limits, caps: NoCaps,
 		groups: make(map[string]*group), heldOnHost: make(map[string]int), offers: make(map[slot]time.Time),
+		present: make(map[string]struct{}),
 	}
 }
 
 // SetLimits changes the limits. Lower ones take nothing away: nothing is granted until enough has ended.
 func (b *Budget) SetLimits(limits Limits) {
-	b.change(func() { b.limits = limits })
+	b.change(func() { b.limits, b.used = limits, true })
 }
 
 // Acquire reserves up to want slots for a group to clone from a template on host, or for tasks that are no clones
 // if host is empty. What is not granted is remembered until the group asks for the same host again, in place of
 // what it asked for before; asking for 0 withdraws it. The caller releases the grant when it has started what it
-// could.
+// could. A group that asks, even for 0, is one for which others leave headroom from now on; see Forget.
 func (b *Budget) Acquire(groupName, host string, want int) *Grant {
 	grant := &Grant{budget: b, group: groupName, host: host}
 	b.mu.Lock()
@@ -78,9 +87,7 @@ func (b *Budget) Acquire(groupName, host string, want int) *Grant {
 		}
 		return mine
 	})
-	wake := b.offer(shares) // the others' shares stay what they are
-	b.mu.Unlock()
-	b.tell(wake)
+	b.unlock(b.offer(shares)) // the others' shares stay what they are
 	return grant
 }
 
@@ -89,7 +96,7 @@ func (b *Budget) Acquire(groupName, host string, want int) *Grant {
 // slot it takes one all the same, since the task does run; the limits may then be exceeded.
 func (b *Budget) Start(groupName, host string) (done func(ok bool)) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	defer b.unlock(nil)
 	g := b.group(groupName)
 	if !g.take(host) {
 		b.hold(g, host, 1)
@@ -117,13 +124,15 @@ func (b *Budget) end(g *group, host string, ok bool, failures int) {
 }
 
 // Forget removes what a group waits for and its slow start, because the group is gone or is another process's
-// now. Its running tasks stay counted until they are done.
+// now. Its running tasks stay counted until they are done. Until it asks again, no headroom is kept for it.
 func (b *Budget) Forget(groupName string) {
 	b.change(func() {
+		delete(b.present, groupName)
 		g, ok := b.groups[groupName]
 		if !ok {
 			return
 		}
+		b.used = true
 		clear(g.demands)
 		g.slow = slowStart{}
 		g.forgotten = true
@@ -148,8 +157,7 @@ func (b *Budget) Reserved(groupName, host string) int {
 	return 0
 }
 
-// Demand is the number of slots that could be used with no limit of Tasks: those that are running, reserved or
-// wanted. It is what a process advertises to get its share of a vCenter that several processes use.
+// Demand is the number of slots that are running, reserved or wanted, whatever limits them.
 func (b *Budget) Demand() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,14 +176,20 @@ func (b *Budget) Demand() int {
 func (b *Budget) change(f func()) {
 	b.mu.Lock()
 	f()
-	wake := b.offer(b.decide())
-	b.mu.Unlock()
-	b.tell(wake)
+	b.unlock(b.offer(b.decide()))
 }
 
-func (b *Budget) tell(groups []string) {
-	for _, name := range groups {
+// unlock gives up the lock, and then tells the groups and whoever looks at the usage.
+func (b *Budget) unlock(wake []string) {
+	tell := b.used && !b.told && b.onUsage != nil
+	b.told = b.told || tell
+	b.used = b.used && !tell
+	b.mu.Unlock()
+	for _, name := range wake {
 		b.notify(name)
+	}
+	if tell {
+		b.onUsage()
 	}
 }
 
@@ -214,6 +228,7 @@ func (b *Budget) reserve(g *group, grant *Grant, n int) {
 func (b *Budget) hold(g *group, host string, n int) {
 	g.held += n
 	b.held += n
+	b.used = true
 	if host == "" {
 		return
 	}

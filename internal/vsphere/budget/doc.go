@@ -13,6 +13,14 @@
 // others are served as if it did not wait, until it asks again. So a group that went away blocks nobody, and
 // a slow one is not pushed back for being slow. A timer watches the claim window; no other event is needed.
 //
+// Once a second group asks, be it for nothing, an eighth of the slots is headroom: a clone takes a slot of it only as
+// its group's first. So a new group need not wait for the end of clones of another, which may take long and, started
+// together, all end together. Tasks that are no clones are short and may use the headroom.
+//
+// A vCenter may have several budgets, one in each process that uses it; package share divides its limits between them.
+// It reads what a budget could use (Usage) and sets how much of the limits it may (SetCaps). Headroom is then kept where
+// a budget wants more than its part, and only there: what others leave idle can be had.
+//
 // A group whose task failed starts slowly: it may hold one slot, and twice as many after each success, until
 // that no longer limits it. A broken template then costs one task at a time, not the whole budget.
 package budget

@@ -20,8 +20,7 @@ func (g *Grant) Release() {
 		b.giveBack(g)
 		wake = b.offer(b.decide())
 	}
-	b.mu.Unlock()
-	b.tell(wake)
+	b.unlock(wake)
 }
 
 func (b *Budget) giveBack(grant *Grant) {

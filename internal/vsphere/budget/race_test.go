@@ -46,7 +46,7 @@ func (b *Budget) check() error {
 func TestConcurrentGroups(t *testing.T) {
 	const groups, tasks = 80, 25
 	limits := Limits{Tasks: 8, TasksPerHost: 3}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	wake := make(map[string]chan struct{})
 	for i := range groups {

@@ -7,8 +7,10 @@ import "time"
 func (b *Budget) ask(groupName, host string, want int) *group {
 	g := b.group(groupName)
 	g.forgotten = false
+	b.present[groupName] = struct{}{}
 	delete(b.offers, slot{groupName, host})
 	if want == 0 {
+		b.used = b.used || g.demands[host] != nil
 		delete(g.demands, host)
 		b.tidy(g)
 		return g
@@ -21,6 +23,7 @@ func (b *Budget) ask(groupName, host string, want int) *group {
 		d = &demand{since: b.next()}
 		g.demands[host] = d
 	}
+	b.used = b.used || d.want != want || d.lapsed
 	d.want, d.lapsed = want, false
 	return g
 }
@@ -30,10 +33,19 @@ func (b *Budget) decide() []share {
 	if len(b.offers) > 0 {
 		b.lapse(b.clock.Now())
 	}
-	if b.held >= b.limits.Tasks {
+	s := snapshot{limits: b.limits, held: b.held, heldOnHost: b.heldOnHost}
+	s.limits.Tasks = capped(b.limits.Tasks, b.caps.Tasks)
+	if b.held >= s.limits.Tasks {
 		return nil
 	}
-	s := snapshot{limits: b.limits, held: b.held, heldOnHost: b.heldOnHost}
+	var demand demands // only caps make it matter
+	if !b.caps.equal(NoCaps) {
+		demand = b.demands()
+	}
+	s.hosts = b.hostLimits(demand)
+	if len(b.present) > 1 {
+		s.keep, s.keepOnHost = headroomOf(s.limits.Tasks, b.limits.Tasks, demand.total), headroom(b.limits.TasksPerHost)
+	}
 	for _, g := range b.groups {
 		if w, ok := g.waiter(); ok {
 			s.waiters = append(s.waiters, w)
@@ -49,7 +61,7 @@ func (b *Budget) lapse(now time.Time) {
 		}
 		delete(b.offers, s)
 		if d := b.demand(s); d != nil {
-			d.lapsed = true
+			d.lapsed, b.used = true, true
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long a condition may take to hold.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // Rig is a server under test, connected, with an empty root folder, and a person behind the operator's back.
 type Rig struct {

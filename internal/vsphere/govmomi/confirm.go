@@ -200,12 +200,12 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Tok
 	s.answered(o.ref)
 	if !inside {
 		s.index.Confirm(began, o.ref, inventory.Elsewhere)
+		if o.ref.Type == vsphere.TypeFolder {
+			s.listAnew() // what is in it went along, and the view may not tell of each
+		}
 		return nil
 	}
-	s.mu.Lock()
-	s.viewStale = true
-	s.mu.Unlock()
-	kick(s.listKick)
+	s.listAnew()
 	if o.ref.Type == vsphere.TypeFolder {
 		s.index.Upsert(began, nil, []vsphere.Folder{folderOf(o)})
 		return nil
@@ -216,6 +216,14 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Tok
 	}
 	s.index.Upsert(began, []inventory.Seen{seen}, nil)
 	return nil
+}
+
+// listAnew asks the feed for a listing through another view.
+func (s *Server) listAnew() {
+	s.mu.Lock()
+	s.viewStale = true
+	s.mu.Unlock()
+	kick(s.listKick)
 }
 
 // belowRoot follows the parents of a folder.

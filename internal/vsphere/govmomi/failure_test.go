@@ -1,10 +1,11 @@
 package govmomi_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -81,7 +83,7 @@ func TestUnfencedCallIsRefused(t *testing.T) {
 		wantKind(t, err, vsphere.KindFenced)
 		after := r.proxy.Calls()
 		for _, method := range []string{"CloneVM_Task", "PowerOnVM_Task", "ReconfigVM_Task", "Destroy_Task"} {
-			call := sim.Call{Method: method, UserAgent: agent}
+			call := sim.Kind{Method: method, UserAgent: agent}
 			if after[call] != before[call] {
 				t.Errorf("%s: %s was sent", name, method)
 			}
@@ -103,11 +105,18 @@ func TestLostReplyOfACloneMakesNoSecondVM(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, cloneDelay(200*time.Millisecond)).ensure()
 		var lost atomic.Bool
-		r.proxy.Hook(func(c sim.Call, _ *http.Request) sim.Verdict {
-			if c.Method == "CloneVM_Task" && c.UserAgent == agent && lost.CompareAndSwap(false, true) {
-				return sim.LoseReply
+		looked := make(chan struct{})
+		look := sync.OnceFunc(func() { close(looked) })
+		defer look()
+		r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
+			switch {
+			case c.UserAgent != agent:
+			case c.Method == "CloneVM_Task" && lost.CompareAndSwap(false, true):
+				return faultproxy.Fault{Act: faultproxy.CutAfter}
+			case lost.Load() && c.Method != "CloneVM_Task":
+				<-looked // the VM is not seen before it was looked at what is in flight
 			}
-			return sim.Pass
+			return faultproxy.Fault{}
 		})
 		must(t, r.server.Clone(r.ctx, r.request(0)))
 		o := r.observe()
@@ -115,17 +124,18 @@ func TestLostReplyOfACloneMakesNoSecondVM(t *testing.T) {
 			t.Fatalf("in flight: %+v, want one of unknown outcome", o.InFlight)
 		}
 		wantKind(t, r.server.Clone(r.ctx, r.request(0)), vsphere.KindBusy)
+		look()
 		r.settled(0)
 	})
 }
 
 func TestRequestThatNeverArrivedIsSettled(t *testing.T) {
 	r := newRig(t, govmomi.Poll).ensure()
-	r.proxy.Hook(func(c sim.Call, _ *http.Request) sim.Verdict {
+	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "CloneVM_Task" {
-			return sim.Refuse
+			return faultproxy.Fault{Act: faultproxy.CutBefore}
 		}
-		return sim.Pass
+		return faultproxy.Fault{}
 	})
 	must(t, r.server.Clone(r.ctx, r.request(0)))
 	if o := r.observe(); len(o.InFlight) != 1 || !o.InFlight[0].OutcomeUnknown {
@@ -135,16 +145,28 @@ func TestRequestThatNeverArrivedIsSettled(t *testing.T) {
 	if o := r.observe(); len(o.VMs) != 0 || !o.Complete {
 		t.Errorf("observation: %+v", o)
 	}
-	if n := r.server.Health().RunningTasks; n != 0 {
-		t.Errorf("%d tasks are counted as running", n)
-	}
+	// The slot is given back a moment after the operation is not in flight any more.
+	r.until("no task is counted as running", func() bool { return r.server.Health().RunningTasks == 0 })
 }
 
 func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
-		r := newRig(t, mode, cloneDelay(time.Second)).ensure()
-		must(t, r.server.Clone(r.ctx, r.request(0)))
-		r.stop()
+		r := newRig(t, mode, cloneDelay(3*time.Second)).ensure()
+		// The predecessor clones and ends when its successor asks for the tasks that run: one that starts slowly would find the
+		// clone done.
+		predecessor, end, clone := r.server, r.stop, r.request(0)
+		var submitted atomic.Bool
+		r.proxy.Hook(func(sim.Call) faultproxy.Fault {
+			return faultproxy.Fault{Rewrite: func(body []byte) []byte {
+				if bytes.Contains(body, []byte("recentTask")) && submitted.CompareAndSwap(false, true) {
+					if err := predecessor.Clone(r.ctx, clone); err != nil {
+						t.Error(err)
+					}
+					end()
+				}
+				return body
+			}}
+		})
 		r.start()
 		r.until("the clone is noticed", func() bool {
 			h := r.server.Health()
@@ -153,7 +175,6 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 		if o := r.observe(); o.Complete {
 			t.Errorf("observation is complete while a predecessor's clone runs: %+v", o)
 		}
-		told := r.told.servers()
 		r.until("complete with the VM", func() bool {
 			o := r.observe()
 			_, ok := find(o, 0)
@@ -162,7 +183,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 			}
 			return o.Complete && ok
 		})
-		r.until("everybody is told that the observation is complete", func() bool { return r.told.servers() > told })
+		r.until("everybody is told that the observation is complete", r.told.toldComplete)
 	})
 }
 
@@ -171,11 +192,11 @@ func TestUnreachableIsIncomplete(t *testing.T) {
 	r.clone(0)
 	var down atomic.Bool
 	down.Store(true)
-	r.proxy.Hook(func(sim.Call, *http.Request) sim.Verdict {
+	r.proxy.Hook(func(sim.Call) faultproxy.Fault {
 		if down.Load() {
-			return sim.Refuse
+			return faultproxy.Fault{Act: faultproxy.CutBefore}
 		}
-		return sim.Pass
+		return faultproxy.Fault{}
 	})
 	r.until("unreachable", func() bool { h := r.server.Health(); return !h.Reachable && !h.Complete && h.Err != nil })
 	o := r.observe()

@@ -18,6 +18,7 @@ func TestCallsPerClone(t *testing.T) {
 		cfg.PollInterval = time.Hour // what is counted is the cost of the operations alone
 	}).ensure()
 	r.proxy.Reset()
+	began := time.Now()
 	next, on := int32(0), map[int32]bool{}
 	r.until("all are on", func() bool {
 		o := r.observe()
@@ -42,14 +43,19 @@ func TestCallsPerClone(t *testing.T) {
 		}
 		return running == vms
 	})
+	took := time.Since(began)
 	calls := r.proxy.Count("", agent)
-	t.Logf("%d calls for %d clones: %.2f each: %v", calls, vms, float64(calls)/vms, r.proxy.Calls())
-	if n := r.proxy.Count("CloneVM_Task", agent); n != vms {
-		t.Errorf("%d clone calls, want %d", n, vms)
+	t.Logf("%d calls for %d clones in %s: %.2f each: %v", calls, vms, took, float64(calls)/vms, r.proxy.Calls())
+	for _, method := range []string{"CloneVM_Task", "PowerOnVM_Task"} {
+		if n := r.proxy.Count(method, agent); n != vms {
+			t.Errorf("%d calls of %s, want %d", n, method, vms)
+		}
 	}
-	// The clone and the power-on are two; what watching them costs beyond is shared.
-	if per := float64(calls) / vms; per > 3 {
-		t.Errorf("%.2f calls per VM", per)
+	// The clone and the power-on are two; what watching them costs beyond is shared. It is looked at tasks that go on for long
+	// on a busy machine every tenth of a second, with two calls.
+	const usual, look = 3 * time.Second, 100 * time.Millisecond
+	if most := 3*vms + 2*int(max(0, took-usual)/look); calls > most {
+		t.Errorf("%d calls for %d VMs in %s, want %d at most", calls, vms, took, most)
 	}
 }
 
@@ -68,6 +74,7 @@ func TestBudgetIsRespected(t *testing.T) {
 				next++
 			}
 			slots.Release()
+			most = max(most, r.server.Health().RunningTasks)
 		}
 		o := r.observe()
 		return len(o.VMs) == 6 && len(o.InFlight) == 0
@@ -75,9 +82,7 @@ func TestBudgetIsRespected(t *testing.T) {
 	if most > 2 || most == 0 {
 		t.Errorf("%d tasks ran at a time, want at most 2", most)
 	}
-	if n := r.server.Health().RunningTasks; n != 0 {
-		t.Errorf("%d tasks are still counted", n)
-	}
+	r.until("no task is counted any more", func() bool { return r.server.Health().RunningTasks == 0 })
 }
 
 func TestManyGroupsShareFolders(t *testing.T) {

@@ -3,6 +3,7 @@ package govmomi_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
@@ -18,9 +19,7 @@ func TestDeletedOutsideIsGoneOnceConfirmed(t *testing.T) {
 			o := r.observe(vm.Ref, other.Ref)
 			return o.Complete && slices.Equal(o.Gone, []vsphere.Ref{vm.Ref}) && len(o.VMs) == 1
 		})
-		if r.told.count(group.Group) == before {
-			t.Error("the group was not told")
-		}
+		r.toldAfter(before)
 	})
 }
 
@@ -72,6 +71,17 @@ func TestMovedOutOfTheRootIsElsewhere(t *testing.T) {
 	})
 }
 
+// TestVMsOfAFolderThatWasMovedOutAreElsewhere: the simulator's watch tells of the folder alone.
+func TestVMsOfAFolderThatWasMovedOutAreElsewhere(t *testing.T) {
+	r := newRig(t, govmomi.Watch).ensure()
+	vm := r.clone(0)
+	must(t, r.person.MoveFolder(r.ctx, r.folder.Path, "/DC0/vm"))
+	r.until("folder and VM are elsewhere", func() bool {
+		o := r.observe(vm.Ref)
+		return o.FolderElsewhere && len(o.Elsewhere) == 1
+	})
+}
+
 func TestCopyByHandIsShownAsAnotherVM(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
@@ -102,9 +112,7 @@ func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
 			}
 			return foreign.Ref.Value == ref.Value && foreign.Stamp == nil
 		})
-		if r.told.count(group.Group) == before {
-			t.Error("the group of the folder was not told")
-		}
+		r.toldAfter(before)
 		tgt := vsphere.Target{VM: foreign.Ref, ID: group}
 		wantKind(t, r.server.PowerOn(r.ctx, tgt), vsphere.KindForeign)
 		wantKind(t, r.server.Mark(r.ctx, tgt), vsphere.KindForeign)
@@ -170,4 +178,39 @@ func TestEverythingVanishesAtOnce(t *testing.T) {
 	r.until("alarm", func() bool { h := r.server.Health(); return h.SuddenlyEmpty && !h.Complete })
 	r.server.AcceptEmpty()
 	r.until("accepted", func() bool { h := r.server.Health(); return !h.SuddenlyEmpty && h.Complete })
+}
+
+func TestVMsThatAnotherReplicaDestroyedAreNoSuddenEmptiness(t *testing.T) {
+	r := newRig(t, govmomi.Poll).ensure()
+	vms := []vsphere.VM{r.clone(0), r.clone(1), r.clone(2)}
+	other := *r
+	other.cfg.PollInterval = time.Second // it sees none of the steps in between
+	other.cfg.Session.UserAgent = agent + "-other"
+	other.start()
+	other.until("the other to see three VMs", func() bool { return len(other.observe().VMs) == 3 })
+	for _, vm := range vms {
+		must(t, r.server.Mark(r.ctx, target(vm)))
+	}
+	r.until("marked", func() bool { return len(r.observe().InFlight) == 0 })
+	for _, vm := range vms {
+		must(t, r.server.Destroy(r.ctx, target(vm)))
+	}
+	other.until("the other to go on without being told", func() bool {
+		h := other.server.Health()
+		return h.VMs == 0 && !h.SuddenlyEmpty && h.Complete
+	})
+
+	// What somebody else destroys is no explanation.
+	for i := range int32(2) {
+		r.clone(i)
+	}
+	other.until("the other to see two VMs", func() bool { return len(other.observe().VMs) == 2 })
+	// Its next listing is held until both are gone: one that shows one of two is no alarm, and neither is the next.
+	goOn := other.held(other.cfg.Session.UserAgent)
+	defer goOn()
+	for i := range 2 {
+		must(t, r.person.Destroy(r.ctx, vmPath+"vg-"+string(rune('0'+i))))
+	}
+	goOn()
+	other.until("alarm", func() bool { return other.server.Health().SuddenlyEmpty })
 }

@@ -14,14 +14,7 @@ import (
 // operation of this process is known to have. Every clone may be: a predecessor may have logged in with another
 // account, and waiting for a clone of somebody else does no harm.
 func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Untracked, error) {
-	manager := fromRef(*c.client.ServiceContent.TaskManager)
-	o, err := exact(ctx, c.client, manager, "recentTask")
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := existing(ctx, c.client, o.refsOf("recentTask"), types.PropertySpec{
-		Type: "Task", PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId"},
-	})
+	tasks, err := recentTasks(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +31,17 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 		out = append(out, operations.Untracked{Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: clone})
 	}
 	return out, nil
+}
+
+// recentTasks reads what vCenter remembers of the tasks of the last minutes: state, entity, reason and kind.
+func recentTasks(ctx context.Context, c *connection) ([]object, error) {
+	o, err := exact(ctx, c.client, fromRef(*c.client.ServiceContent.TaskManager), "recentTask")
+	if err != nil {
+		return nil, err
+	}
+	return existing(ctx, c.client, o.refsOf("recentTask"), types.PropertySpec{
+		Type: "Task", PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId"},
+	})
 }
 
 // isClone recognizes VirtualMachine.clone and, in simulators, VirtualMachine.cloneVm.

@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,13 +17,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
 const (
 	installation = "inst-1"
 	agent        = "vmgroup-operator/test"
-	patience     = 20 * time.Second
+	patience     = 90 * time.Second
 )
 
 var group = vsphere.GroupID{Installation: installation, Member: "member-1", Group: "group-1"}
@@ -44,7 +46,9 @@ type rig struct {
 type notifier struct {
 	mu     sync.Mutex
 	groups map[string]int
-	server int
+	health func() vsphere.Health
+	// complete is how often it was told of the server while the observation was complete.
+	complete int
 }
 
 func (n *notifier) GroupChanged(g string) {
@@ -54,15 +58,18 @@ func (n *notifier) GroupChanged(g string) {
 }
 
 func (n *notifier) ServerChanged() {
+	complete := n.health().Complete
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.server++
+	if complete {
+		n.complete++
+	}
 }
 
-func (n *notifier) servers() int {
+func (n *notifier) toldComplete() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.server
+	return n.complete > 0
 }
 
 func (n *notifier) count(g string) int {
@@ -126,6 +133,7 @@ func (r *rig) start() {
 	r.told = &notifier{groups: map[string]int{}}
 	r.cfg.Notifier = r.told
 	r.server = govmomi.New(r.cfg)
+	r.told.health = r.server.Health
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	server := r.server
@@ -173,8 +181,31 @@ func (r *rig) until(what string, cond func() bool) {
 	}
 }
 
+// toldAfter waits until the group was told more often than before. What changed can be seen a moment before somebody is told.
+func (r *rig) toldAfter(before int) {
+	r.t.Helper()
+	r.until("the group is told", func() bool { return r.told.count(group.Group) > before })
+}
+
 func (r *rig) observe(known ...vsphere.Ref) vsphere.Observation {
 	return r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, Known: known})
+}
+
+// held waits until a read of a client is on its way to vCenter, and holds it and all that follow until goOn is called.
+func (r *rig) held(client string) (goOn func()) {
+	r.t.Helper()
+	released, holds := make(chan struct{}), atomic.Bool{}
+	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
+		if c.UserAgent == client {
+			holds.Store(true)
+			<-released
+		}
+		return faultproxy.Fault{}
+	})
+	goOn = sync.OnceFunc(func() { close(released) })
+	r.t.Cleanup(goOn)
+	r.until("a call of "+client+" is held", holds.Load)
+	return goOn
 }
 
 // request for an ordinal's clone from the default template.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -105,6 +106,9 @@ func (s *Server) serve(ctx context.Context, sess *session.Session) error {
 	if err != nil {
 		return err
 	}
+	if !s.endLeftovers(ctx, sess) {
+		kick(s.leftoverKick)
+	}
 	s.index.SetRoot(c.root)
 	missing := missingPrivileges(ctx, c)
 	if err := s.refreshCatalog(ctx, c); err != nil {
@@ -123,6 +127,8 @@ func (s *Server) serve(ctx context.Context, sess *session.Session) error {
 	g.Go(func() error { return s.watchTasks(ctx, c) })
 	g.Go(func() error { return s.confirmSuspects(ctx, c) })
 	g.Go(func() error { return s.keepCatalog(ctx, c) })
+	g.Go(func() error { return s.explainEmptiness(ctx, c) })
+	g.Go(func() error { return s.keepEndingLeftovers(ctx, sess) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():
@@ -174,6 +180,9 @@ func (s *Server) inherit(ctx context.Context, c *connection) error {
 	tasks, err := s.untracked(ctx, c)
 	if err != nil {
 		return translate("read vCenter's recent tasks", err)
+	}
+	if planted.Is(planted.NoInheritedTasks) {
+		tasks = nil
 	}
 	s.ops.Inherit(at, tasks)
 	s.inherited = true

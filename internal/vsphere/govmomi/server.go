@@ -81,12 +81,16 @@ type Server struct {
 	budget  *budget.Budget
 	cat     *catalog
 	folders keyedLocks
+	// took is how long tasks take here.
+	took durations
 	// folderErrors are why folders could not be created.
 	folderErrors folderErrors
 
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
 	// catalog, and of full listings in mode Watch.
 	taskKick, confirmKick, catalogKick, listKick chan struct{}
+	// leftoverKick is that of the search for sessions that nobody uses any more.
+	leftoverKick chan struct{}
 
 	mu    sync.Mutex
 	conn  *connection
@@ -95,6 +99,8 @@ type Server struct {
 	refetch, asked map[vsphere.Ref]struct{}
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
+	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
+	landed bool
 	// viewStale asks the feed for another view, because an object below the root is not in the present one.
 	viewStale bool
 	inherited bool
@@ -139,15 +145,16 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Log.WithValues("vcenter", cfg.Name),
-		taskKick:    make(chan struct{}, 1),
-		confirmKick: make(chan struct{}, 1),
-		catalogKick: make(chan struct{}, 1),
-		listKick:    make(chan struct{}, 1),
-		refetch:     map[vsphere.Ref]struct{}{},
-		asked:       map[vsphere.Ref]struct{}{},
-		looked:      map[vsphere.Ref]time.Time{},
-		nics:        map[vsphere.Ref]nicCache{},
-		backings:    map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
+		taskKick:     make(chan struct{}, 1),
+		confirmKick:  make(chan struct{}, 1),
+		catalogKick:  make(chan struct{}, 1),
+		listKick:     make(chan struct{}, 1),
+		leftoverKick: make(chan struct{}, 1),
+		refetch:      map[vsphere.Ref]struct{}{},
+		asked:        map[vsphere.Ref]struct{}{},
+		looked:       map[vsphere.Ref]time.Time{},
+		nics:         map[vsphere.Ref]nicCache{},
+		backings:     map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
 	s.state.since = cfg.Now()
 	s.index = inventory.New(inventory.Config{
@@ -203,6 +210,14 @@ func (s *Server) complete() (bool, string) {
 
 // AcceptEmpty says that the root folder is rightly empty: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
+
+// Owned returns the VMs that carry this installation's stamp, whosever they are, in no order. While Health is not
+// Complete there may be more.
+func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
+
+// Budget is that of the tasks, for who shares the limits of this vCenter with other processes: it reads the usage and sets
+// the caps. Slots are had from Acquire.
+func (s *Server) Budget() *budget.Budget { return s.budget }
 
 // SetLimits changes the limits on running tasks.
 func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }

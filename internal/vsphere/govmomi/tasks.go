@@ -6,19 +6,19 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
 const (
-	taskState  = "info.state"
-	taskErr    = "info.error"
-	taskResult = "info.result"
+	taskState    = "info.state"
+	taskErr      = "info.error"
+	taskResult   = "info.result"
+	taskQueued   = "info.queueTime"
+	taskComplete = "info.completeTime"
 
-	// pollFirst is how soon a task is looked at; later looks follow its age, up to pollLast.
-	pollFirst = 200 * time.Millisecond
-	pollLast  = 5 * time.Second
 	// idleSettle is how often waiting operations are looked at although nothing was applied.
 	idleSettle = 5 * time.Second
 )
@@ -28,8 +28,9 @@ type taskWatch struct {
 	server *Server
 	conn   *connection
 	reader reader
-	// polled is when each task was last read.
+	// polled is when each task was last read, and last when any was.
 	polled map[string]time.Time
+	last   time.Time
 }
 
 func (s *Server) watchTasks(ctx context.Context, c *connection) error {
@@ -71,8 +72,8 @@ func (w *taskWatch) due() (time.Duration, bool) {
 		if !ok {
 			last = t.Since
 		}
-		age := min(max(last.Sub(t.Since)/2, pollFirst), pollLast)
-		earlier(last.Add(age).Sub(now))
+		op, _ := s.ops.Of(t.Ref)
+		earlier(last.Add(pause(last.Sub(t.Since), s.took.expected(op.Kind))).Sub(now))
 	}
 	if needed, in := s.ops.NeedsScan(); needed {
 		earlier(in)
@@ -80,6 +81,9 @@ func (w *taskWatch) due() (time.Duration, bool) {
 	s.mu.Lock()
 	if len(s.refetch) > 0 {
 		earlier(0)
+	}
+	if s.landed {
+		earlier(w.last.Add(lookFirst).Sub(now))
 	}
 	s.mu.Unlock()
 	if s.ops.Settling() {
@@ -118,6 +122,9 @@ func (w *taskWatch) round(ctx context.Context) error {
 // poll reads all tasks, and returns the VMs that those which ended have changed or destroyed.
 func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref, err error) {
 	s := w.server
+	s.mu.Lock()
+	s.landed = false
+	s.mu.Unlock()
 	tasks := s.ops.Tasks()
 	refs := make([]vsphere.Ref, len(tasks))
 	now := s.cfg.Now()
@@ -126,9 +133,9 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 		refs[i] = vsphere.Ref{Type: "Task", Value: t.Ref}
 		polled[t.Ref] = now
 	}
-	w.polled = polled
+	w.polled, w.last = polled, now
 	objects, err := existing(ctx, w.conn.client, refs,
-		types.PropertySpec{Type: "Task", PathSet: []string{taskState, taskErr, taskResult}})
+		types.PropertySpec{Type: "Task", PathSet: []string{taskState, taskErr, taskResult, taskQueued, taskComplete}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,11 +175,33 @@ func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destro
 			vm = o.refOf(taskResult)
 		}
 		s.ops.Succeeded(id, vm, uint64(s.index.Begin()))
-		return vm, mine && op.Kind == vsphere.OpDestroy
+		if !mine {
+			return vm, false
+		}
+		s.took.learn(op.Kind, took(o))
+		if s.look(operations.Effect{Request: op, VM: vm}) == operations.Seen {
+			return vsphere.Ref{}, false // the watch was faster: there is nothing left to read
+		}
+		return vm, op.Kind == vsphere.OpDestroy
 	case types.TaskInfoStateError:
+		if planted.Is(planted.IgnoredTaskError) {
+			s.ops.Succeeded(id, vsphere.Ref{}, uint64(s.index.Begin()))
+			return op.VM, false
+		}
 		return w.failed(ctx, id, op, taskFault(o))
 	}
 	return vsphere.Ref{}, false
+}
+
+// took returns how long a task that ended took by the server's clock, the time in its queue included; zero when the
+// server does not tell.
+func took(o object) time.Duration {
+	queued, _ := o.values[taskQueued].(time.Time)
+	complete, _ := o.values[taskComplete].(time.Time)
+	if queued.IsZero() || complete.IsZero() {
+		return 0
+	}
+	return complete.Sub(queued)
 }
 
 func taskFault(o object) error {
@@ -251,6 +280,22 @@ func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) 
 		}
 	}
 	return s.reread(ctx, w.reader, changed)
+}
+
+// landings ends the tasks whose effect the watch shows, and has the task watcher look at once for those of clones: a
+// server may show a VM before its clone has ended. Only the watch calls it: a listing shows what it shows again.
+func (s *Server) landings() {
+	clones, others := s.ops.Landed(s.look)
+	for _, task := range others {
+		s.ops.Succeeded(task, vsphere.Ref{}, uint64(s.index.Begin()))
+	}
+	if len(clones) == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.landed = true
+	s.mu.Unlock()
+	kick(s.taskKick)
 }
 
 // readAgain asks the task watcher to read a VM, because something was learned about it.

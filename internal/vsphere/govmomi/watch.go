@@ -19,6 +19,8 @@ const (
 	waitSlack = 30 * time.Second
 	// maxObjectUpdates bounds one page of news.
 	maxObjectUpdates = 500
+	// gather is the pause after an answer with news: what follows closely comes with one more answer, not with ten.
+	gather = 50 * time.Millisecond
 	// listEvery bounds how often listings are asked for out of turn.
 	listEvery = time.Second
 )
@@ -139,7 +141,13 @@ func (f *watchFeed) next(ctx context.Context) error {
 	if f.filling != nil {
 		return f.fill(ctx, updates, set.Truncated != nil && *set.Truncated)
 	}
-	return f.news(ctx, updates)
+	if err := f.news(ctx, updates); err != nil {
+		return err
+	}
+	if !sleep(ctx, gather) {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // fill collects the first answer, which is a full listing in pages.
@@ -179,6 +187,7 @@ func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more
 func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) error {
 	var left, reread []vsphere.Ref
 	var patched []inventory.Seen
+	began := f.server.index.Begin()
 	for _, u := range updates {
 		ref := fromRef(u.Obj)
 		if u.Kind == types.ObjectUpdateKindLeave {
@@ -192,10 +201,11 @@ func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) erro
 		}
 	}
 	f.server.index.Left(left...)
-	f.server.index.Upsert(f.server.index.Begin(), patched, nil)
+	f.server.index.Upsert(began, patched, nil)
 	if err := f.server.reread(ctx, f.reader, reread); err != nil {
 		return translate("read changed VMs", err)
 	}
+	f.server.landings()
 	f.server.applied()
 	return nil
 }

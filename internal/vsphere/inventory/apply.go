@@ -149,7 +149,7 @@ func (x *Index) Confirm(began Token, ref vsphere.Ref, verdict State) {
 			x.folders[ref] = e
 		}
 		if e.read <= began || verdict == Gone {
-			e.read = began
+			e.read = x.since(began, verdict)
 			x.setFolder(e, verdict, touched)
 			if verdict == Gone {
 				delete(x.owners, ref) // nobody else will ask for it
@@ -161,14 +161,25 @@ func (x *Index) Confirm(began Token, ref vsphere.Ref, verdict State) {
 			e = &vmEntry{vm: vsphere.VM{Ref: ref}}
 			x.vms[ref] = e
 		}
-		// A VM that does not exist never exists again; a VM that is elsewhere may have come back since.
+		// What does not exist was destroyed for good; a VM that is elsewhere may have come back since.
 		if e.read <= began || verdict == Gone {
-			e.read = began
+			e.read = x.since(began, verdict)
+			e.leaving = e.leaving && verdict != Gone
 			x.setVM(e, verdict, touched)
 		}
 	}
 	x.mu.Unlock()
 	x.notify(touched, false)
+}
+
+// since returns from which reads on a verdict may be overruled. Any read that is under way when an object is known to be gone may
+// have been before its end, and still show it. Only a vCenter that was restored from a backup gives the reference to another object;
+// that is shown by a read that begins later.
+func (x *Index) since(began Token, verdict State) Token {
+	if verdict == Gone {
+		return x.token + 1
+	}
+	return began
 }
 
 // Suspects returns the objects that wait for a verdict.

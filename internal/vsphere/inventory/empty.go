@@ -1,6 +1,10 @@
 package inventory
 
 import (
+	"maps"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -12,6 +16,9 @@ const emptyAtLeast = 2
 
 // guardListing is called with the stamped VMs that a listing lacks, and the number that it shows.
 func (x *Index) guardListing(missing []vsphere.Ref, stamped int) {
+	if planted.Is(planted.SuddenlyEmpty) {
+		return
+	}
 	x.reappeared()
 	if stamped > 0 {
 		x.acceptEmpty = false
@@ -61,6 +68,32 @@ func (x *Index) reappeared() {
 			return
 		}
 	}
+}
+
+// Vanished returns the VMs that the alarm is about; none while there is no alarm, or when it is about an inventory from
+// before this process.
+func (x *Index) Vanished() []vsphere.Ref {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.lost))
+}
+
+// Explained says that these VMs were rightly destroyed, by another replica. The alarm ends when that is so for all that
+// vanished.
+func (x *Index) Explained(refs []vsphere.Ref) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	changed := false
+	for _, ref := range refs {
+		delete(x.lost, ref)
+		changed = true
+	}
+	if changed = changed && x.lost != nil && len(x.lost) == 0; changed {
+		x.lost = nil
+		x.everybody(touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, changed)
 }
 
 // SuddenlyEmpty reports whether the alarm is on.

@@ -16,11 +16,8 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]s
 		x.vms[vm.Ref] = e
 	case e.read > at:
 		return
-	case e.state == Gone:
-		// References are not reused: whoever still shows the VM read it before it went.
-		return
 	}
-	if unread && e.state != Unknown && !e.unread {
+	if unread && e.state != Unknown && e.state != Gone && !e.unread {
 		keepDetails(&vm, &e.vm)
 		unread = false
 	}
@@ -112,7 +109,7 @@ func (x *Index) putFolder(f vsphere.Folder, at Token, touched map[string]struct{
 	case e == nil:
 		e = &folderEntry{}
 		x.folders[f.Ref] = e
-	case e.read > at, e.state == Gone:
+	case e.read > at:
 		return
 	}
 	e.read = at

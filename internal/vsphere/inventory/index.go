@@ -189,6 +189,19 @@ func (x *Index) Stamped() int {
 	return n
 }
 
+// Owned returns the present VMs with this installation's stamp, in no order.
+func (x *Index) Owned() []vsphere.VM {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var owned []vsphere.VM
+	for _, e := range x.vms {
+		if e.state == Present && e.vm.Stamp != nil {
+			owned = append(owned, clone(e.vm))
+		}
+	}
+	return owned
+}
+
 // notify tells groups (a set) and, if completeness changed, the server.
 func (x *Index) notify(groups map[string]struct{}, server bool) {
 	if x.cfg.NotifyGroup != nil {

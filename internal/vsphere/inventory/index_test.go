@@ -62,17 +62,44 @@ func TestMissingIsSuspectUntilConfirmed(t *testing.T) {
 		t.Error("the group was not told that it is missing")
 	}
 	n.groups = nil
-	x.Confirm(x.Begin(), a.Ref, Gone)
+	asked, late := x.Begin(), x.Begin()
+	x.Confirm(asked, a.Ref, Gone)
 	if g := x.Group(query(a.Ref, b.Ref)); !slices.Equal(g.Gone, []vsphere.Ref{a.Ref}) || len(g.Ask) != 0 {
 		t.Errorf("after the confirmation: %+v", g)
 	}
 	if len(n.groups) == 0 {
 		t.Error("the group was not told that it is gone")
 	}
-	// References are not reused: a late listing cannot bring it back.
-	x.list(a, b)
+	// A listing that was under way, although it began after the look-up, cannot bring it back.
+	x.ApplyListing(late, []Seen{a, b}, []vsphere.Folder{folder})
 	if g := x.Group(query(a.Ref)); len(g.Gone) != 1 || len(g.VMs) != 1 {
 		t.Errorf("after a late listing: %+v", g)
+	}
+}
+
+// TestARestoredVCenterGivesReferencesToOtherObjects: one that was restored from a backup counts on from there.
+func TestARestoredVCenterGivesReferencesToOtherObjects(t *testing.T) {
+	x, _ := newIndex(0)
+	a := vm(1, groupID)
+	sub := vsphere.Folder{Ref: vsphere.FolderRef("group-9"), Name: "old", Parent: folder.Ref}
+	x.ApplyListing(x.Begin(), []Seen{a}, []vsphere.Folder{folder, sub})
+	x.Leaving(a.Ref)
+	x.Confirm(x.Begin(), a.Ref, Gone)
+	x.Confirm(x.Begin(), sub.Ref, Gone)
+
+	other := a
+	other.Name, other.Stamp, other.Unread = "not-read-yet", nil, true
+	sub.Name = "new"
+	x.Upsert(x.Begin(), []Seen{other}, []vsphere.Folder{sub})
+	if child, ok := x.Child(folder.Ref, "new"); !ok || child.Ref != sub.Ref {
+		t.Errorf("the folder with a reference of old is %+v, %t", child, ok)
+	}
+	if got, state := x.VM(a.Ref); state != Present || got.Stamp != nil {
+		t.Errorf("the VM with a reference of old is %+v in state %d; want it present and without the old one's stamp", got, state)
+	}
+	// Its departure is one like any other: it is not the one that was destroyed.
+	if x.vms[a.Ref].leaving {
+		t.Error("it counts as being destroyed by the operator")
 	}
 }
 

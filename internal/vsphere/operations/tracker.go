@@ -214,6 +214,24 @@ func (t *Tracker) Tracks(task string) bool {
 	return t.byTask(task) != nil
 }
 
+// Landed returns the tasks that are taken to be running although their effect can be seen: those of clones, which
+// servers may show before the task has ended, apart from all others.
+func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, op := range t.ops {
+		if op.state != running || look(Effect{Request: op.Request, VM: op.VM}) != Seen {
+			continue
+		}
+		if op.Kind == vsphere.OpClone {
+			clones = append(clones, op.task)
+		} else {
+			others = append(others, op.task)
+		}
+	}
+	return clones, others
+}
+
 // Submitting reports whether a request is on its way whose task is not known yet.
 func (t *Tracker) Submitting() bool {
 	t.mu.Lock()

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -174,6 +175,25 @@ func TestALostTaskIsUnknown(t *testing.T) {
 	r.TaskLost("task-1", 5)
 	if !r.InFlight("g")[0].OutcomeUnknown || len(r.done) != 1 || r.done[0] {
 		t.Errorf("in flight %+v, done %v", r.InFlight("g"), r.done)
+	}
+}
+
+func TestWhatLandedIsToldOfRunningTasksOnly(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpClone, 0).Accepted("task-clone", r.onDone)
+	r.begin(vsphere.OpPowerOn, 1).Accepted("task-on", r.onDone)
+	r.begin(vsphere.OpPowerOff, 2).Accepted("task-ended", r.onDone)
+	r.Succeeded("task-ended", vsphere.Ref{}, 1)
+	r.begin(vsphere.OpDestroy, 3) // its request is on its way
+	sight := Unseen
+	look := func(Effect) Sight { return sight }
+	if clones, others := r.Landed(look); len(clones)+len(others) != 0 {
+		t.Errorf("nothing can be seen, but landed: %v, %v", clones, others)
+	}
+	sight = Seen
+	clones, others := r.Landed(look)
+	if !slices.Equal(clones, []string{"task-clone"}) || !slices.Equal(others, []string{"task-on"}) {
+		t.Errorf("landed: clones %v, others %v", clones, others)
 	}
 }
 

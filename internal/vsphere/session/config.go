@@ -16,8 +16,10 @@ type Config struct {
 	Username, Password string
 	// TLS says how the server's certificate is checked.
 	TLS TLS
-	// UserAgent names this process in vCenter's session list.
+	// UserAgent names this program in vCenter's session list.
 	UserAgent string
+	// Identity tells this process from others of the same program there. It is optional.
+	Identity Identity
 	// CallTimeout bounds a call whose context has no deadline; zero means 60 seconds.
 	CallTimeout time.Duration
 	// LoginRetry is how long a refused password is not tried again; zero means 60 seconds. vCenter locks an

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -192,13 +192,12 @@ func TestTheFenceIsAskedAgainAfterARenewal(t *testing.T) {
 
 func TestCallsHaveADeadline(t *testing.T) {
 	_, proxy := start(t, sim.Options{})
-	cfg := config(proxy.URL)
-	cfg.CallTimeout = 50 * time.Millisecond
-	s, err := session.Open(context.Background(), cfg)
+	s, err := session.Open(context.Background(), config(proxy.URL))
 	must(t, err)
+	session.SetCallTimeout(s, 50*time.Millisecond) // not before: the login would have no more time
 	release := make(chan struct{})
 	defer close(release)
-	proxy.Hook(func(sim.Call, *http.Request) sim.Verdict { <-release; return sim.Refuse })
+	proxy.Hook(func(sim.Call) faultproxy.Fault { <-release; return faultproxy.Fault{Act: faultproxy.CutBefore} })
 	if err := serverTime(context.Background(), s); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v", err)
 	}

@@ -31,9 +31,9 @@ type Operator struct {
 	finder *find.Finder
 }
 
-// Operator logs in as a person.
+// Operator logs in as a person who may do everything.
 func (s *Simulator) Operator(ctx context.Context) (*Operator, error) {
-	return NewOperator(ctx, s.URL, s.opts.Username, s.opts.Password)
+	return NewOperator(ctx, s.URL, s.opts.AdminUsername, s.opts.AdminPassword)
 }
 
 // NewOperator logs in at a simulator's URL, whatever its certificate.
@@ -78,8 +78,17 @@ type VM struct {
 	Extra map[string]string
 }
 
-// VMs lists all VMs, by path.
+// VMs lists all VMs, by path. Where VMs come and go meanwhile it begins again, until ctx ends: the listing is of two calls.
 func (o *Operator) VMs(ctx context.Context) (map[string]VM, error) {
+	for {
+		vms, err := o.vms(ctx)
+		if !fault.Is(err, &types.ManagedObjectNotFound{}) || ctx.Err() != nil {
+			return vms, err
+		}
+	}
+}
+
+func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 	objects, err := o.all(ctx, "VirtualMachine", "Folder", "Datacenter")
 	if err != nil {
 		return nil, err
@@ -115,9 +124,20 @@ func (o *Operator) VMs(ctx context.Context) (map[string]VM, error) {
 	if len(refs) == 0 {
 		return out, nil
 	}
-	var vms []mo.VirtualMachine
-	err = property.DefaultCollector(o.Client()).Retrieve(ctx, refs, []string{"runtime.powerState", "config"}, &vms)
+	spec := types.PropertyFilterSpec{
+		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config"}}},
+		// What is gone by now is left out. To begin again might never end on a busy machine.
+		ReportMissingObjectsInResults: types.NewBool(true),
+	}
+	for _, ref := range refs {
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
+	}
+	res, err := property.DefaultCollector(o.Client()).RetrieveProperties(ctx, types.RetrieveProperties{SpecSet: []types.PropertyFilterSpec{spec}})
 	if err != nil {
+		return nil, fmt.Errorf("read VMs: %w", err)
+	}
+	var vms []mo.VirtualMachine
+	if err := mo.LoadObjectContent(res.Returnval, &vms); err != nil {
 		return nil, fmt.Errorf("read VMs: %w", err)
 	}
 	for i := range vms {
@@ -291,15 +311,9 @@ func (o *Operator) Copy(ctx context.Context, vmPath, folderPath, name string) (t
 	if err != nil {
 		return ref, fmt.Errorf("find the resource pool: %w", err)
 	}
-	var props mo.VirtualMachine
-	if err := vm.Properties(ctx, vm.Reference(), []string{"config.extraConfig"}, &props); err != nil {
-		return ref, fmt.Errorf("read %s: %w", vmPath, err)
-	}
 	poolRef := pool.Reference()
-	// vCenter copies extraConfig with a clone; the simulator only takes what the request says.
 	task, err := vm.Clone(ctx, f, name, types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{Pool: &poolRef},
-		Config:   &types.VirtualMachineConfigSpec{ExtraConfig: props.Config.ExtraConfig},
 	})
 	if err := wait(ctx, "copy "+vmPath, task, err); err != nil {
 		return ref, err
@@ -397,16 +411,26 @@ func (o *Operator) sessions(ctx context.Context) ([]types.UserSession, error) {
 
 // TerminateSessions ends all other logins and returns how many there were.
 func (o *Operator) TerminateSessions(ctx context.Context) (int, error) {
+	return o.TerminateSessionsOf(ctx, func(types.UserSession) bool { return true })
+}
+
+// TerminateSessionsOf ends the logins of others that match, and returns how many there were.
+func (o *Operator) TerminateSessionsOf(ctx context.Context, match func(types.UserSession) bool) (int, error) {
 	list, err := o.sessions(ctx)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return 0, err
 	}
 	req := types.TerminateSession{This: *o.Client().ServiceContent.SessionManager}
 	for _, s := range list {
-		req.SessionId = append(req.SessionId, s.Key)
+		if match(s) {
+			req.SessionId = append(req.SessionId, s.Key)
+		}
+	}
+	if len(req.SessionId) == 0 {
+		return 0, nil
 	}
 	if _, err := methods.TerminateSession(ctx, o.Client(), &req); err != nil {
 		return 0, fmt.Errorf("terminate sessions: %w", err)
 	}
-	return len(list), nil
+	return len(req.SessionId), nil
 }

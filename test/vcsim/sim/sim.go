@@ -23,10 +23,16 @@ type Options struct {
 	Ordinary []string
 	// Hosts in the one cluster; two unless set.
 	Hosts int
-	// CloneDelay is how long the task of a clone runs. It is one for all simulators of the process.
+	// CloneDelay is how long the task of a clone runs.
 	CloneDelay time.Duration
-	// Username and Password that are accepted; user and pass unless set. Other passwords are refused.
+	// Username and Password of the program under test; user and pass unless set. Other passwords are refused.
 	Username, Password string
+	// Privileges of that account on every object; nil means OperatorPrivileges.
+	Privileges []string
+	// AdminUsername and AdminPassword of a person who may do everything; unless set, the constants of these names.
+	AdminUsername, AdminPassword string
+	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
+	TaskRetention time.Duration
 	// TLS serves https with a self-signed certificate.
 	TLS bool
 }
@@ -43,8 +49,9 @@ type Simulator struct {
 	server *simulator.Server
 }
 
-// delayMu guards simulator.TaskDelay, which is a variable of the simulator's package.
-var delayMu sync.Mutex
+// noHandoff sets once, before any simulator reads it, that a call does not hand the lock of its object on to its task: nobody
+// could read the object while the task waits.
+var noHandoff = sync.OnceFunc(func() { simulator.TaskDelay.MethodDelay = map[string]int{"LockHandoff": 0} })
 
 func setDefaults(o *Options) {
 	if o.Listen == "" {
@@ -65,6 +72,18 @@ func setDefaults(o *Options) {
 	if o.Password == "" {
 		o.Password = "pass"
 	}
+	if o.Privileges == nil {
+		o.Privileges = OperatorPrivileges
+	}
+	if o.AdminUsername == "" {
+		o.AdminUsername = AdminUsername
+	}
+	if o.AdminPassword == "" {
+		o.AdminPassword = AdminPassword
+	}
+	if o.TaskRetention == 0 {
+		o.TaskRetention = 10 * time.Minute
+	}
 }
 
 // Start starts a simulator.
@@ -73,7 +92,7 @@ func Start(o Options) (*Simulator, error) {
 	if err := checkListen(o.Listen); err != nil {
 		return nil, err
 	}
-	setCloneDelay(o.CloneDelay)
+	noHandoff()
 
 	model := simulator.VPX()
 	model.Host, model.ClusterHost, model.Machine = 0, o.Hosts, 0
@@ -83,6 +102,14 @@ func Start(o Options) (*Simulator, error) {
 	}
 	service := model.Service
 	replaceCollectors(service)
+	rules := &strict{
+		access: access{
+			username: o.Username, password: o.Password,
+			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges,
+		},
+		cloneDelay: o.CloneDelay,
+	}
+	enforce(service, rules)
 	service.Listen = &url.URL{Host: o.Listen, User: url.UserPassword(o.Username, o.Password)}
 	if o.TLS {
 		service.TLS = new(tls.Config)
@@ -99,6 +126,8 @@ func Start(o Options) (*Simulator, error) {
 		s.Close()
 		return nil, err
 	}
+	// From now on: populate waits for tasks, which must be there when it looks.
+	rules.retention.begin(o.TaskRetention)
 	return s, nil
 }
 
@@ -109,17 +138,6 @@ func checkListen(addr string) error {
 		return fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	return l.Close()
-}
-
-func setCloneDelay(d time.Duration) {
-	delayMu.Lock()
-	defer delayMu.Unlock()
-	// Running simulators read the variable without a lock: it is written only when it changes.
-	if now, ok := simulator.TaskDelay.MethodDelay["CloneVm"]; ok && now == int(d.Milliseconds()) {
-		return
-	}
-	// The name of the task, not of the call: CloneVM_Task would delay the reply instead.
-	simulator.TaskDelay.MethodDelay = map[string]int{"LockHandoff": 0, "CloneVm": int(d.Milliseconds())}
 }
 
 func (s *Simulator) populate(ctx context.Context) error {
@@ -141,17 +159,28 @@ func (s *Simulator) populate(ctx context.Context) error {
 	return nil
 }
 
-// Username and Password that the simulator accepts.
+// Username of the program under test.
 func (s *Simulator) Username() string { return s.opts.Username }
 
-// Password that the simulator accepts.
+// Password of the program under test.
 func (s *Simulator) Password() string { return s.opts.Password }
+
+// closePatience is how long Close waits for requests to end. The simulator does not notice that a client is gone
+// that waits for updates, and would be waited for until that wait is over.
+const closePatience = 2 * time.Second
 
 // Close stops serving and removes the simulator's files. Requests that hang are cut off.
 func (s *Simulator) Close() {
-	// A client that waits for updates would hold up the server for a minute.
 	s.server.CloseClientConnections()
-	s.server.Close()
+	closed := make(chan struct{})
+	go func() {
+		s.server.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closePatience):
+	}
 	s.model.Remove()
 }
 

@@ -1,0 +1,162 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// LimitsName is the name of the one VmGroupLimits that each member has.
+const LimitsName = "vmgroup-operator"
+
+// LimitsRange bounds a number; an unset end is open.
+type LimitsRange struct {
+	// min is the least that is allowed.
+	// +optional
+	Min *int64 `json:"min,omitempty"`
+	// max is the most that is allowed.
+	// +optional
+	Max *int64 `json:"max,omitempty"`
+}
+
+// LimitsPattern is a pattern of a VmGroupPolicy.
+type LimitsPattern struct {
+	// pattern as the policy has it; * stands for any run of characters.
+	// +required
+	// +kubebuilder:validation:MaxLength=255
+	Pattern string `json:"pattern"`
+	// expression is the same as a regular expression, for a pattern with a star.
+	// +optional
+	// +kubebuilder:validation:MaxLength=600
+	Expression string `json:"expression,omitempty"`
+	// path is set for a template's pattern with a slash: it is matched against inventory paths, which only the hub knows.
+	// +optional
+	Path bool `json:"path,omitempty"`
+}
+
+// LimitsRequirement is one requirement that a namespace's labels have to meet.
+type LimitsRequirement struct {
+	// key of the label.
+	// +required
+	// +kubebuilder:validation:MaxLength=317
+	Key string `json:"key"`
+	// operator is In, NotIn, Exists or DoesNotExist.
+	// +required
+	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
+	Operator metav1.LabelSelectorOperator `json:"operator"`
+	// values for In and NotIn.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=63
+	Values []string `json:"values,omitempty"`
+}
+
+// LimitsTemplates are the templates that a policy allows and denies.
+type LimitsTemplates struct {
+	// allow are patterns, one of which must match. Empty allows all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Allow []LimitsPattern `json:"allow,omitempty"`
+	// allowList is how messages list allow.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	AllowList string `json:"allowList,omitempty"`
+	// deny are patterns, none of which may match.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Deny []LimitsPattern `json:"deny,omitempty"`
+}
+
+// LimitsBounds are bounds of the fields of a group.
+type LimitsBounds struct {
+	// cpu bounds spec.cpu, in virtual CPUs per VM.
+	// +optional
+	CPU LimitsRange `json:"cpu,omitzero"`
+	// memory bounds spec.memory, in GiB per VM.
+	// +optional
+	Memory LimitsRange `json:"memory,omitzero"`
+	// replicas bounds spec.replicas.
+	// +optional
+	Replicas LimitsRange `json:"replicas,omitzero"`
+}
+
+// LimitsPolicy is a VmGroupPolicy as this cluster enforces it.
+type LimitsPolicy struct {
+	// name of the VmGroupPolicy on the hub.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// enforced is false for a policy that only warns: it gives defaults, and its limits are not refused.
+	// +optional
+	Enforced bool `json:"enforced"`
+	// refusal is set when the policy cannot be used as it is written: it is the answer to everything that would grow.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Refusal string `json:"refusal,omitempty"`
+	// exclude are the namespaces that the policy does not hold for.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Exclude []LimitsPattern `json:"exclude,omitempty"`
+	// selector are requirements that a namespace's labels all have to meet for the policy to hold.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Selector []LimitsRequirement `json:"selector,omitempty"`
+
+	LimitsBounds `json:",inline"`
+
+	// templates that a group may name.
+	// +optional
+	Templates LimitsTemplates `json:"templates,omitzero"`
+	// defaults fill in what a group leaves out.
+	// +optional
+	Defaults PolicyDefaults `json:"defaults,omitzero"`
+}
+
+// VmGroupLimitsSpec is what this cluster allows while the hub is away, and with it.
+type VmGroupLimitsSpec struct {
+	// member is the name of this cluster on the hub.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Member string `json:"member,omitempty"`
+	// summary names the policies, for a person.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Summary string `json:"summary,omitempty"`
+	// policies in the order in which defaults are taken and violations are reported. All that match a namespace hold.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Policies []LimitsPolicy `json:"policies,omitempty"`
+	// unmatched bounds groups in namespaces that no policy matches.
+	// +required
+	Unmatched LimitsBounds `json:"unmatched"`
+}
+
+// VmGroupLimits says what VmGroups of this cluster may ask for. The operator writes the only one, "vmgroup-operator", from
+// the VmGroupPolicies of its hub; the cluster's admission policies read it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=vmgrouplimits,singular=vmgrouplimits,scope=Cluster,shortName=vgl
+// +kubebuilder:printcolumn:name="Member",type=string,JSONPath=`.spec.member`
+// +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.summary`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type VmGroupLimits struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec is what is allowed.
+	// +required
+	Spec VmGroupLimitsSpec `json:"spec"`
+}
+
+// VmGroupLimitsList is a list of VmGroupLimits.
+// +kubebuilder:object:root=true
+type VmGroupLimitsList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []VmGroupLimits `json:"items"`
+}

@@ -1,0 +1,83 @@
+//go:build unix
+
+// Command bench measures the operator on real API servers and a simulated vCenter, beside a port of the operator
+// that it succeeds. It starts everything itself: a hub, member clusters, the simulator as a process of its own,
+// a proxy that counts SOAP calls, and the manager's own binary.
+//
+// BENCH in the environment names one benchmark; BENCH=list prints them; otherwise all are run. Figures go to
+// standard output and to bench/results.json. The exit code is 0 when everything could be measured, also where a
+// goal was missed.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+)
+
+func main() {
+	if err := start(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func start() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == originalCommand {
+		return runOriginal(ctx, os.Args[2:])
+	}
+	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
+	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends the program at once
+	return run(ctx, os.Getenv("BENCH"))
+}
+
+func run(ctx context.Context, name string) error {
+	if name == "list" {
+		for _, b := range suite {
+			fmt.Printf("%-10s %s\n", b.name, b.about)
+		}
+		return nil
+	}
+	chosen, err := choose(name)
+	if err != nil {
+		return err
+	}
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	s := &session{began: time.Now(), root: root}
+	s.say("%s, %d cores, load %s", runtime.Version(), runtime.NumCPU(), load())
+	err = s.runAll(ctx, chosen)
+	s.say("load %s", load())
+	if len(s.results) == 0 {
+		return err
+	}
+	// What was measured is told even if the rest failed.
+	fmt.Println()
+	return errors.Join(err, printTable(os.Stdout, s.results), writeResults(filepath.Join(root, "bench", "results.json"), s.results))
+}
+
+// load is the machine's load over 1, 5 and 15 minutes: figures of a busy machine are to be read with care.
+func load() string {
+	content, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	fields := strings.Fields(string(content))
+	return strings.Join(fields[:min(3, len(fields))], " ")
+}

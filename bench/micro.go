@@ -1,0 +1,50 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// reconcileBenchmark is a whole reconcile that finds nothing to do, from the key to the decision.
+const reconcileBenchmark = "ReconcileWithoutChange"
+
+// micro runs the Go benchmarks: the decisions alone, without any server.
+func micro(ctx context.Context, s *session, _ *rig) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=.", "-benchtime=300ms", "-benchmem",
+		"./internal/plan/...", "./internal/vsphere/budget/...", "./internal/controller/vmgroup")
+	cmd.Dir, cmd.Stderr = s.root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go test -bench: %w\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if name, ns, ok := benchmarkLine(line); ok {
+			limit := noGoal
+			if name == reconcileBenchmark {
+				limit = atMost(100)
+			}
+			s.add("micro/"+name, ns/1000, "µs", limit, "go test -bench, per operation")
+		}
+	}
+	return nil
+}
+
+// benchmarkLine returns the name and the nanoseconds per operation of a line of go test -bench.
+func benchmarkLine(line string) (name string, ns float64, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") || fields[3] != "ns/op" {
+		return "", 0, false
+	}
+	ns, err := strconv.ParseFloat(fields[2], 64)
+	name = strings.TrimPrefix(fields[0], "Benchmark")
+	if i := strings.LastIndexByte(name, '-'); i > 0 {
+		name = name[:i] // the number of cores
+	}
+	return name, ns, err == nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// result is one figure.
+type result struct {
+	// Name is <benchmark>/<figure>.
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Goal is such as "<= 1.1"; empty for a figure that stands for comparison only.
+	Goal string `json:"goal"`
+	// OK says whether the goal was met; null without one.
+	OK *bool `json:"ok"`
+	// Conditions under which the figure was measured.
+	Conditions string `json:"conditions"`
+}
+
+// goal is what a figure shall be.
+type goal struct {
+	sign  string
+	bound float64
+}
+
+var noGoal goal
+
+func atMost(bound float64) goal  { return goal{"<=", bound} }
+func atLeast(bound float64) goal { return goal{">=", bound} }
+
+// judge makes a result. A value that is not a number misses every goal.
+func judge(name string, value float64, unit string, g goal, conditions string) result {
+	r := result{Name: name, Value: value, Unit: unit, Conditions: conditions}
+	if g == noGoal {
+		return r
+	}
+	r.Goal = g.sign + " " + number(g.bound)
+	ok := value <= g.bound
+	if g.sign == ">=" {
+		ok = value >= g.bound
+	}
+	r.OK = &ok
+	return r
+}
+
+// number prints what a person wants to read: four significant digits at most.
+func number(v float64) string {
+	if v >= 1000 || v <= -1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+func (r result) verdict() string {
+	switch {
+	case r.OK == nil:
+		return ""
+	case *r.OK:
+		return "yes"
+	}
+	return "NO"
+}
+
+// printTable prints results for people, as markdown so that a document can take it over.
+func printTable(out io.Writer, results []result) error {
+	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
+	_, _ = fmt.Fprint(w, "| Name\t| Value\t| Unit\t| Goal\t| OK\t| Conditions\t|\n| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|\n")
+	for _, r := range results {
+		cells := []string{r.Name, number(r.Value), r.Unit, r.Goal, r.verdict(), r.Conditions}
+		_, _ = fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| "))
+	}
+	return w.Flush()
+}
+
+// writeResults writes the file for programs.
+func writeResults(file string, results []result) error {
+	content, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the results: %w", err)
+	}
+	return os.WriteFile(file, append(content, '\n'), 0o644) //nolint:gosec // figures are no secret
+}

@@ -1,0 +1,200 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/bench/eye"
+	"github.com/codeconnect/vmgroup-operator/test/failover"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+const (
+	template = "vm-operator-template"
+	// productAgent is the beginning of the manager's user agent.
+	productAgent = "vmgroup-operator"
+	// patience bounds the wait for anything that should take seconds.
+	patience = 5 * time.Minute
+)
+
+// setup is what benchmarks run on.
+type setup struct {
+	about   string
+	members []string
+	// taskTime is how long vCenter works on a clone: L in the goals.
+	taskTime  time.Duration
+	inventory v1alpha1.Inventory
+	width     int32
+	// replicas is how many managers are started, each with args; 0 is one that has the hub for itself.
+	replicas int
+	args     []string
+	// admission serves the webhooks, with cert-manager on the hub.
+	admission bool
+}
+
+// The simulator holds some hundred VMs in watch mode; beyond that it is polled. Bulk is filled with fast clones.
+var (
+	few = setup{
+		about:   "one member, clones that take 2 s, watch mode",
+		members: []string{"team-a"}, taskTime: 2 * time.Second, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
+	}
+	many = setup{
+		about:   "two members, clones that take 50 ms, poll mode every 10 s",
+		members: []string{"team-a", "team-b"}, taskTime: 50 * time.Millisecond, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 10},
+	}
+	thousand = setup{
+		about:   "two members, clones that take 50 ms, poll mode every 2 s",
+		members: []string{"team-a", "team-b"}, taskTime: 50 * time.Millisecond, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 2},
+	}
+	several = setup{
+		about:   "two members, clones that take 2 s, watch mode, several replicas with 4 workers each",
+		members: []string{"team-a", "team-b"}, taskTime: 2 * time.Second, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
+		replicas:  1, args: []string{fmt.Sprintf("--workers=%d", workers)},
+	}
+	doors = setup{
+		about:   "one member with admission policies and webhooks, cert-manager on the hub",
+		members: []string{"team-a"}, taskTime: 50 * time.Millisecond, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch}, admission: true,
+	}
+)
+
+// rig is a stack, an eye on its vCenter, and the two operators.
+type rig struct {
+	*stack.Stack
+	setup   *setup
+	eye     *eye.Eye
+	product *subject
+	// metrics is the URL of the manager's metrics, and observer sees who owns what; the one is for a single manager and the
+	// other for several.
+	metrics  string
+	observer *failover.Observer
+	// original is started when it is first asked for.
+	original *originalProcess
+	rounds   map[roundKey][]round
+	// groups and replicas are what the rig was filled with.
+	groups, replicas int
+}
+
+func startRig(ctx context.Context, o *setup) (_ *rig, err error) {
+	r := &rig{setup: o, rounds: map[roundKey][]round{}}
+	args := o.args
+	if o.replicas == 0 {
+		metrics, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		r.metrics = "http://" + metrics + "/metrics"
+		args = append(slices.Clone(args), "--metrics-bind-address="+metrics)
+	}
+	r.Stack, err = stack.Start(ctx, stack.Options{
+		Members: o.members,
+		Sim:     sim.Options{Templates: []string{template}, CloneDelay: o.taskTime},
+		VCenter: func(spec *v1alpha1.VCenterSpec) {
+			spec.Inventory = o.inventory
+			spec.Limits = v1alpha1.VCenterLimits{Tasks: o.width, TasksPerHost: o.width}
+		},
+		Replicas:    o.replicas,
+		ManagerArgs: args,
+		Admission:   o.admission,
+		Out:         os.Stdout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.stop())
+		}
+	}()
+	if r.eye, err = eye.Open(ctx, r.Person.Client()); err != nil {
+		return nil, err
+	}
+	if o.replicas > 0 {
+		if r.observer, err = failover.Observe(r.Hub.Config, stack.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	r.product = &subject{agent: productAgent, cluster: r.Members[o.members[0]]}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, name := range o.members {
+		member := &v1alpha1.MemberCluster{}
+		if err := stack.WaitFor(ctx, "member "+name, func(ctx context.Context) (bool, error) {
+			err := r.Hub.Get(ctx, client.ObjectKey{Name: name}, member)
+			return stack.IsReady(member.Status.Conditions), err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.vcenterReady(ctx)
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func (r *rig) vcenterReady(ctx context.Context) error {
+	return stack.WaitFor(ctx, "VCenter default to be ready", func(ctx context.Context) (bool, error) {
+		v := &v1alpha1.VCenter{}
+		err := r.Hub.Get(ctx, client.ObjectKey{Name: "default"}, v)
+		return v.Status.ObservedGeneration == v.Generation && stack.IsReady(v.Status.Conditions), err
+	})
+}
+
+// configure changes the VCenter and waits until it is used so.
+func (r *rig) configure(ctx context.Context, change func(*v1alpha1.VCenterSpec)) error {
+	v := &v1alpha1.VCenter{}
+	if err := r.Hub.Get(ctx, client.ObjectKey{Name: "default"}, v); err != nil {
+		return err
+	}
+	base := v.DeepCopy()
+	change(&v.Spec)
+	if err := r.Hub.Patch(ctx, v, client.MergeFrom(base)); err != nil {
+		return fmt.Errorf("change the VCenter: %w", err)
+	}
+	return r.vcenterReady(ctx)
+}
+
+func (r *rig) setWidth(ctx context.Context, width int) error {
+	return r.configure(ctx, func(s *v1alpha1.VCenterSpec) {
+		s.Limits = v1alpha1.VCenterLimits{Tasks: int32(width), TasksPerHost: int32(width)}
+	})
+}
+
+// lastWords of the manager, for a failure.
+func (r *rig) lastWords() string {
+	if r == nil || r.Stack == nil {
+		return ""
+	}
+	return "\nthe manager's last words:\n" + r.LastWords(15)
+}
+
+func (r *rig) stop() error {
+	var errs []error
+	if r.observer != nil {
+		r.observer.Close()
+	}
+	if r.original != nil {
+		errs = append(errs, r.original.stop())
+	}
+	return errors.Join(append(errs, r.Stop())...)
+}

@@ -1,0 +1,35 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestBenchmarksAreChosenByName(t *testing.T) {
+	if all, err := choose(""); err != nil || len(all) != len(suite) {
+		t.Errorf("without a name %d benchmarks are chosen, error %v", len(all), err)
+	}
+	two, err := choose("noop,scale-up")
+	if err != nil || len(two) != 2 || two[0].name != "scale-up" || two[1].name != "noop" {
+		t.Errorf("chosen %+v, error %v", two, err)
+	}
+	for _, name := range []string{"scaleup", "noop,", "noop,noop"} {
+		if _, err := choose(name); err == nil || !strings.Contains(err.Error(), "BENCH=list") {
+			t.Errorf("%q is accepted: %v", name, err)
+		}
+	}
+}
+
+func TestLinesOfGoBenchmarks(t *testing.T) {
+	name, ns, ok := benchmarkLine("BenchmarkCompute/48-vms-2         \t    9876\t    123456 ns/op\t   12 B/op\t 3 allocs/op\n")
+	if !ok || name != "Compute/48-vms" || ns != 123456 {
+		t.Errorf("name %q, %v ns, %v", name, ns, ok)
+	}
+	for _, line := range []string{"ok  \tgithub.com/x/y\t1.2s", "PASS", "", "BenchmarkX-2 100 nothing"} {
+		if _, _, ok := benchmarkLine(line); ok {
+			t.Errorf("%q is taken for a benchmark", line)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// count is what the product had asked of others, and used, at a moment.
+type count struct {
+	at time.Time
+	// listing are the calls that read the whole root folder, or wait for its changes; other are all others.
+	listing, other int
+	writes         writes
+	usage          usage
+}
+
+func (r *rig) count(ctx context.Context) (count, error) {
+	c := count{at: time.Now()}
+	for call, n := range r.Proxy.Calls() {
+		if !strings.HasPrefix(call.UserAgent, productAgent) {
+			continue
+		}
+		switch call.Method {
+		case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx":
+			c.listing += n
+		default:
+			c.other += n
+		}
+	}
+	var err error
+	if c.writes, err = r.allWrites(ctx); err != nil {
+		return c, err
+	}
+	c.usage, err = readUsage(r.Manager.PID())
+	return c, err
+}
+
+// allWrites adds up the writes in all members and on the hub. Leases of the election are not among them.
+func (r *rig) allWrites(ctx context.Context) (writes, error) {
+	members, hub, err := r.writesByPlace(ctx)
+	return writes{members.groups + hub.groups, members.events + hub.events}, err
+}
+
+// writesByPlace tells writes in members, which are about groups, from those on the hub.
+func (r *rig) writesByPlace(ctx context.Context) (members, hub writes, err error) {
+	for _, cluster := range r.Members {
+		w, err := writesOf(ctx, cluster)
+		if err != nil {
+			return members, hub, err
+		}
+		members.groups += w.groups
+		members.events += w.events
+	}
+	hub, err = writesOf(ctx, r.Hub)
+	return members, hub, err
+}
+
+// window lets time pass and returns what was counted and used in it.
+func (r *rig) window(ctx context.Context, d time.Duration) (count, error) {
+	before, err := r.count(ctx)
+	if err != nil {
+		return count{}, err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return count{}, ctx.Err()
+	case <-timer.C:
+	}
+	after, err := r.count(ctx)
+	return after.minus(before), err
+}
+
+// minus returns the difference; memory stays what it is.
+func (c count) minus(before count) count {
+	c.listing -= before.listing
+	c.other -= before.other
+	c.writes = c.writes.minus(before.writes)
+	c.usage.CPU -= before.usage.CPU
+	return c
+}
+
+// settle waits until nothing but listings has been asked for, and nothing written, for the given time: the last
+// statuses and counts are held back for some seconds.
+func (r *rig) settle(ctx context.Context, d time.Duration) error {
+	last, since := "", time.Now()
+	return r.everySecond(ctx, fmt.Sprintf("nothing to happen for %s", d), func(ctx context.Context) (bool, error) {
+		c, err := r.count(ctx)
+		if err != nil {
+			return false, err
+		}
+		if now := fmt.Sprint(c.other, c.writes); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) >= d, nil
+	})
+}
+
+// metric adds up the samples of one of the manager's metrics whose labels contain all of the given text.
+func (r *rig) metric(ctx context.Context, name string, labels ...string) (float64, error) {
+	text, err := get(ctx, r.metrics)
+	if err != nil {
+		return 0, err
+	}
+	return sumOf(text, name, labels...), nil
+}

@@ -1,0 +1,149 @@
+{{/* Labels by which the operator's Pods are selected: Services, the Deployment, and the operator itself. The Pods of Jobs have others. */}}
+{{- define "vmgroup-operator.selector" -}}
+app.kubernetes.io/name: vmgroup-operator
+{{- end }}
+
+{{/* Labels of all objects. */}}
+{{- define "vmgroup-operator.labels" -}}
+app.kubernetes.io/name: vmgroup-operator
+{{ include "vmgroup-operator.release-labels" . }}
+{{- end }}
+
+{{/* Labels of Jobs, their Pods and what belongs to them: of another name, so that nothing takes them for replicas. */}}
+{{- define "vmgroup-operator.job-labels" -}}
+app.kubernetes.io/name: vmgroup-operator-jobs
+{{ include "vmgroup-operator.release-labels" . }}
+{{- end }}
+
+{{- define "vmgroup-operator.release-labels" -}}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | replace "+" "_" | quote }}
+app.kubernetes.io/part-of: vmgroup-operator
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Neither labels nor tags may have the "+" of a version. */}}
+{{- define "vmgroup-operator.image" -}}
+{{- $name := .Values.image.repository -}}
+{{- with .Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
+{{- if .Values.image.digest -}}
+{{ printf "%s@%s" $name .Values.image.digest }}
+{{- else -}}
+{{ printf "%s:%s" $name (.Values.image.tag | default (.Chart.AppVersion | replace "+" "_")) }}
+{{- end -}}
+{{- end }}
+
+{{/* What Pod Security asks for in its profile "restricted". */}}
+{{- define "vmgroup-operator.pod-security" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "vmgroup-operator.container-security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{/* Name of the Secret with the webhooks' certificate. */}}
+{{- define "vmgroup-operator.webhook-secret" -}}
+{{ .Values.webhook.certManager.enabled | ternary "vmgroup-operator-webhook-tls" .Values.webhook.existingSecret }}
+{{- end }}
+
+{{/* Name of the Secret with the metrics' certificate, or nothing. */}}
+{{- define "vmgroup-operator.metrics-secret" -}}
+{{- if and .Values.metrics.enabled .Values.metrics.secure -}}
+{{ .Values.metrics.tls.certManager | ternary "vmgroup-operator-metrics-tls" .Values.metrics.tls.existingSecret }}
+{{- end -}}
+{{- end }}
+
+{{- define "vmgroup-operator.metrics-port" -}}
+{{ .Values.metrics.secure | ternary 8443 8080 }}
+{{- end }}
+
+{{/* The host of admission.url without port and brackets, or nothing. */}}
+{{- define "vmgroup-operator.admission-host" -}}
+{{- with .Values.admission.url -}}
+{{ regexReplaceAll "(:[0-9]+)$" (urlParse .).host "" | trimPrefix "[" | trimSuffix "]" }}
+{{- end -}}
+{{- end }}
+
+{{/* Whether a host is an IP address, as "true" or nothing. */}}
+{{- define "vmgroup-operator.is-address" -}}
+{{- if or (regexMatch "^[0-9]+(\\.[0-9]+){3}$" .) (contains ":" .) -}}true{{- end -}}
+{{- end }}
+
+{{/* A duration of hours, minutes and seconds, in seconds. */}}
+{{- define "vmgroup-operator.seconds" -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+[hms]" . -1 -}}
+{{- $sum = add $sum (mul (regexFind "[0-9]+" . | atoi) (get (dict "h" 3600 "m" 60 "s" 1) (regexFind "[hms]" .))) -}}
+{{- end -}}
+{{- $sum -}}
+{{- end }}
+
+{{/*
+Whether Helm is about to create objects of which the hub asks the operator while none of its Pods runs yet, as "true" or nothing. Rendering
+alone (`helm template`, Argo CD) always looks like an installation, but sees nothing of the cluster.
+*/}}
+{{- define "vmgroup-operator.nobody-answers" -}}
+{{- $objects := or .Values.vcenter.enabled .Values.policy.enabled .Values.localMember.enabled .Values.members -}}
+{{- if and .Release.IsInstall $objects (lookup "v1" "Namespace" "" "kube-system") -}}true{{- end -}}
+{{- end }}
+
+{{/* The subjects of a binding of the operator's ServiceAccount. */}}
+{{- define "vmgroup-operator.subjects" -}}
+- kind: ServiceAccount
+  name: vmgroup-operator
+  namespace: {{ .Release.Namespace | quote }}
+{{- end }}
+
+{{/*
+The objects of a file that is generated below config/, with this release's labels and namespace. Arguments: root, file.
+What belongs to kube-system stays there.
+*/}}
+{{- define "vmgroup-operator.file" -}}
+{{- $root := .root -}}
+{{- $labels := fromYaml (include "vmgroup-operator.labels" $root) -}}
+{{- $content := $root.Files.Get .file | required (printf "the chart lacks %s" .file) -}}
+{{- range $document := regexSplit "(?m)^---$" $content -1 }}
+{{- $object := fromYaml $document }}
+{{- if $object }}
+{{- $metadata := $object.metadata }}
+{{- $_ := set $metadata "labels" (mergeOverwrite (dict) ($metadata.labels | default dict) $labels) }}
+{{- if and $metadata.namespace (ne $metadata.namespace "kube-system") }}
+{{- $_ := set $metadata "namespace" $root.Release.Namespace }}
+{{- end }}
+{{- range $object.subjects }}
+{{- if and (eq .kind "ServiceAccount") (eq .namespace "vmgroup-operator-system") }}
+{{- $_ := set . "namespace" $root.Release.Namespace }}
+{{- end }}
+{{- end }}
+---
+{{ toYaml $object }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The issuer of certificates: the company's, or the chart's own authority. */}}
+{{- define "vmgroup-operator.issuer" -}}
+{{- if .Values.webhook.certManager.issuerRef }}
+{{- toYaml (mergeOverwrite (dict "group" "cert-manager.io" "kind" "Issuer") .Values.webhook.certManager.issuerRef) }}
+{{- else -}}
+group: cert-manager.io
+kind: Issuer
+name: vmgroup-operator-ca
+{{- end }}
+{{- end }}

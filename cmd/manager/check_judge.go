@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+)
+
+// oneLine is an error as a cell of a table.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func judgeAPIServer(version string, err error) finding {
+	if err != nil {
+		return finding{failure, "API server", oneLine(err), "Check the network between this Pod and the hub's API server, and its kubeconfig or ServiceAccount."}
+	}
+	return finding{fine, "API server", "Kubernetes " + version, ""}
+}
+
+// judgeKinds takes the kinds of our group that are served.
+func judgeKinds(served map[string]bool, err error) finding {
+	const about, todo = "kinds", "Run manager crds apply, or apply config/crd."
+	if err != nil {
+		return finding{failure, about, "the API server serves none of " + v1alpha1.GroupVersion.String() + ": " + oneLine(err), todo}
+	}
+	var missing []string
+	for _, definition := range crd.Hub() {
+		if kind := definition.Spec.Names.Kind; !served[kind] {
+			missing = append(missing, kind)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return finding{failure, about, "not served: " + strings.Join(missing, ", "), todo}
+	}
+	return finding{fine, about, fmt.Sprintf("all %d are served", len(crd.Hub())), ""}
+}
+
+// workingSessions are those that take groups and were renewed from one look to the other.
+func workingSessions(before, after hub.Snapshot) map[string]bool {
+	renewals := map[string]int64{}
+	for _, s := range before.Sessions {
+		renewals[s.Session] = s.Renewals
+	}
+	working := map[string]bool{}
+	for _, s := range after.Sessions {
+		if then, known := renewals[s.Session]; known && s.Renewals > then && s.State == protocol.Ready {
+			working[s.Session] = true
+		}
+	}
+	return working
+}
+
+// judgeReplicas takes how many there should be, how many Pods are ready, and how many renew their sessions.
+func judgeReplicas(wanted, ready, working int) finding {
+	const about = "replicas"
+	switch {
+	case ready < wanted:
+		return finding{failure, about, fmt.Sprintf("%d of %d Pods are ready", ready, wanted), "See kubectl describe pod, and the Pods' logs."}
+	case working < wanted:
+		return finding{failure, about, fmt.Sprintf("%d of %d take a share of the groups", working, wanted), "See /readyz/ring of the Pods, or their logs, for what keeps them from it."}
+	case working == 0:
+		return finding{warning, about, "none is wanted", "Scale the Deployment up: nobody serves the groups."}
+	}
+	return finding{fine, about, fmt.Sprintf("%d of %d work", working, wanted), ""}
+}
+
+func unreadableRing(err error) finding {
+	return finding{failure, "ring", "cannot be read: " + oneLine(err), "See manager shards, and docs/sharding.md."}
+}
+
+// judgeRing takes the ring and the sessions that work.
+func judgeRing(s hub.Snapshot, working map[string]bool) finding {
+	if !s.Found {
+		return unreadableRing(errNoRing)
+	}
+	orphans := 0
+	for _, slot := range s.Ring.Buckets {
+		if !working[slot.Holder] {
+			orphans++
+		}
+	}
+	if orphans > 0 {
+		return finding{failure, "ring", fmt.Sprintf("%d of %d shares of the groups have no working replica", orphans, len(s.Ring.Buckets)),
+			fmt.Sprintf("That is normal for %s after the first start, and after a replica has died. See manager shards.", s.Ring.Settings.Patience)}
+	}
+	return finding{fine, "ring", fmt.Sprintf("%d shares of the groups are held, generation %d", len(s.Ring.Buckets), s.Ring.Generation), ""}
+}
+
+// judgeReady takes an object's condition Ready.
+func judgeReady(about string, generation int64, conditions []metav1.Condition) finding {
+	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	switch {
+	case condition == nil:
+		return finding{warning, about, "has not been looked at yet", ""}
+	case condition.Status == metav1.ConditionTrue && condition.ObservedGeneration >= generation:
+		return finding{fine, about, "Ready", ""}
+	case condition.Status == metav1.ConditionTrue:
+		return finding{warning, about, "was Ready before its last change, which has not been looked at yet", ""}
+	}
+	return finding{warning, about, strings.TrimSpace(condition.Reason + ": " + strings.Join(strings.Fields(condition.Message), " ")), ""}
+}
+
+func judgeWebhook(leaf string, err error) finding {
+	if err != nil {
+		return finding{failure, "webhooks", oneLine(err), "Check the Certificate and its Secret, the Service's endpoints, and that nothing on the way ends TLS."}
+	}
+	return finding{fine, "webhooks", leaf, ""}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+)
+
+// lookTimeout bounds each question.
+const lookTimeout = 15 * time.Second
+
+// look is what a check asks.
+type look struct {
+	checkOptions
+	config *rest.Config
+	hub    client.Reader
+}
+
+// all asks everything, and stops where the rest could not be answered.
+func (l *look) all(ctx context.Context) []finding {
+	version, err := l.version(ctx)
+	found := []finding{judgeAPIServer(version, err)}
+	if err != nil {
+		return found
+	}
+	served, err := l.kinds(ctx)
+	kinds := judgeKinds(served, err)
+	found = append(found, kinds)
+	found = append(found, l.replicasAndRing(ctx)...)
+	if kinds.level < failure {
+		found = append(found, l.objects(ctx)...)
+	}
+	if l.url != "" {
+		found = append(found, judgeWebhook(l.callAll(ctx)))
+	}
+	return found
+}
+
+func (l *look) discovery() (*discovery.DiscoveryClient, error) {
+	config := rest.CopyConfig(l.config)
+	config.Timeout = lookTimeout
+	return discovery.NewDiscoveryClientForConfig(config)
+}
+
+func (l *look) version(_ context.Context) (string, error) {
+	server, err := l.discovery()
+	if err != nil {
+		return "", err
+	}
+	version, err := server.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
+}
+
+// kinds are those of our group that are served: of CRDs that are established.
+func (l *look) kinds(context.Context) (map[string]bool, error) {
+	server, err := l.discovery()
+	if err != nil {
+		return nil, err
+	}
+	list, err := server.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	if err != nil {
+		return nil, err
+	}
+	served := map[string]bool{}
+	for _, resource := range list.APIResources {
+		served[resource.Kind] = true
+	}
+	return served, nil
+}
+
+// replicasAndRing looks twice, with more than a renewal in between: a session that goes on was renewed, whatever clocks say.
+func (l *look) replicasAndRing(ctx context.Context) []finding {
+	wanted, running, err := l.wanted(ctx)
+	if err != nil {
+		return []finding{{failure, "replicas", fmt.Sprintf("Deployment %s/%s cannot be read: %s", l.namespace, l.deployment, oneLine(err)),
+			"Name it with --deployment, or say with --replicas how many must work."}}
+	}
+	shards, err := hub.New(l.config, hub.Options{Namespace: l.namespace})
+	if err != nil {
+		return []finding{unreadableRing(err)}
+	}
+	before, err := l.snapshot(ctx, shards)
+	if err != nil {
+		return []finding{unreadableRing(err)}
+	}
+	pause := time.NewTimer(before.Ring.Settings.Validity * 3 / 8)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+	case <-pause.C:
+	}
+	after, err := l.snapshot(ctx, shards)
+	if err != nil {
+		return []finding{unreadableRing(err)}
+	}
+	working := workingSessions(before, after)
+	return []finding{judgeReplicas(wanted, running, len(working)), judgeRing(after, working)}
+}
+
+func (l *look) snapshot(ctx context.Context, shards *hub.Client) (hub.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return shards.Snapshot(ctx)
+}
+
+// wanted is how many replicas should work, and how many of their Pods are ready.
+func (l *look) wanted(ctx context.Context) (wanted, ready int, err error) {
+	if l.replicas > 0 {
+		return l.replicas, l.replicas, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	deployment := &appsv1.Deployment{}
+	if err := l.hub.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: l.deployment}, deployment); err != nil {
+		return 0, 0, err
+	}
+	wanted = 1
+	if deployment.Spec.Replicas != nil {
+		wanted = int(*deployment.Spec.Replicas)
+	}
+	return wanted, int(deployment.Status.ReadyReplicas), nil
+}
+
+// objects tells of those that people configured and that are not Ready.
+func (l *look) objects(ctx context.Context) []finding {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	vcenters, members, policies := &v1alpha1.VCenterList{}, &v1alpha1.MemberClusterList{}, &v1alpha1.VmGroupPolicyList{}
+	for _, list := range []client.ObjectList{vcenters, members, policies} {
+		if err := l.hub.List(ctx, list); err != nil {
+			return []finding{{failure, "objects", "cannot be listed: " + oneLine(err), "Give the identity of this check list on vcenters, memberclusters and vmgrouppolicies."}}
+		}
+	}
+	var found []finding
+	for i := range vcenters.Items {
+		found = append(found, judgeObject("VCenter", vcenters.Items[i].ObjectMeta, vcenters.Items[i].Status.Conditions))
+	}
+	for i := range members.Items {
+		found = append(found, judgeObject("MemberCluster", members.Items[i].ObjectMeta, members.Items[i].Status.Conditions))
+	}
+	for i := range policies.Items {
+		found = append(found, judgeObject("VmGroupPolicy", policies.Items[i].ObjectMeta, policies.Items[i].Status.Conditions))
+	}
+	if len(vcenters.Items) == 0 {
+		found = append(found, finding{warning, "VCenter", "there is none", "Create one: no group can have VMs without it."})
+	}
+	if len(members.Items) == 0 {
+		found = append(found, finding{warning, "MemberCluster", "there is none", "Join a cluster: groups are served in members only."})
+	}
+	return found
+}
+
+func judgeObject(kind string, object metav1.ObjectMeta, conditions []metav1.Condition) finding {
+	return judgeReady(kind+" "+object.Name, object.Generation, conditions)
+}
+
+var errNoRing = errors.New("there is none: no replica has run here yet")

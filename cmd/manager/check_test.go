@@ -1,0 +1,231 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+)
+
+// sessionsAt are sessions by name, with how often each was renewed.
+func sessionsAt(state protocol.State, renewals map[string]int64) hub.Snapshot {
+	s := hub.Snapshot{Found: true}
+	for name, n := range renewals {
+		s.Sessions = append(s.Sessions, hub.Session{Lease: protocol.Lease{Session: name, State: state, Renewals: n}})
+	}
+	return s
+}
+
+func TestASessionWorksWhenItGoesOn(t *testing.T) {
+	before := sessionsAt(protocol.Ready, map[string]int64{"lives": 7, "dead": 9})
+	after := sessionsAt(protocol.Ready, map[string]int64{"lives": 8, "dead": 9, "new": 3})
+	if got := workingSessions(before, after); len(got) != 1 || !got["lives"] {
+		t.Errorf("working are %v", got)
+	}
+	for _, state := range []protocol.State{protocol.Starting, protocol.Draining, protocol.Fenced} {
+		if got := workingSessions(before, sessionsAt(state, map[string]int64{"lives": 8})); len(got) != 0 {
+			t.Errorf("a session that is %s works", state)
+		}
+	}
+}
+
+func TestWhatTheCheckSays(t *testing.T) {
+	all := map[string]bool{}
+	for _, definition := range crd.Hub() {
+		all[definition.Spec.Names.Kind] = true
+	}
+	held := hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Slot{{Holder: "a"}, {Holder: "b"}}}}
+	condition := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
+		return []metav1.Condition{{Type: "Ready", Status: status, Reason: "Unreachable", Message: "no\nroute", ObservedGeneration: generation}}
+	}
+	for _, c := range []struct {
+		name  string
+		got   finding
+		level level
+		says  string
+	}{
+		{"API server", judgeAPIServer("v1.36.3", nil), fine, "v1.36.3"},
+		{"no API server", judgeAPIServer("", errors.New("no\nroute")), failure, "no route"},
+		{"kinds", judgeKinds(all, nil), fine, "all 5"},
+		{"a kind is missing", judgeKinds(map[string]bool{"VmGroup": true, "VmGroupLimits": true, "VCenter": true, "MemberCluster": true}, nil), failure, "VmGroupPolicy"},
+		{"no kinds", judgeKinds(nil, errors.New("not found")), failure, "not found"},
+		{"all work", judgeReplicas(3, 3, 3), fine, "3 of 3"},
+		{"more work than wanted", judgeReplicas(3, 4, 4), fine, "4 of 3"},
+		{"a Pod is not ready", judgeReplicas(3, 2, 3), failure, "2 of 3 Pods"},
+		{"a replica takes no share", judgeReplicas(3, 3, 2), failure, "2 of 3 take"},
+		{"none is wanted", judgeReplicas(0, 0, 0), warning, "none"},
+		{"all held", judgeRing(held, map[string]bool{"a": true, "b": true}), fine, "2 shares"},
+		{"held by one who is gone", judgeRing(held, map[string]bool{"a": true}), failure, "1 of 2"},
+		{"free", judgeRing(hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Slot{{}}}}, map[string]bool{"a": true}), failure, "1 of 1"},
+		{"no ring", judgeRing(hub.Snapshot{}, nil), failure, "no replica has run"},
+		{"Ready", judgeReady("VCenter a", 2, condition(metav1.ConditionTrue, 2)), fine, "Ready"},
+		{"not Ready", judgeReady("VCenter a", 2, condition(metav1.ConditionFalse, 2)), warning, "Unreachable: no route"},
+		{"was Ready", judgeReady("VCenter a", 3, condition(metav1.ConditionTrue, 2)), warning, "before its last change"},
+		{"new", judgeReady("VCenter a", 1, nil), warning, "not been looked at"},
+		{"webhooks", judgeWebhook("answer", nil), fine, "answer"},
+		{"no webhooks", judgeWebhook("", errors.New("refused")), failure, "refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.got.level != c.level || !strings.Contains(c.got.says, c.says) {
+				t.Errorf("%s: %q, want %s: %q", c.got.level, c.got.says, c.level, c.says)
+			}
+			if c.got.level == failure && c.got.todo == "" {
+				t.Error("it does not say what to do")
+			}
+		})
+	}
+}
+
+func TestTheWebhooksCertificateIsVerified(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(file, authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		check webhookCheck
+		err   string
+	}{
+		{"right", webhookCheck{server.URL, file, ""}, ""},
+		{"right, under its name", webhookCheck{server.URL, file, "example.com"}, ""},
+		{"another name", webhookCheck{server.URL, file, "vmgroups.test"}, "vmgroups.test"},
+		{"an authority that nobody knows", webhookCheck{server.URL, "", ""}, "unknown authority"},
+		{"no authority in the file", webhookCheck{server.URL, empty, ""}, "no certificate"},
+		{"no file", webhookCheck{server.URL, file + ".old", ""}, "read the authorities"},
+		{"nobody there", webhookCheck{"https://127.0.0.1:1", file, ""}, "refused"},
+	} {
+		said, err := c.check.callAll(t.Context())
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %q, error %v", c.name, said, err)
+		}
+		if err == nil && !strings.Contains(said, "until 20") {
+			t.Errorf("%s: %q", c.name, said)
+		}
+	}
+}
+
+func TestAnIPv6AddressOfAServiceGetsItsBrackets(t *testing.T) {
+	for given, want := range map[string]string{
+		"https://fd00::1:443":         "https://[fd00::1]:443",
+		"https://fd00::1:8443/path":   "https://[fd00::1]:8443/path",
+		"https://[fd00::1]:443":       "https://[fd00::1]:443",
+		"https://10.96.0.7:443":       "https://10.96.0.7:443",
+		"https://vmgroups.example:1":  "https://vmgroups.example:1",
+		"https://vmgroups.example/a:": "https://vmgroups.example/a:",
+		"":                            "",
+	} {
+		if got := bracketed(given); got != want {
+			t.Errorf("%q becomes %q, want %q", given, got, want)
+		}
+	}
+}
+
+// TestTheCheckOfARealHub looks at a hub before anything was installed and after a part of it was.
+func TestTheCheckOfARealHub(t *testing.T) {
+	server, admin := realHub(t)
+	mustRunCRDs(t, admin, remove)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "check-"}}
+	if err := admin.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"app": "manager"}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "vmgroup-operator"}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "manager"}}}},
+	}}
+	if err := admin.Create(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	check := func(change func(*checkOptions)) string {
+		t.Helper()
+		o := checkOptions{options: options{namespace: namespace.Name}, deployment: "vmgroup-operator"}
+		if change != nil {
+			change(&o)
+		}
+		look, err := newLook(server.Config, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &bytes.Buffer{}
+		if err := look.report(t.Context(), out); !errors.Is(err, errUnhealthy) {
+			t.Errorf("error %v of\n%s", err, out)
+		}
+		return out.String()
+	}
+	wants := func(said string, lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			if !strings.Contains(strings.Join(strings.Fields(said), " "), line) {
+				t.Errorf("it says\n%swhich lacks %q", said, line)
+			}
+		}
+	}
+	wants(check(nil), "ok API server Kubernetes v1.36", "FAILED kinds", "-> Run manager crds apply", "FAILED ring cannot be read: there is none")
+	mustRunCRDs(t, admin, apply)
+	awaitKinds(t, server.Config)
+	shards, err := hub.New(server.Config, hub.Options{Namespace: namespace.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := ring.Settings{Buckets: 1, Hash: ring.HashName, Validity: 1, Patience: 2}
+	made := shards.Do(t.Context(), protocol.CreateRing{Ring: ring.Ring{Settings: settings, Generation: 1, Rebuilt: 1, Sequence: 1, Buckets: make([]ring.Slot, 1)}})
+	if made.Outcome != protocol.Done {
+		t.Fatal(made.Err)
+	}
+	wants(check(nil), "ok kinds all 5 are served", "FAILED replicas 0 of 1 Pods are ready", "FAILED ring 1 of 1 shares", "warning VCenter there is none")
+	wants(check(func(o *checkOptions) { o.deployment = "other" }), "FAILED replicas Deployment "+namespace.Name+"/other cannot be read")
+	wants(check(func(o *checkOptions) { o.replicas, o.url = 2, "https://127.0.0.1:1" }), "FAILED replicas 0 of 2 take a share", "FAILED webhooks")
+}
+
+// awaitKinds waits until the API server tells of all kinds, which it does a moment after their CRDs are established.
+func awaitKinds(t *testing.T, config *rest.Config) {
+	t.Helper()
+	look, err := newLook(config, checkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all kinds to be served", func() error {
+		served, err := look.kinds(t.Context())
+		if found := judgeKinds(served, err); found.level != fine {
+			return errors.New(found.says)
+		}
+		return nil
+	})
+}
+
+func TestWarningsFailTheCheckOnlyWhenAsked(t *testing.T) {
+	for _, c := range []struct {
+		worst, lax, strict level
+	}{
+		{fine, fine, fine}, {warning, fine, warning}, {failure, failure, failure},
+	} {
+		found := []finding{{level: fine}, {level: c.worst}, {level: fine}}
+		if lax, strict := worstOf(found, false), worstOf(found, true); lax != c.lax || strict != c.strict {
+			t.Errorf("%s at the worst counts as %s, and %s when strict", c.worst, lax, strict)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// webhookCheck says where the webhooks are and whose certificate they should have.
+type webhookCheck struct{ url, ca, serverName string }
+
+// bracketed puts the brackets around an IPv6 address that a URL needs, and that a Pod's environment variables about a
+// Service do not have: what follows the last colon is the port.
+func bracketed(url string) string {
+	host, isHTTPS := strings.CutPrefix(url, "https://")
+	host, path, hasPath := strings.Cut(host, "/")
+	last := strings.LastIndex(host, ":")
+	if !isHTTPS || last < 0 || net.ParseIP(host[:last]).To16() == nil || !strings.Contains(host[:last], ":") {
+		return url
+	}
+	url = "https://[" + host[:last] + "]" + host[last:]
+	if hasPath {
+		url += "/" + path
+	}
+	return url
+}
+
+// handshakes are made each on a connection of its own: there is a balancer with several replicas behind it.
+const handshakes = 5
+
+var errNoAuthority = errors.New("holds no certificate in PEM")
+
+// callAll calls the webhooks a few times and returns what they answered with.
+func (w webhookCheck) callAll(ctx context.Context) (said string, err error) {
+	settings := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: w.serverName}
+	if w.ca != "" {
+		content, err := os.ReadFile(w.ca)
+		if err != nil {
+			return "", fmt.Errorf("read the authorities: %w", err)
+		}
+		settings.RootCAs = x509.NewCertPool()
+		if !settings.RootCAs.AppendCertsFromPEM(content) {
+			return "", fmt.Errorf("%s %w", w.ca, errNoAuthority)
+		}
+	}
+	until := time.Time{}
+	for range handshakes {
+		leaf, err := w.call(ctx, settings)
+		if err != nil {
+			return "", err
+		}
+		if until.IsZero() || leaf.NotAfter.Before(until) {
+			until = leaf.NotAfter
+		}
+	}
+	return "answer, with a certificate until " + until.UTC().Format(time.RFC3339), nil
+}
+
+// call makes one request. Any answer will do: what is asked for is no path of a webhook.
+func (w webhookCheck) call(ctx context.Context, settings *tls.Config) (*x509.Certificate, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	transport := &http.Transport{TLSClientConfig: settings.Clone(), DisableKeepAlives: true}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := response.Body.Close(); err != nil {
+		return nil, err
+	}
+	return response.TLS.PeerCertificates[0], nil
+}

@@ -1,0 +1,101 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+)
+
+// patience of all waits; a loaded machine with the race detector is slow.
+const patience = 2 * time.Minute
+
+var apiServer *localcluster.ControlPlane
+
+// startCluster starts the API server of this package's tests when the first test asks; TestMain ends it.
+var startCluster = sync.OnceValues(func() (*localcluster.ControlPlane, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	started, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: "hub"})
+	apiServer = started
+	return started, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if apiServer != nil {
+		if err := apiServer.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// realHub returns an API server, and a client of somebody who may do everything.
+func realHub(t *testing.T) (*localcluster.ControlPlane, client.Client) {
+	t.Helper()
+	server, err := startCluster()
+	if err != nil {
+		t.Fatalf("start an API server: %v", err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.New(server.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
+// configOf is for a user of the API server, who may do nothing until bound.
+func configOf(t *testing.T, server *localcluster.ControlPlane, user string) *rest.Config {
+	t.Helper()
+	kubeconfig, err := server.UserKubeconfig(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// eventually polls until check returns nil.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s: not within %s: %v", what, patience, err)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+)
+
+// crdMapper knows the CRDs' own kinds. It asks nobody: a kind is served a moment after, and for a moment after, its CRD.
+func crdMapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
+	for _, definition := range crd.Hub() {
+		scope := meta.RESTScope(meta.RESTScopeNamespace)
+		if definition.Spec.Scope == apiextensionsv1.ClusterScoped {
+			scope = meta.RESTScopeRoot
+		}
+		for _, version := range definition.Spec.Versions {
+			of := schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
+			mapper.AddSpecific(of.WithKind(definition.Spec.Names.Kind), of.WithResource(definition.Spec.Names.Plural),
+				of.WithResource(definition.Spec.Names.Singular), scope)
+		}
+	}
+	return mapper
+}

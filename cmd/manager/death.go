@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/death"
+)
+
+// announceDeath leaves, before there is a session, what will prove that this process has ended, and tells the others where
+// it runs. Where that cannot be done, they wait for the Lease to run out.
+func announceDeath(replica *sharding.Replica, o options, boot string) {
+	log := ctrl.Log.WithName("sharding")
+	place := death.Place{Pod: types.UID(o.podUID), Container: o.containerName}
+	if place.String() == "" {
+		log.V(1).Info("The Pod is not known: others will wait for this replica's Lease when it dies")
+		return
+	}
+	written, err := death.Record(o.terminationLog, boot)
+	switch {
+	case err != nil:
+		log.Info("The termination message could not be written: others will wait for this replica's Lease when it dies", "error", err.Error())
+	case !written:
+		log.V(1).Info("There is no file for the termination message: others will wait for this replica's Lease when it dies", "file", o.terminationLog)
+	default:
+		replica.Publish(death.BoardKey, place.String())
+	}
+}
+
+// watchDeaths looks for proofs that other replicas have ended.
+func watchDeaths(hub manager.Manager, replica *sharding.Replica, namespace string) (*death.Watcher, error) {
+	pods, err := corev1client.NewForConfigAndClient(hub.GetConfig(), hub.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the replicas' Pods: %w", err)
+	}
+	watcher := death.NewWatcher(death.Options{
+		Pods: pods.Pods(namespace), Replicas: replica, Log: ctrl.Log.WithName("sharding"),
+	})
+	replica.OnPeers(watcher.Changed)
+	return watcher, nil
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// rollout is one replica that ends and one that stays, behind a balancer that notices late which of them is ready.
+type rollout struct {
+	t       *testing.T
+	ending  *leaving
+	address string // of the one that ends
+	stop    context.CancelFunc
+	stopped chan struct{}
+	// slow holds the calls of /slow until it is closed; slowBegun says that one has come.
+	slow, slowBegun chan struct{}
+	stays           *httptest.Server
+	// away is true once the balancer opens connections to the one that stays only.
+	away atomic.Bool
+}
+
+func newRollout(t *testing.T, drain time.Duration) *rollout {
+	t.Helper()
+	r := &rollout{
+		t: t, ending: &leaving{time: drain}, slow: make(chan struct{}), slowBegun: make(chan struct{}, 1),
+		stays: httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+	}
+	t.Cleanup(r.stays.Close)
+	// The server takes no listener, only a number, which another process may have taken by the time it listens.
+	for tries := 1; ; tries++ {
+		err := r.listen()
+		if err == nil {
+			return r
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || tries == 10 {
+			t.Fatalf("the webhook server does not start: %v", err)
+		}
+	}
+}
+
+// listen starts the server of the replica that ends, on a port that was free a moment ago.
+func (r *rollout) listen() error {
+	r.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	r.address = listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return err
+	}
+	server := webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+		c.NextProtos, c.Certificates = []string{"http/1.1"}, r.stays.TLS.Certificates
+		c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &r.stays.TLS.Certificates[0], nil }
+	}}})
+	handlers := r.ending.on(server)
+	handlers.Register("/fast", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	handlers.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.slowBegun <- struct{}{}
+		select {
+		case <-r.slow:
+		case <-request.Context().Done():
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Start(ctx) }()
+	started := server.StartedChecker()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	for started(nil) != nil {
+		select {
+		case err := <-ended:
+			stop()
+			return err
+		case <-deadline.C:
+			stop()
+			return errors.Join(started(nil), <-ended)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	r.stop, r.stopped = stop, make(chan struct{})
+	go func() {
+		defer close(r.stopped)
+		if err := <-ended; err != nil {
+			r.t.Error(err)
+		}
+	}()
+	r.t.Cleanup(func() {
+		stop()
+		<-r.stopped
+	})
+	return nil
+}
+
+// caller keeps connections, as an API server does.
+func (r *rollout) caller() *http.Client {
+	base := r.stays.Client().Transport.(*http.Transport).Clone()
+	base.TLSClientConfig.ServerName, base.ForceAttemptHTTP2 = "example.com", false
+	base.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		to := r.address
+		if r.away.Load() {
+			to = r.stays.Listener.Addr().String()
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", to)
+	}
+	r.t.Cleanup(base.CloseIdleConnections)
+	return &http.Client{Transport: base}
+}
+
+// call posts, which no client sends again by itself.
+func (r *rollout) call(c *http.Client, path string) error {
+	response, err := c.Post("https://webhooks.example.com"+path, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return err
+}
+
+// balance notices after a while that the replica is not ready.
+func (r *rollout) balance(lag time.Duration) {
+	for r.ending.check(nil) == nil {
+		select {
+		case <-r.stopped: // it never said so
+		case <-time.After(time.Millisecond):
+			continue
+		}
+		break
+	}
+	<-time.After(lag)
+	r.away.Store(true)
+}
+
+func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
+	// The time that replicas have: callers that do not run for a while must still hear in it that they should hang up.
+	r := newRollout(t, leaveTime)
+	var calls, failures atomic.Int64
+	var each [8]atomic.Int64 // calls of one caller
+	var first atomic.Pointer[error]
+	ctx, end := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	for i := range each {
+		c := r.caller()
+		load.Go(func() {
+			for ctx.Err() == nil {
+				if err := r.call(c, "/fast"); err != nil {
+					failures.Add(1)
+					first.CompareAndSwap(nil, &err)
+				}
+				calls.Add(1)
+				each[i].Add(1)
+			}
+		})
+	}
+	slow := make(chan error, 1)
+	go func() { slow <- r.call(r.caller(), "/slow") }()
+	<-r.slowBegun
+	for calls.Load() < 100 {
+		<-time.After(time.Millisecond)
+	}
+	balanced := make(chan struct{})
+	go func() {
+		defer close(balanced)
+		r.balance(150 * time.Millisecond)
+	}()
+	begun := time.Now()
+	r.ending.leave(t.Context())
+	if took := time.Since(begun); took < r.ending.time {
+		t.Errorf("it left after %s, and its balancer has %s", took, r.ending.time)
+	}
+	if r.ending.check(nil) == nil {
+		t.Fatal("it left without saying so")
+	}
+	// The balancer of a busy machine may be late, and a caller may not run between its choice of a replica and its connection.
+	// Each has made its choice anew once it has made two more calls.
+	<-balanced
+	for i := range each {
+		for before := each[i].Load(); each[i].Load() < before+2; {
+			<-time.After(time.Millisecond)
+		}
+	}
+	r.stop()
+	select {
+	case err := <-slow:
+		t.Errorf("the call in flight was not waited for: %v", err)
+		slow <- err
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(r.slow)
+	if err := <-slow; err != nil {
+		t.Errorf("the call in flight failed: %v", err)
+	}
+	<-r.stopped
+	for before := calls.Load(); calls.Load() < before+100; {
+		<-time.After(time.Millisecond)
+	}
+	end()
+	load.Wait()
+	if n := failures.Load(); n > 0 {
+		t.Errorf("%d of %d calls failed, the first one with: %v", n, calls.Load(), *first.Load())
+	}
+}
+
+func TestACallEndsWithItsCaller(t *testing.T) {
+	l := &leaving{}
+	call, hangUp := context.WithCancel(t.Context())
+	ctx, done := l.answered(call)
+	defer done()
+	hangUp()
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Error("the call goes on although its caller has hung up")
+	}
+}
+
+// fakeSharer is a replica that answers what a test wants.
+type fakeSharer struct {
+	problem string
+	joined  bool
+}
+
+func (f *fakeSharer) Problem() string { return f.problem }
+func (f *fakeSharer) Joined() bool    { return f.joined }
+
+func TestAReplicaIsReadyOnceTheOthersKnowIt(t *testing.T) {
+	f := &fakeSharer{}
+	ready := sharesWork(f)
+	if err := ready(nil); !errors.Is(err, errNotJoined) {
+		t.Errorf("before it has joined: %v", err)
+	}
+	f.joined = true
+	if err := ready(nil); err != nil {
+		t.Errorf("after it has joined: %v", err)
+	}
+	f.joined = false // its session was lost, and the next one is on its way
+	if err := ready(nil); err != nil {
+		t.Errorf("between two sessions: %v", err)
+	}
+	f.problem = "something is wrong"
+	if err := ready(nil); err == nil {
+		t.Error("it is ready with a problem")
+	}
+}

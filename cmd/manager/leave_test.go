@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// muxServer is a webhook server that only has paths.
+type muxServer struct {
+	webhook.Server
+	mux *http.ServeMux
+}
+
+func (s muxServer) Register(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
+
+func TestAReplicaThatEndsAnswersAndHasItsCallersHangUp(t *testing.T) {
+	l := &leaving{time: 50 * time.Millisecond}
+	mux := http.NewServeMux()
+	l.on(muxServer{mux: mux}).Register("/", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	call := func() (hangsUp bool) {
+		t.Helper()
+		response, err := server.Client().Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.Body.Close() == nil && response.Close
+	}
+	if call() || l.check(nil) != nil {
+		t.Error("callers are sent away, or it is not ready, although it is not ending")
+	}
+	done := make(chan struct{})
+	go func() {
+		l.leave(t.Context())
+		close(done)
+	}()
+	for l.check(nil) == nil {
+		select {
+		case <-done:
+			if l.check(nil) == nil { // all of it may have passed since the look above
+				t.Fatal("it left without saying so")
+			}
+		default:
+		}
+	}
+	if !call() {
+		t.Error("a call while it is ending keeps its connection")
+	}
+	<-done
+	if !call() {
+		t.Error("a call afterwards keeps its connection")
+	}
+}
+
+func TestWithoutWebhooksNothingIsWaitedFor(t *testing.T) {
+	l := &leaving{}
+	l.leave(context.Background())
+	if l.check(nil) != nil {
+		t.Error("it said that it is leaving")
+	}
+}

@@ -1,0 +1,181 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// roleOf reads the first object of a file in config/rbac, and makes it under another name.
+func roleOf(t *testing.T, admin client.Client, file, name string) {
+	t.Helper()
+	content, err := os.ReadFile("../../config/rbac/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096).Decode(role); err != nil || len(role.Rules) == 0 {
+		t.Fatalf("%s: rules %v, error %v", file, role.Rules, err)
+	}
+	role.Name = name
+	create(t, admin, role)
+}
+
+// create makes an object that goes with the test.
+func create(t *testing.T, admin client.Client, object client.Object) {
+	t.Helper()
+	if err := admin.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := admin.Delete(context.Background(), object); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func bindTo(t *testing.T, admin client.Client, role string, subject rbacv1.Subject) {
+	t.Helper()
+	create(t, admin, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		Subjects:   []rbacv1.Subject{subject}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+	})
+}
+
+// tokenOf returns a token of a new ServiceAccount.
+func tokenOf(t *testing.T, admin client.Client, name string) string {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	request := &authenticationv1.TokenRequest{}
+	create(t, admin, account)
+	if err := admin.SubResource("token").Create(t.Context(), account, request); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+// serveMetrics returns the URL of a metrics endpoint that lasts as long as the test.
+func serveMetrics(t *testing.T, o options, config *rest.Config) string {
+	t.Helper()
+	o.metricsAddress = "127.0.0.1:0"
+	metrics, err := server.NewServer(metricsOptions(o), config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := metrics.Start(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	address := ""
+	eventually(t, "the metrics endpoint to listen", func() error {
+		if address = metrics.(interface{ GetBindAddr() string }).GetBindAddr(); address == "" {
+			return errors.New("it does not yet")
+		}
+		return nil
+	})
+	return address + "/metrics"
+}
+
+// scrape returns the status and the body for a header Authorization.
+func scrape(t *testing.T, url, authorization string) (int, string) {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
+	hub, admin := realHub(t)
+	roleOf(t, admin, "metrics_auth_role.yaml", "metrics-auth-test")
+	roleOf(t, admin, "metrics_reader_role.yaml", "metrics-reader-test")
+	bindTo(t, admin, "metrics-auth-test", rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "metrics-manager"})
+	bindTo(t, admin, "metrics-reader-test", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "prometheus"})
+	prometheus, stranger := tokenOf(t, admin, "prometheus"), tokenOf(t, admin, "stranger")
+	url := "https://" + serveMetrics(t, options{metricsSecure: true}, configOf(t, hub, "metrics-manager"))
+
+	eventually(t, "the bound reader to be served", func() error {
+		if status, _ := scrape(t, url, "Bearer "+prometheus); status != http.StatusOK {
+			return fmt.Errorf("status %d", status)
+		}
+		return nil
+	})
+	for _, c := range []struct {
+		who, authorization string
+		want               int
+	}{
+		{"the bound reader", "Bearer " + prometheus, http.StatusOK},
+		{"the bound reader, with the scheme in small letters", "bearer " + prometheus, http.StatusOK},
+		{"a ServiceAccount that is not bound", "Bearer " + stranger, http.StatusForbidden},
+		{"nobody", "", http.StatusUnauthorized},
+		{"somebody with an empty token", "Bearer ", http.StatusUnauthorized},
+		{"somebody with a token that was changed", "Bearer " + prometheus[:len(prometheus)-4] + "AAAA", http.StatusUnauthorized},
+		{"somebody with another scheme", "Basic " + prometheus, http.StatusUnauthorized},
+	} {
+		status, body := scrape(t, url, c.authorization)
+		if status != c.want {
+			t.Errorf("%s gets %d, want %d", c.who, status, c.want)
+		}
+		if served := strings.Contains(body, "go_goroutines"); served != (c.want == http.StatusOK) {
+			t.Errorf("%s gets %q", c.who, body)
+		}
+		if strings.Contains(body, "eyJ") {
+			t.Errorf("the answer to %s tells of the token: %s", c.who, body)
+		}
+	}
+}
+
+func TestMetricsAreRefusedWhenTheHubCannotBeAsked(t *testing.T) {
+	hub, _ := realHub(t)
+	url := "https://" + serveMetrics(t, options{metricsSecure: true}, configOf(t, hub, "metrics-manager-without-rights"))
+	if status, body := scrape(t, url, "Bearer anything"); status != http.StatusInternalServerError || strings.Contains(body, "go_") {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+func TestMetricsAreOpenWithoutTheFlag(t *testing.T) {
+	url := "http://" + serveMetrics(t, options{}, &rest.Config{})
+	if status, body := scrape(t, url, ""); status != http.StatusOK || !strings.Contains(body, "go_goroutines") {
+		t.Errorf("status %d: %.200s", status, body)
+	}
+}

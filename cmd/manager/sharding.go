@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
+)
+
+// newReplica makes this process one of those that share the groups. boot is unique to this run.
+func newReplica(config *rest.Config, o options, boot string) (*sharding.Replica, error) {
+	log := ctrl.Log.WithName("sharding")
+	timings := protocol.DefaultTimings().Scaled(o.shardingScale)
+	client, err := hub.New(config, hub.Options{
+		Namespace: o.namespace, Request: timings.Request, Relist: 5 * timings.Renew,
+		Failed: func(err error) {
+			log.V(1).Info("A watch of sessions and the ring failed and is begun again", "error", err.Error())
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	replica, err := sharding.New(sharding.Options{
+		Hub: client, Timings: timings, Buckets: o.shardBuckets, Boot: boot, Host: o.podName,
+		NewSession: uuid.NewString, Random: rand.Float64, Clock: protocol.SystemClock(), Log: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare sharding: %w", err)
+	}
+	if err := metrics.Registry.Register(replica); err != nil {
+		return nil, fmt.Errorf("register the metrics of sharding: %w", err)
+	}
+	return replica, nil
+}
+
+// board is what replicas tell each other about their use of the vCenters' task limits.
+type board struct{ *sharding.Replica }
+
+// Boards implements share.Board.
+func (b board) Boards() []share.Peer {
+	sessions := b.Replica.Boards()
+	peers := make([]share.Peer, 0, len(sessions))
+	for _, s := range sessions {
+		peers = append(peers, share.Peer{Session: s.Session, Self: s.Self, Leader: s.Leader, Entries: s.Board})
+	}
+	return peers
+}
+
+// runSharded runs the manager as a member of the ring until ctx ends, and leaves in order: first nothing new is begun,
+// what is in flight ends and every bucket is given up, leave returns meanwhile, and only then the manager ends, which cuts
+// whatever is left.
+func runSharded(ctx context.Context, replica *sharding.Replica, shared *share.Coordinator, leave func(context.Context), run func(context.Context) error) error {
+	// Both outlive ctx, which ends with the first signal.
+	ringCtx, endRing := context.WithCancel(context.WithoutCancel(ctx))
+	managerCtx, endManager := context.WithCancel(context.WithoutCancel(ctx))
+	defer endManager()
+	ringDone := make(chan error, 1)
+	go func() { ringDone <- replica.Run(ringCtx) }()
+	go shared.Run(ringCtx)
+	managerDone := make(chan error, 1)
+	go func() { managerDone <- run(managerCtx) }()
+
+	var err error
+	select {
+	case err = <-managerDone:
+	case <-ctx.Done():
+		var leaving sync.WaitGroup
+		leaving.Go(func() { leave(managerCtx) })
+		if drained := replica.Drain(managerCtx); drained != nil {
+			ctrl.Log.Info("Stopping before everything was handed over", "reason", drained.Error())
+		}
+		leaving.Wait()
+		endManager()
+		err = <-managerDone
+	}
+	// Calls that were cut with the manager have ended: what they held can be given up now, too.
+	last, cancel := context.WithTimeout(ringCtx, lastWords)
+	defer cancel()
+	_ = replica.Drain(last) // what is left expires
+	endRing()
+	return errors.Join(err, <-ringDone)
+}
+
+const (
+	// lastWords bounds how long a replica that has stopped working goes on giving up what it holds.
+	lastWords = 3 * time.Second
+	// managerGrace bounds the end of the manager, which logs out of the vCenters. With a drain of 20 s and the last words it
+	// has to fit into the Pod's grace period of 45 s.
+	managerGrace = 15 * time.Second
+)
+
+var errNotJoined = errors.New("the other replicas have not been told yet that this one takes a share")
+
+// sharer is what sharesWork asks. *sharding.Replica implements it.
+type sharer interface {
+	Problem() string
+	Joined() bool
+}
+
+// sharesWork reports ready once the replica has joined those that share the work, unless something keeps it from that. An
+// update goes on then: what the next replica that ends gives up finds somebody to take it. Having nothing to do is no reason,
+// nor is a hub that is away for a moment: its Pods would all become unready at once.
+func sharesWork(replica sharer) healthz.Checker {
+	var joined atomic.Bool
+	return func(*http.Request) error {
+		if problem := replica.Problem(); problem != "" {
+			return errors.New(problem)
+		}
+		if !joined.Load() && !replica.Joined() {
+			return errNotJoined
+		}
+		joined.Store(true)
+		return nil
+	}
+}

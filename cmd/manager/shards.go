@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+)
+
+// shards prints who holds the buckets, as the hub says.
+func shards(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parseShards(args, out)
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := config.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the hub's API server: %w", err)
+	}
+	client, err := hub.New(kubeconfig, hub.Options{Namespace: o.namespace})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	snapshot, err := client.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("read the ring and the sessions in namespace %q: %w", o.namespace, err)
+	}
+	return printShards(out, snapshot, time.Now())
+}
+
+// printShards prints a row for each session, and one for what nobody holds.
+func printShards(out io.Writer, s hub.Snapshot, now time.Time) error {
+	if !s.Found {
+		_, err := fmt.Fprintln(out, "There is no ring yet: no replica has run here, or the ring was deleted and is being made anew.")
+		return err
+	}
+	held := map[string]int{}
+	for _, slot := range s.Ring.Buckets {
+		held[slot.Holder]++
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintf(table, "REPLICA\tSESSION\tSTATE\tBUCKETS\tLEADER\tRENEWED\n")
+	slices.SortFunc(s.Sessions, func(a, b hub.Session) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Session, b.Session))
+	})
+	for _, session := range s.Sessions {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", cmp.Or(session.Host, "-"), session.Session, cmp.Or(string(session.State), "unknown"),
+			held[session.Session], yes(s.Ring.Leader.Holder == session.Session), ago(now.Sub(session.Renewed)))
+		delete(held, session.Session)
+	}
+	lost := 0
+	for holder, n := range held {
+		if holder != "" {
+			lost += n
+		}
+	}
+	if n := held[""]; n > 0 {
+		_, _ = fmt.Fprintf(table, "-\t-\tfree\t%d\t\t\n", n)
+	}
+	if lost > 0 {
+		_, _ = fmt.Fprintf(table, "-\t-\tlost session\t%d\t\t\n", lost)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d buckets, generation %d (rebuilt in %d), written %d times; sessions are valid for %s and given up after %s.\n",
+		s.Ring.Settings.Buckets, s.Ring.Generation, s.Ring.Rebuilt, s.Ring.Sequence, s.Ring.Settings.Validity, s.Ring.Settings.Patience)
+	return err
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return ""
+}
+
+// ago is how long ago something was by two machines' clocks.
+func ago(d time.Duration) string {
+	if d < 0 {
+		return "just now"
+	}
+	return d.Truncate(100*time.Millisecond).String() + " ago"
+}
+
+// parseShards reads the flags of the command.
+func parseShards(args []string, out io.Writer) (options, error) {
+	o := options{}
+	flags := flag.NewFlagSet("manager shards", flag.ContinueOnError)
+	config.RegisterFlags(flags)
+	namespaceFlag(flags, &o)
+	return o, parse(flags, args, out, "manager shards prints which replica holds which share of the groups.\n\nFlags:\n")
+}

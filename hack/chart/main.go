@@ -1,0 +1,41 @@
+// Command chart writes the files of the Helm chart that say the same as files below config/: the CRDs, the operator's RBAC, the hub's
+// webhooks, and in the schema of the chart's values the specs of the kinds that can be made from values. `make manifests` runs it, so
+// that `make verify` notices a chart that was left behind. Before, it stamps the generated CRDs with their versions.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "chart:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	chart := filepath.Join(root, "charts", "vmgroup-operator")
+	bases := filepath.Join(root, "config", "crd", "bases")
+	if err := stampBases(bases, crd.Hub()); err != nil {
+		return err
+	}
+	for _, c := range copies {
+		if err := c.do(filepath.Join(root, "config"), chart); err != nil {
+			return err
+		}
+	}
+	if err := keepCRDs(filepath.Join(chart, "crds")); err != nil {
+		return err
+	}
+	return writeSchema(bases, filepath.Join(chart, "values.schema.json"))
+}

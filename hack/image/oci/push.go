@@ -1,0 +1,25 @@
+package oci
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// Push copies the bundle to a registry, under the tag of the reference or, if it has none, the bundle's own. Who may
+// is taken from the configuration of Docker or Podman. It returns the name with the digest. Calling it again after
+// an error is safe: what is there is not sent twice.
+func (b *Bundle) Push(ctx context.Context, reference string) (string, error) {
+	tag, err := name.NewTag(reference, name.WithDefaultTag(b.tag.TagStr()))
+	if err != nil {
+		return "", fmt.Errorf("where to push the image to, %q: %w", reference, err)
+	}
+	err = remote.Push(tag, b.root, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	if err != nil {
+		return "", fmt.Errorf("push the image to %s: %w", tag.Name(), err)
+	}
+	return tag.Context().Name() + "@" + b.Digest(), nil
+}

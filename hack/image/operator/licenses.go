@@ -1,0 +1,40 @@
+package operator
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/google/licensecheck"
+)
+
+// licenseFile matches the names of files in which authors state a license.
+var licenseFile = regexp.MustCompile(`(?i)^(LICEN[CS]E|COPYING|UNLICENSE)([-._].*)?$`)
+
+// licensesOf returns the SPDX identifiers of the licenses that the files in a module's directory state, sorted.
+func licensesOf(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for licenses: %w", err)
+	}
+	var found []string
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || !licenseFile.MatchString(entry.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("read a license: %w", err)
+		}
+		for _, match := range licensecheck.Scan(text).Match {
+			// An address of a license says less than its text, which is always there too.
+			if !match.IsURL {
+				found = append(found, match.ID)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}

@@ -1,0 +1,199 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/uuid"
+)
+
+// Contents says what an image was made of.
+type Contents struct {
+	// Root is the directory of the module.
+	Root string
+	// Program is the compiled operator.
+	Program string
+	// Platform is the one that it was compiled for.
+	Platform string
+	// Digest is that of the image for this platform.
+	Digest  string
+	Release Release
+}
+
+// SBOM lists what is in the image, as CycloneDX 1.6 in JSON: the operator, the modules that it is linked from with
+// their checksums and licenses, Go's standard library, and the certificate authorities. It is the same for the
+// same image: its time is the release's, its serial number comes from the digest.
+func SBOM(ctx context.Context, contents Contents) ([]byte, error) {
+	main, others, err := linkedModules(ctx, contents.Root, contents.Platform, contents.Program)
+	if err != nil {
+		return nil, err
+	}
+	program, err := programComponent(contents, main)
+	if err != nil {
+		return nil, err
+	}
+	standard, err := standardLibrary(contents.Program)
+	if err != nil {
+		return nil, err
+	}
+	authorities, err := authoritiesComponent(ctx, contents.Root)
+	if err != nil {
+		return nil, err
+	}
+	components := []cdx.Component{program, standard, authorities}
+	image := imageComponent(contents)
+	graph := []cdx.Dependency{
+		dependsOn(image.BOMRef, program.BOMRef, authorities.BOMRef),
+		dependsOn(program.BOMRef, append(references(main, others), standard.BOMRef)...),
+		dependsOn(authorities.BOMRef),
+		dependsOn(standard.BOMRef),
+	}
+	for _, module := range others {
+		component, err := moduleComponent(module)
+		if err != nil {
+			return nil, err
+		}
+		components = append(components, component)
+		graph = append(graph, dependsOn(component.BOMRef, append(references(module, others), standard.BOMRef)...))
+	}
+
+	bom := cdx.NewBOM()
+	bom.SerialNumber = "urn:uuid:" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(contents.Digest)).String()
+	bom.Metadata = &cdx.Metadata{Timestamp: timestamp(contents.Release), Component: &image}
+	bom.Components, bom.Dependencies = &components, &graph
+	var out bytes.Buffer
+	encoder := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false)
+	if err := encoder.EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+		return nil, fmt.Errorf("write the SBOM: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func timestamp(release Release) string {
+	created := release.Created
+	if created.IsZero() {
+		created = time.Unix(0, 0)
+	}
+	return created.UTC().Format(time.RFC3339)
+}
+
+func imageComponent(contents Contents) cdx.Component {
+	reference := "pkg:oci/vmgroup-operator@" + strings.Replace(contents.Digest, ":", "%3A", 1)
+	return cdx.Component{
+		BOMRef: reference, Type: cdx.ComponentTypeContainer, Name: "vmgroup-operator", Version: contents.Release.Version,
+		PackageURL: reference, Licenses: declared("Apache-2.0"),
+		Properties: &[]cdx.Property{{Name: "platform", Value: contents.Platform}},
+	}
+}
+
+func programComponent(contents Contents, main linkedModule) (cdx.Component, error) {
+	content, err := os.ReadFile(contents.Program)
+	if err != nil {
+		return cdx.Component{}, fmt.Errorf("read the program for the SBOM: %w", err)
+	}
+	sum := sha256.Sum256(content)
+	licenses, err := licensesOf(main.dir)
+	if err != nil {
+		return cdx.Component{}, err
+	}
+	reference := "pkg:golang/" + main.path + "@" + contents.Release.Version + "?type=module#cmd/manager"
+	return cdx.Component{
+		BOMRef: reference, Type: cdx.ComponentTypeApplication, Name: main.path, Version: contents.Release.Version,
+		PackageURL: reference, Licenses: declared(licenses...), Hashes: sha256Hash(hex.EncodeToString(sum[:])),
+		Evidence: at(ProgramPath),
+	}, nil
+}
+
+func moduleComponent(module linkedModule) (cdx.Component, error) {
+	licenses, err := licensesOf(module.dir)
+	if err != nil {
+		return cdx.Component{}, fmt.Errorf("module %s: %w", module.path, err)
+	}
+	return cdx.Component{
+		BOMRef: module.reference(), Type: cdx.ComponentTypeLibrary, Name: module.path, Version: module.version,
+		Scope: cdx.ScopeRequired, PackageURL: module.reference(), Licenses: declared(licenses...), Hashes: sha256Hash(module.sum),
+	}, nil
+}
+
+// reference is the package URL of a module.
+func (m linkedModule) reference() string {
+	return "pkg:golang/" + m.path + "@" + m.version + "?type=module"
+}
+
+// standardLibrary has the name that tools which look for known vulnerabilities expect.
+func standardLibrary(program string) (cdx.Component, error) {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return cdx.Component{}, fmt.Errorf("read which Go made the program: %w", err)
+	}
+	version := info.GoVersion
+	reference := "pkg:golang/std@" + version + "?type=module"
+	return cdx.Component{
+		BOMRef: reference, Type: cdx.ComponentTypeLibrary, Name: "std", Version: version, Scope: cdx.ScopeRequired,
+		PackageURL: reference, Licenses: declared("BSD-3-Clause"),
+	}, nil
+}
+
+// authoritiesComponent is a module that is not linked: the program that makes the image carries it and writes it there.
+func authoritiesComponent(ctx context.Context, root string) (cdx.Component, error) {
+	version, err := moduleVersion(ctx, root, rootsModule)
+	if err != nil {
+		return cdx.Component{}, err
+	}
+	module := linkedModule{path: rootsModule, version: version}
+	sum := sha256.Sum256(roots())
+	return cdx.Component{
+		BOMRef: module.reference(), Type: cdx.ComponentTypeData, Name: rootsModule, Version: version,
+		PackageURL: module.reference(), Licenses: declared("MPL-2.0"), Hashes: sha256Hash(hex.EncodeToString(sum[:])),
+		Evidence: at(certificateAuthorities),
+	}, nil
+}
+
+// at says where in the image something is.
+func at(path string) *cdx.Evidence {
+	return &cdx.Evidence{Occurrences: &[]cdx.EvidenceOccurrence{{Location: path}}}
+}
+
+func sha256Hash(value string) *[]cdx.Hash {
+	return &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: value}}
+}
+
+// declared lists licenses that the authors state; none is no field.
+func declared(ids ...string) *cdx.Licenses {
+	if len(ids) == 0 {
+		return nil
+	}
+	licenses := make(cdx.Licenses, 0, len(ids))
+	for _, id := range ids {
+		license := &cdx.License{ID: id, Acknowledgement: cdx.LicenseAcknowledgementDeclared}
+		licenses = append(licenses, cdx.LicenseChoice{License: license})
+	}
+	return &licenses
+}
+
+func dependsOn(reference string, on ...string) cdx.Dependency {
+	return cdx.Dependency{Ref: reference, Dependencies: &on}
+}
+
+// references are the package URLs of what a module imports.
+func references(module linkedModule, others []linkedModule) []string {
+	byPath := map[string]linkedModule{}
+	for _, other := range others {
+		byPath[other.path] = other
+	}
+	found := make([]string, 0, len(module.imports)+1)
+	for _, path := range module.imports {
+		if other, linked := byPath[path]; linked {
+			found = append(found, other.reference())
+		}
+	}
+	return found
+}

@@ -1,0 +1,62 @@
+package chart
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// rendering is what the chart makes of each set of values: files in a folder that the process leaves to Clean.
+type rendering struct {
+	sync.Mutex
+	dir string
+	// files by the name of the set.
+	files map[string]string
+}
+
+var rendered rendering
+
+// Clean removes what the checks wrote.
+func Clean() {
+	rendered.Lock()
+	defer rendered.Unlock()
+	if rendered.dir != "" {
+		_ = os.RemoveAll(rendered.dir)
+	}
+	rendered.dir, rendered.files = "", nil
+}
+
+// render returns a file of manifests for each set of values. It renders once.
+func render(ctx context.Context, root string) (map[string]string, error) {
+	rendered.Lock()
+	defer rendered.Unlock()
+	if rendered.files != nil {
+		return rendered.files, nil
+	}
+	dir, err := os.MkdirTemp("", "vmgroup-chart-*")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	err = eachSet(root, func(set string) error {
+		command, err := command(ctx, "helm", "template", release, filepath.Join(root, folder), "--namespace", namespace, "--values", set)
+		if err != nil {
+			return err
+		}
+		out, err := command.Output()
+		if err != nil {
+			return fmt.Errorf("helm template: %w%s", err, stderrOf(err))
+		}
+		path := filepath.Join(dir, nameOf(set)+".yaml")
+		files[nameOf(set)] = path
+		return os.WriteFile(path, out, 0o600)
+	})
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	rendered.dir, rendered.files = dir, files
+	return files, nil
+}

@@ -1,0 +1,303 @@
+//go:build unix
+
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+)
+
+// patience of all waits; a loaded machine with the race detector is slow.
+const patience = 60 * time.Second
+
+const (
+	operatorUser = "vmgroup-operator-test"
+	teamUser     = "team"
+)
+
+// shared is the control plane of all tests of the package.
+var shared *localcluster.ControlPlane
+
+func TestMain(m *testing.M) {
+	cluster, err := localcluster.StartControlPlane(context.Background(), localcluster.Options{Name: "admission"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	shared = cluster
+	code := m.Run()
+	if err := cluster.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// member is a cluster with the CRDs, seen by its users.
+type member struct {
+	t              *testing.T
+	operator, team client.Client
+}
+
+func newMember(t *testing.T) *member {
+	t.Helper()
+	m := &member{t: t, operator: clientAs(t, operatorUser), team: clientAs(t, teamUser)}
+	for _, definition := range crd.Member() {
+		if err := m.operator.Create(t.Context(), definition); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		m.await("CRD "+definition.Name, func() error {
+			if err := m.operator.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
+				return err
+			}
+			for _, condition := range definition.Status.Conditions {
+				if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+					return nil
+				}
+			}
+			return errors.New("not established")
+		})
+	}
+	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
+	for _, c := range []client.Client{m.operator, m.team} {
+		m.await("the kinds to be served", func() error {
+			return errors.Join(c.List(t.Context(), &v1alpha1.VmGroupList{}), c.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
+		})
+	}
+	m.namespace(markerNamespace, nil)
+	return m
+}
+
+// clientAs may do everything, under a name of its own.
+func clientAs(t *testing.T, user string) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	config := rest.CopyConfig(shared.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (m *member) await(what string, check func() error) {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			m.t.Fatalf("%s: not within %s: %v", what, patience, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// markerNamespace is where groups meet the marker.
+const markerNamespace = "marker"
+
+// generations counts markers. No two tests have the same: the API server may still know those of the test before.
+var generations int32
+
+// newMarker returns a policy that concerns no namespace but the marker's, and a group that shows that the API server judges
+// and fills in by it: once both is the case, the group is refused with want.
+func newMarker() (marker v1alpha1.LimitsPolicy, probe *unstructured.Unstructured, want string) {
+	generations++
+	marker = v1alpha1.LimitsPolicy{
+		Name: fmt.Sprintf("marker-%d", generations), Enforced: true,
+		Selector:     []v1alpha1.LimitsRequirement{{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: []string{markerNamespace}}},
+		LimitsBounds: v1alpha1.LimitsBounds{Memory: v1alpha1.LimitsRange{Max: ptr.To[int64](0)}},
+		Defaults:     v1alpha1.PolicyDefaults{Memory: generations},
+	}
+	return marker, leavesMemoryOut(), fmt.Sprintf("spec.memory: Invalid value: %d: exceeds the maximum 0 GiB of VmGroupPolicy %q", generations, marker.Name)
+}
+
+// leavesMemoryOut returns a group that the API server takes only when a policy fills in its memory.
+func leavesMemoryOut() *unstructured.Unstructured {
+	probe := raw("probe", map[string]any{"cpu": int64(1), "template": "t", "replicas": int64(1)})
+	probe.SetNamespace(markerNamespace)
+	return probe
+}
+
+// install applies the objects for policies as the operator does, and removes them after the test. It returns when the API
+// server goes by all of them: it learns of those that validate and of those that mutate by itself each, and refuses groups
+// while it has the latter and not the schema of a new CRD.
+func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
+	m.t.Helper()
+	bundle := m.render(policies...)
+	marker, probe, want := newMarker()
+	marked, err := Render(Input{
+		Member: "m1", Limits: v1alpha1.VmGroupLimitsSpec{Policies: []v1alpha1.LimitsPolicy{marker}, Unmatched: boundsOf(policy.Compile(nil).Unmatched())},
+		Exempt: []string{operatorUser}, ServesMutatingPolicies: true,
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(m.uninstall)
+	m.apply(marked.Objects)
+	m.awaitRefusal(probe, want)
+	m.await("protection of the limits", func() error {
+		if err := m.writesLimits(m.t.Context()); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("somebody else may write limits: %w", err)
+		}
+		return nil
+	})
+	m.apply(bundle.Objects[:1])
+	probe.Object["spec"].(map[string]any)["memory"] = int64(marker.Defaults.Memory)
+	m.await("limits in force", func() error {
+		err := m.team.Create(m.t.Context(), probe.DeepCopy(), client.DryRunAll)
+		if err != nil && (!strings.Contains(err.Error(), "denied request: spec") || strings.Contains(err.Error(), want)) {
+			return fmt.Errorf("those of before: %w", err)
+		}
+		return nil
+	})
+	m.awaitInForce()
+}
+
+// awaitRefusal waits until the API server refuses probe with want in its message.
+func (m *member) awaitRefusal(probe client.Object, want string) {
+	m.t.Helper()
+	m.await(want, func() error {
+		object, _ := probe.DeepCopyObject().(client.Object)
+		err := m.team.Create(m.t.Context(), object, client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("not in force: %w", err)
+		}
+		return nil
+	})
+}
+
+// writesLimits has somebody who is not the operator make limits, without keeping them.
+func (m *member) writesLimits(ctx context.Context) error {
+	return m.team.Create(ctx, &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: "another"}}, client.DryRunAll)
+}
+
+func (m *member) render(policies ...v1alpha1.VmGroupPolicy) Bundle {
+	m.t.Helper()
+	bundle, err := Render(Input{Member: "m1", Limits: m.compile(policies...), Exempt: []string{operatorUser}, ServesMutatingPolicies: true})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return bundle
+}
+
+func (m *member) compile(policies ...v1alpha1.VmGroupPolicy) v1alpha1.VmGroupLimitsSpec {
+	m.t.Helper()
+	limits, err := Compile(policy.Compile(policies), "m1")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return limits
+}
+
+func (m *member) apply(objects []*unstructured.Unstructured) {
+	m.t.Helper()
+	for _, object := range objects {
+		err := m.operator.Apply(m.t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()),
+			client.FieldOwner(FieldManager), client.ForceOwnership)
+		if err != nil {
+			m.t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+func (m *member) uninstall() {
+	m.t.Helper()
+	for _, known := range Known() {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(known.GroupVersionKind)
+		object.SetName(known.Name)
+		if err := m.operator.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+			m.t.Errorf("%s %s: %v", known.Kind, known.Name, err)
+		}
+	}
+	// The API server notices a moment later; the next test must not meet the old policies. Two of them judge.
+	m.await("removal of the policies", func() error {
+		return errors.Join(m.tryCreate(context.Background(), 900), m.writesLimits(context.Background()))
+	})
+}
+
+// awaitInForce waits until the API server evaluates the policy with its parameter: a moment passes after it was written.
+func (m *member) awaitInForce() {
+	m.t.Helper()
+	m.await("policies in force", func() error {
+		err := m.tryCreate(m.t.Context(), 500)
+		if err == nil || !strings.Contains(err.Error(), "denied request: spec") {
+			return fmt.Errorf("a group that nothing allows: %w", err)
+		}
+		return nil
+	})
+}
+
+// tryCreate creates a group that no policy of the tests allows, without keeping it.
+func (m *member) tryCreate(ctx context.Context, cpu int32) error {
+	probe := newGroup("default", "probe", cpu, 24000, "no-such-template-anywhere", 499)
+	probe.Spec.CPU = min(cpu, 768)
+	return m.team.Create(ctx, probe, client.DryRunAll)
+}
+
+func newGroup(namespace, name string, cpu, memory int32, template string, replicas int32) *v1alpha1.VmGroup {
+	return &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1alpha1.VmGroupSpec{CPU: cpu, Memory: memory, Template: template, Replicas: &replicas},
+	}
+}
+
+// namespace makes a namespace with labels; without a controller manager it cannot be removed again.
+func (m *member) namespace(name string, labels map[string]string) {
+	m.t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	err := m.operator.Create(m.t.Context(), namespace)
+	if apierrors.IsAlreadyExists(err) {
+		current := &corev1.Namespace{}
+		if err = m.operator.Get(m.t.Context(), client.ObjectKeyFromObject(namespace), current); err == nil {
+			current.Labels = labels
+			err = m.operator.Update(m.t.Context(), current)
+		}
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// reason is what a policy says in err, without what the API server puts in front of it.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	if _, message, found := strings.Cut(err.Error(), "denied request: "); found {
+		return message
+	}
+	return err.Error()
+}

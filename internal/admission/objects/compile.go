@@ -1,0 +1,178 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// Sizes that the schema of VmGroupLimits accepts.
+const (
+	maxPolicies     = 256
+	maxRequirements = 64
+	maxValues       = 256
+	maxSummary      = 512
+	maxRefusal      = 2048
+
+	// maxSize bounds all policies of a member together, in bytes as JSON: etcd takes no more than 2 MiB. maxExpressions bounds
+	// their regular expressions, in bytes: an API server refuses requests whose evaluation costs too much. With both
+	// filled up, requests pass; see TestTheLargestLimitsStayWithinTheCost.
+	maxSize        = 512 << 10
+	maxExpressions = 96 << 10
+)
+
+// TooLargeError says that a member cannot be given its policies. What it has stays.
+type TooLargeError struct {
+	// Policy is the name of the VmGroupPolicy at fault; "" when there are too many policies.
+	Policy string
+	// What is too large, with the limit.
+	What string
+}
+
+func (e *TooLargeError) Error() string {
+	if e.Policy == "" {
+		return "the policies of the member do not fit into VmGroupLimits: " + e.What
+	}
+	return fmt.Sprintf("VmGroupPolicy %q does not fit into VmGroupLimits: %s", e.Policy, e.What)
+}
+
+// Compile returns what a member is told of the policies that can hold there. A nil set is one without policies.
+func Compile(policies *policy.Set, member string) (v1alpha1.VmGroupLimitsSpec, error) {
+	if policies == nil {
+		policies = policy.Compile(nil)
+	}
+	spec := v1alpha1.VmGroupLimitsSpec{Member: member, Unmatched: boundsOf(policies.Unmatched())}
+	var names []string
+	for _, p := range policies.ForMember(member) {
+		// It would neither refuse nor fill in anything, and must not hide the limits of groups that no policy matches.
+		if !p.CountsAsMatch() {
+			continue
+		}
+		compiled, err := compile(p)
+		if err != nil {
+			return v1alpha1.VmGroupLimitsSpec{}, err
+		}
+		spec.Policies = append(spec.Policies, compiled)
+		names = append(names, nameFor(p))
+	}
+	if len(spec.Policies) > maxPolicies {
+		return v1alpha1.VmGroupLimitsSpec{}, &TooLargeError{What: fmt.Sprintf("%d policies, %d at most", len(spec.Policies), maxPolicies)}
+	}
+	spec.Summary = summary(names)
+	if err := checkSize(spec); err != nil {
+		return v1alpha1.VmGroupLimitsSpec{}, err
+	}
+	return spec, nil
+}
+
+func checkSize(spec v1alpha1.VmGroupLimitsSpec) error {
+	content, err := json.Marshal(spec)
+	if err != nil {
+		return fmt.Errorf("encode the limits of member %s: %w", spec.Member, err)
+	}
+	if len(content) > maxSize {
+		return &TooLargeError{What: fmt.Sprintf("%d bytes, %d at most", len(content), maxSize)}
+	}
+	expressions := 0
+	for i := range spec.Policies {
+		p := &spec.Policies[i]
+		for _, patterns := range [][]v1alpha1.LimitsPattern{p.Exclude, p.Templates.Allow, p.Templates.Deny} {
+			for j := range patterns {
+				expressions += len(patterns[j].Expression)
+			}
+		}
+	}
+	if expressions > maxExpressions {
+		return &TooLargeError{What: fmt.Sprintf("patterns with stars of %d bytes, %d at most", expressions, maxExpressions)}
+	}
+	return nil
+}
+
+func compile(p *policy.Policy) (v1alpha1.LimitsPolicy, error) {
+	compiled := v1alpha1.LimitsPolicy{
+		Name:         p.Name(),
+		Enforced:     p.Enforced(),
+		Refusal:      cut(p.Refusal(), maxRefusal),
+		LimitsBounds: boundsOf(p.Bounds()),
+		Templates: v1alpha1.LimitsTemplates{
+			Allow: templatePatterns(p.Allow()), AllowList: p.AllowList(), Deny: templatePatterns(p.Deny()),
+		},
+		Defaults: p.Defaults(),
+	}
+	for _, pattern := range p.Exclude() {
+		compiled.Exclude = append(compiled.Exclude, v1alpha1.LimitsPattern{Pattern: pattern, Expression: expressionOf(pattern)})
+	}
+	for _, requirement := range p.Requirements() {
+		if len(requirement.Values) > maxValues {
+			return compiled, &TooLargeError{p.Name(), fmt.Sprintf("%d values of label %s in match.namespaceSelector, %d at most",
+				len(requirement.Values), requirement.Key, maxValues)}
+		}
+		compiled.Selector = append(compiled.Selector, v1alpha1.LimitsRequirement{
+			Key: requirement.Key, Operator: requirement.Operator, Values: requirement.Values,
+		})
+	}
+	if len(compiled.Selector) > maxRequirements {
+		return compiled, &TooLargeError{p.Name(), fmt.Sprintf("%d requirements in match.namespaceSelector, %d at most",
+			len(compiled.Selector), maxRequirements)}
+	}
+	return compiled, nil
+}
+
+func boundsOf(bounds policy.Bounds) v1alpha1.LimitsBounds {
+	rangeOf := func(r policy.Range) v1alpha1.LimitsRange { return v1alpha1.LimitsRange{Min: r.Min, Max: r.Max} }
+	return v1alpha1.LimitsBounds{CPU: rangeOf(bounds.CPU), Memory: rangeOf(bounds.Memory), Replicas: rangeOf(bounds.Replicas)}
+}
+
+func templatePatterns(patterns []string) []v1alpha1.LimitsPattern {
+	var result []v1alpha1.LimitsPattern
+	for _, pattern := range patterns {
+		if strings.Contains(pattern, "/") {
+			result = append(result, v1alpha1.LimitsPattern{Pattern: pattern, Path: true})
+			continue
+		}
+		result = append(result, v1alpha1.LimitsPattern{Pattern: pattern, Expression: expressionOf(pattern)})
+	}
+	return result
+}
+
+// expressionOf is a pattern with a star as a regular expression of the whole of a name, also of one with line breaks. A
+// pattern without a star needs none.
+func expressionOf(pattern string) string {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return ""
+	}
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return "(?s)^" + strings.Join(parts, ".*") + "$"
+}
+
+func nameFor(p *policy.Policy) string {
+	switch {
+	case p.Refusal() != "":
+		return p.Name() + " (unusable)"
+	case !p.Enforced():
+		return p.Name() + " (warns)"
+	}
+	return p.Name()
+}
+
+func summary(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return cut(strings.Join(names, ", "), maxSummary)
+}
+
+// cut shortens text to at most size bytes.
+func cut(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	return strings.ToValidUTF8(text[:size-3], "") + "..."
+}

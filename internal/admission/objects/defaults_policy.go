@@ -1,0 +1,69 @@
+package objects
+
+import (
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// filled is a list of patches that set a required field which the group leaves out, or an empty list when no policy has a
+// default for it. The first policy that has one decides.
+func filled(field, unset string) string {
+	return strings.NewReplacer("FIELD", field, "UNSET", unset).Replace(
+		`((!has(object.spec.FIELD) || object.spec.FIELD == UNSET) && variables.defaults.exists(d, has(d.FIELD)) ?
+    [JSONPatch{op: 'add', path: '/spec/FIELD', value: variables.defaults.filter(d, has(d.FIELD))[0].FIELD}] : [])`)
+}
+
+// filledVCenter is the same for spec.vcenter. VMs do not move between vCenters, so an update gets what the group had.
+const filledVCenter = `(has(object.spec.vcenter) && object.spec.vcenter != '' ? [] :
+    oldObject == null && variables.defaults.exists(d, has(d.vcenter)) ?
+      [JSONPatch{op: 'add', path: '/spec/vcenter', value: variables.defaults.filter(d, has(d.vcenter))[0].vcenter}] :
+    oldObject != null && has(oldObject.spec) && has(oldObject.spec.vcenter) ?
+      [JSONPatch{op: 'add', path: '/spec/vcenter', value: oldObject.spec.vcenter}] : [])`
+
+// defaultsPolicy fills in what a group leaves out, so that it can be created while the hub is down. It does what the hub's
+// webhook does; where both do, the webhook finds nothing left to do.
+func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
+	return &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			ParamKind: &admissionv1.ParamKind{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupLimits"},
+			// What is not filled in is refused by the schema, with a message that names the field.
+			FailurePolicy:      ptr.To(admissionv1.Ignore),
+			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+			MatchConstraints:   matching(groups(admissionv1.Create, admissionv1.Update)),
+			MatchConditions: []admissionv1.MatchCondition{
+				{Name: "not-being-deleted", Expression: notDeleting},
+				{Name: "spec-changes", Expression: specChanges},
+				{Name: "has-spec", Expression: hasSpec},
+			},
+			Variables: []admissionv1.Variable{
+				variable("labels", labelsOfNamespace),
+				variable("matching", policiesOfNamespace),
+				variable("defaults", `variables.matching.filter(p, has(p.defaults)).map(p, p.defaults)`),
+			},
+			Mutations: []admissionv1.Mutation{{
+				PatchType: admissionv1.PatchTypeJSONPatch,
+				JSONPatch: &admissionv1.JSONPatch{Expression: strings.Join([]string{
+					filled("cpu", "0"), filled("memory", "0"), filled("template", "''"), filledVCenter,
+				}, " +\n  ")},
+			}},
+		},
+	}
+}
+
+func defaultsBinding() *admissionv1.MutatingAdmissionPolicyBinding {
+	return &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
+		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{
+			PolicyName: Name,
+			ParamRef: &admissionv1.ParamRef{
+				Name: v1alpha1.LimitsName, ParameterNotFoundAction: ptr.To(admissionv1.AllowAction),
+			},
+		},
+	}
+}

@@ -1,0 +1,82 @@
+package objects
+
+import (
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Expressions that several objects share. They are in the Common Expression Language; a variable is evaluated at most
+// once per request, when it is first used. Everything that an object may lack is asked for with has() first: an error
+// in an expression refuses the request.
+
+const (
+	// notDeleting holds for objects that nobody has deleted yet. What is being deleted must never be held up by policy.
+	notDeleting = `!has(object.metadata.deletionTimestamp)`
+
+	// specChanges holds for a new object, and for an update that is about more than labels and finalizers.
+	specChanges = `oldObject == null || object.?spec != oldObject.?spec`
+
+	// hasSpec leaves out groups without a spec, which the original operator accepted: nothing is made for them.
+	hasSpec = `has(object.spec)`
+
+	// labelsOfNamespace are the labels of the group's namespace.
+	labelsOfNamespace = `has(namespaceObject.metadata.labels) ? namespaceObject.metadata.labels : {}`
+)
+
+// policiesOfNamespace are the policies that hold for the group, in their order. Requirements mean what they mean in a
+// Kubernetes label selector.
+var policiesOfNamespace = `!has(params.spec.policies) ? [] : params.spec.policies.filter(p,
+  (!has(p.selector) || p.selector.all(r,
+    r.operator == 'In' ? r.key in variables.labels && has(r.values) && variables.labels[r.key] in r.values :
+    r.operator == 'NotIn' ? !(r.key in variables.labels && has(r.values) && variables.labels[r.key] in r.values) :
+    r.operator == 'Exists' ? r.key in variables.labels :
+    !(r.key in variables.labels))) &&
+  !(has(p.exclude) && p.exclude.exists(e, ` + matches("e", "request.namespace") + `)))`
+
+// matches says whether name matches the pattern that the variable holds. Regular expressions are compiled anew with each
+// request, so only patterns with a star have one.
+func matches(pattern, name string) string {
+	return fmt.Sprintf("(%[1]s.pattern == %[2]s || has(%[1]s.expression) && %[2]s.matches(%[1]s.expression))", pattern, name)
+}
+
+// specOf is the spec of object or oldObject; the original operator accepted groups without one.
+func specOf(object string) string {
+	return object + ` != null && has(` + object + `.spec) ? ` + object + `.spec : {}`
+}
+
+func variable(name, expression string) admissionv1.Variable {
+	return admissionv1.Variable{Name: name, Expression: expression}
+}
+
+func groups(operations ...admissionv1.OperationType) admissionv1.NamedRuleWithOperations {
+	return rule("vmgroups", operations...)
+}
+
+// scaling is what kubectl scale and autoscalers do; rules about vmgroups alone do not see it.
+func scaling() admissionv1.NamedRuleWithOperations {
+	return rule("vmgroups/scale", admissionv1.Update)
+}
+
+func rule(resource string, operations ...admissionv1.OperationType) admissionv1.NamedRuleWithOperations {
+	return admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: operations,
+		Rule: admissionv1.Rule{
+			APIGroups:   []string{v1alpha1.GroupVersion.Group},
+			APIVersions: []string{v1alpha1.GroupVersion.Version},
+			Resources:   []string{resource},
+			Scope:       ptr.To(admissionv1.AllScopes),
+		},
+	}}
+}
+
+func matching(rules ...admissionv1.NamedRuleWithOperations) *admissionv1.MatchResources {
+	return &admissionv1.MatchResources{MatchPolicy: ptr.To(admissionv1.Equivalent), ResourceRules: rules}
+}
+
+func managed() map[string]string {
+	return map[string]string{"app.kubernetes.io/managed-by": FieldManager}
+}

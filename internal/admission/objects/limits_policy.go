@@ -1,0 +1,113 @@
+package objects
+
+import (
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// refusalInGeneral stands in when the message of a broken rule is longer than Kubernetes passes on (5 KiB).
+const refusalInGeneral = "the VmGroup breaks the policies of this cluster; see kubectl get vmgrouplimits " +
+	v1alpha1.LimitsName + " -o yaml"
+
+// of ends a message with the policy p whose rule is broken. The bounds of groups that no policy matches have no name.
+const of = `(has(p.name) ? ' of VmGroupPolicy "' + p.name + '"' : ' for groups that no VmGroupPolicy matches')`
+
+// bounds are the rules about one numeric field of p, as links of a chain of conditions that ends in the message of the
+// first that is broken. A bound that was broken before is broken anew by what makes it worse only.
+func bounds(field, unit, whenAbove, whenBelow string) string {
+	return strings.NewReplacer("FIELD", field, "UNIT", unit, "OF", of, "ABOVE", whenAbove, "BELOW", whenBelow).Replace(`
+  has(p.FIELD) && has(p.FIELD.max) && has(variables.spec.FIELD) && variables.FIELD > p.FIELD.max && ABOVE ?
+    'spec.FIELD: Invalid value: ' + string(variables.FIELD) + ': exceeds the maximum ' + string(p.FIELD.max) + 'UNIT' + OF :
+  has(p.FIELD) && has(p.FIELD.min) && has(variables.spec.FIELD) && variables.FIELD < p.FIELD.min && BELOW ?
+    'spec.FIELD: Invalid value: ' + string(variables.FIELD) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
+}
+
+// unusable is the rule about policies that cannot be used as they are written, as a link of the same chain.
+const unusable = `
+  has(p.refusal) && variables.worse ? 'spec: Forbidden: ' + p.refusal :`
+
+// templates are the rules about spec.template, as links of the same chain. They look at the last part of a path only, and
+// say nothing where a pattern with a slash could decide otherwise.
+var templates = strings.NewReplacer("DENIES", matches("d", "variables.templateName"), "ALLOWS", matches("a", "variables.templateName")).Replace(`
+  has(p.templates) && has(p.templates.deny) && variables.templateDiffers && p.templates.deny.exists(d, DENIES) ?
+    'spec.template: Invalid value: ' + strings.quote(variables.template) + ': is denied by VmGroupPolicy "' + p.name + '": ' +
+      p.templates.deny.filter(d, DENIES)[0].pattern :
+  has(p.templates) && has(p.templates.allow) && variables.templateDiffers &&
+    !p.templates.allow.exists(a, has(a.path) || ALLOWS) ?
+    'spec.template: Invalid value: ' + strings.quote(variables.template) + ': matches none of the templates that VmGroupPolicy "' +
+      p.name + '" allows: ' + p.templates.allowList :`)
+
+// limitsPolicy refuses groups and scalings that break the limits or template lists of an enforced policy, with the message of
+// the first broken rule. It decides as policy.Set.EvaluateUpdate does. Of a Scale it sees the replicas only.
+func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
+	return &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			ParamKind:        &admissionv1.ParamKind{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupLimits"},
+			FailurePolicy:    ptr.To(admissionv1.Fail),
+			MatchConstraints: matching(groups(admissionv1.Create, admissionv1.Update), scaling()),
+			MatchConditions: []admissionv1.MatchCondition{
+				{Name: "not-being-deleted", Expression: notDeleting},
+				{Name: "spec-changes", Expression: specChanges},
+				{Name: "has-spec", Expression: hasSpec},
+			},
+			Variables: []admissionv1.Variable{
+				variable("labels", labelsOfNamespace),
+				variable("matching", policiesOfNamespace),
+				variable("holding", `variables.matching.size() == 0 ? [params.spec.unmatched] : variables.matching.filter(p, p.enforced)`),
+				variable("scale", `has(request.subResource) && request.subResource == 'scale'`),
+				variable("spec", specOf("object")),
+				variable("old", specOf("oldObject")),
+				// A spec where there was none before is judged as a new one.
+				variable("created", `!variables.scale && (oldObject == null || !has(oldObject.spec))`),
+				// A Scale leaves out replicas when they are 0; in a group, the schema fills in 1.
+				variable("replicas", `has(variables.spec.replicas) ? variables.spec.replicas : variables.scale ? 0 : 1`),
+				variable("oldReplicas", `has(variables.old.replicas) ? variables.old.replicas : variables.scale ? 0 : 1`),
+				variable("grows", `variables.created || variables.replicas > variables.oldReplicas`),
+				variable("cpu", `has(variables.spec.cpu) ? variables.spec.cpu : 0`),
+				variable("oldCPU", `has(variables.old.cpu) ? variables.old.cpu : 0`),
+				variable("memory", `has(variables.spec.memory) ? variables.spec.memory : 0`),
+				variable("oldMemory", `has(variables.old.memory) ? variables.old.memory : 0`),
+				variable("template", `has(variables.spec.template) ? variables.spec.template : ''`),
+				variable("templateParts", `variables.template.split('/').filter(part, part != '')`),
+				variable("templateName", `variables.templateParts.size() == 0 ? '/' : variables.templateParts[variables.templateParts.size() - 1]`),
+				variable("templateDiffers", `variables.template != '' && (variables.grows ||
+  !has(variables.old.template) || variables.old.template != variables.template)`),
+				variable("worse", `variables.grows || variables.cpu > variables.oldCPU || variables.memory > variables.oldMemory ||
+  variables.templateDiffers`),
+				variable("refusals", `variables.holding.map(p,`+unusable+
+					bounds("cpu", "", `(variables.grows || variables.cpu > variables.oldCPU)`, `(variables.grows || variables.cpu < variables.oldCPU)`)+
+					bounds("memory", " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
+						`(variables.grows || variables.memory < variables.oldMemory)`)+
+					// Shrinking always passes, also to below a minimum.
+					bounds("replicas", "", `variables.grows`, `variables.created`)+
+					templates+`
+  '').filter(refusal, refusal != '')`),
+			},
+			Validations: []admissionv1.Validation{{
+				Expression:        `variables.refusals.size() == 0`,
+				Message:           refusalInGeneral,
+				MessageExpression: `variables.refusals.size() == 0 ? '' : variables.refusals[0]`,
+				Reason:            ptr.To(metav1.StatusReasonInvalid),
+			}},
+		},
+	}
+}
+
+func limitsBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: Name,
+			ParamRef: &admissionv1.ParamRef{
+				Name: v1alpha1.LimitsName, ParameterNotFoundAction: ptr.To(admissionv1.DenyAction),
+			},
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
+	}
+}

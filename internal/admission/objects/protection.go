@@ -1,0 +1,73 @@
+package objects
+
+import (
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// protectionMessage answers whoever wants to change the limits in the member.
+const protectionMessage = "VmGroupLimits are written by the VmGroup operator alone. Change a VmGroupPolicy on its hub instead. " +
+	"If the operator has left this cluster for good, first delete ValidatingAdmissionPolicyBinding " + ProtectionName +
+	" and ValidatingAdmissionPolicyBinding " + Name
+
+// protectionPolicy lets nobody but writers, which are the operator's identities, write VmGroupLimits. Admission policies cannot guard admission policies:
+// who may write those is a matter of RBAC.
+func protectionPolicy(writers []string) *admissionv1.ValidatingAdmissionPolicy {
+	return &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: ProtectionName, Labels: managed()},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: ptr.To(admissionv1.Fail),
+			MatchConstraints: matching(
+				rule("vmgrouplimits", admissionv1.Create, admissionv1.Update, admissionv1.Delete)),
+			Validations: []admissionv1.Validation{{
+				Expression: "request.userInfo.username in " + listOf(writers),
+				Message:    protectionMessage,
+				Reason:     ptr.To(metav1.StatusReasonForbidden),
+			}},
+		},
+	}
+}
+
+func protectionBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: ProtectionName, Labels: managed()},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        ProtectionName,
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
+	}
+}
+
+// listOf is a list of strings as an expression. Usernames come from the member and from certificates, so every character
+// that could end the string is escaped.
+func listOf(values []string) string {
+	quoted := make([]string, len(values))
+	for i, value := range values {
+		quoted[i] = quote(value)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// quote is a string literal of the Common Expression Language.
+func quote(value string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, r := range strings.ToValidUTF8(value, "�") {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			b.WriteString(`\x`)
+			b.WriteByte("0123456789abcdef"[r>>4&0xf])
+			b.WriteByte("0123456789abcdef"[r&0xf])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
+}

@@ -1,0 +1,150 @@
+//go:build unix
+
+package objects
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	admissionreview "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// hub allows everything and remembers what it was asked.
+type hub struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string
+}
+
+func newHub(t *testing.T) *hub {
+	t.Helper()
+	h := &hub{}
+	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		review := admissionreview.AdmissionReview{}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		h.mu.Lock()
+		h.calls = append(h.calls, strings.TrimSuffix(fmt.Sprintln(r.URL.Path, review.Request.Operation, review.Request.SubResource), "\n"))
+		h.mu.Unlock()
+		review.Response = &admissionreview.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hub) caBundle() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw})
+}
+
+// took returns the calls since the last time.
+func (h *hub) took() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	calls := h.calls
+	h.calls = nil
+	return calls
+}
+
+// awaitCached waits until the API server's cache has a group as it is stored. A change is tried on what the cache has first;
+// where that is old, webhooks are asked about it too before it is tried anew.
+func (m *member) awaitCached(group *v1alpha1.VmGroup) {
+	m.t.Helper()
+	key := client.ObjectKeyFromObject(group)
+	m.await("the cache of the API server", func() error {
+		stored, cached := &v1alpha1.VmGroup{}, &v1alpha1.VmGroup{}
+		if err := m.operator.Get(m.t.Context(), key, stored); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		fromCache := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}}
+		if err := m.operator.Get(m.t.Context(), key, cached, fromCache); err != nil {
+			return err
+		}
+		if cached.ResourceVersion != stored.ResourceVersion {
+			return fmt.Errorf("it is at %s, not at %s", cached.ResourceVersion, stored.ResourceVersion)
+		}
+		return nil
+	})
+}
+
+func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
+	m, h := newMember(t), newHub(t)
+	bundle, err := Render(Input{
+		Member: "m1", WebhookBase: h.URL + "/", Segment: "secret", CABundle: h.caBundle(), FailurePolicy: v1alpha1.AdmissionFail,
+		Exempt: []string{operatorUser}, Writers: []string{teamUser}, Limits: m.compile(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bundle.NoWebhook != "" || bundle.CABundleHash != BundleHash(h.caBundle()) {
+		t.Errorf("no webhook %q, hash %q", bundle.NoWebhook, bundle.CABundleHash)
+	}
+	t.Cleanup(m.uninstall)
+	m.apply(bundle.Objects)
+	m.awaitInForce()
+	probe := newGroup(metav1.NamespaceDefault, "probe", 1, 1, "t", 1)
+	m.await("calls of the hub", func() error {
+		if err := m.team.Create(t.Context(), probe.DeepCopy(), client.DryRunAll); err != nil {
+			return err
+		}
+		if calls := h.took(); len(calls) != 2 {
+			return fmt.Errorf("calls: %v", calls)
+		}
+		return nil
+	})
+
+	group := newGroup(metav1.NamespaceDefault, "asked", 1, 1, "t", 1)
+	metadata := func(fields map[string]any) map[string]any { return map[string]any{"metadata": fields} }
+	const mutate, validate = "/clusters/m1/secret/mutate ", "/clusters/m1/secret/validate "
+	for _, step := range []struct {
+		story string
+		do    func() error
+		want  []string
+	}{
+		{"create", func() error { return m.team.Create(t.Context(), group) }, []string{mutate + "CREATE ", validate + "CREATE "}},
+		{"edit", func() error { return m.patch(group, map[string]any{"spec": map[string]any{"cpu": 2}}) }, []string{mutate + "UPDATE ", validate + "UPDATE "}},
+		{"scale", func() error { return m.scale(group, 2) }, []string{validate + "UPDATE scale"}},
+		{"scale to the same", func() error { return m.scale(group, 2) }, nil},
+		{"label", func() error { return m.patch(group, metadata(map[string]any{"labels": map[string]any{"a": "b"}})) }, nil},
+		{"finalizer", func() error {
+			return m.patch(group, metadata(map[string]any{"finalizers": []string{v1alpha1.VmGroupFinalizer}}))
+		}, nil},
+		{"edit by the operator", func() error {
+			edited := &v1alpha1.VmGroup{}
+			if err := m.operator.Get(t.Context(), client.ObjectKeyFromObject(group), edited); err != nil {
+				return err
+			}
+			edited.Spec.CPU = 3
+			return m.operator.Update(t.Context(), edited)
+		}, nil},
+		{"delete", func() error { return m.team.Delete(t.Context(), group) }, nil},
+		{"edit of what is being deleted", func() error { return m.patch(group, map[string]any{"spec": map[string]any{"cpu": 4}}) }, nil},
+		{"removal of the finalizer", func() error { return m.patch(group, metadata(map[string]any{"finalizers": []string{}})) }, nil},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.story, err)
+		}
+		if got := h.took(); !slices.Equal(got, step.want) {
+			t.Errorf("%s: the hub was asked %q, want %q", step.story, got, step.want)
+		}
+		m.awaitCached(group)
+	}
+
+	h.Close()
+	if err := m.team.Create(t.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		t.Errorf("creation with failure policy Fail while the hub is away: %v", err)
+	}
+}

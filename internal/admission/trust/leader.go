@@ -1,0 +1,207 @@
+package trust
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create,namespace=system
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=update,resourceNames=vmgroup-operator-admission,namespace=system
+
+// AuthoritySecretName is where cert-manager keeps the authority that signs serving certificates. Without it, the file
+// ca.crt beside the serving certificate says which it is.
+const AuthoritySecretName = "vmgroup-operator-ca"
+
+// Offer is what the files of this replica hold. The values must not be changed.
+type Offer struct {
+	// Leaf is nil when there is none that can be read.
+	Leaf *Leaf
+	// Authorities are those of ca.crt.
+	Authorities []Authority
+}
+
+// Events tells people of what does not go by itself. Calls come from one goroutine of the leading replica.
+type Events interface {
+	// MemberBehind is called once for a member that has not taken a new authority for as long as the overlap, and again
+	// when that gets worse: when it begins to fail.
+	MemberBehind(b Behind)
+	// LeafSwitched is called when another serving certificate was chosen; forced names the members that do not accept it.
+	LeafSwitched(leaf *Leaf, forced []string)
+}
+
+// Options of a [Leader]. All are required unless they say otherwise.
+type Options struct {
+	// Namespace of the release.
+	Namespace string
+	// Client reads from the hub's cache and writes to the hub. The cache must hold the Secrets of the namespace and the
+	// MemberClusters.
+	Client client.Client
+	// Informers wake Run when something changes; nil leaves it to Resync and Changed.
+	Informers cache.Informers
+	// Leading says whether this replica writes. It may be wrong for a moment: writes are compared with what was read.
+	Leading func() bool
+	// Offer returns what the files of this replica hold now.
+	Offer func() Offer
+	// Replicas returns the live replicas, this one included.
+	Replicas func() []Replica
+	// Deliver is given the data of the Secret whenever it changed, and nil once when there is none at start.
+	Deliver func(data map[string][]byte)
+	// AdmissionURL is the base URL of members that do not name one; "" is none.
+	AdmissionURL string
+	// Random is read once per installation, for the path's key.
+	Random io.Reader
+	Now    func() time.Time
+	Limits Limits
+	// Resync is how often everything is looked at although nothing changed.
+	Resync time.Duration
+	// Events may be nil.
+	Events Events
+	Log    logr.Logger
+}
+
+// Leader runs on every replica: it makes known what the Secret says, and keeps it while the replica leads. It is safe for
+// concurrent use.
+type Leader struct {
+	opts Options
+	// wake ends the wait of Run; it holds one wake-up.
+	wake chan struct{}
+	// reported are the members that Events was told of.
+	reported map[string]bool
+	memory   Memory
+
+	mu       sync.Mutex
+	onChange []func()
+	// known is false until the Secret was looked for.
+	known bool
+	// version is that of the Secret which was delivered last.
+	version string
+	// state is the last that was read, what was damaged since filled in from before.
+	state    State
+	decision Decision
+}
+
+// NewLeader returns a Leader that does nothing before Run.
+func NewLeader(opts Options) *Leader {
+	return &Leader{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
+}
+
+// OnChange registers a function that is called when Bundle or Segment may return something else. It must not block, and is
+// registered before Run.
+func (l *Leader) OnChange(f func()) { l.onChange = append(l.onChange, f) }
+
+// Changed makes Run look again, without blocking: the lead, the files or what replicas publish may have changed.
+func (l *Leader) Changed() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Bundle returns the authorities that members shall trust, as PEM; false while there are none.
+func (l *Leader) Bundle() (bundle []byte, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.opts.Now()
+	living := slices.DeleteFunc(slices.Clone(l.state.Authorities), func(a Authority) bool { return !now.Before(a.NotAfter) })
+	return EncodeAuthorities(living), len(living) > 0
+}
+
+// Segment returns the secret part of a member's path; false while the key is not known.
+func (l *Leader) Segment(memberName string, uid types.UID) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.state.PathKey) == 0 {
+		return "", false
+	}
+	return Segment(l.state.PathKey, memberName, uid), true
+}
+
+// Behind returns the members that do not know all authorities, sorted by name, as this replica sees it.
+func (l *Leader) Behind() []Behind {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.decision.Behind)
+}
+
+// Waiting is a sentence that says why the certificate in the files is not served yet; "" when it is, or when there is none.
+func (l *Leader) Waiting() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.decision.Waiting
+}
+
+// NeedLeaderElection makes a manager run it on every replica.
+func (l *Leader) NeedLeaderElection() bool { return false }
+
+// Run works until ctx ends. What fails is logged and tried again: it is never a reason to end the process.
+func (l *Leader) Run(ctx context.Context) error {
+	if err := l.watch(ctx); err != nil {
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.wake:
+		case <-timer.C:
+		}
+		wait, err := l.step(ctx)
+		if err != nil && ctx.Err() == nil {
+			l.opts.Log.Error(err, "The certificates of the webhooks were not looked after; trying again", "after", wait)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// Start is Run, for a manager.
+func (l *Leader) Start(ctx context.Context) error { return l.Run(ctx) }
+
+// watch wakes Run when what it reads may have changed.
+func (l *Leader) watch(ctx context.Context) error {
+	if l.opts.Informers == nil {
+		return nil
+	}
+	secrets := toolscache.FilteringResourceEventHandler{
+		FilterFunc: func(obj any) bool {
+			if gone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			secret, ok := obj.(*corev1.Secret)
+			return ok && secret.Namespace == l.opts.Namespace && (secret.Name == SecretName || secret.Name == AuthoritySecretName)
+		},
+		Handler: always(l.Changed),
+	}
+	for obj, handler := range map[client.Object]toolscache.ResourceEventHandler{
+		&corev1.Secret{}: secrets, &v1alpha1.MemberCluster{}: always(l.Changed),
+	} {
+		informer, err := l.opts.Informers.GetInformer(ctx, obj)
+		if err == nil {
+			_, err = informer.AddEventHandler(handler)
+		}
+		if err != nil {
+			return fmt.Errorf("watch %T: %w", obj, err)
+		}
+	}
+	return nil
+}
+
+func always(f func()) toolscache.ResourceEventHandlerFuncs {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { f() }, UpdateFunc: func(any, any) { f() }, DeleteFunc: func(any) { f() },
+	}
+}

@@ -1,0 +1,95 @@
+package trust
+
+import (
+	"maps"
+	"time"
+)
+
+// shortSleep is a time between two calls of [Decide] that a busy machine may cause although the process was not stopped.
+const shortSleep = 5 * time.Second
+
+// Memory is what was seen in earlier calls of [Decide]. It is a value: what a call returns shares nothing with what it got.
+type Memory struct {
+	replicas map[string]sighting
+	// at is when it was last added to, without a gap since awake. It began at the time began, to which gaps are added.
+	at, awake, began time.Time
+	// leaf has been trusted by all members since trusted.
+	leaf    string
+	trusted time.Time
+}
+
+// sighting is what a process was last seen to serve.
+type sighting struct {
+	serving     Serving
+	since, last time.Time
+}
+
+// seen adds what the input shows of the replicas.
+func (m Memory) seen(in Input) Memory {
+	m.replicas = maps.Clone(m.replicas)
+	if m.replicas == nil {
+		m.replicas = map[string]sighting{}
+	}
+	switch gap := in.Now.Sub(m.at); {
+	case m.at.IsZero():
+		m.awake, m.began = in.Now, in.Now
+	case gap > max(2*in.Limits.Settle, shortSleep):
+		m.sleep(gap)
+		m.awake = in.Now
+	}
+	m.at = in.Now
+	for _, r := range in.Replicas {
+		s, known := m.replicas[r.Process]
+		if !known || s.serving != r.Serving {
+			s = sighting{serving: r.Serving, since: in.Now}
+		}
+		s.last = in.Now
+		m.replicas[r.Process] = s
+	}
+	maps.DeleteFunc(m.replicas, func(_ string, s sighting) bool { return !in.Now.Before(s.last.Add(in.Limits.Lost)) && s.last != in.Now })
+	return m
+}
+
+// sleep accounts for a time in which nothing was seen, because this process was stopped: it proves nothing of what others
+// did, and what those served that vanished meanwhile is not known any more.
+func (m *Memory) sleep(gap time.Duration) {
+	for process, s := range m.replicas {
+		m.replicas[process] = sighting{serving: Serving{Leaf: "unknown"}, since: s.since.Add(gap), last: s.last.Add(gap)}
+	}
+	m.began = m.began.Add(gap)
+	m.leaf, m.trusted = "", time.Time{}
+}
+
+// settled returns since when all members have trusted the leaf.
+func (m *Memory) settled(leaf string, trusted bool, now time.Time) time.Time {
+	switch {
+	case !trusted:
+		m.leaf, m.trusted = "", time.Time{}
+		return now
+	case m.leaf != leaf:
+		m.leaf, m.trusted = leaf, now
+	}
+	return m.trusted
+}
+
+// freeAt returns when an authority is not needed any more for what replicas serve; false while that cannot be said, because
+// one of them still needs it or does not say what it serves.
+func (m Memory) freeAt(authority, served string, now time.Time, limits Limits) (time.Time, bool) {
+	// Who vanished before this process began to look is not known.
+	free := m.began.Add(limits.Lost)
+	for _, s := range m.replicas {
+		at := s.since.Add(limits.Overlap)
+		if s.serving.needs(authority, served) {
+			if s.last.Equal(now) {
+				return time.Time{}, false
+			}
+			if s.serving.Leaf != "" { // else it vanished before it served anything
+				at = s.last.Add(limits.Lost)
+			}
+		}
+		if at.After(free) {
+			free = at
+		}
+	}
+	return free, true
+}

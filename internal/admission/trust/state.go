@@ -1,0 +1,110 @@
+package trust
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// SecretName is the Secret in the release namespace that the leader writes and all replicas read.
+const SecretName = "vmgroup-operator-admission"
+
+// Keys of the Secret.
+const (
+	KeyPath        = "path-key"
+	KeyAuthorities = "authorities.pem"
+	KeyServedCert  = "served.crt"
+	KeyServedKey   = "served.key"
+	// KeyBundles holds, as JSON, which authorities recent bundles had: it tells from a member's hash what it trusts.
+	KeyBundles = "bundles.json"
+)
+
+// maxBundles is how many bundles are remembered. A member that acknowledged an older one counts as trusting nobody knows what.
+const maxBundles = 32
+
+// Bundle is a set of authorities that members were told to trust.
+type Bundle struct {
+	// Hash is the [BundleHash], which members acknowledge.
+	Hash string `json:"hash"`
+	// Since is when members were first told.
+	Since time.Time `json:"since"`
+	// Authorities are their hashes.
+	Authorities []string `json:"authorities"`
+}
+
+// State is what is kept in the Secret.
+type State struct {
+	// PathKey makes the webhook's paths; see [Segment].
+	PathKey []byte
+	// Authorities are those that members are told to trust.
+	Authorities []Authority
+	// Served is the leaf that all replicas shall serve; nil when none was ever chosen.
+	Served *Leaf
+	// Bundles are the recent sets of Authorities, the newest last.
+	Bundles []Bundle
+}
+
+// ParseState reads the data of the Secret. What cannot be read is left empty: it is replaced by what is decided next.
+func ParseState(data map[string][]byte) State {
+	s := State{Authorities: ParseAuthorities(data[KeyAuthorities])}
+	if len(data[KeyPath]) >= keyLength {
+		s.PathKey = data[KeyPath]
+	}
+	if leaf, err := ServedOf(data); err == nil {
+		leaf.FindSigners(s.Authorities)
+		s.Served = leaf
+	}
+	if err := json.Unmarshal(data[KeyBundles], &s.Bundles); err != nil {
+		s.Bundles = nil
+	}
+	return s
+}
+
+// ServedOf reads the leaf that the leader chose.
+func ServedOf(data map[string][]byte) (*Leaf, error) {
+	return ParseLeaf(Pair{Certificate: data[KeyServedCert], Key: data[KeyServedKey]})
+}
+
+// Encode returns the data of the Secret.
+func (s State) Encode() map[string][]byte {
+	bundles, _ := json.Marshal(s.Bundles) // strings and times cannot fail
+	data := map[string][]byte{KeyPath: s.PathKey, KeyAuthorities: EncodeAuthorities(s.Authorities), KeyBundles: bundles}
+	if s.Served != nil {
+		data[KeyServedCert], data[KeyServedKey] = s.Served.Pair.Certificate, s.Served.Pair.Key
+	}
+	return data
+}
+
+// note appends the present set of authorities to the bundles, if it is another than the last.
+func (s *State) note(now time.Time) {
+	hash := BundleHash(s.Authorities)
+	if n := len(s.Bundles); n > 0 && s.Bundles[n-1].Hash == hash || n == 0 && hash == "" {
+		return
+	}
+	hashes := make([]string, 0, len(s.Authorities))
+	for _, a := range s.Authorities {
+		hashes = append(hashes, a.Hash)
+	}
+	slices.Sort(hashes)
+	s.Bundles = append(slices.Clone(s.Bundles), Bundle{Hash: hash, Since: now, Authorities: hashes})
+	s.Bundles = s.Bundles[max(0, len(s.Bundles)-maxBundles):]
+}
+
+// trusted returns the authorities of a bundle that a member acknowledged; false when nothing is known of it.
+func (s *State) trusted(hash string) (authorities []string, known bool) {
+	for i := len(s.Bundles) - 1; i >= 0; i-- {
+		if s.Bundles[i].Hash == hash {
+			return s.Bundles[i].Authorities, true
+		}
+	}
+	return nil, false
+}
+
+// since is when members were first told of an authority that they are still told of.
+func (s *State) since(authority string) time.Time {
+	var since time.Time
+	for i := len(s.Bundles) - 1; i >= 0 && slices.Contains(s.Bundles[i].Authorities, authority); i-- {
+		since = s.Bundles[i].Since
+	}
+	return since
+}

@@ -1,0 +1,240 @@
+package trust
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// retry is the wait after a failure, or after another replica wrote first. Both are rare and cost one request.
+const retry = time.Second
+
+// errOvertaken says that what was read is not the newest any more.
+var errOvertaken = errors.New("the Secret changed since it was read")
+
+// step looks at everything once and returns when to do so again.
+func (l *Leader) step(ctx context.Context) (wait time.Duration, err error) {
+	secret, err := l.readSecret(ctx)
+	if err != nil {
+		return retry, err
+	}
+	stored, damaged := l.learn(secret)
+	in, err := l.observe(ctx, stored)
+	if err != nil {
+		return retry, err
+	}
+	decision, memory := Decide(in, l.memory)
+	l.memory = memory
+	l.mu.Lock()
+	l.decision = decision
+	l.mu.Unlock()
+	if l.opts.Leading() {
+		l.report(in, decision)
+		if decision.Changed || damaged {
+			err := l.write(ctx, secret, decision)
+			if errors.Is(err, errOvertaken) {
+				return retry, nil
+			}
+			if err != nil {
+				return retry, err
+			}
+		}
+	}
+	// Not longer than what Decide takes for a sleep.
+	wait = min(l.opts.Resync, l.opts.Limits.Settle)
+	if !decision.Next.IsZero() {
+		wait = min(wait, max(decision.Next.Sub(in.Now), 0))
+	}
+	return wait, nil
+}
+
+// readSecret returns nil when there is none.
+func (l *Leader) readSecret(ctx context.Context) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	err := l.opts.Client.Get(ctx, client.ObjectKey{Namespace: l.opts.Namespace, Name: SecretName}, &secret)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the Secret %s: %w", SecretName, err)
+	}
+	return &secret, nil
+}
+
+// learn makes known what the Secret says, and tells whether it has to be written because something is missing from it.
+// What was deleted or damaged is taken from memory: a new key would change every member's URL, and a forgotten authority
+// or leaf would break calls.
+func (l *Leader) learn(secret *corev1.Secret) (stored State, damaged bool) {
+	var data map[string][]byte
+	version := ""
+	if secret != nil {
+		data, version = secret.Data, secret.ResourceVersion
+	}
+	stored = ParseState(data)
+	l.mu.Lock()
+	before := l.state
+	damaged = stored.fill(before)
+	changed := !l.known || !bytes.Equal(stored.PathKey, before.PathKey) || !stored.same(before)
+	deliver := !l.known || version != "" && version != l.version
+	l.state, l.known, l.version = stored, true, version
+	l.mu.Unlock()
+	if deliver {
+		l.opts.Deliver(data)
+	}
+	if changed {
+		for _, f := range l.onChange {
+			f()
+		}
+	}
+	return stored, damaged || len(stored.PathKey) == 0
+}
+
+// fill takes from an earlier state what is missing from this one.
+func (s *State) fill(before State) (filled bool) {
+	if len(s.PathKey) == 0 && len(before.PathKey) > 0 {
+		s.PathKey, filled = before.PathKey, true
+	}
+	if len(s.Authorities) == 0 && len(before.Authorities) > 0 {
+		s.Authorities, filled = before.Authorities, true
+	}
+	if s.Served == nil && before.Served != nil {
+		s.Served, filled = before.Served, true
+	}
+	if len(s.Bundles) == 0 && len(before.Bundles) > 0 {
+		s.Bundles, filled = before.Bundles, true
+	}
+	if filled && s.Served != nil {
+		leaf := *s.Served // others may look at the one from before
+		leaf.FindSigners(s.Authorities)
+		s.Served = &leaf
+	}
+	return filled
+}
+
+// observe collects what is decided on. An error means that something is not known, and then nothing is decided.
+func (l *Leader) observe(ctx context.Context, stored State) (Input, error) {
+	var members v1alpha1.MemberClusterList
+	if err := l.opts.Client.List(ctx, &members); err != nil {
+		return Input{}, fmt.Errorf("list the MemberClusters: %w", err)
+	}
+	offer := l.opts.Offer()
+	in := Input{
+		Now: l.opts.Now(), Limits: l.opts.Limits, Stored: stored,
+		Members: MembersOf(members.Items, l.opts.AdmissionURL), Replicas: l.opts.Replicas(),
+	}
+	var err error
+	if in.Current, err = l.current(ctx, offer); err != nil {
+		return Input{}, err
+	}
+	if offer.Leaf != nil {
+		leaf := *offer.Leaf // the offer belongs to whoever reads the files
+		leaf.FindSigners(slices.Concat(stored.Authorities, in.Current))
+		in.Offered = &leaf
+	}
+	return in, nil
+}
+
+// current returns the authorities that sign now: cert-manager's, and the one of the file ca.crt where there is no other or
+// where it signed the leaf on offer, which then needs it.
+func (l *Leader) current(ctx context.Context, offer Offer) ([]Authority, error) {
+	var secret corev1.Secret
+	err := l.opts.Client.Get(ctx, client.ObjectKey{Namespace: l.opts.Namespace, Name: AuthoritySecretName}, &secret)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("read the Secret %s: %w", AuthoritySecretName, err)
+	}
+	// What follows the first certificate is the chain up to those who signed the authority itself.
+	all := ParseAuthorities(secret.Data[corev1.TLSCertKey])
+	all = all[:min(len(all), 1)]
+	for _, a := range offer.Authorities {
+		if len(secret.Data) > 0 && !signs(a, offer.Leaf) {
+			continue
+		}
+		if !holds(all, a.Hash) {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func signs(a Authority, leaf *Leaf) bool {
+	if leaf == nil {
+		return false
+	}
+	probe := *leaf
+	probe.FindSigners([]Authority{a})
+	return len(probe.Signers) > 0
+}
+
+// write stores what was decided, if nobody wrote since the Secret was read.
+func (l *Leader) write(ctx context.Context, read *corev1.Secret, decision Decision) error {
+	state := decision.State
+	if len(state.PathKey) == 0 {
+		state.PathKey = make([]byte, keyLength)
+		if _, err := io.ReadFull(l.opts.Random, state.PathKey); err != nil {
+			return fmt.Errorf("draw the key of the webhook's paths: %w", err)
+		}
+	}
+	var err error
+	if read == nil {
+		err = l.opts.Client.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: l.opts.Namespace, Name: SecretName, Labels: map[string]string{"app.kubernetes.io/name": "vmgroup-operator"},
+			},
+			Data: state.Encode(),
+		})
+	} else {
+		secret := read.DeepCopy() // with its resourceVersion, which the hub compares
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		maps.Copy(secret.Data, state.Encode())
+		err = l.opts.Client.Update(ctx, secret)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || read != nil && apierrors.IsNotFound(err) {
+		return errOvertaken
+	}
+	if err != nil {
+		return fmt.Errorf("write the Secret %s: %w", SecretName, err)
+	}
+	if decision.Switched {
+		l.opts.Log.Info("Another certificate is served", "fingerprint", short(state.Served.Fingerprint), "notAcceptedBy", decision.Forced)
+		if l.opts.Events != nil {
+			l.opts.Events.LeafSwitched(state.Served, decision.Forced)
+		}
+	}
+	if len(decision.Pruned) > 0 {
+		l.opts.Log.Info("Authorities are not needed any more", "fingerprints", decision.Pruned)
+	}
+	return nil
+}
+
+// report tells of members that have been behind for longer than it takes to be told.
+func (l *Leader) report(in Input, decision Decision) {
+	if l.opts.Events == nil {
+		return
+	}
+	present := map[string]bool{}
+	for _, b := range decision.Behind {
+		if in.Now.Sub(b.Since) < in.Limits.Overlap && !b.Broken {
+			continue
+		}
+		key := fmt.Sprintf("%s %t", b.Member, b.Broken)
+		present[key] = true
+		if !l.reported[key] {
+			l.opts.Events.MemberBehind(b)
+		}
+	}
+	l.reported = present
+}

@@ -1,0 +1,143 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// errAnotherCluster: the health check finds the same and has the member joined anew.
+var errAnotherCluster = errors.New("another cluster answers under the member's address")
+
+// installedFinding is the state of a member that has the whole bundle.
+func installedFinding(bundle AdmissionBundle) admissionFinding {
+	if bundle.NoWebhook != "" {
+		return admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonNoWebhook,
+			"The admission policies are in place. The webhook is not: " + bundle.NoWebhook}
+	}
+	return admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled,
+		"The admission policies and the webhook are in place."}
+}
+
+// refusedFinding names the first object that was refused; what comes after it often is a consequence.
+func (k *admissionKeeper) refusedFinding(refused []refusal) admissionFinding {
+	first := refused[0]
+	others := ""
+	if n := len(refused) - 1; n > 0 {
+		others = fmt.Sprintf(" (and %d more)", n)
+	}
+	result := k.answerFinding(first.err)
+	result.message = fmt.Sprintf("%s%s: %s", first.object, others, result.message)
+	return result
+}
+
+// failed is the outcome of a pass that could not go on.
+func (k *admissionKeeper) failed(err error) outcome {
+	var known *problem
+	switch {
+	case errors.Is(err, errNotLeading), errors.Is(err, errClaimMissing), errors.Is(err, errAnotherCluster):
+		return outcome{void: true} // the health check deals with it, and a pass follows
+	case errors.As(err, &known) && known.lasting:
+		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, known.message}}
+	case answered(err) || apierrors.IsUnauthorized(err):
+		return outcome{finding: k.answerFinding(err)}
+	}
+	p := asProblem(k.apis.bootstrap.config.Host, k.apis.bootstrapProblem(err))
+	k.c.log.V(1).Info("The admission objects could not be looked after", "error", err.Error())
+	return outcome{silent: true, finding: admissionFinding{metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending,
+		"The admission objects could not be looked after. " + p.message}}
+}
+
+// answerFinding is the state of a member whose API server refuses with err.
+func (k *admissionKeeper) answerFinding(err error) admissionFinding {
+	host, identity := k.apis.bootstrap.config.Host, "spec.kubeconfigSecretRef"
+	if k.apis.separate() {
+		identity = "spec.bootstrapKubeconfigSecretRef"
+	}
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
+			"%s does not accept the credentials of %s. Renew the Secret; it is picked up at once.", host, identity)}
+	case apierrors.IsForbidden(err):
+		return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
+			"%s forbids it to the identity of %s: %s. Apply config/member to the member, or config/local-member where the "+
+				"member is the hub itself.", host, identity, answerOf(err))}
+	}
+	return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
+		fmt.Sprintf("%s refuses it: %s. It is tried again.", host, answerOf(err))}
+}
+
+// answerOf is what the API server said, cut to a length that a condition bears.
+func answerOf(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		return shorten(status.Status().Message, 400)
+	}
+	return shorten(err.Error(), 400)
+}
+
+// compare looks at the objects of a member where somebody else keeps them (spec.manage None). Such a member
+// acknowledges a CA bundle when its webhook configurations say what ours would.
+func (k *admissionKeeper) compare(ctx context.Context, bundle AdmissionBundle) outcome {
+	found, err := compareBundle(ctx, k.apis.bootstrap, bundle)
+	if err != nil {
+		if apierrors.IsForbidden(err) {
+			return outcome{versions: map[AdmissionObject]string{}, finding: admissionFinding{metav1.ConditionUnknown,
+				v1alpha1.ReasonAdmissionNotManaged, "spec.manage is None, and the operator may not look whether the admission " +
+					"objects are in place: " + answerOf(err)}}
+		}
+		return k.failed(err)
+	}
+	// Nothing of ours has to stay as it is: the next look comes with Timings.Reapply.
+	out := outcome{versions: map[AdmissionObject]string{}, acknowledged: found.acknowledged}
+	if found.wrong == "" {
+		out.finding = admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionNotManaged,
+			"The admission objects are in place; spec.manage is None."}
+		return out
+	}
+	out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionNotManaged, fmt.Sprintf(
+		"%s is not as it should be, and spec.manage is None. Apply the output of `manager render --member %s` to the member.",
+		found.wrong, k.c.target.name)}
+	return out
+}
+
+// admissionCondition is the condition AdmissionReady. in.admission is true.
+func admissionCondition(in statusInput) metav1.Condition {
+	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionAdmissionReady)
+	found := in.seen.admission
+	away := in.config != nil || in.seen.problem != nil || found != nil && found.status == metav1.ConditionUnknown
+	switch {
+	case away && behind(in):
+		return metav1.Condition{
+			Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCABundleBehind,
+			Message: "The member cannot be reached and does not know the current certificate authority of the hub's webhook. It " +
+				"learns it as soon as it answers; see condition Ready.",
+		}
+	case found != nil && in.config == nil && (in.seen.problem == nil || found.status != metav1.ConditionUnknown || before == nil):
+		return metav1.Condition{
+			Type: v1alpha1.ConditionAdmissionReady, Status: found.status, Reason: found.reason, Message: found.message,
+		}
+	case before != nil && before.Reason != v1alpha1.ReasonCABundleBehind:
+		return *before
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAdmissionPending,
+		Message: "The admission objects were not installed yet; see condition Ready.",
+	}
+}
+
+// behind reports whether the member acknowledged another CA bundle than it should have. One that has no webhook has
+// nothing to be behind with.
+func behind(in statusInput) bool {
+	acknowledged := in.previous.CABundleHash
+	if in.seen.acknowledged != nil && in.config == nil {
+		acknowledged = *in.seen.acknowledged
+	}
+	return acknowledged != "" && in.caBundle != "" && acknowledged != in.caBundle
+}

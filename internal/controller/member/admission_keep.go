@@ -1,0 +1,282 @@
+package member
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// patienceWithAdmission is how many passes in a row must go unanswered before the condition says so.
+const patienceWithAdmission = 2
+
+// admissionKeeper keeps the admission objects of an engaged member as they should be: it applies them when they change,
+// every Timings.Reapply, and when one of them is found changed or deleted, which it looks at every Timings.Inspect.
+// It does nothing on a replica that does not lead. It has a goroutine of its own, so that neither the engagement nor
+// the health checks wait for it.
+type admissionKeeper struct {
+	c    *connection
+	apis memberAPIs
+	uid  string
+
+	// schemaLag is how long the schema of the VmGroup CRD may still be unknown to MutatingAdmissionPolicies.
+	schemaLag time.Duration
+	// usernames of the operator in the member, asked for once in an incarnation.
+	usernames []string
+	// versions of the objects as they were applied last in this term; nil has them applied anew.
+	versions map[AdmissionObject]string
+	term     int
+	// due is when they are applied anew at the latest.
+	due        time.Time
+	retry      backoff
+	unanswered int
+}
+
+// keepAdmission starts the keeper; the caller must call end, which waits for its end.
+func (c *connection) keepAdmission(ctx context.Context, apis memberAPIs, uid string) (end func()) {
+	opts := &c.provider.opts
+	if opts.Admission == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	k := &admissionKeeper{c: c, apis: apis, uid: uid, retry: backoff{
+		least: opts.Timings.BackoffMin, most: opts.Timings.BackoffMax, random: opts.Random,
+	}}
+	go func() {
+		defer close(done)
+		k.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (k *admissionKeeper) run(ctx context.Context) {
+	changed := true
+	for ctx.Err() == nil {
+		timer := time.NewTimer(k.round(ctx, changed))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+			changed = false
+		case <-k.c.admissionPoke:
+			changed = true
+			k.retry.reset()
+		}
+		timer.Stop()
+	}
+}
+
+// round does what is due and returns the pause before the next one.
+func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration {
+	opts := &k.c.provider.opts
+	term, mayWrite := k.c.commission()
+	if !mayWrite || term != k.term {
+		k.term, k.versions = term, nil
+	}
+	if !mayWrite {
+		return opts.Timings.Inspect
+	}
+	if !changed && k.versions != nil {
+		left := k.due.Sub(opts.Now())
+		if left > 0 && k.intact(ctx) {
+			return min(opts.Timings.Inspect, left)
+		}
+	}
+	result := k.pass(ctx)
+	if ctx.Err() != nil {
+		return 0
+	}
+	k.versions = result.versions
+	k.publish(result)
+	if result.versions == nil {
+		return k.retry.next()
+	}
+	k.retry.reset()
+	reapply := opts.Timings.Reapply
+	if k.c.target.manage == v1alpha1.ManageNone {
+		reapply = opts.Timings.Recheck // for somebody else's change
+	}
+	reapply = spread(reapply, opts.Random()) // members are not all written to at once
+	if k.schemaLag > 0 {
+		reapply = min(reapply, k.schemaLag)
+	}
+	k.due = opts.Now().Add(reapply)
+	return min(opts.Timings.Inspect, reapply)
+}
+
+// intact reports whether the objects are as they were applied. What cannot be looked at counts as intact: the health
+// check says that the member does not answer, and a pass would get no further.
+func (k *admissionKeeper) intact(ctx context.Context) bool {
+	for object, version := range k.versions {
+		current, err := getMetadata(ctx, k.apis.bootstrap, object)
+		if err != nil {
+			k.c.log.V(1).Info("An admission object cannot be looked at", "object", object.String(), "error", err.Error())
+			return true
+		}
+		if current == nil || versionOf(current) != version {
+			k.c.log.Info("Somebody changed or deleted an admission object in the member; it is put back", "object", object.String())
+			return false
+		}
+	}
+	return true
+}
+
+// outcome of a pass.
+type outcome struct {
+	finding admissionFinding
+	// acknowledged is set when the member's webhook configurations are known to carry that bundle.
+	acknowledged *string
+	// versions of the objects if all is in place, nil if another pass is needed soon.
+	versions map[AdmissionObject]string
+	// silent: the member did not answer.
+	silent bool
+	// void: there is nothing to say.
+	void bool
+}
+
+// pass brings the member's admission objects up to date, or only looks at them where somebody else keeps them.
+func (k *admissionKeeper) pass(ctx context.Context) outcome {
+	if err := k.mine(ctx); err != nil {
+		return k.failed(err)
+	}
+	target, err := k.target(ctx)
+	if err != nil {
+		return k.failed(err)
+	}
+	bundle, err := k.c.provider.opts.Admission.Objects(target)
+	if err != nil {
+		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
+			"The admission objects cannot be made; the member keeps those that it has: " + shorten(err.Error(), 500)}}
+	}
+	if k.c.target.manage == v1alpha1.ManageNone {
+		return k.compare(ctx, bundle)
+	}
+	return k.apply(ctx, bundle)
+}
+
+// mine checks that this still is our member, as the health check does: it may have been away in between.
+func (k *admissionKeeper) mine(ctx context.Context) error {
+	api := k.apis.bootstrap
+	if err := k.apis.sameCluster(ctx, k.uid); err != nil {
+		return err
+	}
+	if !k.apis.separate() {
+		if found, err := api.clusterUID(ctx, api.timings.Request); err != nil {
+			return err
+		} else if found != k.uid {
+			return errAnotherCluster
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+	defer cancel()
+	return checkClaim(ctx, api.client, k.c.provider.opts.InstallationUID)
+}
+
+func (k *admissionKeeper) target(ctx context.Context) (AdmissionTarget, error) {
+	c := k.c
+	if k.usernames == nil {
+		var names []string
+		for _, api := range []*memberAPI{k.apis.runtime, k.apis.bootstrap} {
+			name, err := api.username(ctx)
+			if err != nil {
+				return AdmissionTarget{}, err
+			}
+			names = append(names, name)
+		}
+		k.usernames = exempt(names...)
+	}
+	serves, err := k.apis.bootstrap.servesMutatingPolicies(ctx)
+	if err != nil {
+		return AdmissionTarget{}, err
+	}
+	if k.schemaLag, err = k.lag(ctx); err != nil {
+		return AdmissionTarget{}, err
+	}
+	c.provider.mu.RLock()
+	settings := c.admission
+	c.provider.mu.RUnlock()
+	return AdmissionTarget{
+		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
+		Exempt: k.usernames, ServesMutatingPolicies: serves && k.schemaLag == 0,
+	}, nil
+}
+
+// lag returns how long MutatingAdmissionPolicies may not know the VmGroup CRD yet. By the clocks of two machines: one that is
+// wrong has new groups refused for a moment, or a member without defaults while the hub is away.
+func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
+	opts := &k.c.provider.opts
+	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
+	defer cancel()
+	definition, err := getCRD(ctx, k.apis.bootstrap.client, opts.VmGroupCRD().Name)
+	if err != nil || definition == nil {
+		return 0, err
+	}
+	age := opts.Now().Sub(definition.CreationTimestamp.Time)
+	if age < 0 {
+		return 0, nil
+	}
+	return max(opts.Timings.SchemaLag-age, 0), nil
+}
+
+// apply has the objects of the bundle installed, and first the CRD of one of them.
+func (k *admissionKeeper) apply(ctx context.Context, bundle AdmissionBundle) outcome {
+	crd, err := k.limitsCRD(ctx)
+	if err != nil {
+		return k.failed(err)
+	}
+	result, err := applyBundle(ctx, k.apis.bootstrap, bundle)
+	if err != nil {
+		return k.failed(err)
+	}
+	out := outcome{}
+	if result.webhooks {
+		out.acknowledged = &bundle.CABundleHash
+	}
+	switch {
+	case !crd.ok:
+		out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, crd.message}
+	case len(result.refused) > 0:
+		out.finding = k.refusedFinding(result.refused)
+	default:
+		out.finding, out.versions = installedFinding(bundle), result.versions
+	}
+	return out
+}
+
+func (k *admissionKeeper) limitsCRD(ctx context.Context) (finding, error) {
+	opts := &k.c.provider.opts
+	ctx, cancel := context.WithTimeout(ctx, 3*opts.Timings.Request+opts.Timings.Establish)
+	defer cancel()
+	result, err := ensureCRD(ctx, k.apis.bootstrap.client, opts.LimitsCRD(), k.c.target.manage, opts.Timings)
+	return result.finding, err
+}
+
+// publish has status written. What was found in an earlier term counts no more: the next leader may have written since.
+func (k *admissionKeeper) publish(result outcome) {
+	if result.void {
+		return
+	}
+	if !result.silent {
+		k.unanswered = 0
+	} else if k.unanswered++; k.unanswered < patienceWithAdmission {
+		return
+	}
+	p := k.c.provider
+	p.mu.Lock()
+	current := k.c.term == k.term && !k.c.ending
+	if current {
+		k.c.seen.admission = &result.finding
+		if result.acknowledged != nil {
+			k.c.seen.acknowledged = result.acknowledged
+		}
+	}
+	p.mu.Unlock()
+	if current {
+		p.notify(k.c.target.name)
+	}
+}

@@ -1,0 +1,146 @@
+package member
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func TestAdmissionCondition(t *testing.T) {
+	installed := &admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "fine"}
+	away := &problem{reason: v1alpha1.ReasonMemberUnreachable}
+	input := func(change func(*statusInput)) statusInput {
+		in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
+		in.seen.admission, in.seen.acknowledged = installed, ptr.To("new")
+		change(&in)
+		return in
+	}
+	before, _ := computeStatus(input(func(in *statusInput) { in.caBundle, in.seen.acknowledged = "old", ptr.To("old") }))
+	silent, _ := computeStatus(input(func(in *statusInput) {
+		in.previous = before
+		in.seen = observation{phase: phaseFailing, problem: away}
+	}))
+	for _, test := range []struct {
+		story  string
+		in     statusInput
+		status metav1.ConditionStatus
+		reason string
+		hash   string
+	}{
+		{"first look", input(func(in *statusInput) { in.seen = observation{} }), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, ""},
+		{"installed", input(func(*statusInput) {}), metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "new"},
+		{"operator restarted", input(func(in *statusInput) { in.previous, in.seen = before, observation{} }),
+			metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "old"},
+		{"silent, with the current bundle", input(func(in *statusInput) { in.previous, in.seen.problem = before, away }),
+			metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "new"},
+		{"silent, with an old bundle", input(func(in *statusInput) {
+			in.previous, in.seen.problem, in.seen.acknowledged = before, away, ptr.To("old")
+		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
+		{"not reached since the restart, with an old bundle", input(func(in *statusInput) {
+			in.previous, in.seen = before, observation{phase: phaseFailing, problem: away}
+		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
+		{"kubeconfig refused, with an old bundle", input(func(in *statusInput) {
+			in.previous, in.seen, in.config = before, observation{}, &problem{reason: v1alpha1.ReasonKubeconfigRefused}
+		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
+		{"silent, and never had a webhook", input(func(in *statusInput) {
+			in.seen = observation{phase: phaseFailing, problem: away}
+		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, ""},
+		{"silent, and the old bundle is the current one again", input(func(in *statusInput) {
+			in.previous, in.caBundle = silent, "old"
+			in.seen = observation{phase: phaseFailing, problem: away}
+		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "old"},
+		{"only the bootstrap identity's address is silent", input(func(in *statusInput) {
+			in.previous = before
+			in.seen.admission = &admissionFinding{metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "silent"}
+		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "new"},
+		{"refused", input(func(in *statusInput) {
+			in.previous, in.seen.acknowledged = before, nil
+			in.seen.admission = &admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, "no"}
+		}), metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, "old"},
+		{"the webhook was removed", input(func(in *statusInput) {
+			in.previous, in.caBundle, in.seen.acknowledged = before, "", ptr.To("")
+		}), metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, ""},
+	} {
+		t.Run(test.story, func(t *testing.T) {
+			status, _ := computeStatus(test.in)
+			got := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAdmissionReady)
+			if got == nil || got.Status != test.status || got.Reason != test.reason || got.Message == "" || status.CABundleHash != test.hash {
+				t.Errorf("hash %q, condition %+v", status.CABundleHash, got)
+			}
+		})
+	}
+	without, _ := computeStatus(input(func(in *statusInput) { in.admission = false }))
+	if meta.FindStatusCondition(without.Conditions, v1alpha1.ConditionAdmissionReady) != nil {
+		t.Error("without Options.Admission there is nothing to say")
+	}
+}
+
+func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
+	leads := constantLeadership(true)
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leadership: &leads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConnection(p, target{name: "alpha"}, nil)
+	p.connections["alpha"] = c
+	p.ensure(c.target, true)
+	k := &admissionKeeper{c: c}
+	k.term, _ = c.commission()
+	found := outcome{finding: admissionFinding{status: metav1.ConditionTrue}, acknowledged: ptr.To("hash")}
+	k.publish(found)
+	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" {
+		t.Fatalf("seen: %+v", seen)
+	}
+	p.ensure(c.target, false)
+	p.ensure(c.target, true)
+	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
+		t.Errorf("after another leader's term: %+v", seen)
+	}
+	k.publish(found) // a pass that was under way all the time
+	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
+		t.Errorf("a pass of the earlier term is published: %+v", seen)
+	}
+}
+
+func TestCovers(t *testing.T) {
+	type object = map[string]any
+	wanted := object{"a": int64(1), "list": []any{object{"x": "y"}}, "empty": object{}, "none": []any{}, "null": nil}
+	for _, test := range []struct {
+		story     string
+		installed any
+		want      bool
+	}{
+		{"with defaults", object{"a": int64(1), "list": []any{object{"x": "y", "default": true}}, "more": "z"}, true},
+		{"another value", object{"a": int64(2), "list": []any{object{"x": "y"}}}, false},
+		{"a missing field", object{"list": []any{object{"x": "y"}}}, false},
+		{"a longer list", object{"a": int64(1), "list": []any{object{"x": "y"}, object{}}}, false},
+		{"another value in a list", object{"a": int64(1), "list": []any{object{"x": "z"}}}, false},
+		{"nothing", nil, false},
+	} {
+		if got := covers(test.installed, wanted); got != test.want {
+			t.Errorf("%s: %v", test.story, got)
+		}
+	}
+}
+
+func TestVersionOfIgnoresStatusWhereThereIsAGeneration(t *testing.T) {
+	object := &metav1.ObjectMeta{UID: "u", Generation: 1, ResourceVersion: "5"}
+	first := versionOf(object)
+	object.ResourceVersion = "6"
+	if versionOf(object) != first {
+		t.Error("a write of status looks like a change")
+	}
+	object.Generation = 2
+	if versionOf(object) == first {
+		t.Error("a change is not seen")
+	}
+	plain := &metav1.ObjectMeta{UID: "u", ResourceVersion: "5"}
+	first = versionOf(plain)
+	if plain.ResourceVersion = "6"; versionOf(plain) == first {
+		t.Error("a change of an object without a generation is not seen")
+	}
+}

@@ -1,0 +1,113 @@
+package member
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// defaultKubeconfigKey is the schema's default of a KubeconfigReference's key.
+const defaultKubeconfigKey = "kubeconfig"
+
+// credentials reach a member.
+type credentials struct {
+	runtime *rest.Config
+	// bootstrap is nil when the member has no identity for that.
+	bootstrap *rest.Config
+	// fingerprint of the content of both.
+	fingerprint string
+}
+
+func targetOf(mc *v1alpha1.MemberCluster, found credentials) target {
+	result := target{
+		name:        mc.Name,
+		uid:         mc.UID,
+		created:     mc.CreationTimestamp.Time,
+		fingerprint: fmt.Sprintf("%s/%s/%s", mc.UID, mc.Spec.Manage, found.fingerprint),
+		config:      found.runtime,
+		bootstrap:   found.bootstrap,
+		manage:      mc.Spec.Manage,
+		settings:    settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets},
+		admission:   admissionSettingsOf(&mc.Spec),
+		knownUID:    mc.Status.ClusterUID,
+	}
+	if meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionCRDInstalled) {
+		result.equippedUID = mc.Status.ClusterUID
+	}
+	return result
+}
+
+// credentials returns what reaches the member, or the problem with it. Where only the bootstrap identity is a problem,
+// the other one is returned with it: a member that is left needs whatever there is.
+func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster) (credentials, *problem, error) {
+	opts := &r.provider.opts
+	if mc.Name == v1alpha1.LocalMember {
+		if !opts.Local && mc.DeletionTimestamp.IsZero() {
+			return credentials{}, &problem{reason: v1alpha1.ReasonLocalDisabled, lasting: true,
+				message: "The hub itself is not served: the manager runs without --enable-local-member."}, nil
+		}
+		return credentials{runtime: opts.HubConfig, fingerprint: "hub"}, nil, nil
+	}
+	if mc.Spec.KubeconfigSecretRef == nil {
+		return credentials{}, &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true,
+			message: "spec.kubeconfigSecretRef is missing."}, nil
+	}
+	var result credentials
+	var failed *problem
+	var err error
+	if result.runtime, result.fingerprint, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
+		return credentials{}, failed, err
+	}
+	ref := mc.Spec.BootstrapKubeconfigSecretRef
+	if ref == nil {
+		return result, nil, nil
+	}
+	bootstrap, fingerprint, failed, err := r.kubeconfig(ctx, ref)
+	if failed != nil {
+		failed.message = "spec.bootstrapKubeconfigSecretRef: " + failed.message
+	}
+	result.bootstrap = bootstrap
+	result.fingerprint += "/" + fingerprint
+	return result, failed, err
+}
+
+// kubeconfig returns the configuration in a Secret and a fingerprint of its content, or the problem with it.
+func (r *reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *problem, error) {
+	opts := &r.provider.opts
+	key := ref.Key
+	if key == "" {
+		key = defaultKubeconfigKey
+	}
+	secret := &corev1.Secret{}
+	if err := r.client.Get(ctx, types.NamespacedName{Namespace: opts.Namespace, Name: ref.Name}, secret); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return nil, "", nil, fmt.Errorf("read Secret %q: %w", ref.Name, err)
+		}
+		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true, message: fmt.Sprintf(
+			"There is no Secret %q in namespace %q. Create it; it is picked up at once.", ref.Name, opts.Namespace)}, nil
+	}
+	content, ok := secret.Data[key]
+	if !ok {
+		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true, message: fmt.Sprintf(
+			"Secret %q in namespace %q has no key %q.", ref.Name, opts.Namespace, key)}, nil
+	}
+	config, err := ParseKubeconfig(content)
+	if refusal, is := refused(err); is {
+		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigRefused, lasting: true, message: fmt.Sprintf(
+			"Secret %q, key %q: %s.", ref.Name, key, refusal.Error())}, nil
+	}
+	if err != nil {
+		return nil, "", nil, err
+	}
+	sum := sha256.Sum256(content)
+	return config, hex.EncodeToString(sum[:]), nil, nil
+}

@@ -1,0 +1,119 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+const (
+	// groupsPerPage bounds what is in memory, and the time of one request.
+	groupsPerPage = 500
+	// groupsAtOnce is how many groups are written at a time: a distant member must be left within Timings.Leave.
+	groupsAtOnce = 16
+)
+
+// letGroupsGo removes our finalizer from every group of the member, so that a group or its namespace can be deleted
+// without the operator. Nothing is done in vCenter.
+//
+// Another replica may not know yet that the member is left, and puts the finalizer back as soon as it sees the group
+// without it. So it is looked again until none is found for Timings.Settle; every replica learns of the deleted
+// MemberCluster meanwhile and disengages. A replica that is cut off from the hub loses its groups with its lease.
+func (l *leaving) letGroupsGo(ctx context.Context, api *memberAPI) error {
+	settle := l.c.provider.opts.Timings.Settle
+	quiet := time.NewTimer(settle)
+	defer quiet.Stop()
+	for {
+		found, err := l.letFoundGo(ctx, api)
+		if err != nil {
+			return err
+		}
+		if found > 0 {
+			quiet.Reset(settle)
+		}
+		look := time.NewTimer(settle / 4)
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return ctx.Err()
+		case <-quiet.C:
+			look.Stop()
+			return nil
+		case <-look.C:
+		}
+	}
+}
+
+// letFoundGo goes through the groups once and returns how many carried our finalizer.
+func (l *leaving) letFoundGo(ctx context.Context, api *memberAPI) (found int, err error) {
+	var carriers []*metav1.PartialObjectMetadata
+	page := ""
+	for {
+		list, err := groupPage(ctx, api, l.pageSize, page)
+		if apierrors.IsNotFound(err) {
+			return 0, nil // there is no CRD, and so no group
+		}
+		if err != nil {
+			return 0, fmt.Errorf("list VmGroups: %w", err)
+		}
+		for i := range list.Items {
+			if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.VmGroupFinalizer) {
+				carriers = append(carriers, list.Items[i].DeepCopy())
+			}
+		}
+		if page = list.Continue; page == "" {
+			break
+		}
+	}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(groupsAtOnce)
+	for _, carrier := range carriers {
+		group.Go(func() error {
+			if err := letGo(ctx, api, carrier); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			l.letGo[carrier.UID] = struct{}{}
+			return nil
+		})
+	}
+	return len(carriers), group.Wait()
+}
+
+func groupPage(ctx context.Context, api *memberAPI, size int64, page string) (*metav1.PartialObjectMetadataList, error) {
+	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+	defer cancel()
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
+	err := api.client.List(ctx, list, client.Limit(size), client.Continue(page))
+	return list, err
+}
+
+// letGo removes our finalizer from one group, with an optimistic lock: finalizers are an atomic list, and those of
+// others must not get lost. A group that changed in between is left for the next look.
+func letGo(ctx context.Context, api *memberAPI, group *metav1.PartialObjectMetadata) error {
+	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+	defer cancel()
+	group.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
+	patch := client.MergeFromWithOptions(group.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.RemoveFinalizer(group, v1alpha1.VmGroupFinalizer)
+	err := api.client.Patch(ctx, group, patch, client.FieldOwner(fieldManager))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove the finalizer of VmGroup %s/%s: %w", group.Namespace, group.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package member
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Leadership says whether this replica does what must be done once: it writes MemberClusters, and claims, equips
+// and leaves members. Leading must be cheap and safe for concurrent use; it is asked before each write. Tell the
+// Provider with [Provider.LeadershipChanged] when the answer changed.
+type Leadership interface {
+	Leading() bool
+}
+
+// errNotLeading refuses a write to a member by a replica that does not lead. It is no failure: the leader does it.
+var errNotLeading = errors.New("this is left to the replica that leads")
+
+func (p *Provider) leading() bool {
+	return p.opts.Leadership == nil || p.opts.Leadership.Leading()
+}
+
+// LeadershipChanged tells the Provider that Options.Leadership answers differently now. It does not block and may be
+// called at any time. The MemberCluster controller then looks at every MemberCluster: a new leader writes what is due
+// and bootstraps members, one that leads no more changes nothing.
+func (p *Provider) LeadershipChanged() { p.lookAtAll() }
+
+// lookAtAll has the MemberCluster controller look at every MemberCluster. It does not block.
+func (p *Provider) lookAtAll() {
+	select {
+	case p.elections <- event.TypedGenericEvent[struct{}]{}:
+	default: // a look at all of them is due already
+	}
+}
+
+// allMembers asks for a pass over every MemberCluster.
+func (r *reconciler) allMembers(ctx context.Context, _ event.TypedGenericEvent[struct{}], queue requestQueue) {
+	list := &v1alpha1.MemberClusterList{}
+	if err := r.client.List(ctx, list); err != nil {
+		r.provider.opts.Logger.Error(err, "MemberClusters cannot be listed; what a new leader has to write waits for their next change")
+		return
+	}
+	for i := range list.Items {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+	}
+}
+
+// commission returns whether this connection may write to its member now, and the term in which it may: a later term
+// means that another replica may have written in between.
+func (c *connection) commission() (term int, mayWrite bool) {
+	c.provider.mu.RLock()
+	term = c.term
+	c.provider.mu.RUnlock()
+	return term, c.mayWrite()
+}
+
+// mayWrite reports whether this connection may write to its member now: this replica leads, and has seen to the
+// MemberCluster's finalizer. A claim without a finalizer would be left behind.
+func (c *connection) mayWrite() bool {
+	c.provider.mu.RLock()
+	commissioned := c.commissioned
+	c.provider.mu.RUnlock()
+	return commissioned && c.provider.leading()
+}
+
+// bootstrapClient is what a member is identified, claimed and equipped with.
+type bootstrapClient interface {
+	client.Reader
+	Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error
+	Update(ctx context.Context, object client.Object, opts ...client.UpdateOption) error
+	Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.PatchOption) error
+	Apply(ctx context.Context, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error
+	Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error
+}
+
+// leaderClient asks before each write whether it is this replica's. All replicas so take the same way through the
+// bootstrap, and those that do not lead stop where the leader has not been yet.
+type leaderClient struct {
+	client.Reader
+	writer   client.Writer
+	mayWrite func() bool
+}
+
+func (c leaderClient) Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error {
+	if !c.mayWrite() {
+		return errNotLeading
+	}
+	return c.writer.Create(ctx, object, opts...)
+}
+
+func (c leaderClient) Update(ctx context.Context, object client.Object, opts ...client.UpdateOption) error {
+	if !c.mayWrite() {
+		return errNotLeading
+	}
+	return c.writer.Update(ctx, object, opts...)
+}
+
+func (c leaderClient) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if !c.mayWrite() {
+		return errNotLeading
+	}
+	return c.writer.Patch(ctx, object, patch, opts...)
+}
+
+func (c leaderClient) Apply(ctx context.Context, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	if !c.mayWrite() {
+		return errNotLeading
+	}
+	return c.writer.Apply(ctx, object, opts...)
+}
+
+func (c leaderClient) Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error {
+	if !c.mayWrite() {
+		return errNotLeading
+	}
+	return c.writer.Delete(ctx, object, opts...)
+}

@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vmgrouppolicies,verbs=list;watch
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vmgrouppolicies/status,verbs=patch
+
+const (
+	// countInterval is how often groups are counted while nothing is known to have changed.
+	countInterval = 10 * time.Second
+	// shortest is the least time between two counts.
+	shortest = 2 * time.Second
+)
+
+// Leadership says whether this replica does what must be done once. Leading must be cheap and safe for concurrent use.
+type Leadership interface {
+	Leading() bool
+}
+
+// Judge calls yield for every group that is known, with who asks and with what its spec breaks of a set's policies. It
+// reads memory.
+type Judge func(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
+
+// Reconciler writes the status of VmGroupPolicies. All fields but Leadership are required.
+type Reconciler struct {
+	Client client.Client
+	Judge  Judge
+	Now    func() time.Time
+	// Leadership says whether this replica leads; nil means that it always does.
+	Leadership Leadership
+
+	// elections holds the news that leadership changed.
+	elections chan event.TypedGenericEvent[struct{}]
+
+	mu      sync.Mutex
+	counted time.Time
+}
+
+// SetupWithManager registers the controller with the hub's manager.
+func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
+	r.elections = make(chan event.TypedGenericEvent[struct{}], 1)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("vmgrouppolicy").
+		Watches(&v1alpha1.VmGroupPolicy{}, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+			return []reconcile.Request{all}
+		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(source.TypedChannel(r.elections, handler.TypedFuncs[struct{}, reconcile.Request]{
+			GenericFunc: func(_ context.Context, _ event.TypedGenericEvent[struct{}], q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+				q.Add(all)
+			},
+		})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, NeedLeaderElection: new(bool)}).
+		Complete(r)
+}
+
+// all policies are counted at once.
+var all reconcile.Request
+
+// LeadershipChanged tells the Reconciler that Leadership answers differently now. It does not block; call it after
+// SetupWithManager.
+func (r *Reconciler) LeadershipChanged() {
+	select {
+	case r.elections <- event.TypedGenericEvent[struct{}]{}:
+	default: // a count is due already
+	}
+}
+
+// Reconcile counts for all policies and writes what changed.
+func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	if r.Leadership != nil && !r.Leadership.Leading() {
+		return reconcile.Result{}, nil
+	}
+	if wait := r.wait(); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	var list v1alpha1.VmGroupPolicyList
+	if err := r.Client.List(ctx, &list); err != nil {
+		return reconcile.Result{}, fmt.Errorf("list VmGroupPolicies: %w", err)
+	}
+	if len(list.Items) == 0 {
+		return reconcile.Result{}, nil // the first one brings us back
+	}
+	set := policy.Compile(list.Items)
+	counts, err := count(ctx, set, r.Judge)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	problems := set.Problems()
+	for i := range list.Items {
+		p := &list.Items[i]
+		base := p.DeepCopy()
+		p.Status = newStatus(p, counts[p.Name], problems[p.Name], r.Now())
+		if equality.Semantic.DeepEqual(base.Status, p.Status) {
+			continue
+		}
+		if err := r.Client.Status().Patch(ctx, p, client.MergeFrom(base)); client.IgnoreNotFound(err) != nil {
+			return reconcile.Result{}, fmt.Errorf("write the status of VmGroupPolicy %q: %w", p.Name, err)
+		}
+	}
+	return reconcile.Result{RequeueAfter: countInterval}, nil
+}
+
+// wait returns how long the next count has to wait, and begins it if that is not at all.
+func (r *Reconciler) wait() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Now()
+	if wait := r.counted.Add(shortest).Sub(now); wait > 0 {
+		return wait
+	}
+	r.counted = now
+	return 0
+}

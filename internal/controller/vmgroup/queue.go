@@ -1,0 +1,91 @@
+package vmgroup
+
+import (
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// urgency names the items that go before all others in a queue. After a takeover these are the groups that nobody has
+// looked after for a while; what is in the queue already has been seen by this replica.
+type urgency[T comparable] struct {
+	mu    sync.Mutex
+	items map[T]struct{}
+}
+
+func newUrgency[T comparable]() *urgency[T] { return &urgency[T]{items: map[T]struct{}{}} }
+
+// raise makes the next Add of an item an urgent one.
+func (u *urgency[T]) raise(item T) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.items[item] = struct{}{}
+}
+
+func (u *urgency[T]) take(item T) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, urgent := u.items[item]
+	delete(u.items, item)
+	return urgent
+}
+
+// urgentFirst is a workqueue's storage: first in, first out, in two classes.
+type urgentFirst[T comparable] struct {
+	urgency *urgency[T]
+	first   workqueue.Queue[T]
+	rest    workqueue.Queue[T]
+	// overtaken counts an item's entries in rest that are void, since the item is or was in first.
+	overtaken map[T]int
+	void      int
+	// waiting are the items whose valid entry is in rest.
+	waiting map[T]struct{}
+}
+
+func newUrgentFirst[T comparable](u *urgency[T]) *urgentFirst[T] {
+	return &urgentFirst[T]{
+		urgency: u, first: workqueue.DefaultQueue[T](), rest: workqueue.DefaultQueue[T](),
+		overtaken: map[T]int{}, waiting: map[T]struct{}{},
+	}
+}
+
+// Touch moves an item forward that has become urgent while it waited.
+func (q *urgentFirst[T]) Touch(item T) {
+	if _, waits := q.waiting[item]; waits && q.urgency.take(item) {
+		delete(q.waiting, item)
+		q.overtaken[item]++
+		q.void++
+		q.first.Push(item)
+	}
+}
+
+// Push adds a new item.
+func (q *urgentFirst[T]) Push(item T) {
+	if q.urgency.take(item) {
+		q.first.Push(item)
+		return
+	}
+	q.waiting[item] = struct{}{}
+	q.rest.Push(item)
+}
+
+// Len is the number of items.
+func (q *urgentFirst[T]) Len() int { return q.first.Len() + q.rest.Len() - q.void }
+
+// Pop returns the next item.
+func (q *urgentFirst[T]) Pop() T {
+	if q.first.Len() > 0 {
+		return q.first.Pop()
+	}
+	for {
+		item := q.rest.Pop()
+		if q.overtaken[item] == 0 {
+			delete(q.waiting, item)
+			return item
+		}
+		q.void--
+		if q.overtaken[item]--; q.overtaken[item] == 0 {
+			delete(q.overtaken, item)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+)
+
+// Quotas grants growth. *quota.Ledger implements it.
+type Quotas interface {
+	Ask(ctx context.Context, c quota.Claim) quota.Answer
+	Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool)
+	GiveBack(uid types.UID, needs policy.Usage, epoch v1alpha1.Epoch)
+	Forget(uid types.UID)
+}
+
+// holdsOf is what a group was admitted, or what it has if nothing was ever admitted: groups that are older than
+// status.admitted, or whose status was wiped.
+func holdsOf(group *v1alpha1.VmGroup, existing int32) policy.Usage {
+	spec := group.Spec
+	if a := group.Status.Admitted; a != nil && a.CPU > 0 {
+		return policy.UsageOf(policy.AdmittedSpec(spec, *a))
+	}
+	existing = max(existing, group.Status.Replicas, int32(len(group.Status.VMs)))
+	if existing == 0 {
+		return policy.Usage{}
+	}
+	spec.Replicas = &existing
+	return policy.UsageOf(spec)
+}
+
+// World is what the ledger of quotas asks about groups and policies. It reads memory.
+func (r *Reconciler) World() quota.World { return world{r} }
+
+type world struct{ *Reconciler }
+
+// Served implements quota.World.
+func (w world) Served(member string) bool {
+	_, engaged := w.Reconciler.Members(member)
+	return engaged && w.Reconciler.Groups.listed(member)
+}
+
+// Members implements quota.World.
+func (w world) Members(ctx context.Context) ([]string, error) {
+	var list v1alpha1.MemberClusterList
+	if err := w.Hub.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("read MemberClusters from the hub: %w", err)
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}
+
+// Groups implements quota.World.
+func (w world) Groups(ctx context.Context) ([]quota.Group, error) {
+	requesters := map[[2]string]policy.Requester{}
+	var groups []quota.Group
+	for uid, e := range w.Reconciler.Groups.all() {
+		member, namespace := string(e.request.ClusterName), e.request.Namespace
+		r, known := requesters[[2]string{member, namespace}]
+		if !known {
+			if !w.Served(member) {
+				continue
+			}
+			var err error
+			if r, err = w.Requester(ctx, member, namespace); err != nil {
+				return nil, err
+			}
+			requesters[[2]string{member, namespace}] = r
+		}
+		groups = append(groups, quota.Group{UID: uid, Name: e.request.Name, Requester: r, Holds: e.holds})
+	}
+	return groups, nil
+}
+
+// Absent reads afresh whether a member that is engaged does not have a group of this UID. It is for the ledger of quotas.
+func (r *Reconciler) Absent(ctx context.Context, member, namespace, name string, uid types.UID) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+	if err != nil {
+		return false, fmt.Errorf("find the clients of member %q: %w", member, err)
+	}
+	group := &v1alpha1.VmGroup{}
+	err = cl.GetAPIReader().Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, group)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, member, err)
+	}
+	return group.UID != uid, nil
+}

@@ -1,0 +1,261 @@
+package vmgroup
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// ledgerOf gives a reconciler a ledger that is written by hand, and lets it know the groups of the member.
+func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
+	r.t.Helper()
+	ledger := quota.New(quota.Options{
+		Store: store, World: rec.World(), Now: rec.Now,
+		Notify: func(uid types.UID) { rec.Groups.GroupChanged(string(uid)) },
+	})
+	rec.Quotas = ledger
+	r.inform(rec)
+	return ledger
+}
+
+// inform is what the informers of the member do.
+func (r *rig) inform(rec *Reconciler) {
+	r.t.Helper()
+	var list v1alpha1.VmGroupList
+	if err := r.member.List(r.t.Context(), &list); err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range list.Items {
+		rec.Groups.seen(requestOf(v1alpha1.LocalMember, &list.Items[i]), &list.Items[i], "default")
+	}
+	rec.Groups.list(v1alpha1.LocalMember)
+}
+
+func quotaVMs(n int32) v1alpha1.VmGroupPolicySpec {
+	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: v1alpha1.QuotaNamespace}}
+}
+
+func flush(t *testing.T, ledgers ...*quota.Ledger) {
+	t.Helper()
+	for _, ledger := range ledgers {
+		if err := ledger.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(quotaVMs(3))
+	other := r.group().DeepCopy()
+	other.ObjectMeta = metav1.ObjectMeta{Namespace: "team", Name: "api", UID: "6d1b1c5e-0000-4000-8000-000000000002", Generation: 1}
+	if err := r.member.Create(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	another := &rig{t: t, vcenter: r.vcenter, member: r.member, hub: r.hub, request: r.request}
+	another.request.Name = "api"
+	another.Reconciler = &Reconciler{
+		Clusters: r.Clusters, Members: r.Members, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Groups: NewGroups(),
+		Installation: r.Installation, Now: r.Now, writes: newWrites(), blind: newBlind(), lanes: newLanes(4),
+	}
+	store := &quotatest.Store{}
+	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)
+	flush(t, one, two)
+
+	// Each wants 2 of 3, and each replica looks before the other has written.
+	for _, rig := range []*rig{r, another} {
+		if result := rig.mustPass(); result.RequeueAfter != quotaNet {
+			t.Errorf("the group does not wait for the ledger: %+v", result)
+		}
+	}
+	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 0 {
+		t.Fatalf("cloned before anything was granted: %v", calls)
+	}
+	flush(t, one, two)
+	for range 8 {
+		r.mustPass()
+		another.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	says(t, r.group(), v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+	message := says(t, another.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonQuotaExceeded)
+	const want = `spec.replicas: Invalid value: 2: exceeds the quota of 3 VMs of VmGroupPolicy "default" in namespace "team": 2 are used, 1 are left`
+	if len(message) < len(want) || message[:len(want)] != want {
+		t.Errorf("the message is %q, want %q", message, want)
+	}
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("%d VMs for a quota of 3 and two groups of 2", n)
+	}
+
+	// The first shrinks: what it gives back once its VM is gone, the second gets.
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
+	for range 16 {
+		r.mustPass()
+		another.mustPass()
+		flush(t, one)
+		two.Observe(store.Stored())
+		flush(t, two)
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	says(t, another.group(), v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+	if n := len(r.vcenter.VMs()); n != 3 {
+		t.Errorf("%d VMs, want 3", n)
+	}
+
+	// A group that goes leaves nothing.
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	flush(t, one)
+	if entries := store.Stored().State.Entries; len(entries) != 1 || entries["6d1b1c5e-0000-4000-8000-000000000002"].Usage.VMs != 2 {
+		t.Errorf("the ledger holds %+v", entries)
+	}
+}
+
+func TestWithoutTheLedgerNothingGrowsAndEverythingIsRepaired(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(quotaVMs(30))
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	r.mustPass()
+	flush(t, ledger)
+	r.settle()
+	store.OnWrite = func() quotatest.Fault { return quotatest.Refuse }
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 5 })
+	r.vcenter.ByHand().Delete("web-1")
+	r.mustPass()
+	if err := ledger.Flush(t.Context()); err == nil {
+		t.Fatal("the write did not fail")
+	}
+	g := r.work()
+	says(t, g, v1alpha1.ConditionPolicyCompliant, "Unknown", v1alpha1.ReasonPolicyUnavailable)
+	says(t, g, v1alpha1.ConditionReady, "False", v1alpha1.ReasonPolicyUnavailable)
+	if len(r.vcenter.VMs()) != 2 || g.Status.Phase != v1alpha1.PhasePending {
+		t.Errorf("%d VMs, phase %s; want the 2 that were admitted", len(r.vcenter.VMs()), g.Status.Phase)
+	}
+	store.OnWrite = nil
+	flush(t, ledger)
+	if r.settle(); len(r.vcenter.VMs()) != 5 {
+		t.Errorf("%d VMs once the hub is back, want 5", len(r.vcenter.VMs()))
+	}
+}
+
+func TestAQuotaThatComesLaterCountsWhatIsThere(t *testing.T) {
+	r := newRig(t)
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	r.settle()
+	if reads, writes := store.Requests(); reads+writes != 0 {
+		t.Errorf("%d reads and %d writes without any quota", reads, writes)
+	}
+	r.setPolicy(quotaVMs(1))
+	flush(t, ledger)
+	g := r.work()
+	says(t, g, v1alpha1.ConditionPolicyCompliant, "True", v1alpha1.ReasonPolicyAllows)
+	flush(t, ledger)
+	if e := store.Stored().State.Entries[g.UID]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
+		t.Errorf("the ledger says %+v of a group with %d VMs", e, len(r.vcenter.VMs()))
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	says(t, r.work(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonQuotaExceeded)
+	// An unchanged group costs nothing.
+	reads, writes := store.Requests()
+	for range 3 {
+		r.mustPass()
+		flush(t, ledger)
+	}
+	if r, w := store.Requests(); r != reads || w != writes {
+		t.Errorf("%d reads and %d writes for a group that did not change", r-reads, w-writes)
+	}
+}
+
+func TestACacheThatIsBehindGivesNothingBack(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(quotaVMs(10))
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	flush(t, ledger)
+	r.mustPass()
+	flush(t, ledger)
+	r.settle()
+	old := r.group()
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 4 })
+	r.mustPass()
+	flush(t, ledger)
+	r.settle()
+	// Another replica takes over with a cache that shows the group as it was with 2 VMs.
+	live := r.Clusters
+	r.Clusters = testCluster{client: cached{Client: r.member, group: old}, live: r.member}
+	r.writes = newWrites()
+	r.gate.epoch.Number++
+	r.mustPass()
+	flush(t, ledger)
+	if e := store.Stored().State.Entries[old.UID]; e.Usage.VMs != 4 {
+		t.Errorf("the ledger was lowered to %d VMs of a group that has 4", e.Usage.VMs)
+	}
+	r.Clusters = live
+}
+
+func TestGroupsAreJudgedForTheStatusOfPolicies(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(quotaVMs(2))
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	flush(t, ledger)
+	r.mustPass()
+	flush(t, ledger)
+	r.settle()
+	judged := func() (groups int, rules string) {
+		t.Helper()
+		set, _ := r.Policies()
+		if err := r.Judge(t.Context(), set, func(who policy.Requester, violations []policy.Violation) {
+			if groups++; who.Member != v1alpha1.LocalMember || who.Namespace != "team" {
+				t.Errorf("judged as %+v", who)
+			}
+			for _, v := range violations {
+				rules += string(v.Rule) + " "
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return groups, rules
+	}
+	if groups, rules := judged(); groups != 1 || rules != "" {
+		t.Errorf("%d groups break %q", groups, rules)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	if _, rules := judged(); rules != "QuotaVMs " {
+		t.Errorf("a group beyond its quota breaks %q", rules)
+	}
+	spec := onlyTemplates("/DC0/vm/images/*")
+	spec.Templates.MustExist = true
+	r.setPolicy(spec)
+	if _, rules := judged(); rules != "TemplateAllowed " {
+		t.Errorf("a template in another folder breaks %q", rules)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template = "nope" })
+	if _, rules := judged(); rules != "TemplateExists " {
+		t.Errorf("a template that does not exist breaks %q", rules)
+	}
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	if groups, _ := judged(); groups != 0 {
+		t.Error("a group that is being deleted is exempt")
+	}
+}

@@ -1,0 +1,108 @@
+package vmgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// unattendedAfter is how long a bucket may be without an owner before its groups say so. A takeover takes less.
+const unattendedAfter = 30 * time.Second
+
+// unattendedInterval is how often the leader looks.
+const unattendedInterval = 10 * time.Second
+
+// Watchman says on groups that no replica looks after that this is so: their status would otherwise look well for as long
+// as nobody touches it. It runs on every replica and acts on the one that leads. The next pass over the group takes its
+// words back.
+type Watchman struct {
+	Reconciler *Reconciler
+	// Leading reports whether this replica does what must be done once.
+	Leading func() bool
+	// Unowned returns the buckets without an owner, with the time for which that is known.
+	Unowned func() map[int]time.Duration
+}
+
+// Start implements manager.Runnable.
+func (w *Watchman) Start(ctx context.Context) error {
+	tick := time.NewTicker(unattendedInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			w.look(ctx)
+		}
+	}
+}
+
+func (w *Watchman) look(ctx context.Context) {
+	if !w.Leading() {
+		return
+	}
+	var buckets []int
+	for b, unowned := range w.Unowned() {
+		if unowned >= unattendedAfter {
+			buckets = append(buckets, b)
+		}
+	}
+	if len(buckets) == 0 {
+		return
+	}
+	groups := 0
+	w.Reconciler.Groups.inBuckets(buckets, func(_ types.UID, e groupEntry) {
+		// Saying it takes a while; it has to be true when it is said.
+		if b, ok := w.Reconciler.bucketOf(e.request); !ok || !w.Leading() || w.Unowned()[b] < unattendedAfter {
+			return
+		}
+		groups++
+		if err := w.say(ctx, e); err != nil {
+			log.FromContext(ctx).Info("Could not say on a group that nobody looks after it", "VmGroup", e.request.String(), "reason", err.Error())
+		}
+	})
+	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", groups)
+}
+
+func (w *Watchman) say(ctx context.Context, e groupEntry) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	cl, err := w.Reconciler.Clusters.GetCluster(ctx, e.request.ClusterName)
+	if err != nil {
+		return fmt.Errorf("find the clients of member %q: %w", e.request.ClusterName, err)
+	}
+	group := &v1alpha1.VmGroup{}
+	if err := cl.GetClient().Get(ctx, e.request.NamespacedName, group); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if meta.IsStatusConditionTrue(group.Status.Conditions, v1alpha1.ConditionUnattended) {
+		return nil
+	}
+	base := group.DeepCopy()
+	const message = "No replica of the operator has looked after this group for a while; its VMs are as they were. " +
+		"Look at the operator's Pods on the hub and at the output of `manager shards`."
+	set := func(conditionType string, status metav1.ConditionStatus) {
+		meta.SetStatusCondition(&group.Status.Conditions, metav1.Condition{
+			Type: conditionType, Status: status, Reason: v1alpha1.ReasonNoReplica, Message: message,
+			ObservedGeneration: group.Status.ObservedGeneration, LastTransitionTime: metav1.NewTime(w.Reconciler.Now().Truncate(time.Second)),
+		})
+	}
+	set(v1alpha1.ConditionUnattended, metav1.ConditionTrue)
+	set(v1alpha1.ConditionReady, metav1.ConditionUnknown)
+	// The lock lets a replica win that has taken the group over meanwhile.
+	err = cl.GetClient().Status().Patch(ctx, group, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

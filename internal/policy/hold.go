@@ -1,0 +1,274 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Verdicts are what there is to say about a group's spec.
+type Verdicts struct {
+	// Spec of the group, and its revision.
+	Spec     v1alpha1.VmGroupSpec
+	Revision string
+	// Admitted is status.admitted, or nil when nothing was admitted yet.
+	Admitted *v1alpha1.Admitted
+	// Existing is the number of VMs that the group has. It only chooses words.
+	Existing int32
+	// Violations of spec. Those that are not enforced are mentioned and change nothing.
+	Violations []Violation
+	// Denials are what grants refuse of spec.
+	Denials []Denial
+	// Quota is what quotas refuse of spec.
+	Quota []Violation
+	// Unavailable says why policies or quotas cannot be read; empty when they can.
+	Unavailable string
+	// Unresolved is true when spec is not complete, or something that it names was not found or not looked up, so that it is
+	// neither allowed nor refused. Spec is planned with, since nothing can be cloned from it, but it is not admitted.
+	Unresolved bool
+}
+
+// Hold is how far a group may follow its spec.
+type Hold struct {
+	// Spec to plan with: that of the group, or with the replicas and shape that were admitted last.
+	Spec v1alpha1.VmGroupSpec
+	// Admitted has to be stored before anything is done for Spec; nil when nothing was ever admitted.
+	Admitted *v1alpha1.Admitted
+	// Held is true when something that spec asks for is not done.
+	Held bool
+	// Reshaped is true when Spec has another shape than the group's spec.
+	Reshaped bool
+	// NoCreate is true when nothing may be cloned, because nothing was ever admitted.
+	NoCreate bool
+	// Terminal is true when the group stays held until somebody acts.
+	Terminal bool
+	// Status, Reason and Message are condition PolicyCompliant.
+	Status  metav1.ConditionStatus
+	Reason  string
+	Message string
+}
+
+// Decide says how far a group may follow its spec. What is allowed is admitted. What is refused is held: VMs that are
+// lost come back in the admitted shape, the group may shrink, and neither grows nor changes. Nothing that runs is ever
+// removed by a policy. The power state, the scale-down order, readiness, repair, pause and the deletion policy always
+// follow spec.
+func Decide(v Verdicts) Hold {
+	reason, refusals := v.refusals()
+	replicas := replicasOf(&v.Spec)
+	if reason == "" && v.Unavailable == "" && !v.Unresolved {
+		return v.allow(replicas)
+	}
+	h := Hold{Spec: v.Spec, Admitted: v.Admitted.DeepCopy()}
+	if h.Admitted != nil && h.Admitted.CPU == 0 {
+		h.Admitted = nil // has no shape: nothing can be cloned from it
+	}
+	if h.Admitted != nil && !absent(&v.Spec) { // who took all of spec away gave nothing up
+		h.Admitted.Replicas = min(h.Admitted.Replicas, max(replicas, 0))
+	}
+	same := h.Admitted != nil && sameShape(v.Spec, *h.Admitted)
+	within := same && v.Admitted.Replicas >= replicas
+	if same {
+		h.Admitted.Revision = v.Revision // an operator of another version may compute it in another way
+	}
+	switch {
+	case reason == "" && v.Unavailable != "":
+		h.unavailable(v, within)
+	case reason == "":
+		h.Status, h.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotChecked
+		h.Message = "Spec could not be checked: it is not complete, or something that it names could not be looked up; see condition Ready."
+	default:
+		h.refuse(v, reason, refusals, within)
+	}
+	return h
+}
+
+// allow admits spec.
+func (v Verdicts) allow(replicas int32) Hold {
+	h := Hold{
+		Spec: v.Spec, Admitted: admit(v.Spec, v.Revision, replicas), Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonPolicyAllows, Message: "Grants, policies and quotas allow what spec asks for.",
+	}
+	if warnings := sentences(v.Violations, v.Quota); warnings != "" {
+		h.Message = "Allowed, although policies in mode Warn say: " + warnings + "."
+	}
+	return h
+}
+
+// Refused reports whether spec is refused, so that no quota has to be asked.
+func (v Verdicts) Refused() bool {
+	return len(v.Denials) > 0 || anyEnforced(v.Violations) || anyEnforced(v.Quota)
+}
+
+// refusals returns the reason to refuse spec, or "", and the words.
+func (v Verdicts) refusals() (reason, words string) {
+	var all []string
+	for _, d := range v.Denials {
+		all = append(all, d.Field+": "+d.Message)
+	}
+	for _, violations := range [][]Violation{v.Violations, v.Quota} {
+		for _, violation := range violations {
+			if violation.Enforced {
+				all = append(all, violation.Error())
+			}
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return "", ""
+	case len(v.Denials) > 0:
+		reason = v1alpha1.ReasonNotGranted
+	case anyEnforced(v.Violations):
+		reason = v1alpha1.ReasonPolicyViolated
+	default:
+		reason = v1alpha1.ReasonQuotaExceeded
+	}
+	return reason, strings.Join(all, "; ")
+}
+
+// refuse holds a group whose spec is refused. Within what was admitted there is nothing to hold back.
+func (h *Hold) refuse(v Verdicts, reason, words string, within bool) {
+	h.Status, h.Reason = metav1.ConditionFalse, reason
+	switch {
+	case within && reason == v1alpha1.ReasonNotGranted:
+		h.Message = words
+	case within && onlyTooFew(v.Violations):
+		h.Message = words + ". The group has shrunk below the minimum and is kept as it is; raise spec.replicas, or ask the platform team to change the policy."
+	case within:
+		h.Reason = v1alpha1.ReasonPolicyTightened
+		h.Message = words + ". What runs was admitted before, and is kept and repaired; the group may shrink, but grows or changes only once spec complies."
+	case h.Admitted != nil:
+		h.hold(v.Spec)
+		h.Terminal = true
+		h.Message = fmt.Sprintf("%s. The group is held at what was admitted before: %s. Change spec to what is allowed, or %s.",
+			words, describe(*h.Admitted), remedy(reason))
+	default:
+		h.NoCreate, h.Terminal = true, true
+		h.Held = v.Existing < replicasOf(&v.Spec)
+		h.Message = fmt.Sprintf("%s. Nothing was admitted before, so no VM is cloned and none is removed. Change spec to what is allowed, or %s.",
+			words, remedy(reason))
+	}
+}
+
+// unavailable holds a group that asks for more than was admitted while nobody can say whether it may have it.
+func (h *Hold) unavailable(v Verdicts, within bool) {
+	h.Status, h.Reason = metav1.ConditionUnknown, v1alpha1.ReasonPolicyUnavailable
+	h.Message = v.Unavailable + ". "
+	switch {
+	case within:
+		h.Message += "What was admitted before is kept and repaired."
+	case h.Admitted != nil:
+		h.hold(v.Spec)
+		h.Message += fmt.Sprintf("Until then the group is held at what was admitted before: %s.", describe(*h.Admitted))
+	default:
+		h.NoCreate = true
+		h.Held = v.Existing < replicasOf(&v.Spec)
+		h.Message += "Nothing was admitted before, so no VM is cloned until then."
+	}
+}
+
+// hold plans with what was admitted.
+func (h *Hold) hold(spec v1alpha1.VmGroupSpec) {
+	h.Held = true
+	h.Reshaped = !sameShape(spec, *h.Admitted)
+	h.Spec = AdmittedSpec(spec, *h.Admitted)
+	if replicas := replicasOf(&spec); replicas < h.Admitted.Replicas {
+		h.Spec.Replicas = &replicas // less than nothing is for the planner to report
+	}
+}
+
+// AdmittedSpec is spec with the replicas and the shape that were admitted.
+func AdmittedSpec(spec v1alpha1.VmGroupSpec, admitted v1alpha1.Admitted) v1alpha1.VmGroupSpec {
+	a := admitted.DeepCopy()
+	spec.Replicas = &a.Replicas
+	spec.CPU, spec.Memory, spec.Template = a.CPU, a.Memory, a.Template
+	spec.Placement, spec.CloneMode, spec.UserDataSecretRef = a.Placement, a.CloneMode, a.UserDataSecretRef
+	return spec
+}
+
+func admit(spec v1alpha1.VmGroupSpec, revision string, replicas int32) *v1alpha1.Admitted {
+	a := v1alpha1.Admitted{
+		Revision: revision, Replicas: replicas, CPU: spec.CPU, Memory: spec.Memory, Template: spec.Template,
+		Placement: spec.Placement, CloneMode: spec.CloneMode, UserDataSecretRef: spec.UserDataSecretRef,
+	}
+	return a.DeepCopy()
+}
+
+// sameShape reports whether a VM cloned from spec is like one that was admitted. The fields are those of a revision.
+func sameShape(spec v1alpha1.VmGroupSpec, a v1alpha1.Admitted) bool {
+	return spec.CPU == a.CPU && spec.Memory == a.Memory && spec.Template == a.Template &&
+		place(spec.Placement) == place(a.Placement) && cloneMode(spec.CloneMode) == cloneMode(a.CloneMode) &&
+		secretName(spec.UserDataSecretRef) == secretName(a.UserDataSecretRef)
+}
+
+// place is where VMs go; anti-affinity is no part of a revision.
+func place(p *v1alpha1.Placement) v1alpha1.Placement {
+	if p == nil {
+		return v1alpha1.Placement{}
+	}
+	return v1alpha1.Placement{ResourcePool: p.ResourcePool, Datastore: p.Datastore, Network: p.Network}
+}
+
+func cloneMode(mode v1alpha1.CloneMode) v1alpha1.CloneMode {
+	if mode == "" {
+		return v1alpha1.CloneFull
+	}
+	return mode
+}
+
+func secretName(ref *v1alpha1.LocalObjectReference) string {
+	if ref == nil {
+		return ""
+	}
+	return ref.Name
+}
+
+// onlyTooFew reports whether all that is refused is that the group is too small.
+func onlyTooFew(violations []Violation) bool {
+	for _, v := range violations {
+		if v.Enforced && v.Rule != RuleReplicasMinimum {
+			return false
+		}
+	}
+	return true
+}
+
+func anyEnforced(violations []Violation) bool {
+	for _, v := range violations {
+		if v.Enforced {
+			return true
+		}
+	}
+	return false
+}
+
+func sentences(all ...[]Violation) string {
+	var words []string
+	for _, violations := range all {
+		for _, v := range violations {
+			words = append(words, v.Error())
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+func describe(a v1alpha1.Admitted) string {
+	vms := fmt.Sprintf("%d VMs", a.Replicas)
+	if a.Replicas == 1 {
+		vms = "1 VM"
+	}
+	return fmt.Sprintf("%s with cpu %d and memory %d GiB from template %q", vms, a.CPU, a.Memory, a.Template)
+}
+
+func remedy(reason string) string {
+	switch reason {
+	case v1alpha1.ReasonNotGranted:
+		return "ask the platform team for a grant"
+	case v1alpha1.ReasonQuotaExceeded:
+		return "shrink or delete other groups, or ask the platform team for more; the group goes on by itself once there is room"
+	default:
+		return "ask the platform team to change the policy"
+	}
+}

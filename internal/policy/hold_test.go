@@ -1,0 +1,187 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func TestDecide(t *testing.T) {
+	spec := func(cpu, replicas int32) v1alpha1.VmGroupSpec {
+		return v1alpha1.VmGroupSpec{CPU: cpu, Memory: 2, Template: "t", Replicas: &replicas, PowerState: v1alpha1.PowerOff}
+	}
+	was := func(cpu, replicas int32) *v1alpha1.Admitted {
+		return &v1alpha1.Admitted{Revision: "r", Replicas: replicas, CPU: cpu, Memory: 2, Template: "t"}
+	}
+	tooMuch := []Violation{{Field: "spec.cpu", Value: int32(8), Detail: "is too much", Rule: RuleCPUMaximum, Enforced: true}}
+	tooFew := []Violation{{Field: "spec.replicas", Value: int32(1), Detail: "is too little", Rule: RuleReplicasMinimum, Enforced: true}}
+	warned := []Violation{{Field: "spec.cpu", Value: int32(8), Detail: "is a lot"}}
+	denied := []Denial{{Field: "spec.template", Message: "not granted"}}
+	full := []Violation{{Field: "spec.replicas", Value: int32(5), Detail: "exceeds the quota", Rule: RuleQuotaVMs, Enforced: true}}
+	for _, c := range []struct {
+		story string
+		v     Verdicts
+		// cpu and replicas that are planned with, and those that are admitted; 0 and 0 for nothing.
+		cpu, replicas, admittedCPU, admittedReplicas int32
+		held, noCreate, terminal                     bool
+		status                                       metav1.ConditionStatus
+		reason, message                              string
+	}{
+		{
+			story: "what is allowed is admitted", v: Verdicts{Spec: spec(4, 3), Admitted: was(2, 1)},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, status: "True", reason: v1alpha1.ReasonPolicyAllows,
+		},
+		{
+			story: "a warning changes nothing", v: Verdicts{Spec: spec(8, 3), Violations: warned},
+			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, status: "True", reason: v1alpha1.ReasonPolicyAllows, message: "is a lot",
+		},
+		{
+			story: "a change that is refused is held", v: Verdicts{Spec: spec(8, 5), Admitted: was(4, 3), Violations: tooMuch},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
+			status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "spec.cpu: Invalid value: 8: is too much. The group is held at what was admitted before: 3 VMs with cpu 4",
+		},
+		{
+			story: "growth that is refused is held", v: Verdicts{Spec: spec(8, 5), Admitted: was(8, 3), Violations: tooMuch},
+			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
+			story: "what is held may shrink", v: Verdicts{Spec: spec(8, 2), Admitted: was(4, 3), Violations: tooMuch},
+			cpu: 4, replicas: 2, admittedCPU: 4, admittedReplicas: 2, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
+			story: "a policy that is tightened holds nothing back", v: Verdicts{Spec: spec(8, 3), Admitted: was(8, 3), Violations: tooMuch},
+			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, status: "False", reason: v1alpha1.ReasonPolicyTightened,
+		},
+		{
+			story: "shrinking below a minimum is done", v: Verdicts{Spec: spec(4, 1), Admitted: was(4, 3), Violations: tooFew},
+			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "below the minimum",
+		},
+		{
+			story: "nothing was admitted, nothing is there", v: Verdicts{Spec: spec(8, 3), Violations: tooMuch},
+			cpu: 8, replicas: 3, held: true, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "no VM is cloned",
+		},
+		{
+			story: "nothing was admitted, all is there", v: Verdicts{Spec: spec(8, 3), Violations: tooMuch, Existing: 3},
+			cpu: 8, replicas: 3, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
+			story: "an admitted record without a shape is none", v: Verdicts{Spec: spec(8, 3), Violations: tooMuch, Admitted: &v1alpha1.Admitted{Replicas: 3}},
+			cpu: 8, replicas: 3, held: true, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
+			story: "a denial holds like a violation", v: Verdicts{Spec: spec(8, 3), Admitted: was(4, 3), Denials: denied, Violations: tooMuch},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
+			status: "False", reason: v1alpha1.ReasonNotGranted, message: "spec.template: not granted; spec.cpu: Invalid value: 8: is too much",
+		},
+		{
+			story: "a grant that is taken away holds nothing back", v: Verdicts{Spec: spec(4, 3), Admitted: was(4, 3), Denials: denied},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, status: "False", reason: v1alpha1.ReasonNotGranted,
+		},
+		{
+			story: "a quota that is full holds growth", v: Verdicts{Spec: spec(4, 5), Admitted: was(4, 3), Quota: full},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
+			status: "False", reason: v1alpha1.ReasonQuotaExceeded, message: "goes on by itself",
+		},
+		{
+			story: "what was not found is neither", v: Verdicts{Spec: spec(8, 2), Admitted: was(4, 3), Unresolved: true},
+			cpu: 8, replicas: 2, admittedCPU: 4, admittedReplicas: 2, status: "Unknown", reason: v1alpha1.ReasonNotChecked,
+		},
+		{
+			story: "a violation is one, found or not", v: Verdicts{Spec: spec(8, 3), Admitted: was(4, 3), Unresolved: true, Violations: tooMuch},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
+			story: "while nobody can say, nothing grows", v: Verdicts{Spec: spec(4, 5), Admitted: was(4, 3), Unavailable: "The hub is away"},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable, message: "The hub is away. Until then",
+		},
+		{
+			story: "while nobody can say, all goes on", v: Verdicts{Spec: spec(4, 2), Admitted: was(4, 3), Unavailable: "The hub is away"},
+			cpu: 4, replicas: 2, admittedCPU: 4, admittedReplicas: 2, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable,
+		},
+		{
+			story: "while nobody can say, nothing begins", v: Verdicts{Spec: spec(4, 2), Unavailable: "The hub is away"},
+			cpu: 4, replicas: 2, held: true, noCreate: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable,
+		},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			h := Decide(c.v)
+			if h.Spec.CPU != c.cpu || *h.Spec.Replicas != c.replicas || h.Spec.PowerState != v1alpha1.PowerOff {
+				t.Errorf("planned with %d VMs of cpu %d and power %q, want %d of %d", *h.Spec.Replicas, h.Spec.CPU, h.Spec.PowerState, c.replicas, c.cpu)
+			}
+			switch a := h.Admitted; {
+			case (a == nil) != (c.admittedCPU == 0):
+				t.Errorf("admitted %+v, want cpu %d", a, c.admittedCPU)
+			case a != nil && (a.CPU != c.admittedCPU || a.Replicas != c.admittedReplicas):
+				t.Errorf("admitted %+v, want %d VMs of cpu %d", a, c.admittedReplicas, c.admittedCPU)
+			}
+			if h.Held != c.held || h.NoCreate != c.noCreate || h.Terminal != c.terminal || h.Status != c.status || h.Reason != c.reason {
+				t.Errorf("got %+v", h)
+			}
+			if !strings.Contains(h.Message, c.message) {
+				t.Errorf("the message is %q, want %q in it", h.Message, c.message)
+			}
+		})
+	}
+}
+
+func drawVerdicts(t *rapid.T) Verdicts {
+	shape := func(name string) (cpu, replicas int32) {
+		return rapid.Int32Range(1, 3).Draw(t, name+" cpu"), rapid.Int32Range(0, 4).Draw(t, name+" replicas")
+	}
+	v := Verdicts{Revision: "new", Existing: rapid.Int32Range(0, 4).Draw(t, "existing"), Unresolved: rapid.Bool().Draw(t, "unresolved")}
+	cpu, replicas := shape("spec")
+	v.Spec = v1alpha1.VmGroupSpec{CPU: cpu, Memory: 1, Template: "t", Replicas: &replicas}
+	if rapid.Bool().Draw(t, "admitted before") {
+		cpu, replicas := shape("admitted")
+		v.Admitted = &v1alpha1.Admitted{CPU: cpu, Memory: 1, Template: "t", Replicas: replicas, Revision: "old"}
+	}
+	enforced := rapid.Bool().Draw(t, "enforced")
+	switch rapid.IntRange(0, 4).Draw(t, "refused by") {
+	case 1:
+		v.Violations = []Violation{{Field: "spec.cpu", Value: cpu, Rule: RuleCPUMaximum, Enforced: enforced}}
+	case 2:
+		v.Denials = []Denial{{Field: "spec.template"}}
+	case 3:
+		v.Quota = []Violation{{Field: "spec.replicas", Value: replicas, Rule: RuleQuotaVMs, Enforced: enforced}}
+	case 4:
+		v.Unavailable = "away"
+	}
+	return v
+}
+
+// Whatever is said of a spec: what is planned with is never more than what was allowed once, deciding again over what was
+// stored changes nothing, and nothing is taken from a group but what spec gives up.
+func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := drawVerdicts(t)
+		h := Decide(v)
+		if h.Reason == "" || h.Message == "" || h.Status == "" {
+			t.Fatalf("nothing is said: %+v", h)
+		}
+		refused, planned := v.Refused() || v.Unavailable != "", *h.Spec.Replicas
+		switch {
+		case !refused:
+		case v.Admitted == nil:
+			if !h.NoCreate || h.Admitted != nil {
+				t.Fatalf("refused, never admitted, and yet %+v", h)
+			}
+		case !sameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
+			t.Fatalf("refused, and planned with %+v although %+v was admitted", h.Spec, v.Admitted)
+		}
+		least := *v.Spec.Replicas
+		if v.Admitted != nil {
+			least = min(least, v.Admitted.Replicas)
+		}
+		if planned < least {
+			t.Fatalf("%d VMs are planned with: fewer than both spec and what was admitted", planned)
+		}
+		v.Admitted = h.Admitted
+		if again := Decide(v); again.Held != h.Held || *again.Spec.Replicas != planned || again.Spec.CPU != h.Spec.CPU {
+			t.Fatalf("stored and decided again: %+v, first %+v", again, h)
+		}
+	})
+}

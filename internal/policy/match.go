@@ -1,0 +1,53 @@
+package policy
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Matching returns the policies that hold for a requester, by priority, the highest first, then by name. An unusable
+// policy is among them when it may hold for the requester; see [Policy].
+func (s *Set) Matching(r Requester) []*Policy {
+	var matching []*Policy
+	for _, p := range s.policies {
+		if p.Matches(r) {
+			matching = append(matching, p)
+		}
+	}
+	return matching
+}
+
+// ForMember returns the policies that can hold in a member, in the order of [Set.Matching].
+func (s *Set) ForMember(member string) []*Policy {
+	var matching []*Policy
+	for _, p := range s.policies {
+		if anyMatches(p.members, member) {
+			matching = append(matching, p)
+		}
+	}
+	return matching
+}
+
+// Policies returns all policies, in the order of [Set.Matching].
+func (s *Set) Policies() []*Policy { return s.policies }
+
+// judges returns the policies whose rules a requester's groups have to keep.
+func (s *Set) judges(r Requester) []*Policy {
+	matching := s.Matching(r)
+	for _, p := range matching {
+		if p.CountsAsMatch() {
+			return matching
+		}
+	}
+	return append(matching, unmatched)
+}
+
+// Matches says whether the policy holds for a requester.
+func (p *Policy) Matches(r Requester) bool {
+	return anyMatches(p.members, r.Member) &&
+		!anyMatches(p.exclude, r.Namespace) &&
+		(p.selector == nil || p.selector.Matches(labels.Set(r.NamespaceLabels)))
+}
+
+// CountsAsMatch says whether a group that only this policy holds for is a matched one, which the limits of
+// [Set.Unmatched] do not bound. A policy that only warns and whose selector nobody can read takes no limit away.
+func (p *Policy) CountsAsMatch() bool { return p.selector != nil || !p.warns }

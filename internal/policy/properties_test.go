@@ -1,0 +1,284 @@
+package policy_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// everything is all that a set says of a request, as text.
+func everything(set *policy.Set, r policy.Requester, old, spec v1alpha1.VmGroupSpec, path string) string {
+	defaulted := spec
+	filled := set.Default(r, &defaulted)
+	refused, kept := set.EvaluateUpdate(r, old, spec, path)
+	no, yes := set.MissingTemplate(r, &old, spec, "default")
+	out := fmt.Sprint(filled, defaulted, messages(set.Evaluate(r, spec, path)), messages(refused), messages(kept),
+		messages(no), messages(yes), set.Problems())
+	for _, p := range set.Quotas(r) {
+		out += fmt.Sprint(p.Name(), messages(p.CheckQuota(r, "web", spec, policy.UsageOf(old), policy.Usage{VMs: 7, CPU: 20})))
+	}
+	return out
+}
+
+func TestTheOrderOfPoliciesDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policies, r := drawPolicies(t), drawRequester(t)
+		old, spec, path := drawSpec(t, "old"), drawSpec(t, "spec"), rapid.SampledFrom(paths).Draw(t, "path")
+		shuffled := rapid.Permutation(policies).Draw(t, "shuffled")
+		one, other := everything(policy.Compile(policies), r, old, spec, path), everything(policy.Compile(shuffled), r, old, spec, path)
+		if one != other {
+			t.Fatalf("in another order of policies:\n%s\n%s", one, other)
+		}
+	})
+}
+
+func TestDefaultingIsIdempotentAndOverwritesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, r, old, spec := policy.Compile(drawPolicies(t)), drawRequester(t), drawSpec(t, "old"), drawSpec(t, "spec")
+		once := map[string]v1alpha1.VmGroupSpec{}
+		for name, fill := range map[string]func(*v1alpha1.VmGroupSpec) []string{
+			"create": func(s *v1alpha1.VmGroupSpec) []string { return set.Default(r, s) },
+			"update": func(s *v1alpha1.VmGroupSpec) []string { return set.DefaultUpdate(r, old, s) },
+		} {
+			first := spec
+			filled := fill(&first)
+			second := first
+			if again := fill(&second); len(again) != 0 || !reflect.DeepEqual(first, second) {
+				t.Fatalf("%s: filled %v again: %v, then %v", name, again, first, second)
+			}
+			if (len(filled) > 0) == reflect.DeepEqual(spec, first) {
+				t.Fatalf("%s: filled %v: %v, then %v", name, filled, spec, first)
+			}
+			if spec.CPU != 0 && first.CPU != spec.CPU || spec.Memory != 0 && first.Memory != spec.Memory ||
+				spec.Template != "" && first.Template != spec.Template || spec.VCenter != "" && first.VCenter != spec.VCenter ||
+				first.Replicas != spec.Replicas {
+				t.Fatalf("%s: overwrote: %v, then %v", name, spec, first)
+			}
+			once[name] = first
+		}
+		if got := once["update"].VCenter; got != spec.VCenter && got != old.VCenter {
+			t.Fatalf("an update moved the group from VCenter %q to %q", old.VCenter, got)
+		}
+	})
+}
+
+// Policies that all have room for one shape, and some of which give it as defaults, never refuse what they fill in.
+func TestWhatPoliciesFillInIsValidWhereTheyDoNotConflict(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cpu, memory, n := rapid.Int32Range(1, 64).Draw(t, "cpu"), rapid.Int32Range(1, 64).Draw(t, "memory"), rapid.Int32Range(0, 20).Draw(t, "replicas")
+		around := func(label string, v int32) *v1alpha1.CountRange {
+			return &v1alpha1.CountRange{
+				Min: some(t, label, rapid.Int32Range(0, v)), Max: some(t, label, rapid.Int32Range(v, 99)),
+			}
+		}
+		count := rapid.IntRange(1, 4).Draw(t, "policies")
+		policies := make([]v1alpha1.VmGroupPolicy, 0, count)
+		for i := range count {
+			gib := around("memory", memory)
+			limits := &v1alpha1.PolicyLimits{CPU: around("cpu", cpu), Replicas: around("replicas", n), Memory: &v1alpha1.MemoryRange{}}
+			if gib.Min != nil {
+				limits.Memory.Min = resource.NewQuantity(int64(*gib.Min)<<30-rapid.Int64Range(0, 1<<30-1).Draw(t, "less"), resource.BinarySI)
+				if limits.Memory.Min.Sign() < 0 {
+					limits.Memory.Min = nil
+				}
+			}
+			if gib.Max != nil {
+				limits.Memory.Max = resource.NewQuantity(int64(*gib.Max)<<30+rapid.Int64Range(0, 1<<30-1).Draw(t, "more"), resource.BinarySI)
+			}
+			policies = append(policies, v1alpha1.VmGroupPolicy{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i)},
+				Spec: v1alpha1.VmGroupPolicySpec{
+					Limits: limits,
+					Templates: &v1alpha1.PolicyTemplates{
+						Allow: rapid.SampledFrom([][]string{nil, {"linux-*"}, {"*/x/*", "*-12"}, {"/DC0/*"}}).Draw(t, "allow"),
+						Deny:  rapid.SampledFrom([][]string{nil, {"windows-*"}, {"*-13", "*/old/*"}}).Draw(t, "deny"),
+					},
+					Defaults: &v1alpha1.PolicyDefaults{CPU: cpu, Memory: memory, Template: "linux-12"},
+				},
+			})
+		}
+		set, spec := policy.Compile(policies), v1alpha1.VmGroupSpec{Replicas: &n}
+		set.Default(policy.Requester{}, &spec)
+		for _, path := range []string{"", "/DC0/vm/linux-12"} {
+			if violations := set.Evaluate(policy.Requester{}, spec, path); len(violations) > 0 {
+				t.Fatalf("filled in %v, and then: %v", spec, messages(violations))
+			}
+		}
+	})
+}
+
+func broken(violations []policy.Violation, rule policy.Rule) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range violations {
+		if v.Rule == rule {
+			out[v.Policy] = true
+		}
+	}
+	return out
+}
+
+func TestMoreNeverHelpsAgainstAMaximumNorHurtsAMinimum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, r, less := policy.Compile(drawPolicies(t)), drawRequester(t), drawSpec(t, "spec")
+		less.Template, less.Replicas = "linux-12", new(rapid.Int32Range(0, 9).Draw(t, "replicas"))
+		by := rapid.Int32Range(1, 9).Draw(t, "by")
+		for _, c := range []struct {
+			maximum, minimum policy.Rule
+			raise            func(*v1alpha1.VmGroupSpec)
+		}{
+			{policy.RuleCPUMaximum, policy.RuleCPUMinimum, func(s *v1alpha1.VmGroupSpec) { s.CPU += by }},
+			{policy.RuleMemoryMaximum, policy.RuleMemoryMinimum, func(s *v1alpha1.VmGroupSpec) { s.Memory += by }},
+			{policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(*s.Replicas + by) }},
+		} {
+			more := less
+			c.raise(&more)
+			before, after := set.Evaluate(r, less, ""), set.Evaluate(r, more, "")
+			for name := range broken(before, c.maximum) {
+				if !broken(after, c.maximum)[name] {
+					t.Fatalf("more of it no longer breaks %s of %q: %v, then %v", c.maximum, name, less, more)
+				}
+			}
+			for name := range broken(after, c.minimum) {
+				if !broken(before, c.minimum)[name] {
+					t.Fatalf("only more of it breaks %s of %q: %v, then %v", c.minimum, name, less, more)
+				}
+			}
+		}
+	})
+}
+
+func TestUpdatesRefuseWhatGetsWorseOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, r := policy.Compile(drawPolicies(t)), drawRequester(t)
+		old, spec, path := drawSpec(t, "old"), drawSpec(t, "spec"), rapid.SampledFrom(paths).Draw(t, "path")
+
+		if refused, _ := set.EvaluateUpdate(r, spec, spec, path); len(refused) > 0 {
+			t.Fatalf("an update that changes nothing is refused: %v", messages(refused))
+		}
+		smaller := spec
+		if n := policy.UsageOf(spec).VMs; n > 0 {
+			smaller.Replicas = new(rapid.Int32Range(0, int32(n)).Draw(t, "smaller"))
+		}
+		if refused, _ := set.EvaluateUpdate(r, spec, smaller, path); len(refused) > 0 {
+			t.Fatalf("shrinking from %v to %v is refused: %v", spec, smaller, messages(refused))
+		}
+		refused, kept := set.EvaluateUpdate(r, old, spec, path)
+		if i := slices.IndexFunc(refused, func(v policy.Violation) bool { return !v.Enforced }); i >= 0 {
+			t.Fatalf("refused by a policy that only warns: %v", refused[i])
+		}
+		// Both parts together are what a new group of this spec breaks.
+		both, all := messages(append(refused, kept...)), messages(set.Evaluate(r, spec, path))
+		slices.Sort(both)
+		slices.Sort(all)
+		if !slices.Equal(both, all) {
+			t.Fatalf("an update breaks %v, a new group %v", both, all)
+		}
+		// From nothing, everything is worse.
+		refused, _ = set.EvaluateUpdate(r, v1alpha1.VmGroupSpec{}, spec, path)
+		if enforced, _ := policy.Split(set.Evaluate(r, spec, path)); !reflect.DeepEqual(refused, enforced) {
+			t.Fatalf("a first spec is refused for %v, a new group for %v", messages(refused), messages(enforced))
+		}
+	})
+}
+
+// A group may come to a spec in steps, each of which makes nothing worse; then the whole way makes nothing worse.
+func TestTwoAcceptedUpdatesAreAsGoodAsOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, r := policy.Compile(drawPolicies(t)), drawRequester(t)
+		a, b, c := drawSpec(t, "a"), drawSpec(t, "b"), drawSpec(t, "c")
+		first, _ := set.EvaluateUpdate(r, a, b, "")
+		second, _ := set.EvaluateUpdate(r, b, c, "")
+		whole, _ := set.EvaluateUpdate(r, a, c, "")
+		// A rule that b keeps and c breaks is refused; so what c breaks, b broke, and neither step made it worse. Only
+		// a spec that is nothing at all lies between two that have nothing to do with each other.
+		if len(first) == 0 && len(second) == 0 && len(whole) > 0 && !reflect.ValueOf(a).IsZero() && !reflect.ValueOf(b).IsZero() {
+			t.Fatalf("%v, %v, %v: the whole way is refused: %v", a, b, c, messages(whole))
+		}
+	})
+}
+
+func TestMatchingIsPartOfForMember(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, r := policy.Compile(drawPolicies(t)), drawRequester(t)
+		var want []*policy.Policy
+		for _, p := range set.ForMember(r.Member) {
+			if p.Matches(r) {
+				want = append(want, p)
+			}
+		}
+		if got := set.Matching(r); !slices.Equal(got, want) {
+			t.Fatalf("matching: %v, of those for the member: %v", got, want)
+		}
+	})
+}
+
+// Limits in whole GiB say the same of whole GiB as the quantities themselves.
+func TestRoundingOfMemoryChangesNoVerdict(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		milli := rapid.Int64Range(0, 12<<30*1000).Draw(t, "milli")
+		gib := rapid.Int32Range(0, 13).Draw(t, "gib")
+		if rapid.Bool().Draw(t, "near") {
+			milli = int64(gib)<<30*1000 + rapid.Int64Range(-1001, 1001).Draw(t, "off")
+		}
+		q := *resource.NewMilliQuantity(max(milli, 0), resource.BinarySI)
+		asked := resource.NewQuantity(int64(gib)<<30, resource.BinarySI)
+		check := func(memory v1alpha1.MemoryRange) bool {
+			set := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Memory: &memory}}}})
+			return len(set.Evaluate(policy.Requester{}, v1alpha1.VmGroupSpec{CPU: 1, Memory: gib, Template: "t"}, "")) > 0
+		}
+		if got, want := check(v1alpha1.MemoryRange{Max: &q}), asked.Cmp(q) > 0; got != want {
+			t.Fatalf("%d GiB with a maximum of %s: refused %v, want %v", gib, q.String(), got, want)
+		}
+		if got, want := check(v1alpha1.MemoryRange{Min: &q}), asked.Cmp(q) < 0; got != want {
+			t.Fatalf("%d GiB with a minimum of %s: refused %v, want %v", gib, q.String(), got, want)
+		}
+	})
+}
+
+func TestQuotasRefuseGrowthThatExceedsThemAndNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policies, r, spec := drawPolicies(t), drawRequester(t), drawSpec(t, "spec")
+		quotas := map[string]*v1alpha1.PolicyQuota{}
+		for _, p := range policies {
+			quotas[p.Name] = p.Spec.Quota
+		}
+		n := rapid.OneOf(rapid.Int64Range(0, 100), rapid.Int64Range(math.MaxInt64-100, math.MaxInt64))
+		usage := func(label string) policy.Usage {
+			return policy.Usage{Groups: n.Draw(t, label), VMs: n.Draw(t, label), CPU: n.Draw(t, label), Memory: n.Draw(t, label)}
+		}
+		used, granted, want := usage("used"), usage("granted"), policy.UsageOf(spec)
+		// In numbers that cannot overflow.
+		exceeds := func(limit, want, granted, used int64) bool {
+			sum := new(big.Int).Add(big.NewInt(used), big.NewInt(want))
+			return want > granted && sum.Cmp(big.NewInt(limit)) > 0
+		}
+		for _, p := range policy.Compile(policies).Quotas(r) {
+			violations, q := p.CheckQuota(r, "web", spec, granted, used), quotas[p.Name()]
+			for rule, wanted := range map[policy.Rule]bool{
+				policy.RuleQuotaGroups: q.Groups != nil && exceeds(int64(*q.Groups), want.Groups, granted.Groups, used.Groups),
+				policy.RuleQuotaVMs:    q.VMs != nil && exceeds(int64(*q.VMs), want.VMs, granted.VMs, used.VMs),
+				policy.RuleQuotaCPU:    q.CPU != nil && exceeds(*q.CPU, want.CPU, granted.CPU, used.CPU),
+			} {
+				if got := broken(violations, rule)[p.Name()]; got != wanted {
+					t.Fatalf("%s of %+v: want %+v, granted %+v, used %+v: refused %v, want %v", rule, q, want, granted, used, got, wanted)
+				}
+			}
+			if violations := p.CheckQuota(r, "web", spec, granted.Max(want), used); len(violations) > 0 {
+				t.Fatalf("what is granted already is refused: %v", messages(violations))
+			}
+		}
+		if granted.Covers(want) != (granted.Max(want) == granted) || !granted.Max(want).Covers(want) {
+			t.Fatalf("%+v covers %+v: %v", granted, want, granted.Covers(want))
+		}
+	})
+}

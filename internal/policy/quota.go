@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// quota bounds totals; a nil one is open.
+type quota struct {
+	groups, vms, cpu, memory *int64
+	together                 bool
+}
+
+// quotaOf also says what is wrong with a quota, or returns an empty string.
+func quotaOf(spec *v1alpha1.PolicyQuota) (*quota, string) {
+	if spec == nil || spec.Groups == nil && spec.VMs == nil && spec.CPU == nil && spec.Memory == nil {
+		return nil, ""
+	}
+	q := &quota{
+		groups: widen(spec.Groups), vms: widen(spec.VMs), cpu: spec.CPU,
+		together: spec.Scope == v1alpha1.QuotaMatch,
+	}
+	if spec.Memory != nil {
+		if spec.Memory.Sign() < 0 {
+			return q, "quota.memory is negative"
+		}
+		q.memory = new(floorGiB(*spec.Memory))
+	}
+	return q, ""
+}
+
+// Quotas returns the policies with a quota that hold for a requester, in the order of [Set.Matching].
+func (s *Set) Quotas(r Requester) []*Policy {
+	var out []*Policy
+	for _, p := range s.policies {
+		if p.quota != nil && p.Matches(r) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// QuotaScope is a key of what is counted together: groups of which it is the same share one total of this policy.
+// The keys of different policies have nothing to do with each other.
+func (p *Policy) QuotaScope(r Requester) string {
+	if p.quota != nil && p.quota.together {
+		return "match"
+	}
+	return "namespace/" + r.Member + "/" + r.Namespace
+}
+
+// CheckQuota says what of the policy's quota is exceeded when a group of this name gets spec. granted is what the
+// group has already, zero for a new one: a dimension that does not grow is not refused, however much is used.
+// usedByOthers is what all other groups of the same [Policy.QuotaScope] have.
+func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec, granted, usedByOthers Usage) []Violation {
+	if p.quota == nil {
+		return nil
+	}
+	where := fmt.Sprintf(" in namespace %q", r.Namespace)
+	if p.quota.together {
+		where = " over all that it matches"
+	}
+	want := UsageOf(spec)
+	var violations []Violation
+	for _, d := range []struct {
+		rule                Rule
+		field               string
+		value               any
+		limit               *int64
+		unit                string
+		want, granted, used int64
+		product             bool
+	}{
+		{RuleQuotaGroups, "metadata.name", name, p.quota.groups, "groups", want.Groups, granted.Groups, usedByOthers.Groups, false},
+		{RuleQuotaVMs, "spec.replicas", replicasOf(&spec), p.quota.vms, "VMs", want.VMs, granted.VMs, usedByOthers.VMs, false},
+		{RuleQuotaCPU, "spec.cpu", spec.CPU, p.quota.cpu, "CPUs", want.CPU, granted.CPU, usedByOthers.CPU, true},
+		{RuleQuotaMemory, "spec.memory", spec.Memory, p.quota.memory, "GiB", want.Memory, granted.Memory, usedByOthers.Memory, true},
+	} {
+		if d.limit == nil || d.want <= d.granted || add(d.used, d.want) <= *d.limit {
+			continue
+		}
+		detail := fmt.Sprintf("exceeds the quota of %d %s%s%s: %d are used, %d are left",
+			*d.limit, d.unit, p.origin, where, d.used, max(add(*d.limit, -d.used), 0))
+		if d.product {
+			// The value is that of one VM; what is counted is that of all.
+			detail += fmt.Sprintf(", %d are needed", d.want)
+		}
+		violations = append(violations, Violation{
+			Field: d.field, Value: d.value, Detail: detail, Policy: p.name, Rule: d.rule, Enforced: p.Enforced(),
+		})
+	}
+	return violations
+}

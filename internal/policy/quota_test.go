@@ -1,0 +1,63 @@
+package policy_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+func TestUsageOfAGroup(t *testing.T) {
+	for _, c := range []struct {
+		story string
+		spec  v1alpha1.VmGroupSpec
+		want  policy.Usage
+	}{
+		{"no spec is a group without VMs", v1alpha1.VmGroupSpec{}, policy.Usage{Groups: 1}},
+		{"replicas left out are one", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Template: "t"}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
+		{"each VM counts", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(5))}, policy.Usage{Groups: 1, VMs: 5, CPU: 10, Memory: 15}},
+		{"VMs that are off count", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, PowerState: v1alpha1.PowerOff}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
+		{"no VMs take nothing", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(0))}, policy.Usage{Groups: 1}},
+		{"nothing is negative", v1alpha1.VmGroupSpec{CPU: -2, Memory: 3, Replicas: new(int32(-1))}, policy.Usage{Groups: 1}},
+		{"nothing is negative where there are VMs", v1alpha1.VmGroupSpec{CPU: -2, Memory: -3, Replicas: new(int32(2))}, policy.Usage{Groups: 1, VMs: 2}},
+		{
+			"the largest numbers do not overflow",
+			v1alpha1.VmGroupSpec{CPU: math.MaxInt32, Memory: math.MaxInt32, Replicas: new(int32(math.MaxInt32))},
+			policy.Usage{Groups: 1, VMs: math.MaxInt32, CPU: math.MaxInt32 * math.MaxInt32, Memory: math.MaxInt32 * math.MaxInt32},
+		},
+	} {
+		if got := policy.UsageOf(c.spec); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.story, got, c.want)
+		}
+	}
+}
+
+func TestTotalsSaturate(t *testing.T) {
+	most := policy.Usage{Groups: math.MaxInt64, VMs: math.MaxInt64, CPU: math.MaxInt64, Memory: math.MaxInt64 - 1}
+	if got := most.Add(policy.Usage{Groups: 1, VMs: math.MaxInt64, CPU: 0, Memory: 1}); got.Groups != math.MaxInt64 ||
+		got.VMs != math.MaxInt64 || got.CPU != math.MaxInt64 || got.Memory != math.MaxInt64 {
+		t.Errorf("sum %+v", got)
+	}
+}
+
+func TestQuotaScopeIsOneKeyPerTotal(t *testing.T) {
+	quota := func(scope v1alpha1.QuotaScope) *policy.Policy {
+		p := v1alpha1.VmGroupPolicy{Spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: new(int32(1)), Scope: scope}}}
+		return policy.Compile([]v1alpha1.VmGroupPolicy{p}).Quotas(policy.Requester{})[0]
+	}
+	here := policy.Requester{Member: "a", Namespace: "x"}
+	for _, there := range []policy.Requester{{Member: "a", Namespace: "y"}, {Member: "b", Namespace: "x"}} {
+		if one := quota(v1alpha1.QuotaNamespace); one.QuotaScope(here) == one.QuotaScope(there) {
+			t.Errorf("%+v and %+v share a total per namespace", here, there)
+		}
+		if one := quota(v1alpha1.QuotaMatch); one.QuotaScope(here) != one.QuotaScope(there) {
+			t.Errorf("%+v and %+v do not share the total of all", here, there)
+		}
+	}
+	labeled := here
+	labeled.NamespaceLabels = map[string]string{"a": "b"}
+	if one := quota(""); one.QuotaScope(here) != one.QuotaScope(labeled) {
+		t.Error("labels of a namespace change what is counted together")
+	}
+}

@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// shape is what rules look at.
+type shape struct {
+	cpu, memory, replicas int32
+	template              string
+	names                 templateNames
+}
+
+func shapeOf(spec *v1alpha1.VmGroupSpec, templatePath string) shape {
+	return shape{
+		cpu: spec.CPU, memory: spec.Memory, replicas: replicasOf(spec),
+		template: spec.Template, names: namesOf(spec.Template, templatePath),
+	}
+}
+
+// absent says whether an object has no spec at all. The original operator accepted such objects; nothing is made
+// for them, so there is nothing to fill in or to refuse.
+func absent(spec *v1alpha1.VmGroupSpec) bool { return reflect.ValueOf(spec).Elem().IsZero() }
+
+// replicasOf is the number of VMs that spec asks for. The API server fills in 1 where there is a spec.
+func replicasOf(spec *v1alpha1.VmGroupSpec) int32 {
+	switch {
+	case spec.Replicas != nil:
+		return *spec.Replicas
+	case absent(spec):
+		return 0
+	}
+	return 1
+}
+
+// rule is one thing that a policy can want of one field.
+type rule struct {
+	id    Rule
+	field string
+	value func(shape) any
+	// broken says what is wrong, or returns an empty string.
+	broken func(*Policy, shape) string
+	// worse says, of a shape that breaks the rule, whether the one before was better.
+	worse func(was, now shape) bool
+}
+
+// rules in the order in which violations of one policy are reported.
+var rules = []rule{
+	{
+		id: RuleUnusable, field: "spec", value: func(shape) any { return nil },
+		broken: func(p *Policy, _ shape) string { return p.unusable() },
+		worse: func(was, now shape) bool {
+			return now.cpu > was.cpu || now.memory > was.memory || differs(was, now)
+		},
+	},
+	{
+		id: RuleCPUMaximum, field: "spec.cpu", value: cpu,
+		broken: func(p *Policy, s shape) string { return tooMuch(p, p.bounds.CPU, s.cpu, "") },
+		worse:  func(was, now shape) bool { return now.cpu > was.cpu || grows(was, now) },
+	},
+	{
+		id: RuleCPUMinimum, field: "spec.cpu", value: cpu,
+		broken: func(p *Policy, s shape) string { return tooLittle(p, p.bounds.CPU, s.cpu, "") },
+		worse:  func(was, now shape) bool { return now.cpu < was.cpu || grows(was, now) },
+	},
+	{
+		id: RuleMemoryMaximum, field: "spec.memory", value: memory,
+		broken: func(p *Policy, s shape) string { return tooMuch(p, p.bounds.Memory, s.memory, " GiB") },
+		worse:  func(was, now shape) bool { return now.memory > was.memory || grows(was, now) },
+	},
+	{
+		id: RuleMemoryMinimum, field: "spec.memory", value: memory,
+		broken: func(p *Policy, s shape) string { return tooLittle(p, p.bounds.Memory, s.memory, " GiB") },
+		worse:  func(was, now shape) bool { return now.memory < was.memory || grows(was, now) },
+	},
+	{
+		id: RuleReplicasMaximum, field: "spec.replicas", value: replicas,
+		broken: func(p *Policy, s shape) string { return tooMuch(p, p.bounds.Replicas, s.replicas, "") },
+		worse:  grows,
+	},
+	{
+		id: RuleReplicasMinimum, field: "spec.replicas", value: replicas,
+		broken: func(p *Policy, s shape) string { return tooLittle(p, p.bounds.Replicas, s.replicas, "") },
+		// Shrinking always passes, also to below a minimum.
+		worse: func(_, _ shape) bool { return false },
+	},
+	{
+		id: RuleTemplateDenied, field: "spec.template", value: template,
+		broken: denied, worse: differs,
+	},
+	{
+		id: RuleTemplateAllowed, field: "spec.template", value: template,
+		broken: notAllowed, worse: differs,
+	},
+}
+
+func cpu(s shape) any      { return s.cpu }
+func memory(s shape) any   { return s.memory }
+func replicas(s shape) any { return s.replicas }
+func template(s shape) any { return s.template }
+
+// grows says whether there are more VMs: one more of a kind that a policy forbids makes things worse, too.
+func grows(was, now shape) bool { return now.replicas > was.replicas }
+
+// differs says whether there are more VMs or VMs from something else.
+func differs(was, now shape) bool { return now.template != was.template || grows(was, now) }
+
+func tooMuch(p *Policy, r Range, n int32, unit string) string {
+	if !r.exceeded(int64(n)) {
+		return ""
+	}
+	return fmt.Sprintf("exceeds the maximum %d%s%s", *r.Max, unit, p.origin)
+}
+
+func tooLittle(p *Policy, r Range, n int32, unit string) string {
+	if !r.missed(int64(n)) {
+		return ""
+	}
+	return fmt.Sprintf("is below the minimum %d%s%s", *r.Min, unit, p.origin)
+}
+
+func denied(p *Policy, s shape) string {
+	if s.template == "" {
+		return "" // the schema refuses it
+	}
+	text, yes := s.names.denies(p.deny)
+	if !yes {
+		return ""
+	}
+	return fmt.Sprintf("is denied by VmGroupPolicy %q: %s", p.name, text)
+}
+
+// notAllowed is silent where a pattern denies the template: one message per field and policy is enough.
+func notAllowed(p *Policy, s shape) string {
+	if s.template == "" || s.names.allows(p.allow) || denied(p, s) != "" {
+		return ""
+	}
+	return fmt.Sprintf("matches none of the templates that VmGroupPolicy %q allows: %s", p.name, p.allowList)
+}
+
+func (p *Policy) unusable() string {
+	if p.problem == "" {
+		return ""
+	}
+	return fmt.Sprintf("VmGroupPolicy %q cannot be applied, and nothing grows until the platform team corrects it on the hub: %s",
+		p.name, p.problem)
+}
+
+func (r rule) violation(p *Policy, s shape, detail string) Violation {
+	return Violation{
+		Field: r.field, Value: r.value(s), Detail: detail, Policy: p.name, Rule: r.id, Enforced: p.Enforced(),
+	}
+}

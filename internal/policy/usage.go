@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Usage is what groups take of a quota. Sums saturate, so that no total ever looks small because it was too large.
+type Usage struct {
+	// Groups is the number of VmGroups, VMs that of their replicas.
+	Groups, VMs int64
+	// CPU is spec.cpu times spec.replicas, in virtual CPUs; Memory spec.memory times spec.replicas, in GiB.
+	CPU, Memory int64
+}
+
+// UsageOf returns what one group with this spec takes. The power state makes no difference: VMs that are off can be
+// turned on at any time.
+func UsageOf(spec v1alpha1.VmGroupSpec) Usage {
+	n := max(int64(replicasOf(&spec)), 0)
+	return Usage{
+		Groups: 1, VMs: n,
+		CPU:    n * max(int64(spec.CPU), 0),
+		Memory: n * max(int64(spec.Memory), 0),
+	}
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Groups: add(u.Groups, v.Groups), VMs: add(u.VMs, v.VMs), CPU: add(u.CPU, v.CPU), Memory: add(u.Memory, v.Memory),
+	}
+}
+
+// Max returns the greater of both in each dimension.
+func (u Usage) Max(v Usage) Usage {
+	return Usage{
+		Groups: max(u.Groups, v.Groups), VMs: max(u.VMs, v.VMs), CPU: max(u.CPU, v.CPU), Memory: max(u.Memory, v.Memory),
+	}
+}
+
+// Covers says whether v is no more than u in any dimension.
+func (u Usage) Covers(v Usage) bool { return u.Max(v) == u }
+
+// add is a+b, or the nearest number that there is.
+func add(a, b int64) int64 {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	default:
+		return sum
+	}
+}

@@ -1,0 +1,64 @@
+package policy
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// Rule names what a violation breaks. The values are stable: metrics and tests may count by them.
+type Rule string
+
+// Rules, in the order in which they are reported for one policy.
+const (
+	// RuleUnusable is broken by every growth of a group that an unusable policy may hold for; see [Policy.Problem].
+	RuleUnusable        Rule = "PolicyUnusable"
+	RuleCPUMaximum      Rule = "CPUMaximum"
+	RuleCPUMinimum      Rule = "CPUMinimum"
+	RuleMemoryMaximum   Rule = "MemoryMaximum"
+	RuleMemoryMinimum   Rule = "MemoryMinimum"
+	RuleReplicasMaximum Rule = "ReplicasMaximum"
+	RuleReplicasMinimum Rule = "ReplicasMinimum"
+	RuleTemplateDenied  Rule = "TemplateDenied"
+	RuleTemplateAllowed Rule = "TemplateAllowed"
+	RuleTemplateExists  Rule = "TemplateExists"
+	RuleQuotaGroups     Rule = "QuotaGroups"
+	RuleQuotaVMs        Rule = "QuotaVMs"
+	RuleQuotaCPU        Rule = "QuotaCPU"
+	RuleQuotaMemory     Rule = "QuotaMemory"
+)
+
+// Violation is one field that breaks one rule of one policy.
+type Violation struct {
+	// Field of the VmGroup, for example spec.cpu.
+	Field string
+	// Value of that field: an int32 or a string; nil where no single value is at fault.
+	Value any
+	// Detail says what is wrong with the value, and which policy says so.
+	Detail string
+	// Policy is the name of the VmGroupPolicy; empty for the limits of groups that no policy matches.
+	Policy string
+	// Rule that is broken.
+	Rule Rule
+	// Enforced is false when the policy only warns.
+	Enforced bool
+}
+
+// Error returns the message that a person sees, the same wherever the violation is found.
+func (v Violation) Error() string { return v.FieldError().Error() }
+
+// FieldError returns the violation as a cause of a Status.
+func (v Violation) FieldError() *field.Error {
+	if v.Value == nil {
+		return &field.Error{Type: field.ErrorTypeForbidden, Field: v.Field, BadValue: "", Detail: v.Detail}
+	}
+	return &field.Error{Type: field.ErrorTypeInvalid, Field: v.Field, BadValue: v.Value, Detail: v.Detail}
+}
+
+// Split parts violations of policies that are enforced from those of policies that only warn. Both keep their order.
+func Split(violations []Violation) (enforced, warned []Violation) {
+	for _, v := range violations {
+		if v.Enforced {
+			enforced = append(enforced, v)
+		} else {
+			warned = append(warned, v)
+		}
+	}
+	return enforced, warned
+}

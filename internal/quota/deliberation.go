@@ -1,0 +1,292 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// Group is a group as the members' caches show it.
+type Group struct {
+	UID       types.UID
+	Name      string
+	Requester policy.Requester
+	// Holds is what status.admitted stands for, or what exists if nothing was ever admitted.
+	Holds policy.Usage
+}
+
+// Claim asks for what a spec needs.
+type Claim struct {
+	Group
+	Spec v1alpha1.VmGroupSpec
+	// Epoch of the asking holder.
+	Epoch v1alpha1.Epoch
+}
+
+func (c Claim) grows() bool { return !c.Holds.Covers(policy.UsageOf(c.Spec)) }
+
+// giveBack lowers an entry; to without a group removes it.
+type giveBack struct {
+	to    policy.Usage
+	epoch v1alpha1.Epoch
+	// gone is true for a group that does not exist any more, so that no later holder can mind.
+	gone bool
+}
+
+// Verdict is what became of a claim.
+type Verdict int
+
+// Verdicts.
+const (
+	// Granted: the group may become what its spec says.
+	Granted Verdict = iota
+	// Refused: a quota has not enough left.
+	Refused
+	// Waiting: the claim is on its way; the group is notified.
+	Waiting
+	// Unavailable: nobody can say now.
+	Unavailable
+)
+
+// Answer to a claim.
+type Answer struct {
+	Verdict Verdict
+	// Violations are what quotas refuse, and what those would that only warn.
+	Violations []policy.Violation
+	// Problem says why the quota is unavailable.
+	Problem string
+}
+
+// scene is what is known besides the ledger.
+type scene struct {
+	set *policy.Set
+	// served reports whether all groups of a member are known here; members are the names of all.
+	served  func(member string) bool
+	members []string
+}
+
+// totals are what the entries of a state add up to, by key.
+func totals(s State) map[string]policy.Usage {
+	sums := map[string]policy.Usage{}
+	for _, e := range s.Entries {
+		for _, key := range e.Keys {
+			sums[key] = sums[key].Add(e.Usage)
+		}
+	}
+	return sums
+}
+
+// deliberation decides over one write of the ledger. It is pure.
+type deliberation struct {
+	scene
+	state   State
+	totals  map[string]policy.Usage
+	changed bool
+	// keys are those of namespaces that were asked for before.
+	keys map[[2]string][]string
+}
+
+// deliberate begins with a state, which is left as it is.
+func deliberate(s State, sums map[string]policy.Usage, sc scene) *deliberation {
+	return &deliberation{
+		scene: sc, totals: maps.Clone(sums), keys: map[[2]string][]string{},
+		state: State{Entries: maps.Clone(s.Entries), Counted: maps.Clone(s.Counted)},
+	}
+}
+
+// put enters a group, and keeps the totals in step.
+func (d *deliberation) put(uid types.UID, e Entry) {
+	old, had := d.state.Entries[uid]
+	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && slices.Equal(old.Keys, e.Keys) {
+		return
+	}
+	d.remove(uid)
+	if d.state.Entries == nil {
+		d.state.Entries = map[types.UID]Entry{}
+	}
+	d.state.Entries[uid] = e
+	for _, key := range e.Keys {
+		d.totals[key] = d.totals[key].Add(e.Usage)
+	}
+	d.changed = true
+}
+
+func (d *deliberation) remove(uid types.UID) {
+	old, had := d.state.Entries[uid]
+	if !had {
+		return
+	}
+	delete(d.state.Entries, uid)
+	for _, key := range old.Keys {
+		d.totals[key] = minus(d.totals[key], old.Usage)
+	}
+	d.changed = true
+}
+
+func minus(a, b policy.Usage) policy.Usage {
+	return policy.Usage{Groups: a.Groups - b.Groups, VMs: a.VMs - b.VMs, CPU: a.CPU - b.CPU, Memory: a.Memory - b.Memory}
+}
+
+// usedByOthers is what all groups but one have of a total.
+func usedByOthers(s State, sums map[string]policy.Usage, key string, uid types.UID) policy.Usage {
+	used := sums[key]
+	if own, ok := s.Entries[uid]; ok && slices.Contains(own.Keys, key) {
+		used = minus(used, own.Usage)
+	}
+	return used
+}
+
+// lower gives back what a group does not need any more, unless a later holder has spoken.
+func (d *deliberation) lower(uid types.UID, g giveBack) {
+	e, ok := d.state.Entries[uid]
+	switch {
+	case !ok:
+	case g.gone:
+		d.remove(uid)
+	case g.epoch.Less(e.Epoch):
+	case g.to.Groups == 0:
+		d.remove(uid)
+	default:
+		e.Epoch = g.epoch
+		e.Usage = policy.Usage{
+			Groups: 1, VMs: min(e.Usage.VMs, g.to.VMs), CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
+		}
+		d.put(uid, e)
+	}
+}
+
+// count enters a group that is missing, with what it holds already.
+func (d *deliberation) count(g Group) {
+	if g.Holds.Groups == 0 {
+		return
+	}
+	where := [2]string{g.Requester.Member, g.Requester.Namespace}
+	keys, ok := d.keys[where]
+	if !ok {
+		keys = keysOf(d.set.Quotas(g.Requester), g.Requester)
+		d.keys[where] = keys
+	}
+	if len(keys) == 0 {
+		return
+	}
+	e, ok := d.state.Entries[g.UID]
+	if !ok {
+		e = entryOf(g)
+	}
+	e.Keys = keys
+	d.put(g.UID, e)
+}
+
+// mark notes which members have been counted for the totals over all members, and forgets those that are not counted in
+// them now: a quota that comes back as it once was has not counted what went on meanwhile.
+func (d *deliberation) mark() {
+	over := map[string]*policy.Policy{}
+	for _, p := range d.set.Policies() {
+		if p.HasQuota() && together(p) {
+			over[markOf(p)] = p
+		}
+	}
+	for mark, members := range d.state.Counted {
+		p := over[mark]
+		counted := slices.DeleteFunc(slices.Clone(members), func(member string) bool {
+			return p == nil || !slices.Contains(d.members, member) || !slices.Contains(d.set.ForMember(member), p)
+		})
+		switch {
+		case len(counted) == len(members):
+			continue
+		case len(counted) == 0:
+			delete(d.state.Counted, mark)
+		default:
+			d.state.Counted[mark] = counted
+		}
+		d.changed = true
+	}
+	for mark, p := range over {
+		for _, member := range d.members {
+			if !d.served(member) || slices.Contains(d.state.Counted[mark], member) || !slices.Contains(d.set.ForMember(member), p) {
+				continue
+			}
+			if d.state.Counted == nil {
+				d.state.Counted = map[string][]string{}
+			}
+			d.state.Counted[mark] = slices.Sorted(slices.Values(append(slices.Clone(d.state.Counted[mark]), member)))
+			d.changed = true
+		}
+	}
+}
+
+func entryOf(g Group) Entry {
+	return Entry{Member: g.Requester.Member, Namespace: g.Requester.Namespace, Name: g.Name, Usage: g.Holds}
+}
+
+// claim grants or refuses one claim. What the group has already is entered in any case.
+func (d *deliberation) claim(c Claim) Answer {
+	quotas := d.set.Quotas(c.Requester)
+	if len(quotas) == 0 {
+		return Answer{}
+	}
+	answer := judge(d.scene, d.state, d.totals, c, quotas)
+	e, ok := d.state.Entries[c.UID]
+	has := c.Holds
+	if ok {
+		has = has.Max(e.Usage)
+	}
+	if answer.Verdict == Granted {
+		has = has.Max(policy.UsageOf(c.Spec))
+	}
+	if has.Groups == 0 {
+		return answer
+	}
+	e = entryOf(c.Group)
+	e.Usage, e.Keys, e.Epoch = has, keysOf(quotas, c.Requester), c.Epoch
+	d.put(c.UID, e)
+	return answer
+}
+
+// judge says what would become of a claim. It changes nothing.
+func judge(sc scene, s State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
+	granted := c.Holds
+	if e, ok := s.Entries[c.UID]; ok {
+		granted = granted.Max(e.Usage)
+	}
+	var answer Answer
+	problem := ""
+	more := !granted.Covers(policy.UsageOf(c.Spec))
+	for _, p := range quotas {
+		violations := p.CheckQuota(c.Requester, c.Name, c.Spec, granted, usedByOthers(s, sums, keyOf(p, c.Requester), c.UID))
+		answer.Violations = append(answer.Violations, violations...)
+		if len(violations) > 0 && p.Enforced() {
+			answer.Verdict = Refused
+		}
+		if problem == "" && more && p.Enforced() {
+			problem = unknown(sc, s, p, c.Requester)
+		}
+	}
+	if answer.Verdict == Granted && problem != "" {
+		return Answer{Verdict: Unavailable, Problem: problem}
+	}
+	return answer
+}
+
+// unknown says whose groups would have to be known to judge a claim and are not, or returns an empty string.
+func unknown(sc scene, s State, p *policy.Policy, r policy.Requester) string {
+	if !sc.served(r.Member) {
+		return fmt.Sprintf("The quota of VmGroupPolicy %q cannot be judged before all groups of MemberCluster %q are known", p.Name(), r.Member)
+	}
+	if !together(p) {
+		return ""
+	}
+	mark := markOf(p)
+	for _, member := range sc.members {
+		if sc.served(member) || slices.Contains(s.Counted[mark], member) || !slices.Contains(sc.set.ForMember(member), p) {
+			continue
+		}
+		return fmt.Sprintf("The quota of VmGroupPolicy %q counts over all members, and the groups of MemberCluster %q, which is not connected, are not known", p.Name(), member)
+	}
+	return ""
+}

@@ -1,0 +1,18 @@
+// Package quota lets groups grow under the quotas of VmGroupPolicies, so that together they never get more than there
+// is, whichever replica of the operator looks after which group.
+//
+// What was granted stands in a ledger: one ConfigMap in the release namespace, with an entry for each group that a
+// quota holds for. A group grows only after a write of its entry, which replaces exactly the version of the ledger that
+// was decided on. The order of these writes is the order of the grants. Requests that come while a write is under way
+// go into the next one together, so that a thousand new groups do not need a thousand writes.
+//
+// What was granted is never taken back. A group gives back by itself, when it has shrunk or is gone: its holder does,
+// after it has read the group afresh, and the leader for groups that nobody holds any more. An entry carries the epoch
+// of the shard that wrote it, so that a former holder cannot give back what its successor was granted.
+//
+// Before anything is granted, all groups of all members that are served have to be in the ledger: one that was lost, and
+// the ledger of a new quota, is filled from status.admitted. A total over several members also needs those that are
+// away: they count with what stands in the ledger, and one that was never counted makes the quota unavailable.
+//
+// A group whose entry covers it costs no call. While the hub cannot be reached nothing grows.
+package quota

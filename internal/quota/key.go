@@ -1,0 +1,48 @@
+package quota
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// keyOf names the total that a requester's groups count in under a policy's quota. It is short, since every entry
+// carries it, and long enough that two totals never share one.
+func keyOf(p *policy.Policy, r policy.Requester) string {
+	return short(p.Name(), p.QuotaScope(r))
+}
+
+func keysOf(quotas []*policy.Policy, r policy.Requester) []string {
+	keys := make([]string, 0, len(quotas))
+	for _, p := range quotas {
+		keys = append(keys, keyOf(p, r))
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// together reports whether the policy has one total for all that it matches.
+func together(p *policy.Policy) bool {
+	return p.QuotaScope(policy.Requester{Member: "one"}) == p.QuotaScope(policy.Requester{Member: "another"})
+}
+
+// markOf names a quota and whom it matches inside a member: once that changes, members have to be counted again.
+func markOf(p *policy.Policy) string {
+	match, err := json.Marshal([]any{p.Exclude(), p.Requirements()})
+	if err != nil {
+		return "" // strings and lists of them can be encoded
+	}
+	return short(p.Name(), string(match))
+}
+
+func short(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

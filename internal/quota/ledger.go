@@ -1,0 +1,318 @@
+package quota
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// World is what the ledger asks about groups and policies. Every method reads memory.
+type World interface {
+	// Policies returns the compiled policies, false while they have not been read.
+	Policies() (*policy.Set, bool)
+	// Groups returns all groups of all members that are served. It fails rather than leave one out.
+	Groups(ctx context.Context) ([]Group, error)
+	// Served reports whether all groups of a member are known.
+	Served(member string) bool
+	// Members returns the names of all members that there are, served or not.
+	Members(ctx context.Context) ([]string, error)
+}
+
+// Options of a Ledger. All fields but Leading and Absent are required.
+type Options struct {
+	Store Store
+	World World
+	// Notify is told of groups whose Answer has changed. It must not block.
+	Notify func(uid types.UID)
+	// Now is the clock.
+	Now func() time.Time
+	// Leading says whether this replica collects the entries of groups that are gone; nil means never.
+	Leading func() bool
+	// Absent reads afresh whether a group of this UID does not exist in a member that is served.
+	Absent func(ctx context.Context, member, namespace, name string, uid types.UID) (bool, error)
+}
+
+// Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
+// it is started every claim waits.
+type Ledger struct {
+	opts Options
+	wake chan struct{}
+
+	mu     sync.Mutex
+	stored Stored
+	totals map[string]policy.Usage
+	// known is false before the ledger was read, and after a write whose outcome nobody knows.
+	known bool
+	// failure says why the ledger cannot be read or written, or is empty.
+	failure string
+	// claims and lowers wait for the next write, claims in the order of their coming; flying are those of the one under
+	// way, with what they ask for or lower to.
+	claims []Claim
+	lowers map[types.UID]giveBack
+	flying map[types.UID]policy.Usage
+	// refused are the groups that want more than there is.
+	refused map[types.UID]struct{}
+	// problems are why claims could not be judged when they were written.
+	problems map[types.UID]problem
+	absent   map[types.UID]time.Time
+}
+
+type problem struct {
+	words string
+	since time.Time
+}
+
+// problemLasts is how long a claim that could not be written for a reason of its own is not tried again.
+const problemLasts = 20 * time.Second
+
+// New returns a ledger that knows nothing yet.
+func New(opts Options) *Ledger {
+	return &Ledger{
+		opts: opts, wake: make(chan struct{}, 1),
+		lowers: map[types.UID]giveBack{}, flying: map[types.UID]policy.Usage{},
+		refused: map[types.UID]struct{}{}, problems: map[types.UID]problem{}, absent: map[types.UID]time.Time{},
+	}
+}
+
+// Ask claims what a group's spec needs beyond what it holds. It reads memory and never blocks: a claim that needs a
+// write is Waiting, and the group is notified. The holder of the group asks again in each pass; what was granted stays
+// granted, and costs nothing.
+//
+// A group that asks for no more than it holds is always granted.
+func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
+	set, ok := l.opts.World.Policies()
+	if !ok {
+		if c.grows() {
+			return Answer{Verdict: Unavailable, Problem: "The VmGroupPolicies on the hub have not been read yet"}
+		}
+		return Answer{}
+	}
+	quotas := set.Quotas(c.Requester)
+	var sc scene
+	enforced := slices.ContainsFunc(quotas, (*policy.Policy).Enforced)
+	if enforced && c.grows() {
+		members, err := l.opts.World.Members(ctx)
+		if err != nil {
+			return Answer{Verdict: Unavailable, Problem: "The MemberClusters on the hub cannot be read: " + err.Error()}
+		}
+		sc = scene{set: set, served: l.opts.World.Served, members: members}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entry, entered := l.stored.State.Entries[c.UID]
+	if len(quotas) == 0 {
+		l.forget(c.UID)
+		if entered && l.known {
+			l.lower(c.UID, giveBack{epoch: c.Epoch})
+		}
+		return Answer{}
+	}
+	keys := keysOf(quotas, c.Requester)
+	current := entered && l.known && slices.Equal(entry.Keys, keys)
+	if !c.grows() {
+		delete(l.refused, c.UID)
+		if c.Holds.Groups > 0 && l.known && (!current || !entry.Usage.Covers(c.Holds)) {
+			l.enqueue(c)
+		}
+		return Answer{}
+	}
+	if !enforced {
+		// Nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
+		l.forget(c.UID)
+		return judge(sc, l.stored.State, l.totals, c, quotas)
+	}
+	return l.askMore(sc, c, quotas, current && entry.Epoch == c.Epoch && entry.Usage.Covers(policy.UsageOf(c.Spec)))
+}
+
+// askMore answers a claim that grows. covered says whether its holder was granted it before.
+func (l *Ledger) askMore(sc scene, c Claim, quotas []*policy.Policy, covered bool) Answer {
+	want := policy.UsageOf(c.Spec)
+	lower, lowering := l.lowers[c.UID]
+	flight, flying := l.flying[c.UID]
+	if covered && (!lowering || lower.to.Covers(want)) && (!flying || flight.Covers(want)) {
+		l.forget(c.UID)
+		// What is given back meanwhile leaves enough. Of policies that warn there may be something to say.
+		return judge(sc, l.stored.State, l.totals, c, quotas)
+	}
+	if l.known && !flying {
+		// What memory refuses a fresh ledger would refuse as well, or its change will be told. That costs no call.
+		if answer := judge(sc, l.stored.State, l.totals, c, quotas); answer.Verdict != Granted {
+			l.forget(c.UID)
+			l.refused[c.UID] = struct{}{}
+			return answer
+		}
+	}
+	if p, ok := l.problems[c.UID]; ok && l.opts.Now().Sub(p.since) < problemLasts {
+		return Answer{Verdict: Unavailable, Problem: p.words}
+	}
+	if !flying || flight != want {
+		delete(l.lowers, c.UID)
+		l.enqueue(c)
+	}
+	if l.failure != "" {
+		return Answer{Verdict: Unavailable, Problem: l.failure}
+	}
+	return Answer{Verdict: Waiting}
+}
+
+// Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has
+// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed.
+func (l *Ledger) Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, ok := l.stored.State.Entries[uid]
+	needs = holds
+	if e.Usage.Covers(wants) {
+		needs = needs.Max(wants)
+	}
+	_, lowering := l.lowers[uid]
+	_, flying := l.flying[uid]
+	if !ok || !l.known || lowering || flying || needs.Covers(e.Usage) {
+		return needs, false
+	}
+	return needs, !slices.ContainsFunc(l.claims, func(c Claim) bool { return c.UID == uid })
+}
+
+// GiveBack lowers what a group was granted to what it needs; nothing removes it. Only the holder of the group may call it,
+// in a pass of the group, and only after the API server, not a cache, has said that the group needs no more.
+func (l *Ledger) GiveBack(uid types.UID, needs policy.Usage, epoch v1alpha1.Epoch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.stored.State.Entries[uid]; !ok && l.known {
+		l.forget(uid)
+		return
+	}
+	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.UID == uid })
+	l.lower(uid, giveBack{to: needs, epoch: epoch})
+}
+
+// Forget drops the claim of a group that is not this replica's any more. What it was granted stays.
+func (l *Ledger) Forget(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(uid)
+}
+
+// Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
+// is for admission, where it is advice: two that ask at the same time can both pass, and the reconciler holds one.
+func (l *Ledger) Check(r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
+	set, ok := l.opts.World.Policies()
+	if !ok {
+		return nil
+	}
+	quotas := set.Quotas(r)
+	if len(quotas) == 0 {
+		return nil
+	}
+	var granted policy.Usage
+	if old != nil {
+		granted = policy.UsageOf(old.Spec)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.stored.State.Entries[next.UID]; ok {
+		granted = granted.Max(e.Usage)
+	}
+	var violations []policy.Violation
+	for _, p := range quotas {
+		used := usedByOthers(l.stored.State, l.totals, keyOf(p, r), next.UID)
+		violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, granted, used)...)
+	}
+	return violations
+}
+
+// Observe takes what a watch of the Store tells. What is older than what is known already is dropped.
+func (l *Ledger) Observe(s Stored) {
+	l.mu.Lock()
+	var notify []types.UID
+	if order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen); l.stored.Seen == "" || err != nil || order >= 0 {
+		before := l.stored.State
+		notify = append(l.take(s), l.changedSince(before)...)
+	}
+	l.mu.Unlock()
+	l.tell(notify)
+}
+
+// changedSince returns the groups whose entries are not as they were, by another replica or by a person: their holders enter
+// what they hold, or give back what they do not.
+func (l *Ledger) changedSince(before State) []types.UID {
+	var changed []types.UID
+	for uid, was := range before.Entries {
+		if is, ok := l.stored.State.Entries[uid]; !ok || is.Usage != was.Usage {
+			changed = append(changed, uid)
+		}
+	}
+	return changed
+}
+
+// take makes s what is known, and returns the groups that may get another answer now.
+func (l *Ledger) take(s Stored) []types.UID {
+	if s.Err != nil {
+		l.known, l.failure = false, s.Err.Error()
+		return nil
+	}
+	if !l.known {
+		l.failure = ""
+	}
+	before, after := l.totals, totals(s.State)
+	room := len(s.State.Counted) != len(l.stored.State.Counted) || lessUsed(before, after)
+	for mark, members := range s.State.Counted {
+		room = room || len(members) != len(l.stored.State.Counted[mark])
+	}
+	l.stored, l.known, l.totals = s, true, after
+	if !room {
+		return nil
+	}
+	notify := make([]types.UID, 0, len(l.refused))
+	for uid := range l.refused {
+		notify = append(notify, uid)
+	}
+	clear(l.refused)
+	return notify
+}
+
+// lessUsed reports whether any total has fallen.
+func lessUsed(before, after map[string]policy.Usage) bool {
+	for key, was := range before {
+		if !after[key].Covers(was) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Ledger) tell(uids []types.UID) {
+	for _, uid := range uids {
+		l.opts.Notify(uid)
+	}
+}
+
+func (l *Ledger) enqueue(c Claim) {
+	l.claims = append(slices.DeleteFunc(l.claims, func(o Claim) bool { return o.UID == c.UID }), c)
+	l.signal()
+}
+
+func (l *Ledger) lower(uid types.UID, g giveBack) {
+	l.lowers[uid] = g
+	l.signal()
+}
+
+func (l *Ledger) forget(uid types.UID) {
+	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.UID == uid })
+	delete(l.refused, uid)
+	delete(l.problems, uid)
+}
+
+func (l *Ledger) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,398 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+)
+
+// desk is one replica's ledger in a world that the test makes.
+type desk struct {
+	*quota.Ledger
+	t        *testing.T
+	set      *policy.Set
+	groups   []quota.Group
+	members  []string
+	away     map[string]bool
+	now      time.Time
+	notified map[types.UID]int
+	leading  bool
+	exists   map[types.UID]bool
+}
+
+func (d *desk) Policies() (*policy.Set, bool)             { return d.set, d.set != nil }
+func (d *desk) Served(member string) bool                 { return !d.away[member] }
+func (d *desk) Members(context.Context) ([]string, error) { return d.members, nil }
+func (d *desk) Groups(context.Context) (groups []quota.Group, _ error) {
+	for _, g := range d.groups {
+		if !d.away[g.Requester.Member] {
+			groups = append(groups, g)
+		}
+	}
+	return groups, nil
+}
+
+func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
+	d := &desk{
+		t: t, set: compile(spec), members: []string{"m", "other"}, away: map[string]bool{}, notified: map[types.UID]int{},
+		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[types.UID]bool{},
+	}
+	d.Ledger = quota.New(quota.Options{
+		Store: store, World: d, Notify: func(uid types.UID) { d.notified[uid]++ }, Now: func() time.Time { return d.now },
+		Leading: func() bool { return d.leading },
+		Absent:  func(_ context.Context, _, _, _ string, uid types.UID) (bool, error) { return !d.exists[uid], nil },
+	})
+	return d
+}
+
+func compile(spec v1alpha1.VmGroupPolicySpec) *policy.Set {
+	return policy.Compile([]v1alpha1.VmGroupPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: spec}})
+}
+
+func vms(scope v1alpha1.QuotaScope, n int32) v1alpha1.VmGroupPolicySpec {
+	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: scope}}
+}
+
+// claim of a group with one CPU per VM.
+func claim(uid types.UID, member string, holds, wants int32, epoch int64) quota.Claim {
+	return quota.Claim{
+		Group: group(uid, member, holds), Spec: spec(wants), Epoch: v1alpha1.Epoch{Generation: 1, Number: epoch},
+	}
+}
+
+func group(uid types.UID, member string, holds int32) quota.Group {
+	g := quota.Group{UID: uid, Name: string(uid), Requester: policy.Requester{Member: member, Namespace: "a"}}
+	if holds > 0 {
+		g.Holds = policy.UsageOf(spec(holds))
+	}
+	return g
+}
+
+func spec(replicas int32) v1alpha1.VmGroupSpec {
+	return v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t", Replicas: &replicas}
+}
+
+func (d *desk) ask(c quota.Claim, want quota.Verdict) quota.Answer {
+	d.t.Helper()
+	answer := d.Ask(d.t.Context(), c)
+	if answer.Verdict != want {
+		d.t.Fatalf("%s, which holds %d VMs and wants %d, is answered %+v, want verdict %d", c.UID, c.Holds.VMs, *c.Spec.Replicas, answer, want)
+	}
+	return answer
+}
+
+func (d *desk) flush() {
+	d.t.Helper()
+	if err := d.Flush(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// grant asks and flushes until the claim is granted.
+func (d *desk) grant(c quota.Claim) {
+	d.t.Helper()
+	d.ask(c, quota.Waiting)
+	d.flush()
+	d.ask(c, quota.Granted)
+}
+
+func TestTwoReplicasRaceForTheLastPlace(t *testing.T) {
+	store := &quotatest.Store{}
+	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	a.flush()
+	b.flush() // both know that nothing is used
+	one, two := claim("one", "m", 0, 3, 1), claim("two", "m", 0, 3, 1)
+	a.ask(one, quota.Waiting)
+	b.ask(two, quota.Waiting)
+	a.flush()
+	b.flush()
+	a.ask(one, quota.Granted)
+	answer := b.ask(two, quota.Refused)
+	const want = `spec.replicas: Invalid value: 3: exceeds the quota of 5 VMs of VmGroupPolicy "q" in namespace "a": 3 are used, 2 are left`
+	if len(answer.Violations) != 1 || answer.Violations[0].Error() != want {
+		t.Errorf("refused with %v, want %s", answer.Violations, want)
+	}
+	// A refusal costs no write, and ends when there is room.
+	_, before := store.Requests()
+	b.ask(two, quota.Refused)
+	b.flush()
+	if _, after := store.Requests(); after != before {
+		t.Errorf("%d writes for a refusal", after-before)
+	}
+	a.GiveBack("one", policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.flush()
+	clear(b.notified)
+	b.Observe(store.Stored())
+	if b.notified["two"] == 0 {
+		t.Error("nobody told the group that waits that there is room")
+	}
+	b.grant(two)
+}
+
+func TestWhatIsGrantedCostsNothing(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 3, 1))
+	reads, writes := store.Requests()
+	for range 10 {
+		d.ask(claim("one", "m", 0, 3, 1), quota.Granted) // not admitted yet
+		d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+		d.ask(claim("one", "m", 3, 3, 2), quota.Granted) // another holder
+		d.flush()
+	}
+	if r, w := store.Requests(); r != reads || w != writes {
+		t.Errorf("%d reads and %d writes for what was granted", r-reads, w-writes)
+	}
+}
+
+func TestAThousandGroupsShareAFewWrites(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5000))
+	for i := range 1000 {
+		d.ask(claim(types.UID(fmt.Sprint(i)), "m", 0, 3, 1), quota.Waiting)
+	}
+	d.flush()
+	for i := range 1000 {
+		d.ask(claim(types.UID(fmt.Sprint(i)), "m", 0, 3, 1), quota.Granted)
+	}
+	if _, writes := store.Requests(); writes != 1 {
+		t.Errorf("%d writes", writes)
+	}
+}
+
+// meanwhile runs do once, while a write is on its way.
+func meanwhile(store *quotatest.Store, do func()) {
+	store.OnWrite = func() quotatest.Fault {
+		store.OnWrite = nil
+		do()
+		return quotatest.None
+	}
+}
+
+func TestAFormerHolderCannotGiveBackWhatItsSuccessorWasGranted(t *testing.T) {
+	store := &quotatest.Store{}
+	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	a.grant(claim("one", "m", 0, 5, 1))
+	b.flush()
+	// The group shrank to 3, which its holder read afresh. While it gives back, another takes over and is asked for 5.
+	a.GiveBack("one", policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	meanwhile(store, func() {
+		b.ask(claim("one", "m", 3, 5, 2), quota.Waiting) // never without a write of its own
+		b.flush()
+		b.ask(claim("one", "m", 3, 5, 2), quota.Granted)
+	})
+	a.flush()
+	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 5 {
+		t.Errorf("the ledger says %d VMs of a group that was granted 5", used)
+	}
+}
+
+func TestWhatIsBeingGivenBackIsNotGranted(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 5, 1))
+	d.GiveBack("one", policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	meanwhile(store, func() { d.ask(claim("one", "m", 3, 5, 1), quota.Waiting) })
+	d.flush()
+	d.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
+	d.flush()
+	if used := store.Stored().State.Entries["one"].Usage.VMs + store.Stored().State.Entries["two"].Usage.VMs; used > 5 {
+		t.Errorf("%d VMs granted of 5", used)
+	}
+}
+
+func TestALostReplyIsNotAGrantAndNotALoss(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	one := claim("one", "m", 0, 5, 1)
+	d.ask(one, quota.Waiting)
+	store.OnWrite = func() quotatest.Fault { return quotatest.LoseReply }
+	if err := d.Flush(t.Context()); err == nil {
+		t.Fatal("a lost reply is no error")
+	}
+	if answer := d.ask(one, quota.Unavailable); answer.Problem == "" || d.notified["one"] == 0 {
+		t.Errorf("nothing says why the group waits: %+v", answer)
+	}
+	store.OnWrite = nil
+	d.flush()
+	d.ask(one, quota.Granted)
+	if d.notified["one"] < 2 {
+		t.Error("the group is not told that it goes on")
+	}
+}
+
+func TestALostLedgerIsFilledBeforeAnythingIsGranted(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.groups = []quota.Group{group("one", "m", 4), group("new", "m", 0)}
+	d.ask(claim("new", "m", 0, 2, 1), quota.Waiting)
+	d.flush()
+	d.ask(claim("new", "m", 0, 2, 1), quota.Refused)
+	d.ask(claim("one", "m", 4, 4, 1), quota.Granted) // what runs is never in question
+	d.flush()
+	if e := store.Stored().State.Entries["one"]; e.Usage.VMs != 4 {
+		t.Errorf("the ledger says %+v of a group with 4 VMs", e)
+	}
+}
+
+func TestATotalOverAllMembersNeedsAllMembers(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
+	d.groups = []quota.Group{group("far", "other", 4)}
+	d.away["other"] = true
+	d.ask(claim("one", "m", 0, 1, 1), quota.Waiting)
+	d.flush()
+	answer := d.ask(claim("one", "m", 0, 1, 1), quota.Unavailable)
+	if !strings.Contains(answer.Problem, `"other"`) || !strings.Contains(answer.Problem, `"q"`) {
+		t.Errorf("the problem is %q", answer.Problem)
+	}
+	// It was there once: what stands in the ledger counts while it is away.
+	d.away["other"] = false
+	d.grant(claim("one", "m", 0, 1, 1))
+	d.away["other"] = true
+	d.ask(claim("two", "m", 0, 1, 1), quota.Refused)
+	// Once the policy holds for others, nobody knows whether it was counted.
+	excluding := vms(v1alpha1.QuotaMatch, 50)
+	excluding.Match.Exclude = []string{"kube-*"}
+	d.set = compile(excluding)
+	d.ask(claim("two", "m", 0, 1, 1), quota.Unavailable)
+	// A quota of each namespace does not mind.
+	d.set = compile(vms(v1alpha1.QuotaNamespace, 50))
+	d.grant(claim("two", "m", 0, 1, 1))
+}
+
+func TestATightenedQuotaTakesNothingBack(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 4, 1))
+	d.set = compile(vms(v1alpha1.QuotaNamespace, 2))
+	d.ask(claim("one", "m", 0, 4, 2), quota.Waiting) // granted, not admitted yet, and in other hands now
+	d.flush()
+	d.ask(claim("one", "m", 0, 4, 2), quota.Granted)
+	d.ask(claim("one", "m", 4, 5, 2), quota.Refused)
+	d.ask(claim("one", "m", 4, 3, 2), quota.Granted)
+}
+
+func TestAFullLedgerRefusesGrowthAndLetsGroupsGiveBack(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50))
+	d.grant(claim("one", "m", 0, 4, 1))
+	store.OnWrite = func() quotatest.Fault {
+		store.OnWrite = nil
+		return quotatest.Fill
+	}
+	d.GiveBack("one", policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.ask(claim("two", "m", 0, 4, 1), quota.Waiting)
+	d.flush()
+	if answer := d.ask(claim("two", "m", 0, 4, 1), quota.Unavailable); !strings.Contains(answer.Problem, "full") {
+		t.Errorf("the problem is %q", answer.Problem)
+	}
+	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 1 {
+		t.Errorf("%d VMs were not given back", used)
+	}
+	d.now = d.now.Add(time.Minute)
+	d.grant(claim("two", "m", 0, 4, 1))
+}
+
+func TestPoliciesThatAreNotReadYetLetNothingGrow(t *testing.T) {
+	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 50))
+	d.set = nil
+	d.ask(claim("one", "m", 2, 3, 1), quota.Unavailable)
+	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+}
+
+func TestAdmissionIsToldFromMemory(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 3, 1))
+	vg := func(uid types.UID, replicas int32) *v1alpha1.VmGroup {
+		return &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Name: string(uid), UID: uid}, Spec: spec(replicas)}
+	}
+	who := policy.Requester{Member: "m", Namespace: "a"}
+	for story, c := range map[string]struct {
+		old, next *v1alpha1.VmGroup
+		refused   int
+	}{
+		"a new group that fits":       {nil, vg("two", 2), 0},
+		"a new group that does not":   {nil, vg("two", 3), 1},
+		"growth within the quota":     {vg("one", 3), vg("one", 5), 0},
+		"growth beyond the quota":     {vg("one", 3), vg("one", 6), 1},
+		"shrinking from beyond it":    {vg("one", 9), vg("one", 8), 0},
+		"a label of one beyond it":    {vg("one", 9), vg("one", 9), 0},
+		"another that grows too much": {vg("two", 1), vg("two", 3), 1},
+	} {
+		if got := d.Check(who, c.old, c.next); len(got) != c.refused {
+			t.Errorf("%s: %v", story, got)
+		}
+	}
+	if _, writes := store.Requests(); writes != 1 {
+		t.Errorf("%d writes", writes)
+	}
+}
+
+func TestEntriesOfGroupsThatAreGoneAreCollectedByTheLeader(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50))
+	d.members = append(d.members, "former")
+	for _, c := range []quota.Claim{
+		claim("stays", "m", 0, 1, 1), claim("gone", "m", 0, 1, 1), claim("unseen", "m", 0, 1, 1), claim("away", "other", 0, 1, 1),
+		claim("left", "former", 0, 1, 1),
+	} {
+		d.grant(c)
+	}
+	d.members = d.members[:2] // its MemberCluster was deleted
+	d.groups = []quota.Group{group("stays", "m", 1)}
+	d.exists = map[types.UID]bool{"unseen": true} // the cache is behind
+	d.away["other"] = true
+	look := func() int {
+		d.now = d.now.Add(40 * time.Second)
+		d.Collect(t.Context())
+		d.flush()
+		return len(store.Stored().State.Entries)
+	}
+	for range 4 {
+		if n := look(); n != 5 {
+			t.Fatalf("%d entries are left although nobody leads", n)
+		}
+	}
+	d.leading = true
+	if n := look(); n != 5 {
+		t.Fatalf("%d entries are left after the first look: a cache may be late", n)
+	}
+	look()
+	if n := look(); n != 3 {
+		t.Errorf("left are %v; want those that stay, that are unseen and that are away", store.Stored().State.Entries)
+	}
+}
+
+func TestALedgerThatCannotBeReadGrantsNothing(t *testing.T) {
+	store := &broken{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50))
+	d.ask(claim("one", "m", 0, 1, 1), quota.Waiting)
+	if err := d.Flush(t.Context()); !errors.Is(err, errBroken) {
+		t.Fatalf("the error is %v", err)
+	}
+	d.Observe(quota.Stored{Version: "1", Seen: "1", Err: errBroken})
+	if answer := d.ask(claim("one", "m", 0, 1, 1), quota.Unavailable); !strings.Contains(answer.Problem, errBroken.Error()) {
+		t.Errorf("the problem is %q", answer.Problem)
+	}
+}
+
+var errBroken = errors.New("somebody wrote nonsense into it")
+
+type broken struct{ quotatest.Store }
+
+func (*broken) Read(context.Context) (quota.Stored, error) {
+	return quota.Stored{Version: "1", Seen: "1", Err: errBroken}, nil
+}

@@ -1,0 +1,313 @@
+package quota_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+)
+
+// object is a group as its member stores it.
+type object struct {
+	exists   bool
+	version  int
+	spec     v1alpha1.VmGroupSpec
+	admitted *v1alpha1.VmGroupSpec
+}
+
+func (o object) holds() policy.Usage {
+	if o.admitted == nil {
+		return policy.Usage{}
+	}
+	return policy.UsageOf(*o.admitted)
+}
+
+// model is several replicas with a ledger each, over one store.
+type model struct {
+	t        *rapid.T
+	set      *policy.Set
+	store    *quotatest.Store
+	now      time.Time
+	objects  []object
+	born     []int // how often a group of this place was made
+	holder   []int
+	epoch    []int64
+	replicas []*replica
+	fault    quotatest.Fault
+	// between is what happens while the next write is on its way.
+	between []func()
+}
+
+type replica struct {
+	m      *model
+	ledger *quota.Ledger
+	// view is the cache of the members.
+	view []object
+	// news are versions of the ledger that its watch has still to tell.
+	news []quota.Stored
+}
+
+const places = 5
+
+func place(i int) policy.Requester {
+	return policy.Requester{Member: "m", Namespace: fmt.Sprintf("ns-%d", i%2)}
+}
+
+func (m *model) uid(i int) types.UID { return types.UID(fmt.Sprintf("%d.%d", i, m.born[i])) }
+
+func (r *replica) Policies() (*policy.Set, bool)             { return r.m.set, true }
+func (r *replica) Served(string) bool                        { return true }
+func (r *replica) Members(context.Context) ([]string, error) { return []string{"m"}, nil }
+func (r *replica) Groups(context.Context) ([]quota.Group, error) {
+	var groups []quota.Group
+	for i, o := range r.view {
+		if o.exists {
+			groups = append(groups, quota.Group{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()})
+		}
+	}
+	return groups, nil
+}
+
+func quotaOf(scope v1alpha1.QuotaScope, groups, vms int32, cpu int64) v1alpha1.VmGroupPolicySpec {
+	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Scope: scope, Groups: &groups, VMs: &vms, CPU: &cpu}}
+}
+
+const mostGroups, mostVMs, mostCPU, mostOfAll = 2, 8, 12, 11
+
+func newModel(t *rapid.T) *model {
+	m := &model{
+		t: t, store: &quotatest.Store{}, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
+		objects: make([]object, places), born: make([]int, places), holder: make([]int, places), epoch: make([]int64, places),
+		set: policy.Compile([]v1alpha1.VmGroupPolicy{
+			{ObjectMeta: metav1.ObjectMeta{Name: "each"}, Spec: quotaOf(v1alpha1.QuotaNamespace, mostGroups, mostVMs, mostCPU)},
+			{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: quotaOf(v1alpha1.QuotaMatch, 100, mostOfAll, 100)},
+		}),
+	}
+	m.store.OnWrite = func() quotatest.Fault {
+		fault, between := m.fault, m.between
+		m.fault, m.between = quotatest.None, nil
+		for _, do := range between {
+			do()
+		}
+		return fault
+	}
+	for range 3 {
+		r := &replica{m: m, view: make([]object, places)}
+		r.ledger = quota.New(quota.Options{Store: m.store, World: r, Notify: func(types.UID) {}, Now: func() time.Time { return m.now }})
+		m.replicas = append(m.replicas, r)
+	}
+	return m
+}
+
+// pass is what the reconciler does with one group.
+func (m *model) pass(i int) {
+	r := m.replicas[m.holder[i]]
+	o := r.view[i]
+	if !o.exists {
+		return
+	}
+	uid, epoch := m.uid(i), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
+	fresh := o.version == m.objects[i].version
+	if needs, some := r.ledger.Surplus(uid, o.holds(), policy.UsageOf(o.spec)); some && fresh {
+		r.ledger.GiveBack(uid, needs, epoch)
+	}
+	answer := r.ledger.Ask(m.t.Context(), quota.Claim{
+		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds()}, Spec: o.spec, Epoch: epoch,
+	})
+	next := o.admitted
+	switch {
+	case answer.Verdict == quota.Waiting:
+		return
+	case answer.Verdict == quota.Granted:
+		spec := o.spec
+		next = &spec
+	case o.admitted != nil && *o.spec.Replicas < *o.admitted.Replicas:
+		spec := *o.admitted
+		spec.Replicas = o.spec.Replicas
+		next = &spec
+	}
+	if !fresh || !m.objects[i].exists {
+		r.view[i] = m.objects[i] // the write meets with a conflict, and the cache catches up
+		return
+	}
+	if next == nil || (o.admitted != nil && policy.UsageOf(*next) == policy.UsageOf(*o.admitted)) {
+		return
+	}
+	m.objects[i].admitted = next
+	m.objects[i].version++
+	r.view[i] = m.objects[i]
+}
+
+// edit changes a group's spec, and makes the group if there is none.
+func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
+	if !m.objects[i].exists {
+		m.born[i]++
+		m.objects[i] = object{exists: true, version: m.objects[i].version}
+	}
+	m.objects[i].spec = spec
+	m.objects[i].version++
+	m.replicas[m.holder[i]].view[i] = m.objects[i]
+}
+
+func (m *model) takeOver(i, to int) {
+	m.replicas[m.holder[i]].ledger.Forget(m.uid(i))
+	m.holder[i] = to
+	m.epoch[i]++
+}
+
+func (m *model) flush(r *replica) {
+	before := m.store.Stored().Seen
+	_ = r.ledger.Flush(m.t.Context())
+	if after := m.store.Stored(); after.Seen != before {
+		for _, other := range m.replicas {
+			other.news = append(other.news, after)
+		}
+	}
+}
+
+func (m *model) check() {
+	spaces := map[string]policy.Usage{}
+	var all policy.Usage
+	for i, o := range m.objects {
+		if o.exists {
+			spaces[place(i).Namespace] = spaces[place(i).Namespace].Add(o.holds())
+			all = all.Add(o.holds())
+		}
+	}
+	for namespace, used := range spaces {
+		if used.Groups > mostGroups || used.VMs > mostVMs || used.CPU > mostCPU {
+			m.t.Fatalf("%s was granted %+v, more than its quota\nledger %+v", namespace, used, m.store.Stored().State.Entries)
+		}
+	}
+	if all.VMs > mostOfAll {
+		m.t.Fatalf("all together were granted %d VMs, more than %d\nledger %+v", all.VMs, mostOfAll, m.store.Stored().State.Entries)
+	}
+}
+
+func draw(t *rapid.T, name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
+
+func drawSpec(t *rapid.T) v1alpha1.VmGroupSpec {
+	replicas := int32(draw(t, "replicas", 7))
+	return v1alpha1.VmGroupSpec{CPU: int32(1 + draw(t, "cpu", 3)), Memory: 1, Template: "t", Replicas: &replicas}
+}
+
+// TestQuotasAreNeverExceeded: whoever holds a group, whatever a cache shows late and whichever reply is lost, what groups
+// were admitted together stays within the quota. In the end everybody gets what there is room for, and nothing leaks.
+func TestQuotasAreNeverExceeded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"":      func(*rapid.T) { m.check() },
+			"edit":  func(t *rapid.T) { m.edit(draw(t, "group", places), drawSpec(t)) },
+			"pass":  func(t *rapid.T) { m.pass(draw(t, "group", places)) },
+			"flush": func(t *rapid.T) { m.flush(m.replicas[draw(t, "replica", 3)]) },
+			"meanwhile": func(t *rapid.T) {
+				// A group is edited, changes hands and is looked at while a write of some replica is on its way.
+				i, spec, to := draw(t, "group", places), drawSpec(t), draw(t, "holder", 4)
+				m.between = append(m.between, func() {
+					if m.edit(i, spec); to < 3 {
+						m.takeOver(i, to)
+					}
+					m.pass(i)
+					m.pass(i)
+				})
+			},
+			"fault": func(t *rapid.T) {
+				m.fault = []quotatest.Fault{quotatest.Refuse, quotatest.LoseReply}[draw(t, "fault", 2)]
+			},
+			"takeover": func(t *rapid.T) { m.takeOver(draw(t, "group", places), draw(t, "holder", 3)) },
+			"watch": func(t *rapid.T) {
+				if r := m.replicas[draw(t, "replica", 3)]; len(r.news) > 0 {
+					r.ledger.Observe(r.news[0])
+					r.news = r.news[1:]
+				}
+			},
+			"sync": func(t *rapid.T) {
+				copy(m.replicas[draw(t, "replica", 3)].view, m.objects)
+			},
+			"delete": func(t *rapid.T) {
+				i := draw(t, "group", places)
+				o := &m.objects[i]
+				r := m.replicas[m.holder[i]]
+				if o.exists && r.view[i].version == o.version {
+					r.ledger.GiveBack(m.uid(i), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
+					*o = object{version: o.version + 1}
+					r.view[i] = *o
+				}
+			},
+			"restart": func(t *rapid.T) {
+				n := draw(t, "replica", 3)
+				r := &replica{m: m, view: append([]object{}, m.objects...)}
+				r.ledger = quota.New(quota.Options{Store: m.store, World: r, Notify: func(types.UID) {}, Now: func() time.Time { return m.now }})
+				m.replicas[n] = r
+				for i := range m.holder {
+					if m.holder[i] == n {
+						m.epoch[i]++
+					}
+				}
+			},
+			"lose": func(*rapid.T) {
+				// Somebody deletes the ledger. Watches and caches are given the time to tell.
+				m.store.Lose()
+				for _, r := range m.replicas {
+					copy(r.view, m.objects)
+					r.news = nil
+					r.ledger.Observe(m.store.Stored())
+				}
+			},
+		})
+		m.settle()
+	})
+}
+
+// settle lets everything come to rest and checks that what is granted is what there is room for.
+func (m *model) settle() {
+	m.fault, m.between = quotatest.None, nil
+	for range 6 {
+		for _, r := range m.replicas {
+			copy(r.view, m.objects)
+		}
+		for i := range m.objects {
+			m.pass(i)
+		}
+		for _, r := range m.replicas {
+			m.flush(r)
+			m.flush(r)
+		}
+		for _, r := range m.replicas {
+			r.ledger.Observe(m.store.Stored())
+			r.news = nil
+		}
+		m.now = m.now.Add(time.Minute)
+		m.check()
+	}
+	entries := m.store.Stored().State.Entries
+	for i, o := range m.objects {
+		if !o.exists {
+			continue
+		}
+		e, ok := entries[m.uid(i)]
+		if ok != (o.admitted != nil) || e.Usage != o.holds() {
+			m.t.Fatalf("group %d holds %+v and the ledger says %+v, %v", i, o.holds(), e.Usage, ok)
+		}
+		if policy.UsageOf(o.spec) == o.holds() {
+			continue
+		}
+		r := m.replicas[m.holder[i]]
+		if answer := r.ledger.Ask(m.t.Context(), quota.Claim{
+			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()},
+			Spec:  o.spec, Epoch: v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]},
+		}); answer.Verdict != quota.Refused || len(answer.Violations) == 0 {
+			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)
+		}
+	}
+}

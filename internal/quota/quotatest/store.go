@@ -1,0 +1,130 @@
+// Package quotatest keeps a ledger of quotas in memory, for tests.
+package quotatest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strconv"
+	"sync"
+
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+)
+
+// ErrLost is the error of a request whose reply was lost.
+var ErrLost = errors.New("the connection was lost")
+
+// Fault is what happens to one write.
+type Fault int
+
+// Faults.
+const (
+	None Fault = iota
+	// Refuse fails the write before it is stored.
+	Refuse
+	// LoseReply stores it and fails.
+	LoseReply
+	// Fill says that there is no room.
+	Fill
+)
+
+// Store is a ledger that behaves as an API server does. Several quota.Ledgers may share it. The zero value is empty.
+type Store struct {
+	// OnWrite, when set, decides over each write before it is looked at. It may itself use the Store.
+	OnWrite func() Fault
+
+	mu      sync.Mutex
+	state   quota.State
+	version int
+	exists  bool
+	reads   int
+	writes  int
+	sinks   []func(quota.Stored)
+}
+
+// Read implements quota.Store.
+func (s *Store) Read(context.Context) (quota.Stored, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	return s.stored(), nil
+}
+
+func (s *Store) stored() quota.Stored {
+	if !s.exists {
+		return quota.Stored{Seen: strconv.Itoa(s.version)}
+	}
+	version := strconv.Itoa(s.version)
+	return quota.Stored{State: clone(s.state), Version: version, Seen: version}
+}
+
+// Write implements quota.Store.
+func (s *Store) Write(_ context.Context, state quota.State, version string) (string, error) {
+	fault := None
+	if s.OnWrite != nil {
+		fault = s.OnWrite()
+	}
+	if fault == Refuse {
+		return "", ErrLost
+	}
+	if fault == Fill {
+		return "", quota.ErrFull
+	}
+	s.mu.Lock()
+	s.writes++
+	if current := s.stored(); current.Version != version {
+		s.mu.Unlock()
+		return "", quota.ErrConflict
+	}
+	s.version++
+	s.exists, s.state = true, clone(state)
+	stored, sinks := s.stored(), s.sinks
+	s.mu.Unlock()
+	if fault == LoseReply {
+		return "", ErrLost
+	}
+	for _, sink := range sinks {
+		sink(stored)
+	}
+	return stored.Version, nil
+}
+
+// Watch implements quota.Store.
+func (s *Store) Watch(ctx context.Context, sink func(quota.Stored)) {
+	s.mu.Lock()
+	s.sinks = append(s.sinks, sink)
+	stored := s.stored()
+	s.mu.Unlock()
+	sink(stored)
+	<-ctx.Done()
+}
+
+// Lose deletes the ledger.
+func (s *Store) Lose() {
+	s.mu.Lock()
+	s.version++
+	s.exists, s.state = false, quota.State{}
+	stored, sinks := s.stored(), s.sinks
+	s.mu.Unlock()
+	for _, sink := range sinks {
+		sink(stored)
+	}
+}
+
+// Stored returns what is stored.
+func (s *Store) Stored() quota.Stored {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored()
+}
+
+// Requests returns how many reads and writes there were.
+func (s *Store) Requests() (reads, writes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads, s.writes
+}
+
+func clone(s quota.State) quota.State {
+	return quota.State{Entries: maps.Clone(s.Entries), Counted: maps.Clone(s.Counted)}
+}

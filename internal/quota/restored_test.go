@@ -1,0 +1,153 @@
+package quota_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+)
+
+// replace puts another ledger in the place of the one that is stored, as a person or a restored backup does.
+func replace(t *testing.T, store *quotatest.Store, change func(map[types.UID]quota.Entry)) {
+	t.Helper()
+	stored := store.Stored()
+	change(stored.State.Entries)
+	if _, err := store.Write(t.Context(), stored.State, stored.Version); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALedgerThatWasLoweredByHandGrantsNoMoreThanThereIs(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 4, 1))
+	d.groups = []quota.Group{group("one", "m", 4)}
+	replace(t, store, func(entries map[types.UID]quota.Entry) {
+		e := entries["one"]
+		e.Usage = policy.UsageOf(spec(1))
+		entries["one"] = e
+	})
+	clear(d.notified)
+	d.Observe(store.Stored())
+	if d.notified["one"] == 0 {
+		t.Error("nobody looks at the group whose entry was changed")
+	}
+	d.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
+	d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
+	d.flush()
+	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
+	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 4 {
+		t.Errorf("the ledger says %d VMs of a group that has 4", used)
+	}
+}
+
+func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
+	store := &quotatest.Store{}
+	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50))
+	a.grant(claim("one", "m", 0, 4, 1))
+	a.GiveBack("one", policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.flush()
+	b.flush()
+	b.ask(claim("one", "m", 4, 4, 1), quota.Granted) // a former holder, whose cache is behind
+	b.flush()
+	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 4 {
+		t.Fatalf("the ledger says %d VMs", used)
+	}
+	clear(a.notified)
+	a.Observe(store.Stored())
+	if a.notified["one"] == 0 {
+		t.Error("nobody gives back what the group does not have")
+	}
+}
+
+// Members that are away were counted for the quota as it was once, and not as it is now.
+func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
+	for story, between := range map[string]v1alpha1.VmGroupPolicySpec{
+		"each namespace meanwhile": vms(v1alpha1.QuotaNamespace, 50),
+		"excluded meanwhile": {
+			Match: v1alpha1.PolicyMatch{Exclude: []string{"a"}}, Quota: vms(v1alpha1.QuotaMatch, 50).Quota,
+		},
+	} {
+		t.Run(story, func(t *testing.T) {
+			store := &quotatest.Store{}
+			d := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
+			far := claim("far", "other", 0, 4, 1)
+			d.grant(far)
+			d.groups = []quota.Group{group("far", "other", 4)}
+			d.set = compile(between)
+			far.Holds = policy.UsageOf(spec(4))
+			d.ask(far, quota.Granted)
+			elsewhere := claim("elsewhere", "m", 0, 1, 1)
+			elsewhere.Requester.Namespace = "b"
+			d.grant(elsewhere)
+			d.away["other"] = true
+			d.set = compile(vms(v1alpha1.QuotaMatch, 5))
+			c := claim("one", "m", 0, 4, 1)
+			if answer := d.Ask(t.Context(), c); answer.Verdict == quota.Waiting {
+				d.flush()
+			}
+			if answer := d.Ask(t.Context(), c); answer.Verdict == quota.Granted {
+				t.Errorf("granted 4 of 5 VMs although a member that is away has 4: %+v", store.Stored().State)
+			}
+		})
+	}
+}
+
+// A policy that only warns holds nothing, also while the ledger cannot be written.
+func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
+	store := &quotatest.Store{OnWrite: func() quotatest.Fault { return quotatest.Refuse }}
+	warning := vms(v1alpha1.QuotaNamespace, 2)
+	warning.Mode = v1alpha1.PolicyWarn
+	d := newDesk(t, store, warning)
+	answer := d.ask(claim("one", "m", 0, 3, 1), quota.Granted)
+	if err := d.Flush(t.Context()); len(answer.Violations) != 1 || answer.Violations[0].Enforced {
+		t.Errorf("nobody is warned: %+v, %v", answer, err)
+	}
+	d.ask(claim("one", "m", 0, 3, 1), quota.Granted)
+	store.OnWrite = nil
+	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+	d.flush()
+	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+	d.flush()
+	if e := store.Stored().State.Entries["one"]; e.Usage.VMs != 3 {
+		t.Errorf("the ledger says %+v of a group with 3 VMs", e)
+	}
+}
+
+// Somebody wrote a number into the ledger that no sum can hold. It goes, and what others have is still known.
+func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.leading = true
+	d.grant(claim("one", "m", 0, 4, 1))
+	d.groups = []quota.Group{group("one", "m", 4)}
+	replace(t, store, func(entries map[types.UID]quota.Entry) {
+		e := entries["one"]
+		e.Usage.VMs = math.MaxInt64
+		entries["rubbish"] = e
+	})
+	d.Observe(store.Stored())
+	for range 3 {
+		d.now = d.now.Add(time.Minute)
+		d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
+		d.Collect(t.Context())
+	}
+	// The claim is one that another replica's word made wait.
+	b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	b.groups = d.groups
+	b.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
+	b.GiveBack("rubbish", policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
+	b.flush()
+	b.ask(claim("two", "m", 0, 3, 1), quota.Refused)
+	d.Observe(store.Stored())
+	d.flush()
+	if _, still := store.Stored().State.Entries["rubbish"]; still {
+		t.Error("the entry is not collected")
+	}
+}

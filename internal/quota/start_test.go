@@ -1,0 +1,72 @@
+package quota_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+)
+
+func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		var tries atomic.Int32
+		store := &quotatest.Store{OnWrite: func() quotatest.Fault {
+			if !away.Load() {
+				return quotatest.None
+			}
+			tries.Add(1)
+			return quotatest.Refuse
+		}}
+		d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+		notified := make(chan types.UID, 100)
+		d.Ledger = quota.New(quota.Options{
+			Store: store, World: d, Notify: func(uid types.UID) { notified <- uid }, Now: time.Now,
+			Leading: func() bool { return true },
+			Absent:  func(context.Context, string, string, string, types.UID) (bool, error) { return true, nil },
+		})
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- d.Start(ctx) }()
+		synctest.Wait()
+
+		one := claim("one", "m", 0, 3, 1)
+		d.ask(one, quota.Waiting)
+		if uid := <-notified; uid != "one" {
+			t.Errorf("%s is notified", uid)
+		}
+		d.ask(one, quota.Granted)
+
+		// The hub is away for a while: the claim is tried again by itself, ever more seldom, and nobody has to ask.
+		away.Store(true)
+		two := claim("two", "m", 0, 2, 1)
+		d.ask(two, quota.Waiting)
+		<-time.After(10 * time.Minute) // on the clock of this test
+		if n := tries.Load(); n < 10 || n > 100 {
+			t.Errorf("%d tries in ten minutes", n)
+		}
+		d.ask(two, quota.Unavailable)
+		away.Store(false)
+		<-time.After(time.Minute) // on the clock of this test
+		synctest.Wait()
+		d.ask(two, quota.Granted)
+
+		// The caches have neither, and the leader finds out.
+		<-time.After(5 * time.Minute) // on the clock of this test
+		synctest.Wait()
+		if left := store.Stored().State.Entries; len(left) != 0 {
+			t.Errorf("entries of groups that are gone: %+v", left)
+		}
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,341 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+const (
+	// requestTimeout bounds one request to the hub.
+	requestTimeout = 5 * time.Second
+	// conflicts is how often in a row another replica may be first before the claims wait for a moment.
+	conflicts = 10
+	// retryShortest and retryLongest bound the pause after a failure; it doubles.
+	retryShortest, retryLongest = 250 * time.Millisecond, 10 * time.Second
+	// collectInterval is how often the leader looks for entries of groups that are gone; an entry is one when its group
+	// was missing for absentFor.
+	collectInterval, absentFor = 30 * time.Second, time.Minute
+)
+
+// batch is what one write is to do.
+type batch struct {
+	claims []Claim
+	lowers map[types.UID]giveBack
+}
+
+// Start implements manager.Runnable: it watches the ledger, and writes what was claimed, until ctx ends.
+func (l *Ledger) Start(ctx context.Context) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { l.opts.Store.Watch(ctx, l.Observe) })
+	collect := time.NewTicker(collectInterval)
+	defer collect.Stop()
+	l.signal() // the first round reads the ledger
+	for pause := retryShortest; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-collect.C:
+			l.Collect(ctx)
+			continue
+		case <-l.wake:
+		}
+		if err := l.round(ctx); err == nil {
+			pause = retryShortest
+			continue
+		}
+		if !sleep(ctx, pause) {
+			return nil
+		}
+		pause = min(2*pause, retryLongest)
+		l.signal()
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// Flush answers everything that waits now, as [Ledger.Start] does when something comes.
+func (l *Ledger) Flush(ctx context.Context) error { return l.round(ctx) }
+
+// round answers everything that waits, with one write if one is needed. After an error all of it waits still.
+func (l *Ledger) round(ctx context.Context) error {
+	b := l.board()
+	err := l.carryOut(ctx, b)
+	if err == nil {
+		return nil
+	}
+	log.FromContext(ctx).Info("The ledger of quotas cannot be written; nothing that a quota holds for grows", "claims", len(b.claims), "reason", err.Error())
+	l.mu.Lock()
+	l.known = false // nobody knows what became of the write
+	l.failure = "The ledger of quotas on the hub cannot be written: " + err.Error()
+	clear(l.flying)
+	notify := make([]types.UID, 0, len(b.claims))
+	again := b.claims[:len(b.claims):len(b.claims)]
+	newer := map[types.UID]bool{}
+	for _, c := range l.claims {
+		newer[c.UID] = true
+	}
+	l.claims, again = nil, append(again, l.claims...)
+	for i, c := range again {
+		if i < len(b.claims) {
+			notify = append(notify, c.UID)
+			if newer[c.UID] {
+				continue
+			}
+		}
+		l.claims = append(l.claims, c)
+	}
+	for uid, g := range b.lowers {
+		if _, ok := l.lowers[uid]; !ok && !newer[uid] {
+			l.lowers[uid] = g
+		}
+	}
+	l.mu.Unlock()
+	l.tell(notify)
+	return err
+}
+
+// board takes everything that waits.
+func (l *Ledger) board() batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := batch{claims: l.claims, lowers: l.lowers}
+	l.claims, l.lowers = nil, map[types.UID]giveBack{}
+	for uid, g := range b.lowers {
+		l.flying[uid] = g.to
+	}
+	for _, c := range b.claims {
+		l.flying[c.UID] = policy.UsageOf(c.Spec)
+	}
+	return b
+}
+
+func (l *Ledger) carryOut(ctx context.Context, b batch) error {
+	for range conflicts {
+		current, err := l.current(ctx)
+		if err != nil {
+			return err
+		}
+		if len(b.claims) == 0 && len(b.lowers) == 0 {
+			return nil
+		}
+		sc, groups, err := l.survey(ctx)
+		if err != nil {
+			return err
+		}
+		d, answers := decide(current, sc, groups, b, true)
+		version, err := l.write(ctx, d, current.Version)
+		if errors.Is(err, ErrFull) {
+			// What shrinks or was entered before still fits.
+			full := err
+			d, answers = decide(current, sc, groups, b, false)
+			for uid := range answers {
+				answers[uid] = Answer{Verdict: Unavailable, Problem: full.Error()}
+			}
+			version, err = l.write(ctx, d, current.Version)
+		}
+		switch {
+		case errors.Is(err, ErrConflict):
+			l.mu.Lock()
+			l.known = false
+			l.mu.Unlock()
+		case err != nil:
+			return err
+		default:
+			l.settle(d, version, b, answers)
+			return nil
+		}
+	}
+	return fmt.Errorf("%w, %d times in a row", ErrConflict, conflicts)
+}
+
+// current returns what is stored, from memory if that is what was written or read last.
+func (l *Ledger) current(ctx context.Context) (Stored, error) {
+	l.mu.Lock()
+	s, known := l.stored, l.known
+	l.mu.Unlock()
+	if known {
+		return s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s, err := l.opts.Store.Read(ctx)
+	if err != nil {
+		return Stored{}, err
+	}
+	if s.Err != nil {
+		return Stored{}, s.Err
+	}
+	l.mu.Lock()
+	before := l.stored.State
+	notify := append(l.take(s), l.changedSince(before)...)
+	l.mu.Unlock()
+	l.tell(notify)
+	return s, nil
+}
+
+// survey looks at all groups that are known, so that none is forgotten in what is granted.
+func (l *Ledger) survey(ctx context.Context) (scene, []Group, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	set, ok := l.opts.World.Policies()
+	if !ok {
+		return scene{}, nil, errors.New("the VmGroupPolicies on the hub have not been read yet")
+	}
+	members, err := l.opts.World.Members(ctx)
+	if err != nil {
+		return scene{}, nil, fmt.Errorf("read the MemberClusters on the hub: %w", err)
+	}
+	served := map[string]bool{}
+	for _, member := range members {
+		served[member] = l.opts.World.Served(member)
+	}
+	groups, err := l.opts.World.Groups(ctx)
+	if err != nil {
+		return scene{}, nil, fmt.Errorf("list the groups of all members: %w", err)
+	}
+	for _, member := range members {
+		// One that came or went meanwhile may have its groups in the list, or not.
+		served[member] = served[member] && l.opts.World.Served(member)
+	}
+	return scene{set: set, members: members, served: func(member string) bool { return served[member] }}, groups, nil
+}
+
+// decide is what a write does. It is pure. Without claims only what gives back and what is missing is written.
+func decide(current Stored, sc scene, groups []Group, b batch, claims bool) (*deliberation, map[types.UID]Answer) {
+	d := deliberate(current.State, totals(current.State), sc)
+	for uid, g := range b.lowers {
+		d.lower(uid, g)
+	}
+	d.totals = totals(d.state) // sums that were too large for a number cannot be taken from
+	answers := make(map[types.UID]Answer, len(b.claims))
+	if claims {
+		gone := map[types.UID]bool{}
+		for uid, g := range b.lowers {
+			gone[uid] = g.to.Groups == 0
+		}
+		for _, g := range groups {
+			if !gone[g.UID] { // the cache may still show it
+				d.count(g)
+			}
+		}
+		d.mark()
+	}
+	for _, growing := range []bool{false, true} { // what is there comes before what is to come
+		for _, c := range b.claims {
+			switch {
+			case c.grows() != growing:
+			case claims:
+				answers[c.UID] = d.claim(c)
+			default:
+				answers[c.UID] = Answer{}
+			}
+		}
+	}
+	return d, answers
+}
+
+func (l *Ledger) write(ctx context.Context, d *deliberation, version string) (string, error) {
+	if !d.changed {
+		return version, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	writes.Inc()
+	return l.opts.Store.Write(ctx, d.state, version)
+}
+
+// settle makes a write known and tells those that it answers.
+func (l *Ledger) settle(d *deliberation, version string, b batch, answers map[types.UID]Answer) {
+	l.mu.Lock()
+	var notify []types.UID
+	if d.changed {
+		notify = l.take(Stored{State: d.state, Version: version, Seen: version})
+	}
+	l.failure = ""
+	clear(l.flying)
+	told := map[types.UID]bool{}
+	for _, uid := range notify {
+		told[uid] = true
+	}
+	for _, c := range b.claims {
+		answer := answers[c.UID]
+		delete(l.problems, c.UID)
+		if answer.Verdict == Unavailable {
+			l.problems[c.UID] = problem{words: answer.Problem, since: l.opts.Now()}
+		}
+		if !told[c.UID] && c.grows() {
+			notify = append(notify, c.UID)
+		}
+	}
+	l.mu.Unlock()
+	l.tell(notify)
+}
+
+// Collect removes, on the leader, the entries of groups that do not exist any more. A group is gone only if a member that
+// is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none.
+func (l *Ledger) Collect(ctx context.Context) {
+	if l.opts.Leading == nil || !l.opts.Leading() {
+		return
+	}
+	sc, groups, err := l.survey(ctx)
+	if err != nil {
+		return
+	}
+	exist := make(map[types.UID]bool, len(groups))
+	for _, g := range groups {
+		exist[g.UID] = true
+	}
+	members := map[string]bool{}
+	for _, m := range sc.members {
+		members[m] = true
+	}
+	l.mu.Lock()
+	entries := l.stored.State.Entries
+	l.mu.Unlock()
+	now, missing, silent := l.opts.Now(), map[types.UID]time.Time{}, map[string]bool{}
+	for uid, e := range entries {
+		if exist[uid] || members[e.Member] && !sc.served(e.Member) {
+			continue
+		}
+		since, ok := l.absent[uid]
+		if !ok {
+			since = now
+		}
+		missing[uid] = since
+		if now.Sub(since) < absentFor {
+			continue
+		}
+		if members[e.Member] {
+			if silent[e.Member] {
+				continue // claims wait meanwhile: one question without an answer is enough
+			}
+			absent, err := l.opts.Absent(ctx, e.Member, e.Namespace, e.Name, uid)
+			silent[e.Member] = err != nil
+			if err != nil || !absent {
+				continue
+			}
+		}
+		l.mu.Lock()
+		l.lower(uid, giveBack{gone: true})
+		l.mu.Unlock()
+	}
+	l.absent = missing
+}

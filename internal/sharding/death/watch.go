@@ -1,0 +1,226 @@
+package death
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+)
+
+// Selector of the Pods that replicas run in.
+const Selector = "app.kubernetes.io/name=vmgroup-operator"
+
+// Replicas are the sessions whose processes are looked for. *sharding.Replica implements it.
+type Replicas interface {
+	// Boards returns the sessions that are not known to have ended.
+	Boards() []protocol.Peer
+	// DeathProven tells that the process of a session has ended, and reports whether it is believed.
+	DeathProven(session string) (believed bool)
+}
+
+// Options of a [Watcher]. All fields are required.
+type Options struct {
+	// Pods of the namespace that the replicas run in.
+	Pods     corev1client.PodInterface
+	Replicas Replicas
+	Log      logr.Logger
+}
+
+// Watcher tells when the status of a Pod proves that the process of a session has ended. It has a cache of its own, so
+// that a replica that may not read Pods works all the same.
+type Watcher struct {
+	opts Options
+	// changed holds one wake-up.
+	changed chan struct{}
+	// failing is true from a failure of the list or watch to the next event.
+	mu      sync.Mutex
+	failing bool
+	// judged is what was found about each session last.
+	judged map[string]string
+}
+
+// NewWatcher returns a Watcher that does nothing before Start.
+func NewWatcher(opts Options) *Watcher {
+	return &Watcher{opts: opts, changed: make(chan struct{}, 1), judged: map[string]string{}}
+}
+
+// Changed tells that Boards may return something else. It does not block.
+func (w *Watcher) Changed() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// NeedLeaderElection makes a manager run it on every replica.
+func (w *Watcher) NeedLeaderElection() bool { return false }
+
+// Start watches until ctx ends. Failures are retried for ever, with growing delays.
+func (w *Watcher) Start(ctx context.Context) error {
+	informer, err := w.informer()
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { informer.RunWithContext(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.changed:
+		}
+		peers := w.peers()
+		w.forget(peers)
+		for _, object := range informer.GetStore().List() {
+			w.judge(object, peers)
+		}
+	}
+}
+
+func (w *Watcher) informer() (cache.SharedIndexInformer, error) {
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = Selector
+			return w.opts.Pods.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = Selector
+			return w.opts.Pods.Watch(ctx, options)
+		},
+	}, &corev1.Pod{}, 0, nil)
+	event := func(object any) {
+		w.works()
+		w.judge(object, w.peers())
+	}
+	if err := informer.SetTransform(strip); err != nil {
+		return nil, err
+	}
+	if err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { w.fails(err) }); err != nil {
+		return nil, err
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: event, UpdateFunc: func(_, object any) { event(object) },
+		// The last status of a Pod counts as any other; that the Pod has gone does not.
+		DeleteFunc: event,
+	})
+	return informer, err
+}
+
+// strip keeps of a Pod what is looked at.
+func strip(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
+		Status:     corev1.PodStatus{ContainerStatuses: pod.Status.ContainerStatuses},
+	}, nil
+}
+
+// session is another replica's that may have ended.
+type session struct {
+	name, host string
+	Process
+}
+
+// peers are the sessions that say where they run, the own process's left out.
+func (w *Watcher) peers() []session {
+	boards := w.opts.Replicas.Boards()
+	own := ""
+	for _, peer := range boards {
+		if peer.Self {
+			own = peer.Boot
+		}
+	}
+	sessions := make([]session, 0, len(boards))
+	for _, peer := range boards {
+		if place, ok := ParsePlace(peer.Board[BoardKey]); ok && peer.Boot != own {
+			sessions = append(sessions, session{peer.Session, peer.Host, Process{place, peer.Boot}})
+		}
+	}
+	return sessions
+}
+
+// judge tells of the sessions whose process the status of a Pod proves to have ended.
+func (w *Watcher) judge(object any, peers []session) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	for _, s := range peers {
+		if s.Pod != pod.UID {
+			continue
+		}
+		proven, why := Proves(pod, s.Process)
+		log := w.opts.Log.WithValues("session", s.name, "replica", s.host, "pod", pod.Name)
+		switch {
+		case !w.news(s.name, why):
+		case !proven:
+			log.V(1).Info("The status of a replica's Pod does not prove that its process has ended", "why", why)
+		case w.opts.Replicas.DeathProven(s.name):
+			log.Info("The process of another replica has ended: its groups are taken over as soon as its session has been silent for a moment", "why", why)
+		}
+	}
+}
+
+// news reports whether something else was found about a session than the last time.
+func (w *Watcher) news(session, why string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.judged[session] == why {
+		return false
+	}
+	w.judged[session] = why
+	return true
+}
+
+// forget drops what was found about sessions that have gone.
+func (w *Watcher) forget(peers []session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := map[string]string{}
+	for _, s := range peers {
+		if why, ok := w.judged[s.name]; ok {
+			known[s.name] = why
+		}
+	}
+	w.judged = known
+}
+
+// fails says once that Pods cannot be watched. That a watch ends, or is too old to go on, is how watches are.
+func (w *Watcher) fails(err error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failing {
+		w.opts.Log.V(1).Info("The replicas' Pods still cannot be watched", "error", err.Error())
+		return
+	}
+	w.failing = true
+	w.opts.Log.Info("The replicas' Pods cannot be watched: until they can, the groups of a replica that dies are taken over when its Lease has run out, "+
+		"not earlier", "error", err.Error())
+}
+
+func (w *Watcher) works() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failing = false
+}

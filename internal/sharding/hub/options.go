@@ -1,0 +1,78 @@
+package hub
+
+import (
+	"maps"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	defaultRingName = "vmgroup-operator-ring"
+	defaultPrefix   = "vmgroup-operator-replica-"
+	defaultRequest  = 5 * time.Second
+	defaultRelist   = 10 * time.Second
+
+	nameLabel        = "app.kubernetes.io/name"
+	componentLabel   = "app.kubernetes.io/component"
+	productName      = "vmgroup-operator"
+	sessionComponent = "shard-session"
+	ringComponent    = "shard-ring"
+)
+
+// Options of a Client. Only Namespace is required.
+type Options struct {
+	// Namespace of the Leases and the ring. It must exist.
+	Namespace string
+	// RingName is the name of the ring's ConfigMap; default "vmgroup-operator-ring", which is the one that the
+	// operator's Role allows.
+	RingName string
+	// Prefix and a session's name are the name of the session's Lease; default "vmgroup-operator-replica-".
+	Prefix string
+	// Labels are put on what is created, in addition to this package's own, which win.
+	Labels map[string]string
+	// Request bounds the opening of a connection and each list of Watch; default 5 s. Requests of Do are bounded by
+	// their context only.
+	Request time.Duration
+	// Relist is the time from one list of Watch to the next; default 10 s.
+	Relist time.Duration
+	// Failed, if set, is told of each list and watch that failed. Watch tries again by itself. It is called from
+	// several goroutines.
+	Failed func(error)
+	// Now is the time of day; default time.Now. It must be safe for concurrent use.
+	Now func() time.Time
+	// Rand returns a number in [0, 1) that spreads retries; default math/rand. It must be safe for concurrent use.
+	Rand func() float64
+}
+
+func (o Options) withDefaults() Options {
+	if o.RingName == "" {
+		o.RingName = defaultRingName
+	}
+	if o.Prefix == "" {
+		o.Prefix = defaultPrefix
+	}
+	if o.Request <= 0 {
+		o.Request = defaultRequest
+	}
+	if o.Relist <= 0 {
+		o.Relist = defaultRelist
+	}
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	return o
+}
+
+// labels of an object. It is a copy.
+func (o Options) labels(component string) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, o.Labels)
+	labels[nameLabel], labels[componentLabel] = productName, component
+	return labels
+}

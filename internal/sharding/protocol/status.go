@@ -1,0 +1,57 @@
+package protocol
+
+import "time"
+
+// Unowned returns the buckets that nobody who is alive holds, with the time for which this replica has seen that. While
+// it cannot judge, for want of validity of its own, it returns none.
+func (r *Replica) Unowned(now Instant) map[int]time.Duration {
+	unowned := map[int]time.Duration{}
+	if !r.listed || !r.Valid(now) {
+		return unowned
+	}
+	for b, in := range r.view.ring.Buckets {
+		if b >= len(r.slots) || in.Holder == r.session.name && r.slots[b].held {
+			continue
+		}
+		p := r.peers[in.Holder]
+		switch {
+		case in.Holder == "" || in.Holder == r.session.name || p != nil && p.fenced.ever:
+			if free := r.slots[b].free; free.ever {
+				unowned[b] = now.Since(free.Instant)
+			} else {
+				unowned[b] = 0
+			}
+		case p != nil && r.silent(now, p) >= r.patience(p):
+			unowned[b] = r.silent(now, p)
+		}
+	}
+	return unowned
+}
+
+// Status is what metrics show.
+type Status struct {
+	State                State
+	Held, Unowned        int
+	LongestUnowned       time.Duration
+	Generation, Sequence int64
+	Left                 time.Duration
+	Leading              bool
+	Sessions             int
+	Tokens               int
+}
+
+// Status of the replica.
+func (r *Replica) Status(now Instant) Status {
+	s := Status{
+		State: r.state, Held: r.Held(), Left: r.Left(now), Leading: r.Leading(now), Sessions: len(r.Boards()),
+		Generation: r.view.ring.Generation, Sequence: r.view.ring.Sequence,
+	}
+	for _, d := range r.Unowned(now) {
+		s.Unowned++
+		s.LongestUnowned = max(s.LongestUnowned, d)
+	}
+	for b := range r.slots {
+		s.Tokens += r.slots[b].tokens
+	}
+	return s
+}

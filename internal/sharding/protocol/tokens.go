@@ -1,0 +1,73 @@
+package protocol
+
+import "errors"
+
+var (
+	// ErrLost means that the bucket is not this replica's any more. Whatever is left to do is another's.
+	ErrLost = errors.New("another replica may act on this object now")
+	// ErrYielding means that the bucket is about to be given up; what has not been begun is left to the next holder.
+	ErrYielding = errors.New("this object is being handed to another replica")
+	// ErrShort means that too little validity is left to begin a call. The next renewal, or its end, changes that.
+	ErrShort = errors.New("the right to act on this object is about to end unless it is renewed")
+)
+
+// Token is the right to act on the objects of one bucket for the length of one reconcile.
+type Token struct {
+	Bucket             int
+	Generation, Number int64
+
+	session string
+	over    bool
+}
+
+// Enter gives a token, or false if the replica may not act on the bucket.
+func (r *Replica) Enter(now Instant, bucket int) (*Token, bool) {
+	s := &r.slots[bucket]
+	if !r.ablate.noGate && !r.Holds(now, bucket) {
+		return nil, false
+	}
+	if r.ablate.noGate && s.number == 0 {
+		return nil, false
+	}
+	s.tokens++
+	return &Token{Bucket: bucket, Generation: r.view.ring.Generation, Number: s.number, session: r.session.name}, true
+}
+
+// Exit gives a token back. Giving it back again does nothing.
+func (r *Replica) Exit(t *Token) {
+	if !t.over {
+		t.over = true
+		r.slots[t.Bucket].tokens--
+	}
+}
+
+// Releasable reports whether a bucket waits to be released and nothing is in flight for it any more.
+func (r *Replica) Releasable(bucket int) bool {
+	s := &r.slots[bucket]
+	return s.held && s.yielding && s.tokens == 0
+}
+
+// Alive reports whether what was begun under a token may go on.
+func (r *Replica) Alive(now Instant, t *Token) bool {
+	if r.ablate.noGate {
+		return true
+	}
+	s := &r.slots[t.Bucket]
+	return !t.over && s.held && s.number == t.Number && r.session.name == t.session && r.Valid(now)
+}
+
+// Check returns nil if a call with side effects may be sent now under a token: ErrLost, ErrYielding or ErrShort
+// otherwise.
+func (r *Replica) Check(now Instant, t *Token) error {
+	switch {
+	case r.ablate.noGate:
+		return nil
+	case !r.Alive(now, t):
+		return ErrLost
+	case r.slots[t.Bucket].yielding:
+		return ErrYielding
+	case r.Left(now) < r.cfg.Timings.Submit:
+		return ErrShort
+	}
+	return nil
+}

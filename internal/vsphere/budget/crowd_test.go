@@ -1,0 +1,108 @@
+package budget
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// crowd plays a vCenter whose tasks all take the same time, and groups that come whenever they are told to.
+type crowd struct {
+	*Budget
+	clock *manual
+	// missing is the number of VMs that a group wants and has not begun to clone, cloning what it runs.
+	missing, cloning map[string]int
+	// began is when a group's first clone began, ended when its last one ended.
+	began, ended map[string]time.Time
+	due          []string
+}
+
+const cloneTime = time.Minute
+
+func newCrowd(limits Limits) *crowd {
+	c := &crowd{
+		clock: &manual{}, missing: map[string]int{}, cloning: map[string]int{},
+		began: map[string]time.Time{}, ended: map[string]time.Time{},
+	}
+	c.Budget = NewWithClock(limits, func(g string) { c.due = append(c.due, g) }, c.clock.clock(), time.Second)
+	return c
+}
+
+func (c *crowd) comes(group string, vms int) {
+	c.missing[group] = vms
+	c.due = append(c.due, group)
+	c.serve()
+}
+
+// serve lets everybody come who was told to.
+func (c *crowd) serve() {
+	for len(c.due) > 0 {
+		group := c.due[0]
+		c.due = c.due[1:]
+		grant := c.Acquire(group, "h", c.missing[group])
+		for range grant.Granted() {
+			if c.began[group].IsZero() {
+				c.began[group] = c.clock.Now()
+			}
+			c.missing[group]--
+			c.cloning[group]++
+			done := c.Start(group, "h")
+			c.clock.afterFunc(cloneTime, func() {
+				c.cloning[group]--
+				if c.cloning[group]+c.missing[group] == 0 {
+					c.ended[group] = c.clock.Now()
+				}
+				done(true)
+				c.serve()
+			})
+		}
+		grant.Release()
+	}
+}
+
+func TestAGiantAloneTakesNoLongerThanItMust(t *testing.T) {
+	for width, rounds := range map[int]time.Duration{8: 6, 16: 3} {
+		c := newCrowd(Limits{Tasks: width, TasksPerHost: width})
+		start := c.clock.Now()
+		c.comes("giant", 48)
+		c.clock.advance(rounds * cloneTime)
+		if took := c.ended["giant"].Sub(start); took != rounds*cloneTime {
+			t.Errorf("%d wide: 48 clones took %s, want %d of %s", width, took, rounds, cloneTime)
+		}
+	}
+}
+
+func TestSmallGroupsDoNotWaitBesideAGiant(t *testing.T) {
+	for name, limits := range map[string]Limits{
+		"16 tasks": {Tasks: 16}, "16 of many tasks on a host": {Tasks: 64, TasksPerHost: 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(limits)
+			c.comes("another", 0)
+			start := c.clock.Now()
+			c.comes("giant", 48)
+			arrived := map[string]time.Time{}
+			for c.ended["giant"].IsZero() {
+				c.clock.advance(cloneTime / 2)
+				group := fmt.Sprint(len(arrived))
+				arrived[group] = c.clock.Now()
+				c.comes(group, 1)
+				if c.clock.Now().Sub(start) > 48*cloneTime {
+					t.Fatal("the giant starves")
+				}
+			}
+			if len(arrived) < 6 {
+				t.Fatalf("%d small groups prove nothing", len(arrived))
+			}
+			for group, at := range arrived {
+				if c.began[group] != at {
+					t.Errorf("group %s waited %s", group, c.began[group].Sub(at))
+				}
+			}
+			// Two small groups clone at any time, and two slots are kept for the next: 12 of 16 are left.
+			if took := c.ended["giant"].Sub(start); took > 4*cloneTime {
+				t.Errorf("48 clones took %s beside the small groups, want at most %s", took, 4*cloneTime)
+			}
+		})
+	}
+}

@@ -1,0 +1,396 @@
+//go:build unix
+
+package webhook
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+)
+
+// cluster is a real API server that calls the webhooks: a hub and its own member.
+type cluster struct {
+	t *testing.T
+	client.Client
+	url      string
+	caBundle []byte
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// HandleWarningHeader collects what a person would be shown.
+func (c *cluster) HandleWarningHeader(_ int, _, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.warnings = append(c.warnings, text)
+}
+
+// warned returns the warnings since the last call.
+func (c *cluster) warned() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.warnings
+	c.warnings = nil
+	return w
+}
+
+// eventually polls until check returns nil.
+func (c *cluster) eventually(what string, check func() error) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			c.t.Fatalf("%s: %v", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+func startCluster(t *testing.T, w World, change func(*Options)) *cluster {
+	t.Helper()
+	control, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "webhooks"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = control.Stop() })
+	handler, _ := handlers(t, w, change)
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	c := &cluster{t: t, url: server.URL, caBundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
+	config := rest.CopyConfig(control.Config)
+	config.WarningHandler = c
+	scheme := hubScheme(t)
+	if err := errors.Join(admissionregistrationv1.AddToScheme(scheme), autoscalingv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no CRDs: %v", err)
+	}
+	for _, file := range files {
+		var object unstructured.Unstructured
+		c.load(file, &object.Object)
+		c.create(&object)
+	}
+	c.eventually("the kinds are served", func() error {
+		return errors.Join(c.List(t.Context(), &v1alpha1.VmGroupList{}), c.List(t.Context(), &v1alpha1.VCenterList{}),
+			c.List(t.Context(), &v1alpha1.MemberClusterList{}), c.List(t.Context(), &v1alpha1.VmGroupPolicyList{}))
+	})
+	return c
+}
+
+func (c *cluster) load(file string, into any) {
+	c.t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		c.t.Fatalf("%s: %v", file, err)
+	}
+}
+
+func (c *cluster) create(object client.Object) {
+	c.t.Helper()
+	if err := c.Create(c.t.Context(), object); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// register makes the API server call the webhooks about VmGroups, as a member does.
+func (c *cluster) register(failure admissionregistrationv1.FailurePolicyType) {
+	c.t.Helper()
+	rule := func(resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.RuleWithOperations {
+		return admissionregistrationv1.RuleWithOperations{Operations: operations, Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{v1alpha1.GroupVersion.Group}, APIVersions: []string{"v1alpha1"}, Resources: []string{resource},
+		}}
+	}
+	both := rule("vmgroups", admissionregistrationv1.Create, admissionregistrationv1.Update)
+	call := func(path string) admissionregistrationv1.WebhookClientConfig {
+		return admissionregistrationv1.WebhookClientConfig{URL: new(c.url + path), CABundle: c.caBundle}
+	}
+	none := admissionregistrationv1.SideEffectClassNone
+	c.create(&admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "vmgroup-operator"},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: "mutate.vmgroups.vm.codeconnect.vmworld.com", ClientConfig: call(MutatePath(testMember, testSegment)),
+			Rules: []admissionregistrationv1.RuleWithOperations{both}, FailurePolicy: &failure, SideEffects: &none,
+			AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
+		}},
+	})
+	c.create(&admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "vmgroup-operator"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validate.vmgroups.vm.codeconnect.vmworld.com", ClientConfig: call(ValidatePath(testMember, testSegment)),
+			Rules: []admissionregistrationv1.RuleWithOperations{both, rule("vmgroups/scale", admissionregistrationv1.Update)}, FailurePolicy: &failure,
+			SideEffects: &none, AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
+		}},
+	})
+}
+
+const refusedBy = `admission webhook "validate.vmgroups.vm.codeconnect.vmworld.com" denied the request: `
+
+// made is a group as a team applies it.
+func made(name string, change func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
+	return group(func(g *v1alpha1.VmGroup) {
+		g.Name, g.Namespace, g.UID = name, metav1.NamespaceDefault, ""
+		if change != nil {
+			change(g)
+		}
+	})
+}
+
+func tooMuch(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 16, new(int32(100)) }
+
+// written is a group as somebody writes it, with anything in its spec.
+func written(name string, spec map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "VmGroup",
+		"metadata": map[string]any{"name": name, "namespace": metav1.NamespaceDefault}, "spec": spec,
+	}}
+}
+
+func TestAgainstARealAPIServer(t *testing.T) {
+	w := &changingWorld{world: worldWith(policyNamed("default", defaultPolicy()))}
+	c := startCluster(t, w, nil)
+	c.register(admissionregistrationv1.Ignore)
+	// An API server learns of those that mutate and of those that validate by itself each.
+	c.eventually("both webhooks are called", func() error {
+		if c.Create(t.Context(), made("probe", tooMuch), client.DryRunAll) == nil {
+			return errors.New("too much is accepted")
+		}
+		return c.Create(t.Context(), written("probe", map[string]any{}), client.DryRunAll)
+	})
+	for _, part := range []struct {
+		name string
+		run  func(*cluster, *changingWorld)
+	}{
+		{"a refusal", (*cluster).refusal},
+		{"defaults and warnings", (*cluster).defaults},
+		{"scaling", (*cluster).scaling},
+		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},
+		{"without policies the failure policy decides", (*cluster).unjudged},
+		{"the hub's own kinds", (*cluster).hubKinds},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			c.t = t
+			part.run(c, w)
+		})
+	}
+}
+
+func (c *cluster) refusal(*changingWorld) {
+	err := c.Create(c.t.Context(), made("big", tooMuch))
+	want := refusedBy + `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"; ` +
+		`spec.replicas: Invalid value: 100: exceeds the maximum 50 of VmGroupPolicy "default"`
+	if err == nil || err.Error() != want || !apierrors.IsInvalid(err) {
+		c.t.Errorf("%v\nwant %s", err, want)
+	}
+	if cause, ok := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid); !ok || cause.Field != "spec.cpu" {
+		c.t.Errorf("cause %+v", cause)
+	}
+	// The schema says better than a webhook what is wrong with a type.
+	err = c.Create(c.t.Context(), written("wrong", map[string]any{"cpu": "four"}))
+	if err == nil || !strings.Contains(err.Error(), `spec.cpu: Invalid value: "string": spec.cpu in body must be of type integer`) {
+		c.t.Error(err)
+	}
+}
+
+func (c *cluster) defaults(*changingWorld) {
+	c.warned()
+	g := written("empty", map[string]any{})
+	c.create(g)
+	spec, _ := g.Object["spec"].(map[string]any)
+	if spec["cpu"] != int64(2) || spec["memory"] != int64(4) || spec["template"] != "linux-12" || spec["vcenter"] != "default" {
+		c.t.Errorf("spec %v", spec)
+	}
+	want := []string{`spec.template: "linux-12" does not exist in VCenter "default"; VMs are cloned once it does`}
+	if got := c.warned(); !slices.Equal(got, want) {
+		c.t.Errorf("warnings %q", got)
+	}
+}
+
+func (c *cluster) scaling(w *changingWorld) {
+	g := made("scaled", nil)
+	c.create(g)
+	w.put(g)
+	for _, s := range []struct {
+		to   int32
+		want string
+	}{
+		{51, refusedBy + `spec.replicas: Invalid value: 51: exceeds the maximum 50 of VmGroupPolicy "default"`}, {50, ""}, {0, ""}, {2, ""},
+	} {
+		err := c.SubResource("scale").Update(c.t.Context(), g.DeepCopy(), client.WithSubResourceBody(&autoscalingv1.Scale{
+			ObjectMeta: metav1.ObjectMeta{Name: g.Name, Namespace: g.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: s.to},
+		}))
+		if (err == nil) != (s.want == "") || (err != nil && err.Error() != s.want) {
+			c.t.Errorf("to %d: %v", s.to, err)
+		}
+	}
+}
+
+func (c *cluster) letGo(w *changingWorld) {
+	g := made("old", func(g *v1alpha1.VmGroup) { g.Finalizers = []string{v1alpha1.VmGroupFinalizer} })
+	c.create(g)
+	tight := policyNamed("default", defaultPolicy())
+	tight.Spec.Limits.CPU.Max = new(int32(1))
+	w.set(policy.Compile([]v1alpha1.VmGroupPolicy{tight}))
+	defer w.set(policy.Compile([]v1alpha1.VmGroupPolicy{policyNamed("default", defaultPolicy())}))
+	c.letLeave(g)
+}
+
+// letLeave labels and deletes an object, and takes its finalizer away.
+func (c *cluster) letLeave(object client.Object) {
+	c.t.Helper()
+	object.SetLabels(map[string]string{"a": "b"})
+	if err := c.Update(c.t.Context(), object); err != nil {
+		c.t.Errorf("a label: %v", err)
+	}
+	if err := c.Delete(c.t.Context(), object); err != nil {
+		c.t.Error(err)
+	}
+	old, _ := object.DeepCopyObject().(client.Object)
+	object.SetFinalizers(nil)
+	if err := c.Patch(c.t.Context(), object, client.MergeFrom(old)); err != nil {
+		c.t.Errorf("the finalizer stays: %v", err)
+	}
+}
+
+func (c *cluster) unjudged(w *changingWorld) {
+	w.set(nil)
+	if err := c.Create(c.t.Context(), made("unjudged", tooMuch)); err != nil {
+		c.t.Errorf("Ignore: %v", err)
+	}
+	for _, kind := range []client.Object{&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}} {
+		kind.SetName("vmgroup-operator")
+		if err := c.Delete(c.t.Context(), kind); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.register(admissionregistrationv1.Fail)
+	c.eventually("Fail refuses, and says why", func() error {
+		err := c.Create(c.t.Context(), made("refused", tooMuch), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), errNoPolicies.Error()) {
+			return errors.Join(errors.New("accepted, or refused without the reason"), err)
+		}
+		return nil
+	})
+}
+
+// hubKinds tests config/webhook as it is, but for the address: there is no Service here.
+func (c *cluster) hubKinds(*changingWorld) {
+	var manifest admissionregistrationv1.ValidatingWebhookConfiguration
+	c.load("../../config/webhook/manifests.yaml", &manifest)
+	for i := range manifest.Webhooks {
+		called := &manifest.Webhooks[i].ClientConfig
+		called.URL, called.CABundle, called.Service = new(c.url+*called.Service.Path), c.caBundle, nil
+	}
+	c.create(&manifest)
+	bad := vcenter(func(vc *v1alpha1.VCenter) {
+		vc.Spec.Server, vc.Finalizers = "ftp://vc", []string{v1alpha1.VCenterFinalizer}
+	})
+	want := `spec.server: Invalid value: "ftp://vc": must use https, not "ftp"`
+	stored := bad.DeepCopy()
+	c.eventually("a bad VCenter is refused", func() error {
+		err := c.Create(c.t.Context(), bad.DeepCopy(), client.DryRunAll)
+		if err == nil || !strings.HasSuffix(err.Error(), `denied the request: `+want) {
+			return errors.Join(errors.New("accepted, or refused with another message"), err)
+		}
+		return nil
+	})
+	for object, message := range map[client.Object]string{
+		&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}, Spec: v1alpha1.MemberClusterSpec{
+			KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "k"}, Admission: &v1alpha1.MemberAdmission{URL: "https://u:p@hub"},
+		}}: "spec.admission.url: Invalid value: must not contain a user name or password",
+		&v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.VmGroupPolicySpec{
+			Match: v1alpha1.PolicyMatch{MemberClusters: []string{"Team"}},
+		}}: `spec.match.memberClusters[0]: Invalid value: "Team": has capital letters, which no MemberCluster's name has`,
+	} {
+		if err := c.Create(c.t.Context(), object); err == nil || !strings.HasSuffix(err.Error(), "denied the request: "+message) {
+			c.t.Errorf("%T: %v", object, err)
+		}
+	}
+	// One that was stored before there was a webhook can be labeled, and let go.
+	if err := c.Delete(c.t.Context(), &manifest); err != nil {
+		c.t.Fatal(err)
+	}
+	c.eventually("no webhook any more", func() error { return c.Create(c.t.Context(), stored.DeepCopy(), client.DryRunAll) })
+	c.create(stored)
+	manifest.ObjectMeta = metav1.ObjectMeta{Name: manifest.Name}
+	c.create(&manifest)
+	c.eventually("the webhook is back", func() error {
+		if c.Create(c.t.Context(), vcenter(func(vc *v1alpha1.VCenter) { vc.Name, vc.Spec.Server = "x", "ftp://vc" }), client.DryRunAll) == nil {
+			return errors.New("accepted")
+		}
+		return nil
+	})
+	c.letLeave(stored)
+}
+
+// changingWorld is a world whose policies and groups change while it is asked.
+type changingWorld struct {
+	*world
+	mu sync.Mutex
+}
+
+func (w *changingWorld) set(policies *policy.Set) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.policies = policies
+}
+
+func (w *changingWorld) put(g *v1alpha1.VmGroup) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.groups = map[string]*v1alpha1.VmGroup{g.Namespace + "/" + g.Name: g.DeepCopy()}
+}
+
+func (w *changingWorld) Policies() (*policy.Set, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.world.Policies()
+}
+
+func (w *changingWorld) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.world.Group(ctx, member, namespace, name)
+}
+
+// Preview knows no template.
+func (*changingWorld) Preview(context.Context, string, *v1alpha1.VmGroup) (Preview, error) {
+	return Preview{VCenter: "default", Known: true, TemplateMissing: true}, nil
+}

@@ -1,0 +1,211 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// drain is how long the server goes on reading the body of a request that it has answered already.
+const drain = 250 * time.Millisecond
+
+// front is what all endpoints share: it keeps callers from taking more than their part.
+type front struct {
+	segment     func(member string) (string, bool)
+	room        *shares // requests at a time
+	memory      *shares // bytes of bodies
+	metrics     *metrics
+	log         logr.Logger
+	bodyTimeout time.Duration
+}
+
+// endpoint serves one path.
+type endpoint struct {
+	*front
+	// name is the webhook's label in metrics.
+	name    string
+	handler admission.Handler
+	// timeout of the handler. It ends before the API server stops waiting, so that the answer says why.
+	timeout time.Duration
+	// open is true for the hub's own kinds, whose path has no segment.
+	open bool
+}
+
+// answer is an HTTP response.
+type answer struct {
+	verdict verdict
+	status  int
+	// text of a response that is no review.
+	text   string
+	review []byte
+	// hangUp closes the connection, so that the rest of a body is not waited for.
+	hangUp bool
+}
+
+func problem(v verdict, status int, text string) answer {
+	return answer{verdict: v, status: status, text: text}
+}
+
+// ServeHTTP answers one admission request.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	c := &call{}
+	a := e.serve(c, w, r)
+	e.metrics.observe(e.name, c.member, a.verdict, time.Since(start))
+	a.write(w, e.bodyTimeout)
+}
+
+func (e *endpoint) serve(c *call, w http.ResponseWriter, r *http.Request) answer {
+	if !e.open {
+		member, ok := e.caller(r)
+		if !ok {
+			a := problem(notFound, http.StatusNotFound, "404 page not found")
+			a.hangUp = true
+			return a
+		}
+		c.member = member
+	}
+	if !e.room.take(c.member, 1) {
+		a := problem(noRoom, http.StatusServiceUnavailable, "too many admission requests at a time")
+		a.hangUp = true
+		return a
+	}
+	defer e.room.give(c.member, 1)
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		a := problem(malformed, http.StatusUnsupportedMediaType, "the content type must be application/json")
+		a.hangUp = true
+		return a
+	}
+	b, a := e.receive(w, r, c.member)
+	if b == nil {
+		return a
+	}
+	defer b.release()
+	return e.judge(r.Context(), c, b.bytes)
+}
+
+// caller returns the member whose path this is. It costs the same whether the member is unknown or the segment wrong.
+func (e *endpoint) caller(r *http.Request) (string, bool) {
+	member := r.PathValue("member")
+	want, known := e.segment(member)
+	if !known {
+		want = "00000000000000000000000000000000"
+	}
+	same := subtle.ConstantTimeCompare([]byte(want), []byte(r.PathValue("segment"))) == 1
+	return member, known && same
+}
+
+// receive reads the body of a request, or says why not.
+func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string) (*body, answer) {
+	if r.ContentLength > maxBody {
+		return nil, answer{verdict: tooLarge, status: http.StatusRequestEntityTooLarge, text: errTooLarge.Error(), hangUp: true}
+	}
+	control := http.NewResponseController(w)
+	// A response writer that knows no deadlines is one of a test.
+	_ = control.SetReadDeadline(time.Now().Add(e.bodyTimeout))
+	b, err := readBody(r.Body, maxBody, e.memory, caller)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, answer{verdict: tooLarge, status: http.StatusRequestEntityTooLarge, text: err.Error(), hangUp: true}
+	case errors.Is(err, errNoMemory):
+		return nil, answer{verdict: noRoom, status: http.StatusServiceUnavailable, text: err.Error(), hangUp: true}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, answer{verdict: tooSlow, status: http.StatusRequestTimeout, text: "the body did not arrive in time", hangUp: true}
+	case err != nil:
+		return nil, answer{verdict: malformed, status: http.StatusBadRequest, text: "the body cannot be read", hangUp: true}
+	}
+	// The deadline must not outlive the body: the server would take it for the end of the connection.
+	_ = control.SetReadDeadline(time.Time{})
+	return b, answer{}
+}
+
+// judge decodes a review, asks the handler and encodes its response.
+func (e *endpoint) judge(ctx context.Context, c *call, text []byte) answer {
+	if nestedTooDeeply(text, maxNesting) {
+		return problem(malformed, http.StatusBadRequest, fmt.Sprintf("the body nests more than %d levels", maxNesting))
+	}
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(text, &review); err != nil || review.Request == nil || review.Request.UID == "" ||
+		review.APIVersion != admissionv1.SchemeGroupVersion.String() || review.Kind != "AdmissionReview" {
+		return problem(malformed, http.StatusBadRequest, "the body is not a complete AdmissionReview of admission.k8s.io/v1")
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	req := admission.Request{AdmissionRequest: *review.Request}
+	response, ok := e.handle(withCall(ctx, c), req)
+	switch {
+	case !ok:
+		return problem(panicked, http.StatusInternalServerError, "the operator made an error; its log says which")
+	case c.failure != nil:
+		e.log.Info("Cannot judge an admission request", "webhook", e.name, "member", c.member, "reason", c.failure.Error())
+		return problem(unavailable, http.StatusInternalServerError, c.failure.Error())
+	}
+	if err := response.Complete(req); err != nil {
+		e.log.Error(err, "Cannot encode the response to an admission request", "webhook", e.name, "member", c.member)
+		return problem(unavailable, http.StatusInternalServerError, "the response cannot be encoded")
+	}
+	reply := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: &response.AdmissionResponse}
+	encoded, err := json.Marshal(reply)
+	if err != nil {
+		e.log.Error(err, "Cannot encode the response to an admission request", "webhook", e.name, "member", c.member)
+		return problem(unavailable, http.StatusInternalServerError, "the response cannot be encoded")
+	}
+	a := answer{verdict: allowed, status: http.StatusOK, review: encoded}
+	switch {
+	case !response.Allowed:
+		a.verdict = refused
+	case len(response.Patch) > 0:
+		a.verdict = defaulted
+	}
+	return a
+}
+
+// handle runs the handler, and returns false when it panicked. A bug must neither end the process nor refuse an object:
+// the member's failurePolicy decides.
+func (e *endpoint) handle(ctx context.Context, req admission.Request) (response admission.Response, ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			response, ok = admission.Response{}, false
+			reason := "not told: it may hold data of the object"
+			var bug runtime.Error
+			if err, ok := p.(error); ok && errors.As(err, &bug) {
+				reason = bug.Error()
+			}
+			e.log.Info("Recovered from a panic in an admission handler; please report it", "webhook", e.name,
+				"member", callOf(ctx).member, "requestUID", req.UID, "reason", reason, "stack", string(debug.Stack()))
+		}
+	}()
+	return e.handler.Handle(ctx, req), true
+}
+
+// write sends the response. The caller has given back what the request held, so that a slow reader holds nothing.
+func (a answer) write(w http.ResponseWriter, patience time.Duration) {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(patience))
+	if a.hangUp {
+		w.Header().Set("Connection", "close")
+		// The server reads a little of what is left of a body, so that the caller gets the answer; not for long.
+		_ = control.SetReadDeadline(time.Now().Add(drain))
+	}
+	content, kind := a.review, "application/json"
+	if a.review == nil {
+		content, kind = []byte(a.text+"\n"), "text/plain; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(a.status)
+	_, _ = bytes.NewReader(content).WriteTo(w)
+}

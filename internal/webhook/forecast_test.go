@@ -1,0 +1,160 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// planned is what the planner makes of a group of which the VMs of before run.
+func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Plan {
+	in := plan.Input{
+		Now: someTime, Name: after.Name, GroupUID: string(after.UID), Spec: after.Spec,
+		Revision: plan.Revision(after.Spec), Doomed: before.Status.Deleting, Observation: plan.Observation{Complete: true},
+	}
+	if after.Spec.Paused {
+		in.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
+	}
+	for ordinal := range *before.Spec.Replicas {
+		uuid, ref := plan.InstanceUUID(in.GroupUID, ordinal, 0), fmt.Sprintf("vm-%d", ordinal)
+		power := plan.PoweredOn
+		if before.Spec.PowerState == v1alpha1.PowerOff {
+			power = plan.PoweredOff
+		}
+		in.Observation.VMs = append(in.Observation.VMs, plan.VM{
+			MoRef: ref, Name: plan.VMName(after.Name, ordinal), UUID: uuid, InFolder: true, Power: power, Connected: true,
+			ToolsRunning: ordinal == 0,
+			Stamp:        &plan.Stamp{Ordinal: ordinal, Revision: plan.Revision(before.Spec), Created: someTime.Add(-time.Hour)},
+		})
+		known := plan.Known{Ordinal: ordinal, MoRef: ref, UUID: uuid, Revision: plan.Revision(before.Spec), ReadySince: someTime.Add(-time.Hour), Phase: v1alpha1.VMReady}
+		if power == plan.PoweredOff {
+			known.Phase = v1alpha1.VMStopped
+		}
+		in.Known = append(in.Known, known)
+	}
+	if change != nil {
+		change(&in)
+	}
+	return plan.Compute(in)
+}
+
+func TestForecast(t *testing.T) {
+	spec := func(f func(*v1alpha1.VmGroupSpec)) *v1alpha1.VmGroup {
+		return group(func(g *v1alpha1.VmGroup) { f(&g.Spec) })
+	}
+	same := func(*v1alpha1.VmGroupSpec) {}
+	replicas := func(n int32) func(*v1alpha1.VmGroupSpec) {
+		return func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(n) }
+	}
+	for _, c := range []struct {
+		story         string
+		before, after func(*v1alpha1.VmGroupSpec)
+		status        v1alpha1.VmGroupStatus
+		input         func(*plan.Input)
+		want          []string
+	}{
+		{story: "nothing", before: same, after: same},
+		{story: "more", before: same, after: replicas(5), want: []string{"this change adds 2 VMs"}},
+		{story: "one more", before: same, after: replicas(4), want: []string{"this change adds 1 VM"}},
+		{story: "fewer", before: same, after: replicas(2), want: []string{"this change removes 1 VM: vg-2"}},
+		{story: "none", before: same, after: replicas(0), want: []string{"this change removes 3 VMs: vg-0, vg-1, vg-2"}},
+		{
+			story: "many fewer", before: replicas(60), after: replicas(2),
+			want: []string{"this change removes 58 VMs: vg-2, vg-3, vg-4, vg-5, vg-6, vg-7, vg-8, vg-9, vg-10, vg-11, vg-12, vg-13, vg-14, vg-15, " +
+				"vg-16, vg-17, vg-18, vg-19, vg-20, vg-21, vg-22, vg-23, vg-24, vg-25, vg-26 and 33 more"},
+		},
+		{
+			story: "fewer, retained", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.Replicas, s.DeletionPolicy = new(int32(1)), v1alpha1.DeletionRetain
+			},
+			want: []string{"this change releases 2 VMs (kept in vCenter): vg-1, vg-2"},
+		},
+		{
+			story: "a chosen one", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.Replicas, s.ScaleDown = new(int32(2)), &v1alpha1.ScaleDown{DeleteFirst: []string{"vg-0"}}
+			},
+			want: []string{"this change removes 1 VM: vg-0"},
+		},
+		{
+			story: "one was on its way out before", before: same, after: replicas(1),
+			status: v1alpha1.VmGroupStatus{Deleting: []int32{2}}, want: []string{"this change removes 1 VM: vg-1"},
+		},
+		{
+			story: "off", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PowerOff },
+			want: []string{"this change powers off 3 VMs"},
+		},
+		{
+			story: "on", before: func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PowerOff }, after: same,
+			want: []string{"this change powers on 3 VMs"},
+		},
+		{
+			story: "off and fewer", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) { s.PowerState, s.Replicas = v1alpha1.PowerOff, new(int32(2)) },
+			want:  []string{"this change removes 1 VM: vg-2 and powers off 2 VMs"},
+		},
+		{
+			story: "off, and one was on its way out before", before: same,
+			after:  func(s *v1alpha1.VmGroupSpec) { s.PowerState, s.Replicas = v1alpha1.PowerOff, new(int32(2)) },
+			status: v1alpha1.VmGroupStatus{Deleting: []int32{2}}, input: func(in *plan.Input) { in.Observation.VMs[2].Tombstone = true },
+			want: []string{"this change powers off 2 VMs"},
+		},
+		{
+			story: "another size", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 },
+			want: []string{"3 VMs keep an older revision until replaced: existing VMs are not changed"},
+		},
+		{
+			story: "another template and more", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) { s.Template, s.Replicas = "linux-13", new(int32(4)) },
+			want:  []string{"this change adds 1 VM", "3 VMs keep an older revision until replaced: existing VMs are not changed"},
+		},
+		{
+			story: "paused", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Paused, s.Replicas = true, new(int32(9)) },
+			want: []string{"spec.paused is true: nothing is done until it is set to false"},
+		},
+		{
+			story: "not built", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.DeletionPolicy, s.Replicas = v1alpha1.DeletionRecycle, new(int32(2))
+			},
+			want: []string{"spec.deletionPolicy Recycle is not built yet, so 1 VM that should leave stay: vg-2 (vm-2). Set it to Delete or Retain."},
+		},
+		{
+			story: "blocked", before: same, after: replicas(5),
+			input: func(in *plan.Input) {
+				in.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonNotSupported, Message: "template has no snapshot", Terminal: true}
+			},
+			want: []string{"template has no snapshot"},
+		},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			before, after := spec(c.before), spec(c.after)
+			before.Status, after.Status = c.status, c.status
+			got := forecast(before, after, planned(before, after, c.input))
+			if !slices.Equal(got, c.want) {
+				t.Errorf("\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestForecastOfANewGroupSaysOnlyWhatStopsIt(t *testing.T) {
+	none := group(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
+	if got := forecast(nil, group(), planned(none, group(), nil)); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	blocked := planned(none, group(), func(in *plan.Input) {
+		in.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonNotSupported, Message: "template has no snapshot"}
+	})
+	if got := forecast(nil, group(), blocked); !slices.Equal(got, []string{"template has no snapshot"}) {
+		t.Errorf("%q", got)
+	}
+}

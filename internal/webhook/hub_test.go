@@ -1,0 +1,335 @@
+package webhook
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func namespaced(name string, data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "vmgroup-operator-system"}, Data: map[string][]byte{}}
+	for k, v := range data {
+		s.Data[k] = []byte(v)
+	}
+	return s
+}
+
+// authority returns some certificate as PEM.
+func authority(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
+func hubRequest(t *testing.T, old, object client.Object) *admissionv1.AdmissionRequest {
+	t.Helper()
+	var before any
+	if old != nil {
+		before = old
+	}
+	request := requestFor(t, before, object)
+	request.Namespace, request.Name = "", object.GetName()
+	return request
+}
+
+// hubStory is an object of the hub, and what is said of it.
+type hubStory[T client.Object] struct {
+	story    string
+	old      T
+	object   T
+	refused  string
+	warnings []string
+}
+
+func (c hubStory[T]) check(t *testing.T, s *served, path string, updates bool) {
+	t.Helper()
+	var old client.Object
+	if updates {
+		old = c.old
+	}
+	got := s.ask(path, hubRequest(t, old, c.object))
+	message := ""
+	if !got.Allowed {
+		message = got.Result.Message
+	}
+	if got.Allowed != (c.refused == "") || message != c.refused {
+		t.Errorf("%s: allowed %v: %s\nwant: %s", c.story, got.Allowed, message, c.refused)
+	}
+	if !slices.Equal(got.Warnings, c.warnings) {
+		t.Errorf("%s: warnings:\n%s\nwant:\n%s", c.story, strings.Join(got.Warnings, "\n"), strings.Join(c.warnings, "\n"))
+	}
+}
+
+func vcenter(change func(*v1alpha1.VCenter)) *v1alpha1.VCenter {
+	vc := &v1alpha1.VCenter{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VCenter"},
+		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		Spec: v1alpha1.VCenterSpec{
+			Server: "https://vc.example.com", Folder: "vm-operator", CredentialsSecretRef: v1alpha1.LocalObjectReference{Name: "creds"},
+		},
+	}
+	if change != nil {
+		change(vc)
+	}
+	return vc
+}
+
+func TestVCenters(t *testing.T) {
+	reader := hubWith(t, namespaced("creds", map[string]string{"username": "u", "password": "p"}),
+		namespaced("half", map[string]string{"VC_USER": "u"}), namespaced("legacy", map[string]string{"VC_USER": "u", "VC_PASS": "p", "VC_HOST": "h"}),
+		vcenter(func(vc *v1alpha1.VCenter) { vc.Name, vc.Spec.Server = "other", "HTTPS://Other.example.com:443/sdk" }))
+	s := serve(t, worldWith(), func(o *Options) { o.Hub = reader })
+	spec := func(f func(*v1alpha1.VCenterSpec)) *v1alpha1.VCenter {
+		return vcenter(func(vc *v1alpha1.VCenter) { f(&vc.Spec) })
+	}
+	server := func(url string) *v1alpha1.VCenter {
+		return spec(func(s *v1alpha1.VCenterSpec) { s.Server = url })
+	}
+	for _, c := range []hubStory[*v1alpha1.VCenter]{
+		{story: "good", object: vcenter(nil)},
+		{story: "a host only", object: server("vc.example.com")},
+		{story: "with port and path", object: server("https://vc.example.com:8443/sdk")},
+		{story: "no host", object: server("https://"), refused: "spec.server: Invalid value: must be a URL of the form https://<host>[:port]"},
+		{story: "no URL", object: server("https://a b"), refused: "spec.server: Invalid value: must be a URL of the form https://<host>[:port]"},
+		{story: "a password is not repeated", object: server("https://u:hunter2@vc"), refused: "spec.server: Invalid value: must not contain a user name or password; put them into the Secret"},
+		{story: "plain http", object: server("http://vc"), refused: `spec.server: Invalid value: "http://vc": must use https; http would send the password in the clear`},
+		{story: "ftp", object: server("ftp://vc"), refused: `spec.server: Invalid value: "ftp://vc": must use https, not "ftp"`},
+		{story: "a query", object: server("https://vc/?token=hunter2"), refused: "spec.server: Invalid value: may have a host, a port and the path /sdk only"},
+		{
+			story: "a simulator", object: spec(func(s *v1alpha1.VCenterSpec) {
+				s.Server, s.TLS = "http://127.0.0.1:8989", &v1alpha1.TLSConfig{InsecureSkipVerify: true}
+			}),
+			warnings: []string{"spec.tls.insecureSkipVerify: anybody on the network path can read the password of this vCenter"},
+		},
+		{
+			story: "a CA bundle without a certificate", object: spec(func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{CABundle: "nothing"} }),
+			refused: `spec.tls.caBundle: Invalid value: "nothing": holds no PEM certificate`,
+		},
+		{story: "a CA bundle", object: spec(func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{CABundle: authority(t)} })},
+		{
+			story: "a thumbprint", object: spec(func(s *v1alpha1.VCenterSpec) {
+				s.TLS = &v1alpha1.TLSConfig{Thumbprint: strings.TrimSuffix(strings.Repeat("AB:", 20), ":")}
+			}),
+		},
+		{
+			story: "half a thumbprint", object: spec(func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{Thumbprint: "AB:CD"} }),
+			refused: `spec.tls.thumbprint: Invalid value: "AB:CD": must be the SHA-1 or SHA-256 of the server's certificate, 20 or 32 bytes in hexadecimal`,
+		},
+		{
+			story: "no Secret yet", object: spec(func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name = "later" }),
+			warnings: []string{`spec.credentialsSecretRef.name: Secret "later" does not exist in namespace "vmgroup-operator-system" yet; create it`},
+		},
+		{
+			story: "half a Secret, and no server", object: spec(func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name, s.Server = "half", "" }),
+			warnings: []string{
+				`spec.credentialsSecretRef.name: Secret "half" needs keys username and password (or VC_USER and VC_PASS), and none of them empty`,
+				`spec.server: is empty, and Secret "half" has no VC_HOST; set it to https://<host>`,
+			},
+		},
+		{story: "the original's Secret", object: spec(func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name, s.Server = "legacy", "" })},
+		{
+			story: "grants", object: spec(func(s *v1alpha1.VCenterSpec) {
+				s.Grants = []v1alpha1.Grant{
+					{MemberClusters: []string{"team-*"}, Templates: []string{"*"}},
+					{
+						MemberClusters: []string{"Team-A"}, Templates: []string{" linux", ""},
+						NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}},
+					},
+				}
+			}),
+			refused: `spec.grants[1].memberClusters[0]: Invalid value: "Team-A": has capital letters, which no MemberCluster's name has; ` +
+				`spec.grants[1].namespaceSelector.matchExpressions[0].operator: Invalid value: "Near": not a valid selector operator; ` +
+				`spec.grants[1].templates[0]: Invalid value: " linux": begins or ends with a space, so it matches nothing; ` +
+				`spec.grants[1].templates[1]: Invalid value: "": an empty pattern matches nothing; write * for everything`,
+		},
+		{
+			story: "limits", object: spec(func(s *v1alpha1.VCenterSpec) { s.Limits = v1alpha1.VCenterLimits{Tasks: 2, TasksPerHost: 4} }),
+			warnings: []string{"spec.limits.tasksPerHost: 4 has no effect above tasks, which is 2"},
+		},
+		{
+			story: "the place of another", object: server("https://other.example.com"),
+			warnings: []string{`VCenter "other" has the same server, datacenter and folder; two that share a folder report each other's VMs as orphans`},
+		},
+	} {
+		c.check(t, s, VCenterPath, false)
+	}
+	moved := vcenter(func(vc *v1alpha1.VCenter) { vc.Status.VMs = 7 })
+	bad := server("ftp://vc")
+	labeled, leaving := bad.DeepCopy(), bad.DeepCopy()
+	labeled.Labels = map[string]string{"a": "b"}
+	leaving.DeletionTimestamp, leaving.Spec.Server = now(), "ftp://other"
+	for _, c := range []hubStory[*v1alpha1.VCenter]{
+		{story: "labels of a bad one", old: bad, object: labeled},
+		{story: "a bad one that is being deleted", old: bad, object: leaving},
+		{
+			story: "another folder", old: moved, object: spec(func(s *v1alpha1.VCenterSpec) { s.Folder = "elsewhere" }),
+			warnings: []string{"7 VMs are in the place that this VCenter names now; they do not move, and their groups will wait for them"},
+		},
+	} {
+		c.check(t, s, VCenterPath, true)
+	}
+}
+
+func TestMemberClusters(t *testing.T) {
+	reader := hubWith(t, namespaced("good", map[string]string{"kubeconfig": "fine"}), namespaced("bad", map[string]string{"kubeconfig": "exec"}),
+		namespaced("keyless", nil))
+	s := serve(t, worldWith(), func(o *Options) {
+		o.Hub = reader
+		o.CheckKubeconfig = func(content []byte) error {
+			if string(content) != "fine" {
+				return errors.New("the kubeconfig's field users[].user.exec starts a program")
+			}
+			return nil
+		}
+	})
+	member := func(secret string, change func(*v1alpha1.MemberClusterSpec)) *v1alpha1.MemberCluster {
+		m := &v1alpha1.MemberCluster{
+			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster"},
+			ObjectMeta: metav1.ObjectMeta{Name: "team-a"},
+			Spec:       v1alpha1.MemberClusterSpec{KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: secret}},
+		}
+		if change != nil {
+			change(&m.Spec)
+		}
+		return m
+	}
+	address := func(url string) *v1alpha1.MemberCluster {
+		return member("good", func(s *v1alpha1.MemberClusterSpec) { s.Admission = &v1alpha1.MemberAdmission{URL: url} })
+	}
+	const noURL = "spec.admission.url: Invalid value: must be a URL of the form https://<host>[:port][/path]"
+	for _, c := range []hubStory[*v1alpha1.MemberCluster]{
+		{story: "good", object: member("good", nil)},
+		{story: "local", object: member("good", func(s *v1alpha1.MemberClusterSpec) { s.KubeconfigSecretRef = nil })},
+		{
+			story: "no Secret yet", object: member("later", nil),
+			warnings: []string{`spec.kubeconfigSecretRef.name: Secret "later" does not exist in namespace "vmgroup-operator-system" yet; create it`},
+		},
+		{
+			story: "no key", object: member("keyless", nil),
+			warnings: []string{`spec.kubeconfigSecretRef.key: Secret "keyless" has no key "kubeconfig"`},
+		},
+		{
+			story: "kubeconfigs that are refused", object: member("bad", func(s *v1alpha1.MemberClusterSpec) {
+				s.BootstrapKubeconfigSecretRef = &v1alpha1.KubeconfigReference{Name: "bad"}
+			}),
+			warnings: []string{
+				"spec.kubeconfigSecretRef.name: the kubeconfig's field users[].user.exec starts a program",
+				"spec.bootstrapKubeconfigSecretRef.name: the kubeconfig's field users[].user.exec starts a program",
+			},
+		},
+		{story: "an address", object: address("https://hub.example.com:9443/vmgroup")},
+		{story: "no address", object: address("")},
+		{story: "http", object: address("http://hub"), refused: noURL},
+		{story: "no host", object: address("https://:9443"), refused: noURL},
+		{story: "no URL", object: address("https://a b"), refused: noURL},
+		{story: "a password", object: address("https://u:hunter2@hub"), refused: "spec.admission.url: Invalid value: must not contain a user name or password"},
+		{story: "a query", object: address("https://hub?x=1"), refused: "spec.admission.url: Invalid value: must not have a query or a fragment: API servers refuse them in webhooks"},
+		{
+			story: "Fail", object: member("good", func(s *v1alpha1.MemberClusterSpec) {
+				s.Admission = &v1alpha1.MemberAdmission{FailurePolicy: v1alpha1.AdmissionFail}
+			}),
+			warnings: []string{"spec.admission.failurePolicy: Fail refuses every VmGroup of this member while the hub cannot be reached"},
+		},
+	} {
+		c.check(t, s, MemberClusterPath, false)
+	}
+	bad := address("http://hub")
+	labeled := bad.DeepCopy()
+	labeled.Labels = map[string]string{"a": "b"}
+	hubStory[*v1alpha1.MemberCluster]{story: "labels of a bad one", old: bad, object: labeled}.check(t, s, MemberClusterPath, true)
+}
+
+func TestVmGroupPolicies(t *testing.T) {
+	other := policyNamed("beta", v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{CPU: 2, VCenter: "default"}})
+	broken := 0
+	s := serve(t, worldWith(), func(o *Options) {
+		o.Hub = hubWith(t, &other)
+		o.PolicyImpact = func(_ context.Context, changed *v1alpha1.VmGroupPolicy) (int, int, bool) {
+			return 9, broken, changed.Name == "alpha"
+		}
+	})
+	made := func(spec v1alpha1.VmGroupPolicySpec) *v1alpha1.VmGroupPolicy {
+		p := policyNamed("alpha", spec)
+		p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupPolicy"}
+		return &p
+	}
+	memory := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	for _, c := range []hubStory[*v1alpha1.VmGroupPolicy]{
+		{story: "good", object: made(defaultPolicy())},
+		{
+			story: "patterns", object: made(v1alpha1.VmGroupPolicySpec{
+				Match:     v1alpha1.PolicyMatch{MemberClusters: []string{"A"}, Exclude: []string{" x"}},
+				Templates: &v1alpha1.PolicyTemplates{Allow: []string{""}, Deny: []string{"y "}},
+			}),
+			refused: `spec.match.memberClusters[0]: Invalid value: "A": has capital letters, which no MemberCluster's name has; ` +
+				`spec.match.exclude[0]: Invalid value: " x": begins or ends with a space, so it matches nothing; ` +
+				`spec.templates.allow[0]: Invalid value: "": an empty pattern matches nothing; write * for everything; ` +
+				`spec.templates.deny[0]: Invalid value: "y ": begins or ends with a space, so it matches nothing`,
+		},
+		{
+			story: "a selector", object: made(v1alpha1.VmGroupPolicySpec{Match: v1alpha1.PolicyMatch{NamespaceSelector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: "Sometimes"}},
+			}}}),
+			refused: `spec.match.namespaceSelector.matchExpressions[0].operator: Invalid value: "Sometimes": not a valid selector operator`,
+		},
+		{
+			story: "ranges without a value", object: made(v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{
+				CPU: &v1alpha1.CountRange{Min: new(int32(4)), Max: new(int32(2))}, Memory: &v1alpha1.MemoryRange{Min: memory("1.2Gi"), Max: memory("1.8Gi")},
+			}}),
+			refused: "spec: Invalid value: limits.cpu allows no value: the minimum 4 is above the maximum 2; " +
+				"limits.memory allows no value: the minimum 2 GiB is above the maximum 1 GiB",
+		},
+		{
+			story: "a negative quota", object: made(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: memory("-1Gi")}}),
+			refused: "spec: Invalid value: quota.memory is negative",
+		},
+		{
+			story: "defaults that the policy itself refuses", object: made(v1alpha1.VmGroupPolicySpec{
+				Match:     v1alpha1.PolicyMatch{MemberClusters: []string{"team-b"}},
+				Limits:    &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: new(int32(4))}, Memory: &v1alpha1.MemoryRange{Min: memory("2Gi")}},
+				Templates: &v1alpha1.PolicyTemplates{Deny: []string{"windows-*"}},
+				Defaults:  &v1alpha1.PolicyDefaults{CPU: 8, Template: "windows-11"},
+				Priority:  1,
+			}),
+			warnings: []string{
+				`spec.defaults: groups that leave the field out are refused: spec.cpu: Invalid value: 8: exceeds the maximum 4 of VmGroupPolicy "alpha"`,
+				`spec.defaults: groups that leave the field out are refused: spec.template: Invalid value: "windows-11": is denied by VmGroupPolicy "alpha": windows-*`,
+			},
+		},
+		{
+			story: "other defaults at the same priority", object: made(v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{CPU: 4, VCenter: "default"}}),
+			warnings: []string{`spec.defaults: VmGroupPolicy "beta" has the same priority and another default of spec.cpu; where both hold, that of "alpha" is taken, the first by name`},
+		},
+		{story: "other defaults at another priority", object: made(v1alpha1.VmGroupPolicySpec{Priority: 3, Defaults: &v1alpha1.PolicyDefaults{CPU: 4}})},
+	} {
+		c.check(t, s, VmGroupPolicyPath, false)
+	}
+	broken = 3
+	warns := defaultPolicy()
+	warns.Mode = v1alpha1.PolicyWarn
+	for _, c := range []hubStory[*v1alpha1.VmGroupPolicy]{
+		{
+			story: "groups that break it", object: made(defaultPolicy()),
+			warnings: []string{"3 of 9 groups that this policy holds for break it: they keep their VMs, but do not grow until they comply"},
+		},
+		{
+			story: "groups that break it, and it only warns", object: made(warns),
+			warnings: []string{"3 of 9 groups that this policy holds for break it; it only warns"},
+		},
+	} {
+		c.check(t, s, VmGroupPolicyPath, false)
+	}
+}

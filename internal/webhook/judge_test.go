@@ -1,0 +1,326 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// story is a change of one group, and what the webhook says.
+type story struct {
+	story      string
+	old, group func(*v1alpha1.VmGroup) // on top of the usual group; old nil for a create
+	preview    Preview
+	refused    string
+	warnings   []string
+	quota      []policy.Violation
+}
+
+func known(p Preview) Preview {
+	p.Known, p.VCenter = true, "default"
+	return p
+}
+
+func TestWhatPoliciesDoNotKnow(t *testing.T) {
+	as := func(f func(*v1alpha1.VmGroup)) func(*v1alpha1.VmGroup) { return f }
+	same := as(func(*v1alpha1.VmGroup) {})
+	deny := func(field, message string) []policy.Denial { return []policy.Denial{{Field: field, Message: message}} }
+	template := deny("spec.template", `template "linux-12" is not granted`)
+	for _, c := range []story{
+		{
+			story: "a template that does not exist", group: same, preview: known(Preview{TemplateMissing: true}),
+			warnings: []string{`spec.template: "linux-12" does not exist in VCenter "default"; VMs are cloned once it does`},
+		},
+		{
+			story: "a template that does not exist, and fewer VMs", old: same,
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(1)) }),
+			preview: known(Preview{TemplateMissing: true}),
+		},
+		{
+			story: "a template that does not exist is not worth a word beside a refusal", group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }),
+			preview: known(Preview{TemplateMissing: true}), refused: `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+		},
+		{
+			story: "a template that is not granted", group: same, preview: known(Preview{Denials: template, TemplateMissing: true}),
+			refused: `spec.template: Forbidden: template "linux-12" is not granted`,
+		},
+		{
+			story: "where a template is that is not granted", group: same,
+			preview: known(Preview{Denials: template, TemplatePath: "/DC0/vm/private/windows"}),
+			refused: `spec.template: Forbidden: template "linux-12" is not granted`,
+		},
+		{
+			story: "a VCenter that is not granted tells nothing of itself", group: same,
+			preview: Preview{Denials: deny("spec.vcenter", "ask"), Reason: "secret-vcenter.example.com does not answer", VCenter: "default"},
+			refused: "spec.vcenter: Forbidden: ask",
+		},
+		{
+			story: "a grant was taken away, and something else changes", old: same,
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PowerOff }),
+			preview: known(Preview{Denials: template, Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.PowerOffVM}}}}),
+			// What would become of VMs in a vCenter that is not granted is not told.
+			warnings: []string{`spec.template: Forbidden: template "linux-12" is not granted`},
+		},
+		{
+			story: "a grant was taken away, and the group grows", old: same,
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(4)) }),
+			preview: known(Preview{Denials: template}), refused: `spec.template: Forbidden: template "linux-12" is not granted`,
+		},
+		{
+			story: "another template that is not granted", old: as(func(g *v1alpha1.VmGroup) { g.Spec.Template = "linux-11" }), group: same,
+			preview: known(Preview{Denials: template}), refused: `spec.template: Forbidden: template "linux-12" is not granted`,
+		},
+		{
+			story: "a datastore that is not granted", old: same,
+			group: as(func(g *v1alpha1.VmGroup) { g.Spec.Placement = &v1alpha1.Placement{Datastore: "fast"} }),
+			preview: known(Preview{Denials: []policy.Denial{
+				{Field: "spec.placement.datastore", Message: "not yours"}, {Field: "spec.placement.network", Message: "kept"},
+			}}),
+			refused: "spec.placement.datastore: Forbidden: not yours", warnings: []string{"spec.placement.network: Forbidden: kept"},
+		},
+		{
+			story: "user data where the member does not allow it", old: same,
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "s"} }),
+			preview: known(Preview{Denials: deny("spec.userDataSecretRef", "not here")}), refused: "spec.userDataSecretRef: Forbidden: not here",
+		},
+		{
+			story: "user data is given up", old: as(func(g *v1alpha1.VmGroup) { g.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "s"} }),
+			group: same, preview: known(Preview{}),
+		},
+		{
+			story: "a vCenter that cannot be reached", group: same,
+			preview:  Preview{VCenter: "default", Reason: `VCenter "default" cannot be reached`},
+			warnings: []string{`what this does in vCenter cannot be said now: VCenter "default" cannot be reached`},
+		},
+		{
+			story: "a vCenter that cannot be reached does not open policies", group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }),
+			preview: Preview{VCenter: "default"},
+			refused: `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+		},
+		{
+			story: "a vCenter that cannot be reached, for no reason that is known", group: same, preview: Preview{VCenter: "default"},
+			warnings: []string{`what this does in vCenter cannot be said now: VCenter "default" cannot be looked at`},
+		},
+		{
+			story: "another VCenter than the VMs are in",
+			old:   as(func(g *v1alpha1.VmGroup) { g.Spec.VCenter, g.Status.VCenter = "", "default" }),
+			group: as(func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "east" }), preview: known(Preview{}),
+			refused: `spec.vcenter: Invalid value: "east": the VMs of this group are in VCenter "default" and do not move; create a new VmGroup instead`,
+		},
+		{
+			story: "the VCenter that the VMs are in", old: as(func(g *v1alpha1.VmGroup) { g.Spec.VCenter, g.Status.VCenter = "", "default" }),
+			group: same, preview: known(Preview{}),
+		},
+		{
+			story: "a status that the sender made up", old: as(func(g *v1alpha1.VmGroup) { g.Spec.VCenter, g.Status.VCenter = "", "default" }),
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.VCenter, g.Status.VCenter = "east", "east" }),
+			preview: known(Preview{}),
+			refused: `spec.vcenter: Invalid value: "east": the VMs of this group are in VCenter "default" and do not move; create a new VmGroup instead`,
+		},
+		{
+			story: "a quota and a limit", group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }), preview: known(Preview{}),
+			quota: []policy.Violation{
+				{Field: "spec.replicas", Value: int32(3), Detail: "exceeds the quota", Enforced: true},
+				{Field: "spec.memory", Value: int32(4), Detail: "is much"},
+			},
+			refused: `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"; ` +
+				`spec.replicas: Invalid value: 3: exceeds the quota`,
+			warnings: []string{"spec.memory: Invalid value: 4: is much"},
+		},
+		{
+			story: "what becomes of VMs", old: same, group: as(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(5)) }),
+			preview:  known(Preview{Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.CreateVM, Ordinal: 3}, {Kind: plan.CreateVM, Ordinal: 4}}}}),
+			warnings: []string{"this change adds 2 VMs"},
+		},
+		{
+			story: "labels only, while nothing is known of the vCenter", old: same,
+			group: as(func(g *v1alpha1.VmGroup) { g.Labels = map[string]string{"a": "b"} }), preview: Preview{},
+		},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			w := worldWith(policyNamed("default", defaultPolicy()))
+			w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
+				if before := group(); c.old != nil {
+					c.old(before)
+					if g.Status.VCenter != before.Status.VCenter {
+						t.Errorf("the World is shown status.vcenter %q", g.Status.VCenter)
+					}
+				}
+				return c.preview, nil
+			}
+			w.quota = func(_, _ *v1alpha1.VmGroup) []policy.Violation { return c.quota }
+			s := serve(t, w, nil)
+			var old any
+			if c.old != nil {
+				old = group(c.old)
+			}
+			got := s.validate(requestFor(t, old, group(c.group)))
+			message := ""
+			if !got.Allowed {
+				message = got.Result.Message
+			}
+			if got.Allowed != (c.refused == "") || message != c.refused {
+				t.Errorf("allowed %v: %s\nwant: %s", got.Allowed, message, c.refused)
+			}
+			if !slices.Equal(got.Warnings, c.warnings) {
+				t.Errorf("warnings:\n%s\nwant:\n%s", strings.Join(got.Warnings, "\n"), strings.Join(c.warnings, "\n"))
+			}
+		})
+	}
+}
+
+func TestScaleIsJudgedAsTheGroup(t *testing.T) {
+	w := worldWith(policyNamed("default", defaultPolicy()))
+	stored := group()
+	w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": stored}
+	w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
+		return known(Preview{Plan: planned(stored, g, nil)}), nil
+	}
+	s := serve(t, w, nil)
+	for _, c := range []struct {
+		from, to int32
+		refused  string
+		warnings []string
+	}{
+		{3, 5, "", []string{"this change adds 2 VMs"}},
+		{3, 2, "", []string{"this change removes 1 VM: vg-2"}},
+		{3, 0, "", []string{"this change removes 3 VMs: vg-0, vg-1, vg-2"}},
+		{3, 900, `spec.replicas: Invalid value: 900: exceeds the maximum 50 of VmGroupPolicy "default"`, nil},
+		{900, 70, "", []string{
+			`spec.replicas: Invalid value: 70: exceeds the maximum 50 of VmGroupPolicy "default"`, "this change adds 67 VMs",
+		}},
+	} {
+		got := s.validate(scaleRequest(t, c.from, c.to))
+		if got.Allowed != (c.refused == "") || (!got.Allowed && got.Result.Message != c.refused) {
+			t.Errorf("%d to %d: %+v", c.from, c.to, got.Result)
+		}
+		if !slices.Equal(got.Warnings, c.warnings) {
+			t.Errorf("%d to %d: warnings %q", c.from, c.to, got.Warnings)
+		}
+	}
+	if *stored.Spec.Replicas != 3 {
+		t.Error("the World's group was changed")
+	}
+	stored.DeletionTimestamp = now()
+	if !s.validate(scaleRequest(t, 3, 900)).Allowed {
+		t.Error("a group that is being deleted is judged")
+	}
+}
+
+func TestScaleOfAGroupThatIsNotKnownYet(t *testing.T) {
+	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	if got := s.validate(scaleRequest(t, 3, 51)); got.Allowed ||
+		got.Result.Message != `spec.replicas: Invalid value: 51: exceeds the maximum 50 of VmGroupPolicy "default"` {
+		t.Errorf("%+v", got.Result)
+	}
+	if got := s.validate(scaleRequest(t, 3, 50)); !got.Allowed || len(got.Warnings) > 0 {
+		t.Errorf("%+v, %q", got.Result, got.Warnings)
+	}
+}
+
+func TestOtherResourcesAreAnError(t *testing.T) {
+	s := serve(t, worldWith(), nil)
+	for _, resource := range []string{"pods", "vcenters"} {
+		request := requestFor(t, nil, group())
+		request.Resource.Resource = resource
+		if got := s.validate(request); got.Allowed || got.Result.Code != 400 {
+			t.Errorf("%s: %+v", resource, got.Result)
+		}
+	}
+	status := requestFor(t, group(), group())
+	status.SubResource = "status"
+	if got := s.validate(status); got.Allowed {
+		t.Error("status is judged")
+	}
+}
+
+func TestDeletionIsNotJudged(t *testing.T) {
+	s := serve(t, &world{}, nil)
+	request := requestFor(t, group(), group())
+	request.Operation, request.Object.Raw = admissionv1.Delete, nil
+	if got := s.validate(request); !got.Allowed {
+		t.Errorf("%+v", got.Result)
+	}
+	if got := s.mutate(request); !got.Allowed || len(got.Patch) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
+	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	// A version of ours would write fields into status and spec that this object does not have, and drop one.
+	const incomplete = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg","future":1},
+		"spec":{"cpu":3,"replicas":0,"later":true},"status":{"conditions":[]}}`
+	got := s.mutate(requestFor(t, nil, incomplete))
+	want := `[{"op":"add","path":"/spec/memory","value":4},{"op":"add","path":"/spec/template","value":"linux-12"},` +
+		`{"op":"add","path":"/spec/vcenter","value":"default"}]`
+	if !got.Allowed || string(got.Patch) != want {
+		t.Errorf("allowed %v, patch %s, want %s", got.Allowed, got.Patch, want)
+	}
+	if got := s.mutate(requestFor(t, nil, group())); !got.Allowed || got.Patch != nil || got.PatchType != nil {
+		t.Errorf("a complete object is patched: %s", got.Patch)
+	}
+	if s.count("mutate", testMember, defaulted) != 1 || s.count("mutate", testMember, allowed) != 1 {
+		t.Error("verdicts are not counted")
+	}
+}
+
+func TestWarningsAreShortAndPrintable(t *testing.T) {
+	w := worldWith(policyNamed("advice", v1alpha1.VmGroupPolicySpec{
+		Mode: v1alpha1.PolicyWarn, Templates: &v1alpha1.PolicyTemplates{Allow: []string{strings.Repeat("ü", 300), "a\nb\x00c"}},
+	}))
+	w.quota = func(_, _ *v1alpha1.VmGroup) []policy.Violation {
+		many := make([]policy.Violation, 0, 40)
+		for i := range 40 {
+			many = append(many, policy.Violation{Field: "spec.cpu", Value: int32(i % 20), Detail: "line\r\nbreak \xff"})
+		}
+		return many
+	}
+	got := serve(t, w, nil).validate(requestFor(t, nil, group()))
+	if !got.Allowed || len(got.Warnings) != maxWarnings+1 {
+		t.Errorf("allowed %v with %d warnings", got.Allowed, len(got.Warnings))
+	}
+	for _, text := range got.Warnings {
+		if len(text) > 256 || !utf8.ValidString(text) || strings.ContainsAny(text, "\r\n\x00") {
+			t.Errorf("warning %q", text)
+		}
+	}
+}
+
+func TestMessagesOfManyViolationsAreBounded(t *testing.T) {
+	w := worldWith()
+	w.quota = func(_, _ *v1alpha1.VmGroup) []policy.Violation {
+		many := make([]policy.Violation, 0, 100)
+		for i := range 100 {
+			many = append(many, policy.Violation{Field: "spec.cpu", Value: int32(i), Detail: strings.Repeat("x", 60), Enforced: true})
+		}
+		return many
+	}
+	got := serve(t, w, nil).validate(requestFor(t, nil, group()))
+	if got.Allowed || len(got.Result.Message) > maxMessage || len(got.Result.Details.Causes) != 100 {
+		t.Errorf("message of %d bytes, %d causes", len(got.Result.Message), len(got.Result.Details.Causes))
+	}
+	if want := fmt.Sprintf("spec.cpu: Invalid value: 0: %s", strings.Repeat("x", 60)); !strings.HasPrefix(got.Result.Message, want) {
+		t.Errorf("the message does not begin with the first: %.100s", got.Result.Message)
+	}
+}
+
+// The typed validators answer creates and deletes that the rules of a member never send.
+func TestScaleIsNeitherCreatedNorDeleted(t *testing.T) {
+	v := scaleValidator{}
+	if _, err := v.ValidateCreate(t.Context(), &autoscalingv1.Scale{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := v.ValidateDelete(t.Context(), &autoscalingv1.Scale{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,94 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// defaulter fills in what a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also
+// add whatever our version of the type writes and the sender left out.
+type defaulter struct {
+	world   World
+	decoder admission.Decoder
+}
+
+// Handle returns a patch of the fields that policies fill in. The patch is empty when nothing is missing.
+func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if req.Resource != groupResource || req.SubResource != "" ||
+		(req.Operation != admissionv1.Create && req.Operation != admissionv1.Update) {
+		return admission.Allowed("")
+	}
+	var group v1alpha1.VmGroup
+	if err := d.decoder.Decode(req, &group); err != nil {
+		// Mutation comes before the schema, which says better what is wrong with the object.
+		return admission.Allowed("")
+	}
+	if group.DeletionTimestamp != nil || complete(group.Spec) {
+		return admission.Allowed("")
+	}
+	filled, err := d.fill(ctx, req, &group)
+	if err != nil {
+		_ = callOf(ctx).unavailable(err)
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	if len(filled) == 0 {
+		return admission.Allowed("")
+	}
+	values := map[string]any{
+		"spec.cpu": group.Spec.CPU, "spec.memory": group.Spec.Memory,
+		"spec.template": group.Spec.Template, "spec.vcenter": group.Spec.VCenter,
+	}
+	patch := make([]operation, 0, len(filled))
+	for _, name := range filled {
+		patch = append(patch, operation{Op: "add", Path: "/" + strings.ReplaceAll(name, ".", "/"), Value: values[name]})
+	}
+	return patched(patch)
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+func patched(patch []operation) admission.Response {
+	encoded, err := json.Marshal(patch)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	response := admission.Allowed("")
+	kind := admissionv1.PatchTypeJSONPatch
+	response.Patch, response.PatchType = encoded, &kind
+	return response
+}
+
+// complete says whether there is nothing that policies could fill in, so that nobody has to be asked.
+func complete(spec v1alpha1.VmGroupSpec) bool {
+	return spec.CPU != 0 && spec.Memory != 0 && spec.Template != "" && spec.VCenter != ""
+}
+
+func (d defaulter) fill(ctx context.Context, req admission.Request, group *v1alpha1.VmGroup) ([]string, error) {
+	policies, ok := d.world.Policies()
+	if !ok {
+		return nil, errNoPolicies
+	}
+	requester, err := d.world.Requester(ctx, callOf(ctx).member, req.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if req.Operation == admissionv1.Create {
+		return policies.Default(requester, &group.Spec), nil
+	}
+	var old v1alpha1.VmGroup
+	// One that was stored in another shape reads as empty: then it had no VCenter that could be put back.
+	_ = d.decoder.DecodeRaw(req.OldObject, &old)
+	return policies.DefaultUpdate(requester, old.Spec, &group.Spec), nil
+}

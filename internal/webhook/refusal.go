@@ -1,0 +1,38 @@
+package webhook
+
+import (
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// maxMessage bounds the message of a refusal, in bytes. All causes are in the details.
+const maxMessage = 2048
+
+// refuse returns nil without errs, else one error that holds them all, in their order. Its message begins with the first:
+// the API server puts the webhook's name before it, and people read the beginning.
+func refuse(kind, name string, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	causes := make([]metav1.StatusCause, 0, len(errs))
+	messages := make([]string, 0, len(errs))
+	for _, err := range errs {
+		causes = append(causes, metav1.StatusCause{
+			Type: metav1.CauseType(err.Type), Message: err.ErrorBody(), Field: err.Field,
+		})
+		messages = append(messages, err.Error())
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusUnprocessableEntity,
+		Reason:  metav1.StatusReasonInvalid,
+		Message: shorten(strings.Join(messages, "; "), maxMessage),
+		Details: &metav1.StatusDetails{Group: v1alpha1.GroupVersion.Group, Kind: kind, Name: name, Causes: causes},
+	}}
+}

@@ -1,0 +1,75 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// scaleValidator judges changes of the subresource scale: kubectl scale and autoscalers use it, and a webhook of vmgroups
+// does not see them.
+type scaleValidator struct{ judge }
+
+var _ admission.Validator[*autoscalingv1.Scale] = scaleValidator{}
+
+// ValidateCreate allows: a subresource is not created.
+func (v scaleValidator) ValidateCreate(context.Context, *autoscalingv1.Scale) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// ValidateUpdate judges the group with the new number of replicas.
+func (v scaleValidator) ValidateUpdate(ctx context.Context, old, scale *autoscalingv1.Scale) (admission.Warnings, error) {
+	req, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return nil, callOf(ctx).unavailable(err)
+	}
+	group, err := v.world.Group(ctx, callOf(ctx).member, req.Namespace, req.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return v.unknown(ctx, req, old, scale)
+	case err != nil:
+		return nil, callOf(ctx).unavailable(err)
+	}
+	before, after := group.DeepCopy(), group.DeepCopy()
+	before.Spec.Replicas, after.Spec.Replicas = &old.Spec.Replicas, &scale.Spec.Replicas
+	j, err := v.change(ctx, before, after)
+	if err != nil {
+		return nil, err
+	}
+	return j.result(), refuse("VmGroup", group.Name, j.refused)
+}
+
+// ValidateDelete allows.
+func (v scaleValidator) ValidateDelete(context.Context, *autoscalingv1.Scale) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// unknown judges the replicas of a group that was created a moment ago and is not in memory yet. Nothing else of it is
+// known; the reconciler will look at all of it.
+func (v scaleValidator) unknown(ctx context.Context, req admission.Request, old, scale *autoscalingv1.Scale) (admission.Warnings, error) {
+	policies, ok := v.world.Policies()
+	if !ok {
+		return nil, callOf(ctx).unavailable(errNoPolicies)
+	}
+	requester, err := v.world.Requester(ctx, callOf(ctx).member, req.Namespace)
+	if err != nil {
+		return nil, callOf(ctx).unavailable(err)
+	}
+	// Of a Scale only the number of VMs says anything; "spec" is a policy that cannot be used.
+	ofNumber := func(v policy.Violation) bool { return v.Field == "spec.replicas" || v.Field == "spec" }
+	var j judgment
+	refused, kept := policies.EvaluateUpdate(requester,
+		v1alpha1.VmGroupSpec{Replicas: &old.Spec.Replicas}, v1alpha1.VmGroupSpec{Replicas: &scale.Spec.Replicas}, "")
+	j.violations(keepOnly(refused, ofNumber), keepOnly(kept, ofNumber))
+	return j.result(), refuse("VmGroup", req.Name, j.refused)
+}
+
+func keepOnly(violations []policy.Violation, accept func(policy.Violation) bool) []policy.Violation {
+	return slices.DeleteFunc(violations, func(v policy.Violation) bool { return !accept(v) })
+}

@@ -1,0 +1,141 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// policyValidator checks VmGroupPolicies.
+type policyValidator struct {
+	hub
+	impact func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool)
+}
+
+var _ admission.Validator[*v1alpha1.VmGroupPolicy] = policyValidator{}
+
+// ValidateCreate checks a new policy.
+func (v policyValidator) ValidateCreate(ctx context.Context, p *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
+	return v.check(ctx, p)
+}
+
+// ValidateUpdate checks a policy whose spec changes.
+func (v policyValidator) ValidateUpdate(ctx context.Context, old, p *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
+	if p.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(old.Spec, p.Spec) {
+		return nil, nil
+	}
+	return v.check(ctx, p)
+}
+
+// ValidateDelete allows.
+func (v policyValidator) ValidateDelete(context.Context, *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
+	return nil, nil
+}
+
+func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
+	spec := field.NewPath("spec")
+	match := spec.Child("match")
+	var warn warnings
+	errs := checkMemberPatterns(match.Child("memberClusters"), p.Spec.Match.MemberClusters)
+	errs = append(errs, checkPatterns(match.Child("exclude"), p.Spec.Match.Exclude)...)
+	if t := p.Spec.Templates; t != nil {
+		errs = append(errs, checkPatterns(spec.Child("templates", "allow"), t.Allow)...)
+		errs = append(errs, checkPatterns(spec.Child("templates", "deny"), t.Deny)...)
+	}
+	selector := checkSelector(match.Child("namespaceSelector"), p.Spec.Match.NamespaceSelector)
+	errs = append(errs, selector...)
+	// What package policy cannot apply makes every group wait that it may hold for; it is refused here, in its own words.
+	problem := policy.Compile([]v1alpha1.VmGroupPolicy{*p}).Problems()[p.Name]
+	if problem != "" && len(selector) == 0 {
+		errs = append(errs, field.Invalid(spec, field.OmitValueType{}, problem))
+	}
+	if len(errs) == 0 {
+		warnOwnDefaults(p, &warn)
+		v.warnOtherDefaults(ctx, p, &warn)
+		v.warnImpact(ctx, p, &warn)
+	}
+	return warn.result(), refuse("VmGroupPolicy", p.Name, errs)
+}
+
+// warnOwnDefaults warns about defaults that the policy's own limits refuse.
+func warnOwnDefaults(p *v1alpha1.VmGroupPolicy, warn *warnings) {
+	if p.Spec.Defaults == nil {
+		return
+	}
+	set := map[string]bool{}
+	for _, d := range defaultsOf(p) {
+		set[d.field] = d.value != ""
+	}
+	everywhere := v1alpha1.VmGroupPolicy{ObjectMeta: p.ObjectMeta, Spec: p.Spec}
+	everywhere.Spec.Match = v1alpha1.PolicyMatch{}
+	filled := v1alpha1.VmGroupSpec{CPU: p.Spec.Defaults.CPU, Memory: p.Spec.Defaults.Memory, Template: p.Spec.Defaults.Template}
+	for _, violation := range policy.Compile([]v1alpha1.VmGroupPolicy{everywhere}).Evaluate(policy.Requester{}, filled, "") {
+		if set[violation.Field] {
+			warn.add("spec.defaults: groups that leave the field out are refused: " + violation.Error())
+		}
+	}
+}
+
+// fieldDefault is what a policy fills a field with, as text; empty for nothing.
+type fieldDefault struct{ field, value string }
+
+func defaultsOf(p *v1alpha1.VmGroupPolicy) []fieldDefault {
+	var d v1alpha1.PolicyDefaults
+	if p.Spec.Defaults != nil {
+		d = *p.Spec.Defaults
+	}
+	number := func(n int32) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprint(n)
+	}
+	return []fieldDefault{
+		{"spec.cpu", number(d.CPU)}, {"spec.memory", number(d.Memory)}, {"spec.template", d.Template}, {"spec.vcenter", d.VCenter},
+	}
+}
+
+// warnOtherDefaults warns where only the names of two policies decide whose default is taken.
+func (v policyValidator) warnOtherDefaults(ctx context.Context, p *v1alpha1.VmGroupPolicy, warn *warnings) {
+	var others v1alpha1.VmGroupPolicyList
+	if v.reader.List(ctx, &others) != nil {
+		return
+	}
+	own := defaultsOf(p)
+	for i := range others.Items {
+		other := &others.Items[i]
+		if other.Name == p.Name || other.Spec.Priority != p.Spec.Priority {
+			continue
+		}
+		for k, theirs := range defaultsOf(other) {
+			if mine := own[k]; mine.value != "" && theirs.value != "" && mine.value != theirs.value {
+				first := min(p.Name, other.Name)
+				warn.add(fmt.Sprintf("spec.defaults: VmGroupPolicy %q has the same priority and another default of %s; where both hold, that of %q is taken, the first by name",
+					other.Name, mine.field, first))
+				break
+			}
+		}
+	}
+}
+
+func (v policyValidator) warnImpact(ctx context.Context, p *v1alpha1.VmGroupPolicy, warn *warnings) {
+	if v.impact == nil {
+		return
+	}
+	matched, broken, known := v.impact(ctx, p)
+	if !known || broken == 0 {
+		return
+	}
+	if cmp.Or(p.Spec.Mode, v1alpha1.PolicyEnforce) == v1alpha1.PolicyWarn {
+		warn.add(fmt.Sprintf("%d of %d groups that this policy holds for break it; it only warns", broken, matched))
+		return
+	}
+	warn.add(fmt.Sprintf("%d of %d groups that this policy holds for break it: they keep their VMs, but do not grow until they comply", broken, matched))
+}

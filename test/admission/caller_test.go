@@ -1,0 +1,44 @@
+//go:build unix
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
+)
+
+// callerOf calls the webhook of one replica as the API server of a member does now.
+func callerOf(t *testing.T, member *stack.Cluster, r *stack.Replica) *webhookcall.Caller {
+	t.Helper()
+	hook, err := operatorsWebhook(t.Context(), member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := webhookcall.New(hook.ClientConfig, r.WebhookAddress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// untilAllSay waits until the webhook of every replica refuses a group with these words; no words mean that it is allowed.
+func (p *place) untilAllSay(words string, g *v1alpha1.VmGroup) {
+	p.t.Helper()
+	for _, r := range world.Replicas {
+		c := callerOf(p.t, p.Cluster, r)
+		until(p.t, fmt.Sprintf("%s to say %q of %s in %s", r.Name, words, g.Name, p.member), func(ctx context.Context) (bool, error) {
+			said, err := c.Judge(ctx, webhookcall.Creation(g))
+			if err == nil && (said == "") == (words == "") && strings.Contains(said, words) {
+				return true, nil
+			}
+			return false, fmt.Errorf("it says %q, error %w", said, err)
+		})
+	}
+}

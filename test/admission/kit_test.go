@@ -1,0 +1,269 @@
+//go:build unix
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+)
+
+// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+const patience = 3 * time.Minute
+
+// untilAdmissionReady waits for the condition AdmissionReady=True of a MemberCluster with every layer in place.
+func untilAdmissionReady(ctx context.Context, member string) error {
+	mc := &v1alpha1.MemberCluster{}
+	err := stack.WaitFor(ctx, "admission of "+member, func(ctx context.Context) (bool, error) {
+		err := world.Hub.Get(ctx, client.ObjectKey{Name: member}, mc)
+		c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionAdmissionReady)
+		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == v1alpha1.ReasonAdmissionInstalled && mc.Status.CABundleHash != "", err
+	})
+	if err != nil {
+		return fmt.Errorf("%w; status: %+v", err, mc.Status)
+	}
+	if cluster := world.Members[member]; cluster != nil {
+		return untilGroupsAreServed(ctx, cluster)
+	}
+	return nil
+}
+
+// untilGroupsAreServed waits until the cluster's API server judges VmGroups by its policies, and has the mutating policy where
+// it serves such: that comes some seconds after the CRD.
+func untilGroupsAreServed(ctx context.Context, cluster *stack.Cluster) error {
+	binding := &unstructured.Unstructured{}
+	binding.SetAPIVersion("admissionregistration.k8s.io/v1")
+	binding.SetKind("MutatingAdmissionPolicyBinding")
+	if err := stack.WaitFor(ctx, "defaults in "+cluster.Name, func(ctx context.Context) (bool, error) {
+		err := cluster.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, binding)
+		return err == nil || meta.IsNoMatchError(err), client.IgnoreNotFound(err)
+	}); err != nil {
+		return err
+	}
+	probe := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "probe"},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 768, Memory: 1, Template: template},
+	}
+	return stack.WaitFor(ctx, "VmGroups to be served by "+cluster.Name, func(ctx context.Context) (bool, error) {
+		err := cluster.Create(ctx, probe.DeepCopy(), client.DryRunAll)
+		if refusedByPolicies(err) {
+			return true, nil
+		}
+		return false, err
+	})
+}
+
+// place is a namespace of a member that a test has for itself.
+type place struct {
+	*stack.Cluster
+	t         *testing.T
+	member    string
+	namespace string
+}
+
+// newPlace makes a namespace with labels. It goes with its groups when the test ends.
+func newPlace(t *testing.T, member, namespace string, labels map[string]string) *place {
+	t.Helper()
+	p := &place{Cluster: world.Members[member], t: t, member: member, namespace: namespace}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: labels}}
+	if err := p.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.clear)
+	return p
+}
+
+// clear deletes the groups and waits for them to go: nothing collects namespaces here.
+func (p *place) clear() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := stack.WaitFor(ctx, "the groups of "+p.namespace+" to go", func(ctx context.Context) (bool, error) {
+		var list v1alpha1.VmGroupList
+		if err := p.List(ctx, &list, client.InNamespace(p.namespace)); err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if err := p.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+				return false, err
+			}
+		}
+		return len(list.Items) == 0, nil
+	}); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// group returns a group of the place; change may be nil.
+func (p *place) group(name string, replicas int32, change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
+	g := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas},
+	}
+	for _, c := range change {
+		c(g)
+	}
+	return g
+}
+
+func (p *place) get(name string) *v1alpha1.VmGroup {
+	p.t.Helper()
+	g := &v1alpha1.VmGroup{}
+	if err := p.Get(p.t.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, g); err != nil {
+		p.t.Fatal(err)
+	}
+	return g
+}
+
+// refused fails unless err is a refusal for a reason that a person can act on, and has these words.
+func refused(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
+		t.Errorf("got %v, want a refusal", err)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("the refusal %q does not say %q", err, w)
+		}
+	}
+}
+
+// until waits for a condition of the test.
+func until(t *testing.T, what string, done func(context.Context) (bool, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var last error // that of the server, not of the end of the wait
+	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
+		ok, err := done(ctx)
+		if ctx.Err() == nil {
+			last = err
+		}
+		return ok, err
+	}); err != nil {
+		t.Fatalf("%v; before: %v", err, last)
+	}
+}
+
+// clientAs is a client of somebody who may do everything, under a name of their own.
+func clientAs(t *testing.T, cluster *stack.Cluster, username string) client.Client {
+	t.Helper()
+	config := rest.CopyConfig(cluster.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: username, Groups: []string{"system:masters"}}
+	return clientWith(t, cluster, config)
+}
+
+func clientWith(t *testing.T, cluster *stack.Cluster, config *rest.Config) client.Client {
+	t.Helper()
+	c, err := client.New(config, client.Options{Scheme: cluster.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// scale does what kubectl scale and autoscalers do. dryRun may be empty.
+func scale(ctx context.Context, c client.Client, namespace, name string, replicas int32, dryRun ...string) error {
+	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	body := &autoscalingv1.Scale{}
+	if err := c.SubResource("scale").Get(ctx, group, body); err != nil {
+		return fmt.Errorf("read the scale: %w", err)
+	}
+	body.Spec.Replicas = replicas
+	return c.SubResource("scale").Update(ctx, group, client.WithSubResourceBody(body),
+		&client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{DryRun: dryRun}})
+}
+
+// servesMutatingPolicies says whether the cluster's API server has the mutating admission policy that fills in defaults
+// without the hub: those before 1.36 know none.
+func servesMutatingPolicies(t *testing.T, cluster *stack.Cluster) bool {
+	t.Helper()
+	err := cluster.Get(t.Context(), client.ObjectKey{Name: objects.Name}, &admissionregistrationv1.MutatingAdmissionPolicy{})
+	if err != nil && !isGone(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// isGone says whether there is no such object, or no such kind.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
+
+// collector keeps the warnings of an API server.
+type collector struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (c *collector) HandleWarningHeader(_ int, _ string, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, text)
+}
+
+// take returns the warnings since it was asked last.
+func (c *collector) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.list
+	c.list = nil
+	return list
+}
+
+// warningClient is a client whose warnings are collected.
+func warningClient(t *testing.T, cluster *stack.Cluster) (client.Client, *collector) {
+	t.Helper()
+	warned := &collector{}
+	config := rest.CopyConfig(cluster.Config)
+	config.WarningHandler = warned
+	return clientWith(t, cluster, config), warned
+}
+
+// newVCenter makes a VCenter like the default one, with a root folder of its own. It goes with the test.
+func newVCenter(t *testing.T, name string, change func(*v1alpha1.VCenterSpec)) *v1alpha1.VCenter {
+	t.Helper()
+	standard := &v1alpha1.VCenter{}
+	if err := world.Hub.Get(t.Context(), client.ObjectKey{Name: "default"}, standard); err != nil {
+		t.Fatal(err)
+	}
+	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *standard.Spec.DeepCopy()}
+	vcenter.Spec.Folder = name
+	if change != nil {
+		change(&vcenter.Spec)
+	}
+	if err := world.Hub.Create(t.Context(), vcenter); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := world.Hub.Delete(context.Background(), vcenter); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
+	return vcenter
+}
+
+func untilVCenterReady(t *testing.T, name string) {
+	t.Helper()
+	vcenter := &v1alpha1.VCenter{}
+	until(t, "VCenter "+name, func(ctx context.Context) (bool, error) {
+		err := world.Hub.Get(ctx, client.ObjectKey{Name: name}, vcenter)
+		return stack.IsReady(vcenter.Status.Conditions), err
+	})
+}

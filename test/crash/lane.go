@@ -1,0 +1,188 @@
+//go:build unix
+
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+const (
+	template = "vm-operator-template"
+	// cloneTime is long enough that something can happen while a clone runs.
+	cloneTime = 60 * time.Millisecond
+	// neighbor is a group that nothing happens to.
+	neighbor = "neighbor"
+)
+
+// Lane is a hub that is its own member, a vCenter and a manager, with a proxy before each server. It tries one point
+// at a time; several lanes may work side by side.
+type Lane struct {
+	stack *stack.Stack
+	trap  trap
+	// crashed gets a value when the trap has killed the manager.
+	crashed chan struct{}
+	// killing is held while the manager is killed or started.
+	killing sync.Mutex
+	// trials so far: each gets a namespace of its own.
+	trials int
+
+	// since the last start of the manager:
+	watches, reads atomic.Int64
+	// changes counts the calls that change something at vCenter, and writes to VmGroups.
+	changes atomic.Int64
+}
+
+// NewLane starts a lane. ctx bounds the start only. out is told of what is built.
+func NewLane(ctx context.Context, out io.Writer) (*Lane, error) {
+	l := &Lane{crashed: make(chan struct{}, 1)}
+	return l, l.begin(ctx, out)
+}
+
+// renew replaces all that the lane runs, after a trial that may have left something behind.
+func (l *Lane) renew(ctx context.Context, out io.Writer) error {
+	if err := l.Stop(); err != nil {
+		return fmt.Errorf("stop a lane: %w", err)
+	}
+	l.crashed = make(chan struct{}, 1)
+	return l.begin(ctx, out)
+}
+
+func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
+	l.stack, err = stack.Start(ctx, stack.Options{
+		ProxyAPI:    true,
+		Sim:         sim.Options{Templates: []string{template}, CloneDelay: cloneTime},
+		ManagerArgs: []string{"--enable-local-member", "--sharding-scale=0.25"},
+		VCenter: func(s *v1alpha1.VCenterSpec) {
+			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}
+		},
+		Out: out,
+	})
+	if err != nil {
+		return fmt.Errorf("start a lane: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Stop())
+		}
+	}()
+	// Scenarios begin with groups of no VM, which are refused where no policy matches.
+	anything := &v1alpha1.VmGroupPolicy{}
+	anything.Name = "anything"
+	if err := l.hub().Create(ctx, anything); err != nil {
+		return fmt.Errorf("allow all groups: %w", err)
+	}
+	l.stack.Proxy.Hook(l.onSOAP)
+	l.hub().Proxy.Hook(l.onAPI)
+	local := &v1alpha1.MemberCluster{}
+	local.Name = v1alpha1.LocalMember
+	if err := l.hub().Create(ctx, local); err != nil {
+		return fmt.Errorf("join the hub itself: %w", err)
+	}
+	// Its VMs and its object are part of what every trial must leave alone.
+	t := &trial{lane: l, scenario: Scenario{Name: neighbor}, namespace: "default", name: neighbor}
+	if err := t.create(ctx, 2); err != nil {
+		return err
+	}
+	return t.untilReady(ctx, 2)
+}
+
+// Stop ends everything that the lane started.
+func (l *Lane) Stop() error { return l.stack.Stop() }
+
+// Log returns the manager's last lines.
+func (l *Lane) Log(lines int) string { return l.stack.Manager.Tail(lines) }
+
+func (l *Lane) hub() *stack.Cluster { return l.stack.Hub }
+
+// onSOAP is asked about every SOAP call, of the person too.
+func (l *Lane) onSOAP(call sim.Call) faultproxy.Fault {
+	site := Site{Server: VCenter, Name: call.Method, Writes: call.Changes}
+	if site.Writes {
+		l.changes.Add(1)
+	} else {
+		l.reads.Add(1)
+	}
+	return l.arrive(site)
+}
+
+// onAPI is asked about every request of the manager to the API server. Reads and watches are not points: nothing
+// depends on how often a cache is filled.
+func (l *Lane) onAPI(call localcluster.APICall) faultproxy.Fault {
+	if call.Resource == "vmgroups" {
+		if call.Verb == "watch" {
+			l.watches.Add(1)
+		}
+		if call.Writes() {
+			l.changes.Add(1)
+		}
+	}
+	if !call.Writes() {
+		return faultproxy.Fault{}
+	}
+	name := call.Verb + " " + call.Resource
+	if call.Subresource != "" {
+		name += "/" + call.Subresource
+	}
+	return l.arrive(Site{Server: Kubernetes, Name: name, Writes: true})
+}
+
+func (l *Lane) arrive(site Site) faultproxy.Fault {
+	point, hit := l.trap.arrive(site)
+	if !hit {
+		return faultproxy.Fault{}
+	}
+	return faultAt(point, l.killArmed)
+}
+
+// killArmed kills the manager unless the trial is over: a held call may return late.
+func (l *Lane) killArmed() {
+	l.killing.Lock()
+	defer l.killing.Unlock()
+	if !l.trap.isArmed() {
+		return
+	}
+	l.stack.Manager.Kill()
+	l.crashed <- struct{}{}
+}
+
+// kill ends the manager with SIGKILL.
+func (l *Lane) kill() {
+	l.killing.Lock()
+	defer l.killing.Unlock()
+	l.stack.Manager.Kill()
+}
+
+// start starts the manager again.
+func (l *Lane) start(ctx context.Context) error {
+	l.killing.Lock()
+	defer l.killing.Unlock()
+	l.watches.Store(0)
+	l.reads.Store(0)
+	if err := l.stack.RestartManager(ctx); err != nil {
+		return fmt.Errorf("start the manager again: %w", err)
+	}
+	return nil
+}
+
+// clones counts the clones that were asked for in this trial.
+func (l *Lane) clones() int {
+	n := 0
+	for _, r := range l.stack.Proxy.Records() {
+		if r.Method == "CloneVM_Task" {
+			n++
+		}
+	}
+	return n
+}

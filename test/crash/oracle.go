@@ -1,0 +1,143 @@
+//go:build unix
+
+package crash
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+// evidence is what was seen of one trial, all of it outside of the manager.
+type evidence struct {
+	scenario Scenario
+	group    string
+	// uids are those of the group: two if it was created again.
+	uids []string
+	// folder is the inventory path of the namespace's folder, which the group has for itself.
+	folder string
+	// before and after are all VMs of vCenter, by path.
+	before, after map[string]sim.VM
+	// changes are the calls that changed something in vCenter.
+	changes []sim.Record
+	// bystander is the path of somebody else's VM in the group's folder, or empty.
+	bystander string
+}
+
+// judge returns what is wrong, in sentences.
+func judge(e evidence) []string {
+	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), wrongCalls(e))
+}
+
+// wrongVMs compares the group's VMs with what was asked for.
+func wrongVMs(e evidence) []string {
+	var wrong []string
+	found := map[string]string{}
+	for path, vm := range e.after {
+		if !strings.HasPrefix(path, e.folder+"/") || path == e.bystander {
+			continue
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if other, ok := found[name]; ok {
+			wrong = append(wrong, fmt.Sprintf("%s exists twice: %s and %s", name, other, path))
+		}
+		found[name] = path
+		if !vm.On {
+			wrong = append(wrong, path+" is off")
+		}
+		if owner := ownerOf(vm); owner != e.uids[len(e.uids)-1] {
+			wrong = append(wrong, fmt.Sprintf("%s carries the stamp of group %q, want %q", path, owner, e.uids[len(e.uids)-1]))
+		}
+	}
+	for ordinal := range e.scenario.After {
+		name := fmt.Sprintf("%s-%d", e.group, ordinal)
+		if _, ok := found[name]; !ok {
+			wrong = append(wrong, name+" is missing")
+		}
+		delete(found, name)
+	}
+	for _, path := range slices.Sorted(maps.Values(found)) {
+		wrong = append(wrong, path+" is left over")
+	}
+	return wrong
+}
+
+// ownerOf returns the UID of the VmGroup in a VM's owner stamp.
+func ownerOf(vm sim.VM) string {
+	stamp, _ := inventory.DecodeStamp(vm.Extra)
+	if stamp == nil {
+		return ""
+	}
+	return stamp.Group
+}
+
+// touchedForeign compares everything that is not the group's with how it was before.
+func touchedForeign(e evidence) []string {
+	var wrong []string
+	foreign := func(path string) bool { return !strings.HasPrefix(path, e.folder+"/") || path == e.bystander }
+	for path, vm := range e.before {
+		if now, ok := e.after[path]; foreign(path) && (!ok || !same(vm, now)) {
+			wrong = append(wrong, fmt.Sprintf("%s, which is not the group's, was changed: %+v became %+v", path, vm, now))
+		}
+	}
+	for path := range e.after {
+		if _, ok := e.before[path]; !ok && foreign(path) {
+			wrong = append(wrong, path+" appeared outside of the group's folder")
+		}
+	}
+	return wrong
+}
+
+func same(a, b sim.VM) bool {
+	return a.Ref == b.Ref && a.On == b.On && a.Template == b.Template && a.CPU == b.CPU && a.MemoryMB == b.MemoryMB &&
+		a.UUID == b.UUID && maps.Equal(a.Extra, b.Extra)
+}
+
+// touchedKept looks for VMs that should have been left as they were.
+func touchedKept(e evidence) []string {
+	var wrong []string
+	for path, vm := range e.before {
+		for _, ordinal := range e.scenario.Kept {
+			if strings.HasPrefix(path, e.folder+"/") && strings.HasSuffix(path, fmt.Sprintf("/%s-%d", e.group, ordinal)) && !same(vm, e.after[path]) {
+				wrong = append(wrong, fmt.Sprintf("%s should have been kept as it is: %+v became %+v", path, vm, e.after[path]))
+			}
+		}
+	}
+	return wrong
+}
+
+// wrongCalls looks for calls that the change gave no reason for, whether or not they did harm.
+func wrongCalls(e evidence) []string {
+	owned := map[string]bool{}
+	for path, vm := range e.before {
+		if strings.HasPrefix(path, e.folder+"/") && path != e.bystander {
+			owned[vm.Ref.Value] = true
+		}
+	}
+	kept := map[string]string{}
+	for path, vm := range e.before {
+		for _, ordinal := range e.scenario.Kept {
+			if owned[vm.Ref.Value] && strings.HasSuffix(path, fmt.Sprintf("/%s-%d", e.group, ordinal)) {
+				kept[vm.Ref.Value] = path
+			}
+		}
+	}
+	shrinks := e.scenario.Gone || e.scenario.After < e.scenario.Before || len(e.uids) > 1
+	var wrong []string
+	for _, call := range e.changes {
+		removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
+		switch {
+		case kept[call.Object] != "":
+			wrong = append(wrong, fmt.Sprintf("%s was called on %s, which should have been left alone", call.Method, kept[call.Object]))
+		case removes && strings.HasPrefix(call.Object, "vm-") && !shrinks:
+			wrong = append(wrong, fmt.Sprintf("%s was called on %s although nothing had to go", call.Method, call.Object))
+		case call.Group != "" && !slices.Contains(e.uids, call.Group):
+			wrong = append(wrong, fmt.Sprintf("%s was called on %s, which is group %s's", call.Method, call.Object, call.Group))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,115 @@
+//go:build unix
+
+package crash
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Scenario is a change to one VmGroup, with what may be done to VMs because of it.
+type Scenario struct {
+	Name string
+	// Before is the number of VMs that run before the change; with none and not Exists the group is not there.
+	Before int32
+	Exists bool
+	// Change makes the change. A manager that is to be down meanwhile is Restart's.
+	Change func(ctx context.Context, t *trial) error
+	// Restart makes the change while no manager runs: the points are in its start.
+	Restart bool
+	// After is the number of VMs when the spec is fulfilled, or Gone.
+	After int32
+	Gone  bool
+	// Kept are the ordinals whose VMs must be the same before and after: same reference, never touched.
+	Kept []int32
+	// Bystander puts somebody else's VM into the group's folder.
+	Bystander bool
+}
+
+// big is the size of the scenarios that are named after it.
+const big = 20
+
+// Scenarios are all scenarios. Their names are part of the names of points.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{Name: "create-5", Change: create(5), After: 5},
+		{Name: "up-20", Exists: true, Change: scale(big), After: big, Bystander: true},
+		{Name: "down-20", Before: big, Exists: true, Change: scale(3), After: 3, Kept: []int32{0, 1, 2}, Bystander: true},
+		{Name: "delete-20", Before: big, Exists: true, Change: remove, Gone: true},
+		{Name: "delete-cloning", Change: createAndRemove(5), Gone: true},
+		{Name: "recreate", Before: 3, Exists: true, Change: recreate(3), After: 3},
+		{Name: "repair", Before: 4, Exists: true, Change: damage, After: 4, Kept: []int32{0}},
+		{Name: "restart", Before: 3, Exists: true, Change: scale(6), Restart: true, After: 6, Kept: []int32{0, 1, 2}},
+	}
+}
+
+func create(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return t.create(ctx, replicas) }
+}
+
+func scale(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		g := t.object()
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+		if err := t.lane.hub().Patch(ctx, g, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+			return fmt.Errorf("scale the group to %d: %w", replicas, err)
+		}
+		return nil
+	}
+}
+
+func remove(ctx context.Context, t *trial) error {
+	if err := t.lane.hub().Delete(ctx, t.object()); err != nil {
+		return fmt.Errorf("delete the group: %w", err)
+	}
+	return nil
+}
+
+// createAndRemove deletes the group when its first clone was sent.
+func createAndRemove(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		if err := t.create(ctx, replicas); err != nil {
+			return err
+		}
+		if err := t.until(ctx, "the first clone to be asked for", func(context.Context) (bool, error) {
+			return t.lane.clones() > 0, nil
+		}); err != nil {
+			return err
+		}
+		return remove(ctx, t)
+	}
+}
+
+// recreate deletes the group and applies it again under the same name at once.
+func recreate(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		if err := remove(ctx, t); err != nil {
+			return err
+		}
+		if err := t.until(ctx, "the old group to be gone", func(ctx context.Context) (bool, error) {
+			err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), &v1alpha1.VmGroup{})
+			return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
+		}); err != nil {
+			return err
+		}
+		return t.create(ctx, replicas)
+	}
+}
+
+// damage powers one VM off and deletes two, as a person with a vSphere client.
+func damage(ctx context.Context, t *trial) error {
+	person := t.lane.stack.Person
+	if err := person.PowerOff(ctx, t.vmPath(1)); err != nil {
+		return err
+	}
+	for _, ordinal := range []int32{2, 3} {
+		if err := person.Destroy(ctx, t.vmPath(ordinal)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

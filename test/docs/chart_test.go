@@ -1,0 +1,134 @@
+package docs
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const chart = root + "/charts/vmgroup-operator"
+
+// aboutTheChart are the pages that name values of the chart.
+var aboutTheChart = []string{
+	"README.md", "docs/install.md", "docs/upgrade.md", "docs/uninstall.md", "docs/high-availability.md", "docs/exposing-webhooks.md",
+	"docs/air-gapped.md", "docs/argocd.md", "docs/migration.md",
+}
+
+func values(t *testing.T) map[string]any {
+	t.Helper()
+	var all map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(chart, "values.yaml"))), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// unknown returns the keys that the chart does not have. What it takes as it is, such as affinity, is empty in values.yaml.
+func unknown(given, known map[string]any, path string) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		value, there := known[key]
+		if !there {
+			all = append(all, path+key)
+			continue
+		}
+		below, isMap := given[key].(map[string]any)
+		if next, ok := value.(map[string]any); ok && isMap && len(next) > 0 {
+			all = append(all, unknown(below, next, path+key+".")...)
+		}
+	}
+	return all
+}
+
+// TestEveryValueThatPagesNameExists looks at `a.b.c` in text and commands.
+func TestEveryValueThatPagesNameExists(t *testing.T) {
+	known := values(t)
+	names := slices.Sorted(maps.Keys(known))
+	value := regexp.MustCompile("(?:`|--set |-p )((?:" + strings.Join(names, "|") + `)(?:\.[a-zA-Z]+)+)(?:` + "`|=|: )")
+	count := 0
+	for _, page := range aboutTheChart {
+		for _, found := range value.FindAllStringSubmatch(read(t, filepath.Join(root, page)), -1) {
+			count++
+			path := strings.Split(found[1], ".")
+			var given any = map[string]any{}
+			for _, key := range slices.Backward(path) {
+				given = map[string]any{key: given}
+			}
+			if wrong := unknown(given.(map[string]any), known, ""); len(wrong) > 0 && !ofAnotherKind[found[1]] {
+				t.Errorf("%s: the chart has no value %s", page, wrong[0])
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("only %d values were found: does the test still know how pages write them?", count)
+	}
+}
+
+// ofAnotherKind are fields of a MemberCluster that begin like a value.
+var ofAnotherKind = map[string]bool{"admission.failurePolicy": true}
+
+// TestEveryExampleOfValuesIsKnown looks at blocks of YAML that are values, and at those in an Argo CD Application.
+func TestEveryExampleOfValuesIsKnown(t *testing.T) {
+	known := values(t)
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	count := 0
+	for _, page := range aboutTheChart {
+		for _, found := range block.FindAllStringSubmatch(read(t, filepath.Join(root, page)), -1) {
+			var given map[string]any
+			if err := yaml.UnmarshalStrict([]byte(found[1]), &given); err != nil {
+				t.Errorf("%s: %v in\n%s", page, err, found[1])
+				continue
+			}
+			if given["kind"] == "Application" {
+				given = below(given, "spec", "source", "helm", "valuesObject")
+			}
+			if given["kind"] != nil {
+				continue
+			}
+			count++
+			for _, key := range unknown(given, known, "") {
+				t.Errorf("%s: the chart has no value %s", page, key)
+			}
+		}
+	}
+	if count < 5 {
+		t.Errorf("only %d examples were found", count)
+	}
+}
+
+func below(object map[string]any, path ...string) map[string]any {
+	for _, key := range path {
+		object, _ = object[key].(map[string]any)
+	}
+	return object
+}
+
+func TestEveryAlertIsExplained(t *testing.T) {
+	var file struct {
+		Rules []struct {
+			Alert string `json:"alert"`
+		} `json:"rules"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(chart, "files", "alerts.yaml"))), &file); err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, filepath.Join(root, "docs", "high-availability.md"))
+	said := map[string]bool{}
+	for _, name := range regexp.MustCompile("`(VmGroup[A-Z][A-Za-z]+)`").FindAllStringSubmatch(page, -1) {
+		said[name[1]] = true
+	}
+	for _, rule := range file.Rules {
+		if !said[rule.Alert] {
+			t.Errorf("docs/high-availability.md does not explain alert %s", rule.Alert)
+		}
+		delete(said, rule.Alert)
+	}
+	for name := range said {
+		t.Errorf("docs/high-availability.md names %s, which is no alert of the chart", name)
+	}
+}

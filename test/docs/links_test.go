@@ -1,0 +1,91 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	markup = regexp.MustCompile("`|\\*\\*|\\[([^\\]]*)\\]\\([^)]*\\)")
+	noSlug = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+)
+
+// pages are the Markdown files that people read, relative to the root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "charts/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d pages were found", len(all))
+	}
+	return all
+}
+
+// prose is a page without its blocks of code, which is where links and headings are.
+func prose(t *testing.T, page string) []string {
+	t.Helper()
+	lines, code := []string{}, false
+	for line := range strings.Lines(read(t, page)) {
+		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+		if !fence && !code {
+			lines = append(lines, line)
+		}
+		code = code != fence
+	}
+	return lines
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// anchor is what GitHub makes of a heading.
+func anchor(heading string) string {
+	text := markup.ReplaceAllString(strings.Trim(heading, "# \n"), "$1")
+	return strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
+}
+
+func hasAnchor(t *testing.T, page, want string) bool {
+	t.Helper()
+	return slices.ContainsFunc(prose(t, page), func(line string) bool {
+		return strings.HasPrefix(line, "#") && anchor(line) == want
+	})
+}
+
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, found := range link.FindAllStringSubmatch(strings.Join(prose(t, page), ""), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			file, heading, _ := strings.Cut(found[1], "#")
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: there is no %s", page, found[1])
+			} else if heading != "" && !hasAnchor(t, target, heading) {
+				t.Errorf("%s: %s has no heading #%s", page, file, heading)
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package failover
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+)
+
+// RingSeen is the ring from a moment until the next one that was seen.
+type RingSeen struct {
+	At time.Time
+	// Ring is nil while the object is missing or cannot be read.
+	Ring *ring.Ring
+}
+
+// Session is a replica's session, as its Lease told.
+type Session struct {
+	Name, Boot, Host string
+	// State as it was seen last, and "gone" once the Lease was deleted.
+	State string
+	// Since is when State was seen first, Changed when the Lease was last seen to be another than before: a live session renews it.
+	Since, Changed time.Time
+
+	version string
+}
+
+// Gone is the State of a session whose Lease was deleted.
+const Gone = "gone"
+
+// Timeline is what was seen of the ring and the sessions, from outside of all replicas.
+type Timeline struct {
+	Rings    []RingSeen
+	Sessions map[string]Session
+}
+
+// Gap is a time in which a bucket had no live owner.
+type Gap struct {
+	Bucket int
+	// From and To; To is zero if it still has none.
+	From, To time.Time
+	// Owner that it got.
+	Owner string
+}
+
+// Length of the gap; the longest possible if it has not ended.
+func (g Gap) Length() time.Duration {
+	if g.To.IsZero() {
+		return math.MaxInt64
+	}
+	return g.To.Sub(g.From)
+}
+
+// Now returns the newest ring, or nil.
+func (t Timeline) Now() *ring.Ring {
+	if len(t.Rings) == 0 {
+		return nil
+	}
+	return t.Rings[len(t.Rings)-1].Ring
+}
+
+// at returns the index of the last ring that was seen at or before a moment and can be read, or -1.
+func (t Timeline) at(moment time.Time) int {
+	for i, seen := range slices.Backward(t.Rings) {
+		if !seen.At.After(moment) && seen.Ring != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// holder of a bucket in a ring, or "".
+func holder(seen RingSeen, bucket int) string {
+	if seen.Ring == nil || bucket >= len(seen.Ring.Buckets) {
+		return ""
+	}
+	return seen.Ring.Buckets[bucket].Holder
+}
+
+// Ownerless returns, for each bucket that a session of dead held at a moment, the time from then until a session that is not of
+// dead held it.
+func (t Timeline) Ownerless(moment time.Time, dead func(session string) bool) []Gap {
+	start := t.at(moment)
+	if start < 0 {
+		return nil
+	}
+	var gaps []Gap
+	for bucket := range t.Rings[start].Ring.Buckets {
+		if h := holder(t.Rings[start], bucket); h == "" || !dead(h) {
+			continue
+		}
+		gap := Gap{Bucket: bucket, From: moment}
+		for _, seen := range t.Rings[start+1:] {
+			if h := holder(seen, bucket); h != "" && !dead(h) {
+				gap.To, gap.Owner = seen.At, h
+				break
+			}
+		}
+		gaps = append(gaps, gap)
+	}
+	return gaps
+}
+
+// Released returns, for each bucket that a session of leaving held at a moment, the time from its release until the next session
+// held it. A bucket that went from the one to the other at once has a gap of length zero; one that was not released is left out.
+func (t Timeline) Released(moment time.Time, leaving func(session string) bool) []Gap {
+	start := t.at(moment)
+	if start < 0 {
+		return nil
+	}
+	var gaps []Gap
+	for bucket := range t.Rings[start].Ring.Buckets {
+		if h := holder(t.Rings[start], bucket); h == "" || !leaving(h) {
+			continue
+		}
+		gap := Gap{Bucket: bucket}
+		for _, seen := range t.Rings[start+1:] {
+			h := holder(seen, bucket)
+			if h != "" && leaving(h) {
+				continue
+			}
+			if gap.From.IsZero() {
+				gap.From = seen.At
+			}
+			if h != "" {
+				gap.To, gap.Owner = seen.At, h
+				break
+			}
+		}
+		if !gap.From.IsZero() {
+			gaps = append(gaps, gap)
+		}
+	}
+	return gaps
+}
+
+// Move is a change of a bucket's holder.
+type Move struct {
+	At       time.Time
+	Bucket   int
+	From, To string
+}
+
+// String says what went where.
+func (m Move) String() string {
+	return fmt.Sprintf("%s bucket %d: %s to %s", m.At.Format(clock), m.Bucket, cmp.Or(m.From, "nobody"), cmp.Or(m.To, "nobody"))
+}
+
+// Moves returns the changes of holders after a moment. A ring that is away for a while moves nothing if it comes back as it
+// was.
+func (t Timeline) Moves(moment time.Time) []Move {
+	var moves []Move
+	last := t.at(moment)
+	if last < 0 {
+		return nil
+	}
+	for i, seen := range t.Rings {
+		if i <= last || seen.Ring == nil {
+			continue
+		}
+		for bucket := range max(len(seen.Ring.Buckets), len(t.Rings[last].Ring.Buckets)) {
+			if from, to := holder(t.Rings[last], bucket), holder(seen, bucket); from != to {
+				moves = append(moves, Move{At: seen.At, Bucket: bucket, From: from, To: to})
+			}
+		}
+		last = i
+	}
+	return moves
+}
+
+// Of returns whether a session belongs to a process with one of the boots.
+func (t Timeline) Of(boots ...string) func(session string) bool {
+	return func(session string) bool { return slices.Contains(boots, t.Sessions[session].Boot) }
+}
+
+// BootOf returns the process of a host that shows signs of life, which is the one whose session changed last, or "".
+func (t Timeline) BootOf(host string) string {
+	var newest Session
+	for _, s := range t.Sessions {
+		if s.Host == host && s.State != Gone && s.State != "fenced" && (newest.Name == "" || s.Changed.After(newest.Changed)) {
+			newest = s
+		}
+	}
+	return newest.Boot
+}
+
+// Shares returns how many buckets each host holds, and how many nobody holds under "".
+func (t Timeline) Shares() map[string]int {
+	shares := map[string]int{}
+	if now := t.Now(); now != nil {
+		for _, slot := range now.Buckets {
+			shares[t.Sessions[slot.Holder].Host]++
+		}
+	}
+	return shares
+}
+
+// Percentile returns the length that share (0 to 1) of the gaps do not exceed; 0 if there are none.
+func Percentile(gaps []Gap, share float64) time.Duration {
+	if len(gaps) == 0 {
+		return 0
+	}
+	lengths := make([]time.Duration, 0, len(gaps))
+	for _, g := range gaps {
+		lengths = append(lengths, g.Length())
+	}
+	slices.Sort(lengths)
+	return lengths[max(0, int(math.Ceil(share*float64(len(lengths))))-1)]
+}

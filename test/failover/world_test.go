@@ -1,0 +1,276 @@
+//go:build unix
+
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+const (
+	template = "vm-operator-template"
+	member   = "team-a"
+	// namespace of the member in which the groups are.
+	namespace = "load"
+	// replicaCount is the number of replicas at the beginning of a story.
+	replicaCount = 3
+	// buckets as the replicas are configured by default.
+	buckets = 128
+	// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+	patience = 3 * time.Minute
+	// cloneTime is long enough that something can happen while a clone runs.
+	cloneTime = 50 * time.Millisecond
+)
+
+// world is a hub with several replicas, a member with groups, a vCenter, and somebody who watches all of it. One story at a
+// time happens in it.
+type world struct {
+	*stack.Stack
+	observer *Observer
+	load     *load
+	number   int
+	// err is why the world could not be started: the next story need not try again.
+	err error
+}
+
+// worlds that no story has at present. They are started when they are first needed: the tests of the checks need none.
+var worlds = func() chan *world {
+	all := make(chan *world, worldCount)
+	for i := range worldCount {
+		all <- &world{number: i}
+	}
+	return all
+}()
+
+var (
+	startedMu sync.Mutex
+	started   []*world
+)
+
+func (w *world) start(ctx context.Context) (err error) {
+	w.Stack, err = stack.Start(ctx, stack.Options{
+		Members: []string{member}, Replicas: replicaCount,
+		ManagerArgs: []string{fmt.Sprintf("--sharding-scale=%g", *scale)},
+		Sim:         sim.Options{Templates: []string{template}, CloneDelay: cloneTime},
+		VCenter: func(s *v1alpha1.VCenterSpec) {
+			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("start world %d: %w", w.number, err)
+	}
+	startedMu.Lock()
+	started = append(started, w)
+	startedMu.Unlock()
+	if w.observer, err = Observe(w.Hub.Config, stack.Namespace); err != nil {
+		return err
+	}
+	if err := w.Members[member].Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return err
+	}
+	if err := w.joined(ctx); err != nil {
+		return err
+	}
+	w.load = newLoad(w.Members[member], *seed+uint64(w.number))
+	return w.load.begin(ctx)
+}
+
+// joined waits until the member is served; before that it does not know the groups' kind.
+func (w *world) joined(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	object := &v1alpha1.MemberCluster{}
+	return stack.WaitFor(ctx, "the member to be joined", func(ctx context.Context) (bool, error) {
+		err := w.Hub.Get(ctx, types.NamespacedName{Name: member}, object)
+		return stack.IsReady(object.Status.Conditions), err
+	})
+}
+
+func stopWorlds() error {
+	startedMu.Lock()
+	defer startedMu.Unlock()
+	errs := make([]error, 0, len(started))
+	for _, w := range started {
+		if w.observer != nil {
+			w.observer.Close()
+		}
+		errs = append(errs, w.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// story gets a world with three healthy replicas that share all buckets evenly, for one test that runs beside others.
+func story(t *testing.T) (context.Context, *tale) {
+	t.Helper()
+	t.Parallel()
+	w := <-worlds
+	t.Cleanup(func() { worlds <- w })
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+	t.Cleanup(cancel)
+	if w.Stack == nil && w.err == nil {
+		w.err = w.start(ctx)
+	}
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	s := &tale{T: t, world: w}
+	t.Cleanup(s.explain)
+	s.heal(ctx)
+	s.begin, s.changes = time.Now(), s.load.changes()
+	s.load.churn(ctx, s.T)
+	return ctx, s
+}
+
+// tale is one story in a world.
+type tale struct {
+	*testing.T
+	*world
+	// begin of the story, when all was well.
+	begin time.Time
+	// changes of groups that there were before.
+	changes int64
+}
+
+func (s *tale) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// heal brings the world back to three healthy replicas that share all buckets evenly.
+func (s *tale) heal(ctx context.Context) {
+	s.Helper()
+	s.Proxy.Hook(nil)
+	var dead []string
+	for i, r := range slices.Clone(s.Replicas) {
+		r.APIProxy.Hook(nil)
+		r.APIProxy.StallWatches(false)
+		if r.Alive() {
+			_ = r.Continue()
+		}
+		if i >= replicaCount {
+			s.must(r.Remove())
+		} else if !r.Alive() {
+			dead = append(dead, s.observer.Timeline().BootOf(r.Name))
+			s.must(r.Restart(ctx))
+		}
+	}
+	// What a process that was killed held counts as its host's until others have taken it.
+	for _, boot := range dead {
+		s.until(ctx, "nothing to be owned by a dead process", func() bool { return boot == "" || !s.holds(boot) })
+	}
+	s.untilShared(ctx)
+}
+
+// until waits for a condition.
+func (s *tale) until(ctx context.Context, what string, condition func() bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.must(stack.WaitFor(ctx, what, func(context.Context) (bool, error) { return condition(), nil }))
+}
+
+// untilShared waits until the replicas share all buckets, none more than one above another, and all say that they are ready.
+func (s *tale) untilShared(ctx context.Context) {
+	s.Helper()
+	s.until(ctx, "the replicas to share all buckets evenly", func() bool {
+		shares := s.observer.Timeline().Shares()
+		least, most := buckets, 0
+		for _, r := range s.Replicas {
+			least, most = min(least, shares[r.Name]), max(most, shares[r.Name])
+		}
+		return shares[""] == 0 && len(shares) == len(s.Replicas) && most-least <= 1
+	})
+	for _, r := range s.Replicas {
+		s.until(ctx, r.Name+" to be ready", func() bool { return r.Ready(ctx) })
+	}
+}
+
+// bootOf returns the process of a replica, as its session says.
+func (s *tale) bootOf(r *stack.Replica) string {
+	s.Helper()
+	boot := s.observer.Timeline().BootOf(r.Name)
+	if boot == "" {
+		s.Fatalf("%s has no session", r.Name)
+	}
+	return boot
+}
+
+// holds reports whether sessions of a process hold any bucket now.
+func (s *tale) holds(boot string) bool {
+	line := s.observer.Timeline()
+	now := line.Now()
+	if now == nil {
+		return false
+	}
+	of := line.Of(boot)
+	for _, slot := range now.Buckets {
+		if of(slot.Holder) {
+			return true
+		}
+	}
+	return false
+}
+
+// history of the story so far.
+func (s *tale) history() History { return NewHistory(s.Proxy.Records()).Since(s.begin) }
+
+// pass lets time pass while the load goes on: it is what the story is about, not a wait for something.
+func (s *tale) pass(ctx context.Context, d time.Duration) {
+	s.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		s.Fatal(ctx.Err())
+	}
+}
+
+// sameProcesses returns a check that no replica has ended or was started since.
+func (s *tale) sameProcesses() (check func()) {
+	pids := map[string]int{}
+	for _, r := range s.Replicas {
+		pids[r.Name] = r.PID()
+	}
+	return func() {
+		s.Helper()
+		for _, r := range s.Replicas {
+			if !r.Alive() || r.PID() != pids[r.Name] {
+				s.Errorf("%s ended; its last words:\n%s", r.Name, r.Tail(15))
+			}
+		}
+	}
+}
+
+// noMoves fails if a bucket changed hands since a moment.
+func (s *tale) noMoves(since time.Time, during string) {
+	s.Helper()
+	if moves := s.observer.Timeline().Moves(since); len(moves) > 0 {
+		s.Errorf("%d buckets changed hands %s, first: %s", len(moves), during, moves[0])
+	}
+}
+
+// silentAfter fails if a process sent a call that changes something after a moment, and before another if that is not zero.
+func (s *tale) silentAfter(boot string, from, to time.Time) {
+	s.Helper()
+	for _, c := range s.history().Of(boot).Calls {
+		if c.Start.After(from) && (to.IsZero() || c.Start.Before(to)) {
+			s.Errorf("%s after its right to act had ended: %s", c.Start.Sub(from).Round(time.Millisecond), c)
+		}
+	}
+}

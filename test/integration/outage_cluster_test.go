@@ -1,0 +1,292 @@
+//go:build unix
+
+package integration
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+)
+
+// The stories of this file take the API server of a whole member or of the hub away, so none is parallel: others would lose it as well.
+
+func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
+	sameManager(t)
+	throughProxies(t)
+	v := newVCenter(t, "cut-member")
+	p := newPlace(t, "team-b", "cut")
+	p.apply(p.group("grows", 2, v.of))
+	p.apply(p.group("goes", 2, v.of))
+	grows := p.untilRunning("grows", 2)
+	p.untilRunning("goes", 2)
+
+	back := cutOff(t, p.cluster)
+	v.proxy.Reset()
+	// Nobody can tell the operator of these, and what it must store before it acts cannot be stored.
+	p.patch("grows", `{"spec":{"replicas":3}}`)
+	p.delete("goes")
+	if err := world.Person.Destroy(t.Context(), folderOf(t, grows)+"/grows-1"); err != nil {
+		t.Fatal(err)
+	}
+	untilMember(t, p.member, "False", v1alpha1.ReasonMemberUnreachable, p.cluster.Proxy.URL, "stays engaged")
+	othersAreServed(t, "team-a", "cut-others")
+	v.neitherMadeNorDestroyed("while the member is unreachable")
+
+	back()
+	untilMember(t, p.member, "True", "")
+	again := p.untilRunning("grows", 3)
+	p.untilGone("goes")
+	untilVCenterHolds(t, "/DC0/vm/cut-member", 3)
+	if again.Status.VMs[0].MoRef != grows.Status.VMs[0].MoRef {
+		t.Errorf("grows-0 is %s, was %s: it was replaced", again.Status.VMs[0].MoRef, grows.Status.VMs[0].MoRef)
+	}
+	v.oneSession()
+}
+
+// TestOutageAMemberWhoseWatchesStall: reads and writes work and health checks pass, but no event arrives, so that what is
+// cached grows old without anybody noticing.
+func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.T) {
+	sameManager(t)
+	throughProxies(t)
+	v := newVCenter(t, "stalled")
+	p := newPlace(t, "team-b", "stalled")
+	p.apply(p.group("grows", 1, v.of))
+	p.apply(p.group("shrinks", 2, v.of))
+	p.apply(p.group("namesake", 2, v.of))
+	grows, shrinks, old := p.untilRunning("grows", 1), p.untilRunning("shrinks", 2), p.untilRunning("namesake", 2)
+
+	t.Cleanup(func() {
+		// The VCenter's deletion waits for what a person took out of the operator's hands.
+		if err := world.Person.Destroy(context.WithoutCancel(t.Context()), folderOf(t, old)+"/namesake-0"); err != nil {
+			t.Error(err)
+		}
+	})
+
+	proxy := p.cluster.Proxy
+	proxy.StallWatches(true)
+	t.Cleanup(func() { proxy.StallWatches(false) })
+	proxy.Reset()
+	v.proxy.Reset()
+	p.patch("grows", `{"spec":{"replicas":3}}`)
+	p.patch("shrinks", `{"spec":{"replicas":1}}`)
+	renamesake(t, p, old, v)
+	// vCenter's own events make the operator look at what it believes the groups to be: each lacks a VM.
+	for _, vm := range []string{folderOf(t, shrinks) + "/shrinks-1", folderOf(t, old) + "/namesake-1"} {
+		if err := world.Person.Destroy(t.Context(), vm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"shrinks", "namesake"} {
+		untilRefused(t, proxy, p.namespace, name, 2)
+	}
+	v.neitherMadeNorDestroyed("while watches stall")
+	othersAreServed(t, "team-a", "stalled-others")
+
+	proxy.StallWatches(false)
+	grown, shrunk, again := p.untilRunning("grows", 3), p.untilRunning("shrinks", 1), p.untilRunning("namesake", 1)
+	for _, same := range [][2]*v1alpha1.VmGroup{{grows, grown}, {shrinks, shrunk}} {
+		if was, is := same[0].Status.VMs[0].MoRef, same[1].Status.VMs[0].MoRef; was != is {
+			t.Errorf("%s-0 is %s, was %s: it was replaced", same[0].Name, is, was)
+		}
+	}
+	if again.UID == old.UID || folderOf(t, again) == folderOf(t, old) {
+		t.Errorf("the namesake has folder %s, as the group before it", folderOf(t, again))
+	}
+	// Its finalizer was removed by hand: what it leaves is not for the operator to take away.
+	untilVCenterHolds(t, folderOf(t, old), 1)
+	untilVCenterHolds(t, "/DC0/vm/stalled", 3+1+1+1)
+	if n := v.done("CloneVM_Task"); n != 3 {
+		t.Errorf("%d clones, want 2 for grows and 1 for the namesake", n)
+	}
+	v.oneSession()
+}
+
+// renamesake deletes a group, takes its finalizer off by hand and creates another group of its name with one replica.
+func renamesake(t *testing.T, p *place, old *v1alpha1.VmGroup, v *vcenterUnderTest) {
+	t.Helper()
+	p.delete(old.Name)
+	last := p.get(old.Name)
+	base := last.DeepCopy()
+	controllerutil.RemoveFinalizer(last, v1alpha1.VmGroupFinalizer)
+	if err := p.cluster.Patch(t.Context(), last, client.MergeFrom(base)); err != nil {
+		t.Fatal(err)
+	}
+	p.untilGone(old.Name)
+	p.apply(p.group(old.Name, 1, v.of))
+}
+
+// untilRefused waits until the API server refused n writes for a group because the group is not what the operator took it
+// for.
+func untilRefused(t *testing.T, proxy *localcluster.APIProxy, namespace, name string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := stack.WaitFor(ctx, "writes for "+name+" to be refused", func(context.Context) (bool, error) {
+		refused := 0
+		for _, r := range proxy.Records() {
+			if r.Namespace == namespace && r.Name == name && r.Resource == "vmgroups" && r.Status == http.StatusConflict {
+				refused++
+			}
+		}
+		return refused >= n, nil
+	}); err != nil {
+		t.Fatalf("%v; writes: %+v", err, proxy.Records())
+	}
+}
+
+func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
+	sameManager(t)
+	throughProxies(t)
+	v := newVCenter(t, "hubless")
+	p := newPlace(t, "team-a", "hubless")
+	p.apply(p.group("vg", 2, v.of))
+	before := p.untilRunning("vg", 2)
+
+	// Without the hub nobody can know who may act, so soon nobody does, and what there is stays.
+	up := stopHub(t)
+	untilIdle(t)
+	v.proxy.Reset()
+	p.patch("vg", `{"spec":{"replicas":3}}`)
+	p.apply(p.group("new", 1, v.of))
+	staysUnchanged(t, v, "while the hub is away")
+
+	up()
+	p.untilRunning("vg", 3)
+	p.untilRunning("new", 1)
+	p.patch("vg", `{"spec":{"replicas":2}}`)
+	p.untilRunning("vg", 2)
+	othersAreServed(t, "team-b", "hubless-others")
+	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 2 || destroys != 1 {
+		t.Errorf("%d clones and %d destroys after the hub was back, want what was asked for", clones, destroys)
+	}
+	// The hub's own objects are watched again: a group waits for a VCenter that is made now.
+	late := newVCenter(t, "after-restart")
+	p.apply(p.group("late", 1, late.of))
+	p.untilRunning("late", 1)
+	after := p.untilRunning("vg", 2)
+	for i := range after.Status.VMs {
+		if after.Status.VMs[i].MoRef != before.Status.VMs[i].MoRef {
+			t.Errorf("%s was replaced", after.Status.VMs[i].Name)
+		}
+	}
+	for name := range world.Members {
+		untilMember(t, name, "True", "")
+	}
+	v.oneSession()
+}
+
+func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *testing.T) {
+	sameManager(t)
+	throughProxies(t)
+	v := newVCenter(t, "several")
+	a, b := newPlace(t, "team-a", "several"), newPlace(t, "team-b", "several")
+	for _, p := range []*place{a, b} {
+		p.apply(p.group("grows", 1, v.of))
+		p.apply(p.group("goes", 1, v.of))
+		p.untilRunning("grows", 1)
+		p.untilRunning("goes", 1)
+	}
+
+	vcenterUp, memberBack := v.down(), cutOff(t, b.cluster)
+	v.proxy.Reset()
+	for _, p := range []*place{a, b} {
+		p.patch("grows", `{"spec":{"replicas":3}}`)
+		p.delete("goes")
+	}
+	untilMember(t, b.member, "False", v1alpha1.ReasonMemberUnreachable)
+	a.untilSays("grows", v1alpha1.ConditionVCenterReachable, "False", v1alpha1.ReasonVCenterUnreachable, v.name)
+	othersAreServed(t, "team-a", "several-others")
+	v.unchanged("while vCenter and a member are away")
+
+	// The hub goes as well. vCenter comes back first, which helps nobody; then the hub, and the groups of the member that
+	// is there are served.
+	hubUp := stopHub(t)
+	untilIdle(t)
+	vcenterUp()
+	staysUnchanged(t, v, "while the hub is away")
+	hubUp()
+	a.untilRunning("grows", 3)
+	a.untilGone("goes")
+	away := string(b.get("grows").UID)
+	for _, r := range v.proxy.Changes("CloneVM_Task", "Destroy_Task") {
+		if r.Group == away {
+			t.Errorf("%s of %s for a group of the member that is away", r.Method, r.Name)
+		}
+	}
+	memberBack()
+	b.untilRunning("grows", 3)
+	b.untilGone("goes")
+	for name := range world.Members {
+		untilMember(t, name, "True", "")
+	}
+	v.untilSays(v1alpha1.ConditionReady, "True", "")
+	untilVCenterHolds(t, "/DC0/vm/several", 6)
+	if n := v.done("CloneVM_Task"); n != 4 {
+		t.Errorf("%d clones, want 2 of each member", n)
+	}
+	v.oneSession()
+}
+
+// untilIdle waits until the manager has noticed that it may not act. The log goes back to managers before this one.
+func untilIdle(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := stack.WaitFor(ctx, "the manager to stop acting", func(context.Context) (bool, error) {
+		log, err := os.ReadFile(world.Manager.Log)
+		last := func(message string) int { return bytes.LastIndex(log, []byte(`"msg":"`+message)) }
+		return last("The session could not be renewed") > max(last("The session was renewed"), last(`Starting"`)), err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// staysUnchanged watches for a while that vCenter is asked for no change.
+func staysUnchanged(t *testing.T, v *vcenterUnderTest, during string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_ = stack.WaitFor(ctx, "a change", func(context.Context) (bool, error) { return len(v.proxy.Records()) > 0, nil })
+	v.unchanged(during)
+}
+
+// cutOff cuts everything that the manager sends to a cluster until the returned function is called.
+func cutOff(t *testing.T, c *stack.Cluster) (back func()) {
+	t.Helper()
+	c.Proxy.Hook(func(localcluster.APICall) faultproxy.Fault { return faultproxy.Fault{Act: faultproxy.CutBefore} })
+	c.Proxy.CutConnections()
+	back = func() { c.Proxy.Hook(nil) }
+	t.Cleanup(back)
+	return back
+}
+
+// stopHub ends the hub's API server until the returned function is called.
+func stopHub(t *testing.T) (up func()) {
+	t.Helper()
+	world.Hub.KillAPIServer()
+	down := true
+	up = func() {
+		if !down {
+			return
+		}
+		down = false
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		defer cancel()
+		if err := world.Hub.StartAPIServer(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(up)
+	return up
+}

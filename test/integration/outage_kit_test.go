@@ -1,0 +1,232 @@
+//go:build unix
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+)
+
+// prompt is how soon what an outage does not concern must be done. The outages last until then: whatever waited for the end of
+// one, or for many timeouts, would not be done at all. It takes a second or two, and much more on a busy machine.
+const prompt = time.Minute
+
+// vcenterUnderTest is a VCenter object with a proxy and a root folder of its own, so that stories about its outages can
+// run side by side.
+type vcenterUnderTest struct {
+	t     *testing.T
+	name  string
+	proxy *sim.Proxy
+}
+
+func newVCenter(t *testing.T, name string, change ...func(*v1alpha1.VCenterSpec)) *vcenterUnderTest {
+	t.Helper()
+	proxy, err := sim.NewProxy(world.Sim.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	proxy.AskOwners(world.Person)
+	return newVCenterAt(t, name, proxy, change...)
+}
+
+func newVCenterAt(t *testing.T, name string, proxy *sim.Proxy, change ...func(*v1alpha1.VCenterSpec)) *vcenterUnderTest {
+	t.Helper()
+	var standard v1alpha1.VCenter
+	if err := world.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
+		t.Fatal(err)
+	}
+	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *standard.Spec.DeepCopy()}
+	vcenter.Spec.Folder, vcenter.Spec.Server = name, proxy.URL
+	for _, c := range change {
+		c(&vcenter.Spec)
+	}
+	if err := world.Hub.Create(t.Context(), vcenter); err != nil {
+		t.Fatal(err)
+	}
+	v := &vcenterUnderTest{t: t, name: name, proxy: proxy}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := client.IgnoreNotFound(world.Hub.Delete(ctx, vcenter)); err != nil {
+			t.Error(err)
+		}
+		if err := stack.WaitFor(ctx, "VCenter "+name+" to be gone", func(ctx context.Context) (bool, error) {
+			err := world.Hub.Get(ctx, key("", name), vcenter)
+			return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
+		}); err != nil {
+			t.Errorf("%v; conditions: %s", err, words(vcenter.Status.Conditions))
+		}
+	})
+	v.untilSays(v1alpha1.ConditionReady, "True", "")
+	return v
+}
+
+// of makes a group use the VCenter.
+func (v *vcenterUnderTest) of(g *v1alpha1.VmGroup) { g.Spec.VCenter = v.name }
+
+// untilSays waits for a condition of the VCenter with a message that mentions what it is about.
+func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.ConditionStatus, reason string, mentions ...string) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
+	vcenter := &v1alpha1.VCenter{}
+	what := fmt.Sprintf("VCenter %s to be %s=%s %s with a message with %q", v.name, conditionType, status, reason, mentions)
+	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
+		err := world.Hub.Get(ctx, key("", v.name), vcenter)
+		return says(vcenter.Status.Conditions, conditionType, status, reason, mentions), err
+	}); err != nil {
+		v.t.Fatalf("%v; conditions: %s", err, words(vcenter.Status.Conditions))
+	}
+}
+
+// sessions counts the logins of the manager for this VCenter, asked of vCenter itself.
+func (v *vcenterUnderTest) sessions() int {
+	v.t.Helper()
+	all, err := world.Person.Sessions(v.t.Context())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	n := 0
+	for _, s := range all {
+		if strings.Contains(s.UserAgent, "vcenter "+v.name+";") {
+			n++
+		}
+	}
+	return n
+}
+
+func (v *vcenterUnderTest) oneSession() {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
+	n := 0
+	if err := stack.WaitFor(ctx, "one session for VCenter "+v.name, func(context.Context) (bool, error) {
+		n = v.sessions()
+		return n == 1, nil
+	}); err != nil {
+		v.t.Errorf("%v; there are %d", err, n)
+	}
+}
+
+// down cuts every call, also those that are under way, until the returned function is called.
+func (v *vcenterUnderTest) down() (up func()) {
+	v.proxy.Hook(func(sim.Call) faultproxy.Fault { return faultproxy.Fault{Act: faultproxy.CutBefore} })
+	v.proxy.CutConnections()
+	return func() { v.proxy.Hook(nil) }
+}
+
+// unchanged fails if vCenter was asked for a change and did not refuse it.
+func (v *vcenterUnderTest) unchanged(during string) {
+	v.t.Helper()
+	for _, r := range v.proxy.Records() {
+		if done := r.Outcome == "ok" || r.Outcome == "" || r.Task != ""; done {
+			v.t.Errorf("%s: %s on %s %s for group %q, outcome %q", during, r.Method, r.Object, r.Name, r.Group, r.Outcome)
+		}
+	}
+}
+
+// neitherMadeNorDestroyed fails if vCenter was asked for a VM or for the end of one. What was begun before may end.
+func (v *vcenterUnderTest) neitherMadeNorDestroyed(during string) {
+	v.t.Helper()
+	for _, r := range v.proxy.Changes("CloneVM_Task", "Destroy_Task", "PowerOffVM_Task", "ShutdownGuest", "CreateFolder") {
+		v.t.Errorf("%s: %s on %s %s for group %q, outcome %q", during, r.Method, r.Object, r.Name, r.Group, r.Outcome)
+	}
+}
+
+// done counts the calls of a method that vCenter accepted.
+func (v *vcenterUnderTest) done(method string) int {
+	v.t.Helper()
+	n := 0
+	for _, r := range v.proxy.Changes(method) {
+		if r.Task != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// says reports whether a condition is as wanted and its message has what a person needs. An empty reason means any.
+func says(conditions []metav1.Condition, conditionType string, status metav1.ConditionStatus, reason string, mentions []string) bool {
+	c := meta.FindStatusCondition(conditions, conditionType)
+	return c != nil && c.Status == status && (reason == "" || c.Reason == reason) &&
+		!slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(c.Message, m) })
+}
+
+// othersAreServed shows that a group of another VCenter and another member becomes ready while something is down.
+func othersAreServed(t *testing.T, member, namespace string) {
+	t.Helper()
+	p := newPlace(t, member, namespace)
+	began := time.Now()
+	p.apply(p.group("bystander", 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
+	p.untilRunning("bystander", 1)
+	if took := time.Since(began); took > prompt {
+		t.Errorf("a group that the outage does not concern took %s", took)
+	}
+}
+
+// sameManager fails if the manager is not the process that it was when the test began.
+func sameManager(t *testing.T) {
+	t.Helper()
+	began := world.Manager
+	t.Cleanup(func() {
+		select {
+		case <-began.Done():
+			t.Errorf("the manager ended; its last words:\n%s", began.Tail(20))
+		default:
+		}
+	})
+}
+
+// joinAgain joins a member with the kubeconfig that leads through its proxy.
+func joinAgain(t *testing.T, member string) {
+	t.Helper()
+	kubeconfig, err := world.Members[member].MemberKubeconfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := world.Join(t.Context(), member, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// throughProxies makes sure that the manager reaches all members through their proxies: other stories let it connect in
+// other ways.
+func throughProxies(t *testing.T) {
+	t.Helper()
+	for name, c := range world.Members {
+		watched := make(chan struct{}, 1)
+		c.Proxy.Hook(func(call localcluster.APICall) faultproxy.Fault {
+			if call.Verb == "watch" && call.Resource == "vmgroups" {
+				select {
+				case watched <- struct{}{}:
+				default:
+				}
+			}
+			return faultproxy.Fault{}
+		})
+		joinAgain(t, name)
+		c.Proxy.CutWatches() // who is connected already watches again
+		select {
+		case <-watched:
+		case <-time.After(patience):
+			t.Fatalf("the manager does not watch the VmGroups of %s through its proxy", name)
+		}
+		c.Proxy.Hook(nil)
+		untilMember(t, name, "True", "")
+	}
+}

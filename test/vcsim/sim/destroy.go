@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// DestroyTask destroys a VM, or a folder with what is in it.
+func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap.HasFault {
+	s := &submission{entity: req.This}
+	var start func(*simulator.Context, *types.Destroy_Task) soap.HasFault
+	switch object := ctx.Map.Get(req.This).(type) {
+	case *simulator.VirtualMachine:
+		start = object.DestroyTask
+	case *simulator.Folder:
+		start = object.DestroyTask
+		s.around = func(*simulator.Task, execute) (types.AnyType, types.BaseMethodFault) {
+			return nil, destroyFolder(ctx, object)
+		}
+	default:
+		return &methods.Destroy_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
+	return structural(ctx, s, func() soap.HasFault { return start(ctx, req) })
+}
+
+// destroyFolder destroys a folder with what is in it, one object after the other, and stops at the first that
+// cannot be destroyed: "leaving some or all of the objects still in the inventory" (API reference, Folder). A
+// running VM is such an object. The caller holds the tree.
+func destroyFolder(ctx *simulator.Context, folder *simulator.Folder) types.BaseMethodFault {
+	parent, ok := folderAt(ctx, folder.Parent)
+	if !ok {
+		return &types.NotSupported{} // the folder that belongs to a datacenter
+	}
+	for _, ref := range children(ctx, folder) {
+		var fault types.BaseMethodFault
+		switch object := ctx.Map.Get(ref).(type) {
+		case nil:
+		case *simulator.Folder:
+			fault = destroyFolder(ctx, object)
+		case *simulator.VirtualMachine:
+			fault = destroyVM(ctx, object)
+		default:
+			fault = &types.NotSupported{}
+		}
+		if fault != nil {
+			return fault
+		}
+	}
+	ctx.Map.Remove(ctx, folder.Self)
+	ctx.Map.RemoveReference(ctx, parent, &parent.ChildEntity, folder.Self)
+	return nil
+}
+
+// destroyVM destroys a VM within another task.
+func destroyVM(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseMethodFault {
+	var res soap.HasFault
+	ctx.WithLock(vm, func() { res = vm.DestroyTask(ctx, &types.Destroy_Task{This: vm.Self}) })
+	body, ok := res.(*methods.Destroy_TaskBody)
+	if !ok || body.Res == nil {
+		return &types.NotSupported{}
+	}
+	task, ok := ctx.Map.Get(body.Res.Returnval).(*simulator.Task)
+	if !ok {
+		return &types.NotSupported{}
+	}
+	task.Wait()
+	submissionOf(ctx).waitForFiles()
+	if task.Info.Error != nil {
+		return task.Info.Error.Fault
+	}
+	return nil
+}
+
+// UnregisterVM takes a VM out of the inventory.
+func (d *desk) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) (res soap.HasFault) {
+	ctx.WithLock(treeRef, func() {
+		vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
+		if !ok {
+			res = &methods.UnregisterVMBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+			return
+		}
+		ctx.WithLock(vm, func() { res = vm.UnregisterVM(ctx, req) })
+	})
+	return res
+}

@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// Sessions lists the logins of everybody else.
+func (o *Operator) Sessions(ctx context.Context) ([]types.UserSession, error) { return o.sessions(ctx) }
+
+// CreateFolders creates a folder and what is missing of its path.
+func (o *Operator) CreateFolders(ctx context.Context, folderPath string) error {
+	if _, err := o.folder(ctx, folderPath); err == nil {
+		return nil
+	}
+	parent, name := path.Split(folderPath)
+	if err := o.CreateFolders(ctx, strings.TrimSuffix(parent, "/")); err != nil {
+		return err
+	}
+	f, err := o.folder(ctx, strings.TrimSuffix(parent, "/"))
+	if err != nil {
+		return err
+	}
+	if _, err := f.CreateFolder(ctx, name); err != nil && !fault.Is(err, &types.DuplicateName{}) {
+		return fmt.Errorf("create folder %s: %w", folderPath, err)
+	}
+	return nil
+}
+
+// RemoveAll destroys the VMs below a folder, powered on or not, and the folder. It is no error when there is none.
+func (o *Operator) RemoveAll(ctx context.Context, folderPath string) error {
+	vms, err := o.VMs(ctx)
+	if err != nil {
+		return err
+	}
+	for vmPath := range vms {
+		if strings.HasPrefix(vmPath, folderPath+"/") {
+			if err := o.Destroy(ctx, vmPath); err != nil {
+				return err
+			}
+		}
+	}
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return nil //nolint:nilerr // there is nothing to remove
+	}
+	return o.removeFolder(ctx, f)
+}
+
+// removeFolder destroys a folder that holds folders only, from below.
+func (o *Operator) removeFolder(ctx context.Context, f *object.Folder) error {
+	children, err := f.Children(ctx)
+	if err != nil {
+		return fmt.Errorf("list folder %s: %w", f.InventoryPath, err)
+	}
+	for _, child := range children {
+		if inner, ok := child.(*object.Folder); ok {
+			if err := o.removeFolder(ctx, inner); err != nil {
+				return err
+			}
+		}
+	}
+	task, err := f.Destroy(ctx)
+	return wait(ctx, "destroy folder "+f.InventoryPath, task, err)
+}

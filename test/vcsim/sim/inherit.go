@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// inherit adds to a clone's configuration what a clone has from its source. The caller holds the source.
+func inherit(source *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
+	from := source.Config
+	for _, o := range from.ExtraConfig {
+		option := *o.GetOptionValue()
+		named := slices.ContainsFunc(spec.ExtraConfig, func(o types.BaseOptionValue) bool { return o.GetOptionValue().Key == option.Key })
+		if !named {
+			spec.ExtraConfig = append(spec.ExtraConfig, &option)
+		}
+	}
+	// An empty value removes a key, also when there is none; the simulator would keep it.
+	spec.ExtraConfig = slices.DeleteFunc(spec.ExtraConfig, func(o types.BaseOptionValue) bool { return o.GetOptionValue().Value == "" })
+	if spec.Annotation == "" {
+		spec.Annotation = from.Annotation
+	}
+	for _, flag := range []struct{ to, from **bool }{
+		{&spec.CpuHotAddEnabled, &from.CpuHotAddEnabled},
+		{&spec.CpuHotRemoveEnabled, &from.CpuHotRemoveEnabled},
+		{&spec.MemoryHotAddEnabled, &from.MemoryHotAddEnabled},
+	} {
+		if *flag.to == nil {
+			*flag.to = *flag.from
+		}
+	}
+	if spec.NumCoresPerSocket == nil {
+		spec.NumCoresPerSocket = from.Hardware.NumCoresPerSocket
+	}
+}
+
+// complete gives a clone what the simulator leaves out of the configuration. The caller holds the clone.
+func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec) {
+	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
+	if !ok {
+		return
+	}
+	var changes []types.PropertyChange
+	set := func(name string, to *bool) {
+		if to != nil {
+			changes = append(changes, types.PropertyChange{Name: "config." + name, Val: *to})
+		}
+	}
+	set("cpuHotAddEnabled", spec.CpuHotAddEnabled)
+	set("cpuHotRemoveEnabled", spec.CpuHotRemoveEnabled)
+	set("memoryHotAddEnabled", spec.MemoryHotAddEnabled)
+	if spec.Annotation != "" {
+		changes = append(changes, types.PropertyChange{Name: "config.annotation", Val: spec.Annotation})
+	}
+	if n := spec.NumCoresPerSocket; n != nil {
+		changes = append(changes, types.PropertyChange{Name: "config.hardware.numCoresPerSocket", Val: *n})
+	}
+	ctx.Update(vm, changes)
+}

@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+const (
+	// mostCPUs and mostMemoryMB are the maxima of a VM in vSphere 8 (configmax.broadcom.com).
+	mostCPUs     = 768
+	mostMemoryMB = 24 << 20
+	// memoryStepMB is what the size of a VM's memory must be a multiple of.
+	memoryStepMB = 4
+)
+
+// checkSizes refuses sizes that no VM can have.
+func checkSizes(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	switch {
+	case spec == nil:
+	case spec.NumCPUs < 0 || spec.NumCPUs > mostCPUs:
+		return &types.InvalidArgument{InvalidProperty: "configSpec.numCPUs"}
+	case spec.MemoryMB < 0 || spec.MemoryMB > mostMemoryMB || spec.MemoryMB%memoryStepMB != 0:
+		return &types.InvalidArgument{InvalidProperty: "configSpec.memoryMB"}
+	}
+	return nil
+}
+
+// ReconfigVMTask changes a VM's configuration, if it is still the one that the request is based on.
+func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task) soap.HasFault {
+	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
+	if !ok {
+		return &methods.ReconfigVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
+	s := &submission{entity: req.This}
+	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
+		if v := req.Spec.ChangeVersion; v != "" && v != vm.Config.ChangeVersion {
+			return nil, &types.ConcurrentAccess{}
+		}
+		if fault := checkHotPlug(vm, &req.Spec); fault != nil {
+			return nil, fault
+		}
+		if name := req.Spec.Name; name != "" && name != vm.Name {
+			if fault := checkRename(ctx, vm, name); fault != nil {
+				return nil, fault
+			}
+		}
+		req.Spec.ChangeVersion = ""
+		dropEmptyOptions(vm, &req.Spec)
+		old, wanted := vm.Config.InstanceUuid, req.Spec.InstanceUuid
+		if wanted == "" || strings.EqualFold(wanted, old) {
+			return run(t)
+		}
+		req.Spec.InstanceUuid = d.strict.uuids.reserve(wanted)
+		res, fault := run(t)
+		d.strict.uuids.assign(vm.Config.InstanceUuid, vm.Self)
+		d.strict.uuids.assign(old, nil)
+		return res, fault
+	}
+	start := func() soap.HasFault { return vm.ReconfigVMTask(ctx, req) }
+	if req.Spec.Name != "" {
+		return structural(ctx, s, start)
+	}
+	return started(ctx, s, start)
+}
+
+// dropEmptyOptions leaves out removals of keys that there are not: the simulator would add the key, without value.
+func dropEmptyOptions(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
+	spec.ExtraConfig = slices.DeleteFunc(spec.ExtraConfig, func(o types.BaseOptionValue) bool {
+		return o.GetOptionValue().Value == "" && !slices.ContainsFunc(vm.Config.ExtraConfig, func(has types.BaseOptionValue) bool {
+			return has.GetOptionValue().Key == o.GetOptionValue().Key
+		})
+	})
+}
+
+// checkHotPlug refuses what a VM that is not off cannot take. The caller holds the VM.
+func checkHotPlug(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	state, has := vm.Runtime.PowerState, vm.Config
+	if state == types.VirtualMachinePowerStatePoweredOff {
+		return nil
+	}
+	on := func(flag *bool) bool {
+		return flag != nil && *flag && state == types.VirtualMachinePowerStatePoweredOn
+	}
+	toggles := func(now, wanted *bool) bool { return wanted != nil && *wanted != (now != nil && *now) }
+	cores := spec.NumCoresPerSocket
+	switch {
+	case toggles(has.CpuHotAddEnabled, spec.CpuHotAddEnabled),
+		toggles(has.CpuHotRemoveEnabled, spec.CpuHotRemoveEnabled),
+		toggles(has.MemoryHotAddEnabled, spec.MemoryHotAddEnabled),
+		cores != nil && has.Hardware.NumCoresPerSocket != nil && *cores != *has.Hardware.NumCoresPerSocket:
+		// "This attribute can only be set when the virtual machine is powered-off."
+		return &types.InvalidPowerState{RequestedState: types.VirtualMachinePowerStatePoweredOff, ExistingState: state}
+	case spec.NumCPUs > has.Hardware.NumCPU && !on(has.CpuHotAddEnabled),
+		spec.NumCPUs != 0 && spec.NumCPUs < has.Hardware.NumCPU && !on(has.CpuHotRemoveEnabled):
+		return &types.CpuHotPlugNotSupported{}
+	case spec.MemoryMB > int64(has.Hardware.MemoryMB) && !on(has.MemoryHotAddEnabled),
+		spec.MemoryMB != 0 && spec.MemoryMB < int64(has.Hardware.MemoryMB):
+		return &types.MemoryHotPlugNotSupported{}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// strict makes a simulator refuse what a vCenter refuses and govmomi's simulator accepts: docs/simulator.md lists
+// the rules with their sources. It sees every call before the simulator does. A rule about the call itself answers
+// with a fault. A rule about the task that the call starts waits in a submission. Where that is not enough, the
+// call is sent to an object of ours, which calls the simulator's.
+type strict struct {
+	access    access
+	uuids     uuids
+	retention retention
+	// cloneDelay is how long the task of a clone waits before it does anything.
+	cloneDelay time.Duration
+}
+
+// desk is the object of ours that calls are sent to. Requests still say which object they are about.
+type desk struct {
+	Self   types.ManagedObjectReference
+	strict *strict
+}
+
+// Reference of the desk.
+func (d *desk) Reference() types.ManagedObjectReference { return d.Self }
+
+// Lock and Unlock keep the simulator from handling one call at a time.
+func (*desk) Lock() {}
+
+// Unlock is Lock's counterpart.
+func (*desk) Unlock() {}
+
+var deskRef = types.ManagedObjectReference{Type: "Desk", Value: "desk"}
+
+// enforce installs the rules. They hold for calls by HTTP.
+func enforce(service *simulator.Service, s *strict) {
+	registry := service.Context.Map
+	registry.Put(&desk{Self: deskRef, strict: s})
+	registry.AddHandler(&submissions{})
+	registry.AddHandler(&s.retention)
+	registry.AddHandler(&s.uuids)
+	for _, task := range registry.AllReference("Task") {
+		s.retention.ended = append(s.retention.ended, endedTask{task.Reference(), time.Now()}) // of making the model
+	}
+	registry.SessionManager().ValidLogin = s.access.validLogin
+	observe := registry.Handler
+	registry.Handler = func(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+		if ctx.Session == nil {
+			return nil, nil // what needs a login is refused by the simulator
+		}
+		s.retention.forget(ctx)
+		if ctx.Map.Get(m.This) != nil {
+			if fault := s.access.check(ctx, m); fault != nil {
+				return nil, fault
+			}
+			if fault := s.call(ctx, m); fault != nil {
+				return nil, fault
+			}
+		}
+		return observe(ctx, m)
+	}
+}
+
+// call applies the rules to a call to an object that exists.
+func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
+	switch req := m.Body.(type) {
+	case *types.CloneVM_Task:
+		if fault := checkClone(ctx, req); fault != nil {
+			return fault
+		}
+		m.This = deskRef
+	case *types.CreateVM_Task:
+		if fault := checkSizes(&req.Config); fault != nil {
+			return fault
+		}
+		m.This = deskRef
+	case *types.Destroy_Task, *types.Rename_Task:
+		if m.This.Type == "VirtualMachine" || m.This.Type == "Folder" {
+			m.This = deskRef
+		}
+	case *types.ReconfigVM_Task:
+		if fault := checkSizes(&req.Spec); fault != nil {
+			return fault
+		}
+		m.This = deskRef
+	case *types.CreateFolder, *types.MoveIntoFolder_Task:
+		if m.This.Type == "Folder" {
+			m.This = deskRef
+		}
+	case *types.UnregisterVM, *types.CancelTask, *types.CreateContainerView,
+		*types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
+		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
+		m.This = deskRef
+	case *types.ShutdownGuest, *types.StandbyGuest:
+		return checkTools(ctx, m.This)
+	default:
+		if m.This.Type == "VirtualMachine" {
+			submit(ctx, &submission{entity: m.This})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// execute is what a task of the simulator does when it runs.
+type execute = func(*simulator.Task) (types.AnyType, types.BaseMethodFault)
+
+// submission is what is to be done with the task that a call is about to start. It travels in the call's context,
+// because the simulator makes the task itself and shows it to handlers only.
+type submission struct {
+	// entity is the task's.
+	entity types.ManagedObjectReference
+	// around runs in place of the task's work, with the entity locked, and is given the work.
+	around func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault)
+	// structural tasks hold the tree before they lock any object.
+	structural bool
+	// cancelable until the work begins.
+	cancelable bool
+	// delay is how long a structural task waits before the work begins, with nothing locked that others want.
+	delay time.Duration
+	// task is set when it was seen.
+	task *simulator.Task
+
+	mu sync.Mutex
+	// files are tasks that remove files, which the work starts and does not wait for.
+	files []*simulator.Task
+}
+
+func submissionOf(ctx *simulator.Context) *submission {
+	if ctx == nil || ctx.Context == nil {
+		return nil
+	}
+	s, _ := ctx.Value(submissionKey{}).(*submission)
+	return s
+}
+
+// waitForFiles waits until the files of VMs that were destroyed are gone.
+func (s *submission) waitForFiles() {
+	s.mu.Lock()
+	files := s.files
+	s.files = nil
+	s.mu.Unlock()
+	for _, task := range files {
+		task.Wait()
+	}
+}
+
+// descriptions are the names that vCenter gives to operations, where the simulator's differ. They are those of the
+// list that govmomi's simulator itself recorded from a vCenter.
+var descriptions = map[string]string{
+	"VirtualMachine.cloneVm":    "VirtualMachine.clone",
+	"VirtualMachine.reconfigVm": "VirtualMachine.reconfigure",
+	"Folder.moveIntoFolder":     "Folder.moveInto",
+}
+
+type submissionKey struct{}
+
+func submit(ctx *simulator.Context, s *submission) {
+	ctx.Context = context.WithValue(ctx.Context, submissionKey{}, s)
+}
+
+// submissions puts itself in place of the work of tasks. The simulator changes a task to running, in the call's
+// own goroutine, before it starts the goroutine that does the work: that is when.
+type submissions struct {
+	mo.ManagedEntity
+
+	// creator is the context of the task that holds the tree; nil if none does. See PutObject.
+	creator atomic.Pointer[creator]
+}
+
+// creator is what a structural task holds.
+type creator struct {
+	ctx     *simulator.Context
+	unlocks []func()
+}
+
+func (*submissions) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "Submissions", Value: "submissions"}
+}
+func (*submissions) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
+
+// PutObject locks a new VM for the task that makes it until the task is done: the simulator shows the VM at once, and fills it
+// in without its lock.
+func (h *submissions) PutObject(_ *simulator.Context, o mo.Reference) {
+	if vm, ok := o.(*simulator.VirtualMachine); ok {
+		if c := h.creator.Load(); c != nil {
+			c.unlocks = append(c.unlocks, c.ctx.Map.AcquireLock(c.ctx, vm))
+		}
+	}
+}
+
+// UpdateObject sees a task when it starts.
+func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []types.PropertyChange) {
+	s := submissionOf(ctx)
+	if s == nil || o.Reference().Type != "Task" {
+		return
+	}
+	t, ok := ctx.Map.Get(o.Reference()).(*simulator.Task)
+	if !ok || t.Info.Entity == nil {
+		return
+	}
+	if t.Info.Entity.Type == "FileManager" && t.Info.State == types.TaskInfoStateRunning {
+		s.mu.Lock()
+		s.files = append(s.files, t)
+		s.mu.Unlock()
+	}
+	if s.task != nil || *t.Info.Entity != s.entity {
+		return
+	}
+	s.task = t
+	if ctx.Session != nil && ctx.Session.UserName != "" {
+		t.Info.Reason = &types.TaskReasonUser{UserName: ctx.Session.UserName}
+	}
+	t.Info.Cancelable = s.cancelable
+	if id, ok := descriptions[t.Info.DescriptionId]; ok {
+		t.Info.DescriptionId = id
+	}
+	run := t.Execute
+	t.Execute = func(t *simulator.Task) (types.AnyType, types.BaseMethodFault) { return s.execute(ctx, t, run) }
+	if s.structural {
+		work := t.Execute
+		t.Execute = func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
+			<-time.NewTimer(s.delay).C
+			ctx.WithLock(treeRef, func() {
+				c := &creator{ctx: ctx}
+				h.creator.Store(c)
+				defer func() {
+					h.creator.Store(nil)
+					for _, unlock := range c.unlocks {
+						unlock()
+					}
+				}()
+				res, fault = work(t)
+			})
+			return res, fault
+		}
+		// The simulator locks the task's entity before the work, which is too early (see treeRef), and for the delay as well.
+		t.Info.Entity = &types.ManagedObjectReference{Type: "Hold", Value: t.Self.Value}
+	}
+}
+
+// execute does the work, unless the object is gone by now: tasks on one object run one after the other.
+func (s *submission) execute(ctx *simulator.Context, t *simulator.Task, run execute) (res types.AnyType, fault types.BaseMethodFault) {
+	ctx.WithLock(s.entity, func() {
+		if ctx.Map.Get(s.entity) == nil {
+			fault = &types.ManagedObjectNotFound{Obj: s.entity}
+			return
+		}
+		if s.around != nil {
+			res, fault = s.around(t, run)
+		} else {
+			res, fault = run(t)
+		}
+	})
+	s.waitForFiles()
+	return res, fault
+}
+
+// treeRef stands for the shape of the inventory: which objects there are, their names and their folders. It is
+// locked on behalf of a request like an object, always before objects are: a clone locks its template, then the
+// folder; a folder's destruction locks the folder, then the VMs in it; both at once would wait for each other.
+var treeRef = types.ManagedObjectReference{Type: "Tree", Value: "tree"}
+
+// started starts a task, with its entity locked as in any call.
+func started(ctx *simulator.Context, s *submission, start func() soap.HasFault) (res soap.HasFault) {
+	submit(ctx, s)
+	ctx.WithLock(s.entity, func() { res = start() })
+	return res
+}
+
+// structural starts a task that changes the shape of the inventory.
+func structural(ctx *simulator.Context, s *submission, start func() soap.HasFault) soap.HasFault {
+	s.structural = true
+	res := started(ctx, s, start)
+	if s.task != nil {
+		// Locks are held on behalf of contexts, and the task runs with ctx already: lock it as somebody else.
+		other := &simulator.Context{Map: ctx.Map}
+		other.WithLock(s.task, func() { s.task.Info.Entity = &s.entity })
+	}
+	return res
+}

@@ -71,12 +71,33 @@ func TestADeletionThatRacesClonesAtTwoHundredMomentsLeavesNothing(t *testing.T) 
 		t.Fatal(err)
 	}
 	unchanged(t, before, after)
-	for path := range after {
+	for path, vm := range after {
 		if _, ok := before[path]; !ok {
-			t.Errorf("%s survived its group", path)
+			t.Errorf("%s survived its group: %+v\n%s", path, vm, lane.said(path))
 		}
 	}
 	t.Logf("%d deletions raced %d clones", raced, made)
+}
+
+// said returns what the manager logged of a VM's group, and of its sessions.
+func (l *Lane) said(path string) string {
+	group := ""
+	for _, part := range strings.Split(path, "/") {
+		if strings.HasPrefix(part, "race-") {
+			group = part
+		}
+	}
+	log, err := os.ReadFile(l.stack.Manager.Log)
+	if err != nil {
+		return err.Error()
+	}
+	var lines []string
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "\""+group+"\"") || strings.Contains(line, group+"/") || strings.Contains(line, "session") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // race applies n groups, some side by side, and deletes each at a moment within a time. first is the number of the first one.

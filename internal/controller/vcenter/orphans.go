@@ -78,5 +78,5 @@ func orphaned(names []string) verdict {
 	}
 	return verdict{v1alpha1.ConditionOrphanedVMs, metav1.ConditionTrue, v1alpha1.ReasonGroupGone, fmt.Sprintf(
 		"%d VMs carry this installation's stamp, but their VmGroups do not exist any more: %s. Nobody touches them. Somebody removed a finalizer by "+
-			"hand, or restored a VM; delete in vCenter what is not needed", len(names), named)}
+			"hand, restored a VM, or deleted a VmGroup at the moment it was created; delete in vCenter what is not needed", len(names), named)}
 }

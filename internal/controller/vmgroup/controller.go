@@ -85,9 +85,10 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	writes *writes
-	blind  *blind
-	lanes  *lanes
+	writes   *writes
+	blind    *blind
+	lanes    *lanes
+	vanished *vanished
 
 	policies policyCache
 }
@@ -101,7 +102,7 @@ type Options struct {
 
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
-	r.writes, r.blind = newWrites(), newBlind()
+	r.writes, r.blind, r.vanished = newWrites(), newBlind(), newVanished()
 	r.lanes = newLanes(opts.Workers)
 	urgent := newUrgency[mcreconcile.Request]()
 	namespaces := &metav1.PartialObjectMetadata{}
@@ -175,7 +176,11 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, cl cluster.Cluster
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 			seen(e.ObjectNew, queue)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			if r.vanishes(request(e.Object), e) {
+				queue.Add(request(e.Object))
+				return
+			}
 			r.forget(request(e.Object))
 		},
 	}
@@ -275,23 +280,39 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	group := &v1alpha1.VmGroup{}
-	if err := cl.GetClient().Get(ctx, req.NamespacedName, group); err != nil {
+	p := pass{
+		r: r, member: member, epoch: epoch, raise: r.Shards.Raise,
+		client: cl.GetClient(), liveReader: cl.GetAPIReader(), events: recorder(cl), now: r.Now(),
+		id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
+	}
+	left, err := r.buryVanished(ctx, req, p)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	result, err := r.passOver(ctx, req, p)
+	if left {
+		result = soon(result)
+	}
+	return result, err
+}
+
+// passOver runs a pass over the group of this name, if there is one. p lacks the group.
+func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pass) (reconcile.Result, error) {
+	p.group = &v1alpha1.VmGroup{}
+	if err := p.client.Get(ctx, req.NamespacedName, p.group); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.forget(req)
+			if len(r.vanished.of(req)) == 0 {
+				r.forget(req)
+			}
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
-	if r.writes.stale(group.UID, group.ResourceVersion) {
+	if r.writes.stale(p.group.UID, p.group.ResourceVersion) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
-	p := &pass{
-		r: r, group: group, member: member, epoch: epoch, raise: r.Shards.Raise,
-		client: cl.GetClient(), liveReader: cl.GetAPIReader(), events: recorder(cl), now: r.Now(),
-		id: vsphere.GroupID{Installation: r.Installation, Member: member.UID, Group: string(group.UID)},
-	}
+	p.id.Group = string(p.group.UID)
 	return p.run(ctx)
 }
 

@@ -98,6 +98,16 @@ func (g *Groups) forget(request mcreconcile.Request) types.UID {
 	return uid
 }
 
+// forgetUID drops a group unless another one has its name by now.
+func (g *Groups) forgetUID(request mcreconcile.Request, uid types.UID) {
+	g.mu.Lock()
+	is := g.uids[request] == uid
+	g.mu.Unlock()
+	if is {
+		g.forget(request)
+	}
+}
+
 // GroupChanged enqueues the group with this UID. An unknown UID is ignored: its group is not ours, or not
 // listed yet and will be reconciled when it is.
 func (g *Groups) GroupChanged(uid string) {

@@ -54,6 +54,9 @@ func (p *pass) judge(ctx context.Context, res resolution, observation vsphere.Ob
 // notified then.
 func (p *pass) guard(ctx context.Context, res resolution, observation vsphere.Observation) (hold policy.Hold, waiting bool) {
 	if p.deleting() {
+		if p.vanished != nil {
+			return policy.Hold{Spec: p.group.Spec, Admitted: p.group.Status.Admitted}, false // it is given back at the end
+		}
 		p.returnQuota(ctx, observation, policy.Usage{})
 		return policy.Hold{Spec: p.group.Spec, Admitted: p.group.Status.Admitted}, false
 	}

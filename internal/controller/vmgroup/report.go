@@ -74,7 +74,9 @@ func (p *pass) writeStatus(ctx context.Context, next v1alpha1.VmGroupStatus) err
 	patch := client.MergeFromWithOptions(p.base, client.MergeFromWithOptimisticLock{})
 	writeCtx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	if err := p.client.Status().Patch(writeCtx, p.group, patch); err != nil {
+	if p.vanished != nil {
+		p.r.vanished.store(*p.vanished, p.group)
+	} else if err := p.client.Status().Patch(writeCtx, p.group, patch); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
 	p.r.writes.wrote(p.group.UID, p.group.ResourceVersion, p.now)

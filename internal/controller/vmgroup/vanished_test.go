@@ -1,0 +1,190 @@
+package vmgroup
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// cloning runs passes until both clones of the group were asked for.
+func (r *rig) cloning() *v1alpha1.VmGroup {
+	r.t.Helper()
+	r.inform(r.Reconciler)
+	for range 3 {
+		r.mustPass()
+	}
+	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 2 {
+		r.t.Fatalf("%d clones were asked for", len(calls))
+	}
+	return r.group()
+}
+
+// vanish removes the group as an API server does that does not see its finalizer, and tells the reconciler of it.
+func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
+	r.t.Helper()
+	ctx, group := r.t.Context(), r.group()
+	last := group.DeepCopy()
+	group.Finalizers = nil
+	if err := r.member.Update(ctx, group); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.member.Delete(ctx, group); err != nil {
+		r.t.Fatal(err)
+	}
+	e := event.DeleteEvent{Object: last}
+	if spoil != nil {
+		spoil(&e)
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
+	defer queue.ShutDown()
+	cl, err := r.Clusters.GetCluster(ctx, v1alpha1.LocalMember)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.onGroup(v1alpha1.LocalMember, cl).Delete(ctx, e, queue)
+}
+
+// finish runs passes and lets vCenter's tasks end until the reconciler wants no more.
+func (r *rig) finish() {
+	r.t.Helper()
+	for range 30 {
+		again := r.mustPass().RequeueAfter
+		r.vcenter.Finish(-1)
+		if r.now = r.now.Add(2 * time.Second); again == 0 {
+			return
+		}
+	}
+	r.t.Error("the reconciler does not come to an end")
+}
+
+func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) {
+	r := newRig(t)
+	r.cloning()
+	r.vanish(nil)
+	r.finish()
+	if vms := r.vcenter.VMs(); len(vms) != 0 {
+		t.Errorf("survivors: %v", vms)
+	}
+	if n := r.Groups.CountVCenter("default"); n != 0 || len(r.vanished.groups)+len(r.vanished.claimed)+len(r.writes.last) != 0 {
+		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.writes.last)
+	}
+}
+
+func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
+	object := func(e *event.DeleteEvent) *v1alpha1.VmGroup { return e.Object.(*v1alpha1.VmGroup) }
+	for story, c := range map[string]struct {
+		before func(*rig)
+		spoil  func(*event.DeleteEvent)
+	}{
+		"its storage was restored":             {spoil: func(e *event.DeleteEvent) { e.DeleteStateUnknown = true }},
+		"somebody took the finalizer away":     {spoil: func(e *event.DeleteEvent) { object(e).Finalizers = nil }},
+		"somebody took it away in deletion":    {spoil: func(e *event.DeleteEvent) { object(e).DeletionTimestamp = new(metav1.Now()) }},
+		"another replica wrote the finalizer":  {before: func(r *rig) { r.vanished = newVanished() }},
+		"the finalizer is older than requests": {before: func(r *rig) { r.now = r.now.Add(raceWindow + time.Second) }},
+		"it is paused":                         {spoil: func(e *event.DeleteEvent) { object(e).Spec.Paused = true }},
+		"it is paused in an incident": {spoil: func(e *event.DeleteEvent) {
+			object(e).Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"}
+		}},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			r.cloning()
+			r.vcenter.Finish(-1)
+			if c.before != nil {
+				c.before(r)
+			}
+			r.vanish(c.spoil)
+			r.finish()
+			if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.Groups.Orphans(vms)) != 0 {
+				t.Errorf("VMs: %v", vms)
+			}
+			r.Groups.OnServed(func(string) bool { return true })
+			if orphans := r.Groups.Orphans(r.vcenter.VMs()); len(orphans) != 2 {
+				t.Errorf("%d orphans are reported, want 2", len(orphans))
+			}
+		})
+	}
+}
+
+func TestVMsOfAGroupThatVanishedAreRetainedIfItSaidSo(t *testing.T) {
+	r := newRig(t)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain })
+	r.cloning()
+	r.vanish(nil)
+	r.finish()
+	if vms := r.vcenter.VMs(); len(vms) != 2 || vms[0].Stamp != nil || vms[1].Stamp != nil {
+		t.Errorf("VMs: %+v", vms)
+	}
+}
+
+func TestAGroupThatHasTheNameOfOneThatVanishedIsAnotherOne(t *testing.T) {
+	r := newRig(t)
+	first := r.cloning()
+	r.vanish(nil)
+	second := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+		Namespace: first.Namespace, Name: first.Name, UID: types.UID("7d1b1c5e-0000-4000-8000-000000000002"), Generation: 1,
+	}, Spec: first.Spec}
+	if err := r.member.Create(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	r.inform(r.Reconciler)
+	r.settle()
+	r.work()
+	vms := r.vcenter.VMs()
+	if len(vms) != 2 || slices.ContainsFunc(vms, func(vm vsphere.VM) bool { return vm.Stamp.Group != string(second.UID) }) {
+		t.Errorf("VMs: %+v", vms)
+	}
+	if n := r.Groups.CountVCenter("default"); n != 1 {
+		t.Errorf("%d groups are known, want the one that exists", n)
+	}
+}
+
+func TestAGroupThatVanishedWaitsForVCenter(t *testing.T) {
+	r := newRig(t)
+	r.cloning()
+	r.vcenter.Finish(-1)
+	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect"})
+	r.vanish(nil)
+	for range 20 {
+		if again := r.mustPass().RequeueAfter; again == 0 || again > vanishedInterval {
+			t.Fatalf("it is looked at again after %s", again)
+		}
+		r.now = r.now.Add(10 * time.Second)
+	}
+	r.vcenter.Reconnect()
+	r.finish()
+	if vms := r.vcenter.VMs(); len(vms) != 0 {
+		t.Errorf("survivors: %v", vms)
+	}
+}
+
+func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
+	r, store := newRig(t), &quotatest.Store{}
+	r.setPolicy(quotaVMs(3))
+	ledger := r.ledgerOf(r.Reconciler, store)
+	flush(t, ledger)
+	r.mustPass()
+	flush(t, ledger)
+	uid := r.cloning().UID
+	r.vanish(nil)
+	r.mustPass()
+	flush(t, ledger)
+	if e := store.Stored().State.Entries[uid]; e.Usage.VMs != 2 {
+		t.Errorf("%d VMs are counted while 2 are there", e.Usage.VMs)
+	}
+	r.finish()
+	flush(t, ledger)
+	if e, ok := store.Stored().State.Entries[uid]; ok {
+		t.Errorf("a group that is gone holds %+v", e.Usage)
+	}
+}

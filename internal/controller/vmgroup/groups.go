@@ -98,14 +98,22 @@ func (g *Groups) forget(request mcreconcile.Request) types.UID {
 	return uid
 }
 
-// forgetUID drops a group unless another one has its name by now.
+// keep records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
+func (g *Groups) keep(request mcreconcile.Request, group *v1alpha1.VmGroup, vcenter string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.byUID[group.UID] = groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas), holds: occupies(group)}
+}
+
+// forgetUID drops a group, and not another one that has its name by now.
 func (g *Groups) forgetUID(request mcreconcile.Request, uid types.UID) {
 	g.mu.Lock()
-	is := g.uids[request] == uid
-	g.mu.Unlock()
-	if is {
-		g.forget(request)
+	delete(g.byUID, uid)
+	if g.uids[request] == uid {
+		delete(g.uids, request)
 	}
+	g.mu.Unlock()
+	g.counted(string(request.ClusterName))
 }
 
 // GroupChanged enqueues the group with this UID. An unknown UID is ignored: its group is not ours, or not

@@ -97,7 +97,11 @@ func (r *Reconciler) vanishes(request mcreconcile.Request, e event.DeleteEvent) 
 	if !ok || e.DeleteStateUnknown || !group.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(group, v1alpha1.VmGroupFinalizer) {
 		return false
 	}
-	return r.vanished.add(request, group, r.Now())
+	if !r.vanished.add(request, group, r.Now()) {
+		return false
+	}
+	r.Groups.keep(request, group, vcenterOf(group)) // a pass may have seen the cache without it, and forgotten it
+	return true
 }
 
 // buryVanished runs a pass over each group of this name that has vanished. It reports whether there was any. like is a pass

@@ -54,6 +54,21 @@ func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	r.onGroup(v1alpha1.LocalMember, cl).Delete(ctx, e, queue)
 }
 
+func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) {
+	r := newRig(t)
+	r.cloning()
+	r.vanish(func(*event.DeleteEvent) { r.mustPass() })
+	told := ""
+	r.Groups.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(request mcreconcile.Request, _ bool) { told = request.Name })
+	if r.Groups.Gained([]int{0}); told == "" {
+		t.Error("a replica that gets the bucket back does not look after the VMs")
+	}
+	r.finish()
+	if vms := r.vcenter.VMs(); len(vms) != 0 {
+		t.Errorf("survivors: %v", vms)
+	}
+}
+
 // finish runs passes and lets vCenter's tasks end until the reconciler wants no more.
 func (r *rig) finish() {
 	r.t.Helper()

@@ -2,6 +2,7 @@ package vmgroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -165,6 +166,7 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, cl cluster.Cluster
 			return
 		}
 		r.Groups.seen(request(o), group, vcenterOf(group))
+		r.vanished.seen(group)
 		if r.holds(request(o)) {
 			queue.Add(request(o))
 		}
@@ -176,9 +178,9 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, cl cluster.Cluster
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 			seen(e.ObjectNew, queue)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			if r.vanishes(request(e.Object), e) {
-				queue.Add(request(e.Object))
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			if group, ok := e.Object.(*v1alpha1.VmGroup); ok && r.vanishes(ctx, request(group), group) {
+				queue.Add(request(group))
 				return
 			}
 			r.forget(request(e.Object))
@@ -216,6 +218,7 @@ func (r *Reconciler) forget(request mcreconcile.Request) {
 
 // drop forgets what is remembered of acting on a group.
 func (r *Reconciler) drop(uid types.UID) {
+	r.vanished.drop(uid)
 	r.writes.forget(uid)
 	r.blind.forget(uid)
 	r.policies.forget(uid)
@@ -228,6 +231,9 @@ func (r *Reconciler) drop(uid types.UID) {
 // budgets any more.
 func (r *Reconciler) Lost(buckets []int) {
 	r.Groups.inBuckets(buckets, func(uid types.UID, e groupEntry) {
+		if r.vanished.drop(uid) {
+			r.Groups.forgetUID(e.request, uid) // nobody looks after its VMs now
+		}
 		r.drop(uid)
 		if server, ok := r.Servers.Server(e.vcenter); ok {
 			server.Forget(string(uid))
@@ -250,6 +256,9 @@ func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Clus
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
 	member, ok := r.Members(string(req.ClusterName))
 	if !ok {
+		for _, v := range r.vanished.of(req) {
+			r.bury(v)
+		}
 		// A member that is not engaged is unknown, not empty: its groups and VMs stay as they are. Engaging it
 		// lists its groups again.
 		return reconcile.Result{}, nil
@@ -285,15 +294,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		client: cl.GetClient(), liveReader: cl.GetAPIReader(), events: recorder(cl), now: r.Now(),
 		id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
 	}
-	left, err := r.buryVanished(ctx, req, p)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
+	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
-	if left {
-		result = soon(result)
-	}
-	return result, err
+	result.RequeueAfter = sooner(result.RequeueAfter, after)
+	return result, errors.Join(err, buryErr)
 }
 
 // passOver runs a pass over the group of this name, if there is one. p lacks the group.

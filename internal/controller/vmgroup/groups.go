@@ -208,6 +208,9 @@ func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
 			delete(g.byUID, uid)
 		}
 	}
+	maps.DeleteFunc(g.byUID, func(uid types.UID, e groupEntry) bool { // those that were kept; see keep
+		return string(e.request.ClusterName) == member && g.uids[e.request] != uid
+	})
 	g.mu.Unlock()
 	g.counted(member)
 }

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -41,9 +40,9 @@ type pass struct {
 	hold     policy.Hold
 	spec     v1alpha1.VmGroupSpec
 	revision string
-	// vanished is the name of a group that the API server does not have any more; its status is kept in memory. It is nil
-	// for every other.
-	vanished *mcreconcile.Request
+	// vanished is a group that the API server does not have any more; its status is kept in memory. It is nil for every
+	// other.
+	vanished *vanishedGroup
 	// imagined is true when the group need not exist, so that nothing of it is remembered.
 	imagined bool
 	// unwatched is true when the pass waits for something that no event tells of.
@@ -134,7 +133,7 @@ func (p *pass) claim(ctx context.Context) (done bool, err error) {
 	if planted.Is(planted.DroppedFinalizer) {
 		return false, nil
 	}
-	p.r.vanished.claiming(p.group.UID, p.now)
+	p.r.vanished.claiming(p.group, p.now)
 	return false, p.patchFinalizers(ctx, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 }
 
@@ -344,8 +343,8 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 		}
 	}
 	if p.vanished != nil {
-		log.FromContext(ctx).Info("Nothing is left of a group that was removed in spite of its finalizer", "uid", p.group.UID)
-		p.buried()
+		log.FromContext(ctx).Info("The deletion of a group that was removed in spite of its finalizer is complete", "uid", p.group.UID)
+		p.r.bury(*p.vanished)
 	} else if err := p.patchFinalizers(ctx, controllerutil.RemoveFinalizer, v1alpha1.VmGroupFinalizer); err != nil {
 		return p.retryConflict(client.IgnoreNotFound(err))
 	}

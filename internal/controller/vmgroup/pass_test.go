@@ -100,7 +100,7 @@ func newRig(t testing.TB) *rig {
 	r.vcenter = fake.New(fake.Options{Now: func() time.Time { return r.now }})
 	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
 	group := &v1alpha1.VmGroup{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "6d1b1c5e-0000-4000-8000-000000000001", Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "6d1b1c5e-0000-4000-8000-000000000001", Generation: 1, CreationTimestamp: metav1.NewTime(noon)},
 		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian-12", Replicas: new(int32)},
 	}
 	*group.Spec.Replicas = 2

@@ -75,7 +75,7 @@ func (p *pass) writeStatus(ctx context.Context, next v1alpha1.VmGroupStatus) err
 	writeCtx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if p.vanished != nil {
-		p.r.vanished.store(*p.vanished, p.group)
+		p.r.vanished.store(p.group)
 	} else if err := p.client.Status().Patch(writeCtx, p.group, patch); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}

@@ -1,18 +1,19 @@
 package vmgroup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -22,114 +23,173 @@ const (
 	// raceWindow is how long after its finalizer was written a group may be removed in spite of it: an API server gives
 	// up a request after a minute, unless it is told otherwise (--request-timeout).
 	raceWindow = 2 * time.Minute
-	// vanishedInterval is how often the VMs of a group that has vanished are looked after. Another group may have its name
-	// by now, and get the news that were its.
-	vanishedInterval = time.Second
+	// vanishedInterval is how often the VMs of a group that has vanished are looked after at least. Another group may have
+	// its name by now, and get the news that were its.
+	vanishedInterval = 2 * time.Second
+	// vanishedPatience is how long that is tried. What is left then is reported as orphans.
+	vanishedPatience = time.Hour
 )
 
 // vanished are groups that an API server removed although they carry the finalizer. Kubernetes does that: a deletion that was
 // begun before a finalizer is written and ends after it does not look at it (kubernetes/kubernetes#77988). Somebody asked for
-// the deletion, so it is carried out, with the object as it was last. That is remembered in memory only, and done only for groups
-// whose finalizer this process wrote a moment ago; the VMs of all others that vanish are reported as orphans and not touched.
+// the deletion, so it is carried out, with the object as it was last. That is remembered in memory only, and done only for new
+// groups whose finalizer this process wrote a moment ago; the VMs of all others that vanish are reported as orphans and not touched.
 type vanished struct {
 	mu      sync.Mutex
-	claimed map[types.UID]time.Time
-	groups  map[mcreconcile.Request]map[types.UID]*v1alpha1.VmGroup
+	claimed map[types.UID]claimedGroup
+	groups  map[types.UID]vanishedGroup
+}
+
+// claimedGroup is a new group that got its finalizer.
+type claimedGroup struct {
+	at time.Time
+	// resourceVersion is the last one that was seen.
+	resourceVersion string
+}
+
+type vanishedGroup struct {
+	request mcreconcile.Request
+	since   time.Time
+	// group as it was last, with a deletionTimestamp, and what would be its status.
+	group *v1alpha1.VmGroup
 }
 
 func newVanished() *vanished {
-	return &vanished{claimed: map[types.UID]time.Time{}, groups: map[mcreconcile.Request]map[types.UID]*v1alpha1.VmGroup{}}
+	return &vanished{claimed: map[types.UID]claimedGroup{}, groups: map[types.UID]vanishedGroup{}}
 }
 
-// claiming says that a group's finalizer is about to be written.
-func (v *vanished) claiming(uid types.UID, now time.Time) {
+// claiming says that a group's finalizer is about to be written. A group that is older, or had one before, is none whose
+// deletion can have missed its first finalizer: somebody takes finalizers away to keep the VMs.
+func (v *vanished) claiming(group *v1alpha1.VmGroup, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	maps.DeleteFunc(v.claimed, func(_ types.UID, at time.Time) bool { return now.Sub(at) > raceWindow })
-	v.claimed[uid] = now
+	maps.DeleteFunc(v.claimed, func(_ types.UID, c claimedGroup) bool { return now.Sub(c.at) > raceWindow })
+	if s := &group.Status; s.ObservedGeneration == 0 && s.Folder == nil && len(s.VMs) == 0 && now.Sub(group.CreationTimestamp.Time) <= raceWindow {
+		v.claimed[group.UID] = claimedGroup{now, group.ResourceVersion}
+	}
+}
+
+// seen takes news of a group that exists.
+func (v *vanished) seen(group *v1alpha1.VmGroup) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if c, ok := v.claimed[group.UID]; ok {
+		c.resourceVersion = group.ResourceVersion
+		v.claimed[group.UID] = c
+	}
 }
 
 // add takes the last state of a group that was removed. It reports whether the group is to be deleted by us.
 func (v *vanished) add(request mcreconcile.Request, group *v1alpha1.VmGroup, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	at, ours := v.claimed[group.UID]
-	if !ours || now.Sub(at) > raceWindow || group.Spec.Paused || pausedByAnnotation(group.Annotations) {
-		return false // nobody could end the pause
+	c, ours := v.claimed[group.UID]
+	if !ours || now.Sub(c.at) > raceWindow || !later(group.ResourceVersion, c.resourceVersion) {
+		return false
 	}
 	group = group.DeepCopy()
 	group.DeletionTimestamp = &metav1.Time{Time: now}
-	if v.groups[request] == nil {
-		v.groups[request] = map[types.UID]*v1alpha1.VmGroup{}
-	}
-	v.groups[request][group.UID] = group
+	v.groups[group.UID] = vanishedGroup{request, now, group}
 	return true
 }
 
+// later reports whether the object was removed by a request. The API server tells of that with the version of the removal; an
+// object that is only missing from a new list, because its storage was restored, say, is handed on as it was seen last. The event of
+// multicluster-runtime v0.24 does not tell the two apart.
+func later(removed, last string) bool {
+	order, err := resourceversion.CompareResourceVersion(removed, last)
+	return err == nil && order > 0
+}
+
 // of returns the groups that had a name.
-func (v *vanished) of(request mcreconcile.Request) []*v1alpha1.VmGroup {
+func (v *vanished) of(request mcreconcile.Request) []vanishedGroup {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.Collect(maps.Values(v.groups[request]))
+	var groups []vanishedGroup
+	for _, g := range v.groups {
+		if g.request == request {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // store keeps what would be the group's status.
-func (v *vanished) store(request mcreconcile.Request, group *v1alpha1.VmGroup) {
+func (v *vanished) store(group *v1alpha1.VmGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.groups[request][group.UID] = group.DeepCopy()
-}
-
-// drop forgets a group that nothing is left of.
-func (v *vanished) drop(request mcreconcile.Request, uid types.UID) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.claimed, uid)
-	if delete(v.groups[request], uid); len(v.groups[request]) == 0 {
-		delete(v.groups, request)
+	if g, ok := v.groups[group.UID]; ok {
+		g.group = group.DeepCopy()
+		v.groups[group.UID] = g
 	}
 }
 
-// vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after. Only the API server's own
-// word counts: what a new list lacks may be missing because its storage was restored.
-func (r *Reconciler) vanishes(request mcreconcile.Request, e event.DeleteEvent) bool {
-	group, ok := e.Object.(*v1alpha1.VmGroup)
-	if !ok || e.DeleteStateUnknown || !group.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(group, v1alpha1.VmGroupFinalizer) {
+// drop forgets a group, and returns whether it had vanished.
+func (v *vanished) drop(uid types.UID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, was := v.groups[uid]
+	delete(v.groups, uid) // and not from claimed: a pass may miss the group before the news of its removal come
+	return was
+}
+
+// vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.
+func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, group *v1alpha1.VmGroup) bool {
+	switch {
+	case !group.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(group, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
+	case group.Spec.Paused, pausedByAnnotation(group.Annotations), group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle,
+		controllerutil.ContainsFinalizer(group, v1alpha1.LegacyFinalizer):
+		return false // nobody could change that any more
 	}
 	if !r.vanished.add(request, group, r.Now()) {
 		return false
 	}
 	r.Groups.keep(request, group, vcenterOf(group)) // a pass may have seen the cache without it, and forgotten it
+	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
+		"VmGroup", request.String(), "uid", group.UID)
 	return true
 }
 
-// buryVanished runs a pass over each group of this name that has vanished. It reports whether there was any. like is a pass
+// buryVanished runs a pass over each group of this name that has vanished, and returns when to come back. like is a pass
 // without a group.
-func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Request, like pass) (bool, error) {
-	groups := r.vanished.of(request)
-	for _, group := range groups {
+func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Request, like pass) (after time.Duration, err error) {
+	for _, v := range r.vanished.of(request) {
+		if like.now.Sub(v.since) > vanishedPatience {
+			log.FromContext(ctx).Info("The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
+			r.bury(v)
+			continue
+		}
+		exists := &v1alpha1.VmGroup{}
+		getErr := like.client.Get(ctx, request.NamespacedName, exists)
+		if getErr == nil && exists.UID == v.group.UID {
+			r.vanished.drop(v.group.UID) // a backup brought it back
+			continue
+		}
+		if getErr != nil && !apierrors.IsNotFound(getErr) {
+			return vanishedInterval, getErr
+		}
 		p := like
-		p.group, p.id.Group, p.vanished = group.DeepCopy(), string(group.UID), &request
-		log.FromContext(ctx).V(1).Info("The group was removed in spite of its finalizer; deleting its VMs", "uid", group.UID)
-		if _, err := p.run(ctx); err != nil {
-			return true, err
+		p.group, p.id.Group, p.vanished = v.group.DeepCopy(), string(v.group.UID), &v
+		result, runErr := p.run(ctx)
+		err = errors.Join(err, runErr)
+		if len(r.vanished.of(request)) > 0 {
+			after = sooner(after, cmp.Or(result.RequeueAfter, vanishedInterval))
 		}
 	}
-	return len(groups) > 0, nil
+	return after, err
 }
 
-// buried ends the work for a group that has vanished.
-func (p *pass) buried() {
-	p.r.vanished.drop(*p.vanished, p.group.UID)
-	p.r.Groups.forgetUID(*p.vanished, p.group.UID)
-	p.r.drop(p.group.UID)
+// bury forgets a group that has vanished.
+func (r *Reconciler) bury(v vanishedGroup) {
+	r.drop(v.group.UID)
+	r.Groups.forgetUID(v.request, v.group.UID)
 }
 
-// soon makes a result come back for groups that have vanished.
-func soon(result reconcile.Result) reconcile.Result {
-	if result.RequeueAfter == 0 || result.RequeueAfter > vanishedInterval {
-		result.RequeueAfter = vanishedInterval
+// sooner returns the shorter of two times to wait, of which zero is for ever.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
 	}
-	return result
+	return min(a, b)
 }

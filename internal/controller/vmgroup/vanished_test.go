@@ -2,12 +2,14 @@ package vmgroup
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
@@ -41,6 +43,8 @@ func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	if err := r.member.Delete(ctx, group); err != nil {
 		r.t.Fatal(err)
 	}
+	r.vanished.seen(last)
+	last.ResourceVersion += "0" // a later one
 	e := event.DeleteEvent{Object: last}
 	if spoil != nil {
 		spoil(&e)
@@ -90,7 +94,7 @@ func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) 
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("survivors: %v", vms)
 	}
-	if n := r.Groups.CountVCenter("default"); n != 0 || len(r.vanished.groups)+len(r.vanished.claimed)+len(r.writes.last) != 0 {
+	if n := r.Groups.CountVCenter("default"); n != 0 || len(r.vanished.groups)+len(r.writes.last) != 0 {
 		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.writes.last)
 	}
 }
@@ -101,7 +105,18 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		before func(*rig)
 		spoil  func(*event.DeleteEvent)
 	}{
-		"its storage was restored":             {spoil: func(e *event.DeleteEvent) { e.DeleteStateUnknown = true }},
+		"its storage was restored": {spoil: func(e *event.DeleteEvent) {
+			object(e).ResourceVersion = strings.TrimSuffix(object(e).ResourceVersion, "0")
+		}},
+		"its finalizer was taken away and came back": {before: func(r *rig) {
+			r.vanished = newVanished()
+			r.vanished.claiming(r.group(), r.now)
+		}},
+		"it cannot be recycled": {spoil: func(e *event.DeleteEvent) { object(e).Spec.DeletionPolicy = v1alpha1.DeletionRecycle }},
+		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
+			controllerutil.AddFinalizer(object(e), v1alpha1.LegacyFinalizer)
+		}},
+		"its bucket is another replica's":      {before: func(r *rig) { r.gate.another = true }},
 		"somebody took the finalizer away":     {spoil: func(e *event.DeleteEvent) { object(e).Finalizers = nil }},
 		"somebody took it away in deletion":    {spoil: func(e *event.DeleteEvent) { object(e).DeletionTimestamp = new(metav1.Now()) }},
 		"another replica wrote the finalizer":  {before: func(r *rig) { r.vanished = newVanished() }},
@@ -171,7 +186,7 @@ func TestAGroupThatVanishedWaitsForVCenter(t *testing.T) {
 	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect"})
 	r.vanish(nil)
 	for range 20 {
-		if again := r.mustPass().RequeueAfter; again == 0 || again > vanishedInterval {
+		if again := r.mustPass().RequeueAfter; again == 0 || again > blindPatience {
 			t.Fatalf("it is looked at again after %s", again)
 		}
 		r.now = r.now.Add(10 * time.Second)
@@ -201,5 +216,62 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 	flush(t, ledger)
 	if e, ok := store.Stored().State.Entries[uid]; ok {
 		t.Errorf("a group that is gone holds %+v", e.Usage)
+	}
+}
+
+func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
+	for story, happens := range map[string]func(*rig){
+		"its bucket is lost, and comes back": func(r *rig) {
+			r.Groups.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(mcreconcile.Request, bool) {})
+			r.Lost([]int{0})
+		},
+		"its member leaves, and comes back": func(r *rig) {
+			members := r.Members
+			r.Members = func(string) (Member, bool) { return Member{}, false }
+			r.mustPass()
+			r.Members = members
+		},
+		"it was tried for too long": func(r *rig) { r.now = r.now.Add(vanishedPatience + time.Second) },
+		"a backup brings it back": func(r *rig) {
+			group := r.vanished.of(r.request)[0].group.DeepCopy()
+			group.DeletionTimestamp, group.ResourceVersion = nil, ""
+			if err := r.member.Create(r.t.Context(), group); err != nil {
+				r.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			r.cloning()
+			r.vcenter.Finish(-1)
+			r.vanish(nil)
+			if len(r.vanished.groups) != 1 {
+				t.Fatal("it is not taken for one that vanished")
+			}
+			before := r.vcenter.VMs()
+			happens(r)
+			for range 10 {
+				r.mustPass()
+				r.vcenter.Finish(-1)
+				r.now = r.now.Add(2 * time.Second)
+			}
+			same := func(a, b vsphere.VM) bool { return a.Ref == b.Ref && !b.Tombstone }
+			if vms := r.vcenter.VMs(); len(vms) != 2 || !slices.EqualFunc(before, vms, same) {
+				t.Errorf("VMs: %+v", vms)
+			}
+			if len(r.vanished.groups) != 0 {
+				t.Errorf("it is remembered: %+v", r.vanished.groups)
+			}
+		})
+	}
+}
+
+func TestAGroupThatIsOldWhenItGetsItsFinalizerIsNoneThatVanishes(t *testing.T) {
+	r := newRig(t)
+	r.now = r.now.Add(raceWindow + time.Second)
+	r.cloning()
+	r.vanish(nil)
+	if len(r.vanished.groups) != 0 {
+		t.Error("it is taken for one")
 	}
 }

@@ -262,6 +262,9 @@ func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 			if len(r.vanished.groups) != 0 {
 				t.Errorf("it is remembered: %+v", r.vanished.groups)
 			}
+			if n := r.Groups.CountVCenter("default"); n != 0 && story != "a backup brings it back" {
+				t.Errorf("%d groups are counted", n)
+			}
 		})
 	}
 }

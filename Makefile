@@ -3,8 +3,10 @@
 # description after ## is a bug.
 
 GO ?= go
-# No version control stamp: it fails in a checkout of another owner, and the version is passed explicitly.
-RUN := $(GO) run -buildvcs=false
+# One set of build flags for all that is built here: what programs have in common is compiled once. See test/progress/flags.go.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath -buildvcs=false
+RUN := $(GO) run
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
@@ -59,7 +61,7 @@ cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs,
 	@./bin/cluster $(ARGS)
 
 build: ## Build the operator into bin/manager
-	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -trimpath -ldflags "$(LDFLAGS)" ./cmd/manager
+	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -ldflags "$(LDFLAGS)" ./cmd/manager
 	@echo "bin/manager $(VERSION)"
 
 image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name

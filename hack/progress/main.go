@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 
 	"github.com/codeconnect/vmgroup-operator/test/progress"
@@ -25,7 +24,6 @@ func main() {
 
 func run() error {
 	output := flag.String("o", "", "file to write; without it the packages are compiled only")
-	trimpath := flag.Bool("trimpath", false, "leave paths of this machine out; shares no cache with builds that do not")
 	ldflags := flag.String("ldflags", "", "flags for the linker")
 	tests := flag.Bool("tests", false, "compile the dependencies of the packages and of their tests only")
 	label := flag.String("label", "compiling", "what to call it")
@@ -38,7 +36,7 @@ func run() error {
 		Output: *output, Packages: flag.Args(), TestDependencies: *tests,
 	}
 	if *output != "" {
-		build.Flags = []string{"-trimpath=" + strconv.FormatBool(*trimpath), "-ldflags", *ldflags}
+		build.Flags = []string{"-ldflags", *ldflags}
 	}
 	return build.Run(ctx)
 }

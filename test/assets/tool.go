@@ -240,9 +240,9 @@ func (t *tool) build(ctx context.Context, out io.Writer) error {
 			Label: strings.TrimSpace("building " + t.name + " " + t.version),
 			Hint:  t.hint(),
 			Dir:   t.dir,
-			// Tool modules stand alone: no workspace, no cgo, no version control stamp. GOFLAGS of the
-			// environment could change the result without changing the key.
-			Env:      []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-buildvcs=false"},
+			// Tool modules stand alone: no workspace. GOFLAGS of the environment could change the result without
+			// changing the key.
+			Env:      []string{"GOWORK=off", "GOFLAGS="},
 			Flags:    t.flags,
 			Output:   output,
 			Packages: t.pkgs,

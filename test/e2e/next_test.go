@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
 
 const (
@@ -134,12 +135,13 @@ func (o *overlay) chart(ctx context.Context) (string, error) {
 
 // buildManager compiles the operator as `make image` does.
 func buildManager(ctx context.Context, root, version, overlayFile, into string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=" + version, "-o", into}
+	args := append([]string{"build"}, progress.Flags()...)
+	args = append(args, "-ldflags=-s -w -X main.version="+version, "-o", into)
 	if overlayFile != "" {
 		args = append(args, "-overlay="+overlayFile)
 	}
 	command := exec.CommandContext(ctx, "go", append(args, "./cmd/manager")...)
-	command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	command.Dir, command.Env = root, progress.Environ(false)
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build version %s of the operator: %w\n%s", version, err, out)
 	}

@@ -37,8 +37,7 @@ func webArchive(t *testing.T) string {
 	t.Helper()
 	program, archive := filepath.Join(t.TempDir(), "web"), filepath.Join(t.TempDir(), "web.tar")
 	build := progress.GoBuild{
-		Label: "building testdata/web", Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-buildvcs=false"},
-		Output: program, Packages: []string{"./testdata/web"},
+		Label: "building testdata/web", Output: program, Packages: []string{"./testdata/web"},
 	}
 	if err := build.Run(t.Context()); err != nil {
 		t.Fatal(err)

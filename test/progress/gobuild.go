@@ -23,13 +23,10 @@ import (
 // manyPackages is the number of packages to compile from which the hint about the duration is worth a line.
 const manyPackages = 200
 
-const noStamp = "-buildvcs=false"
-
 // tailLines is how much of the compiler's output is kept for an error.
 const tailLines = 40
 
-// GoBuild is one visible run of `go build`, without a version control stamp: with it even the list of what is to be compiled
-// fails in a checkout of another owner.
+// GoBuild is one visible run of `go build`, with [Flags] and the environment of [Environ].
 type GoBuild struct {
 	// Label says what is built, for example "kube-apiserver v1.36.3".
 	Label string
@@ -37,10 +34,12 @@ type GoBuild struct {
 	Hint string
 	// Dir is the directory to run in: the module.
 	Dir string
-	// Env is added to the environment of this process.
+	// Env is added to that of [Environ].
 	Env []string
-	// Flags are build flags, understood by `go list` as well.
+	// Flags are more build flags, understood by `go list` as well.
 	Flags []string
+	// Race builds with the race detector, which needs a C compiler and shares nothing with other builds.
+	Race bool
 	// Output is the file to write; empty compiles only.
 	Output string
 	// Packages to build.
@@ -74,7 +73,7 @@ func (b GoBuild) Run(ctx context.Context) error {
 		line.say(fmt.Sprintf("%s: %d packages to compile; %s", b.Label, len(stale), b.Hint))
 	}
 
-	args := append([]string{"build", "-v", noStamp}, b.Flags...)
+	args := append([]string{"build", "-v"}, b.flags()...)
 	if b.Output != "" {
 		args = append(args, "-o", b.Output)
 	}
@@ -90,13 +89,13 @@ func (b GoBuild) Run(ctx context.Context) error {
 // reports to the counter as well.
 func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
 	format := `{{if .Stale}}{{.ImportPath}}{{end}}`
-	args := []string{"list", "-deps", noStamp}
+	args := []string{"list", "-deps"}
 	if b.TestDependencies {
 		args = append(args, "-test")
 		// Test variants ("p [q.test]") belong to this module: nothing else imports its tests.
 		format = `{{if and .Stale (not .ForTest) (or .Standard (and .Module (not .Module.Main)))}}{{.ImportPath}}{{end}}`
 	}
-	args = append(args, b.Flags...)
+	args = append(args, b.flags()...)
 	args = append(args, "-f", format)
 	args = append(args, b.Packages...)
 	for pause := firstPause; ; pause *= 4 {
@@ -130,7 +129,7 @@ var noAnswer = regexp.MustCompile(`dial tcp|connection re(set|fused)|i/o timeout
 func (b GoBuild) run(ctx context.Context, args []string, c *counter, stdout io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = b.Dir
-	cmd.Env = append(os.Environ(), b.Env...)
+	cmd.Env = append(Environ(b.Race), b.Env...)
 	cmd.Stdout = stdout
 	// An interrupt lets the go command remove its work directory; the pipe's end is waited for below.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -26,7 +26,7 @@ func Compile(ctx context.Context, root, platform, version, output string, out io
 	build := progress.GoBuild{
 		Label: "compiling the operator for " + platform, Hint: "a few minutes on two cores, and only the first time",
 		Dir: root, Env: env, Output: output, Packages: []string{mainPackage}, Out: out,
-		Flags: []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version=" + version},
+		Flags: []string{"-ldflags", "-s -w -X main.version=" + version},
 	}
 	return build.Run(ctx)
 }
@@ -38,7 +38,7 @@ func buildEnvironment(platform string) ([]string, error) {
 		return nil, fmt.Errorf("platform %q is not of the form linux/amd64", platform)
 	}
 	return []string{
-		"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + processor, "GOAMD64=v1", "GOARM64=v8.0",
+		"GOOS=" + system, "GOARCH=" + processor, "GOAMD64=v1", "GOARM64=v8.0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
 	}, nil
 }

@@ -49,10 +49,9 @@ test-planted: ## Put known bugs back, one after the other, and say which tests n
 	@./bin/test-planted $(ARGS)
 
 demo: ## Show the operator at work on three local clusters and a vCenter simulator; DEMO=stay keeps it up
-	@$(RUN) ./hack/tool assets >/dev/null
-	@$(RUN) ./hack/tool cert-manager >/dev/null
-	@$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./test/demo
-	@DEMO="$(DEMO)" ./bin/demo
+	@began=$$(date +%s) && $(RUN) ./hack/tool assets >/dev/null && \
+		$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./test/demo && \
+		DEMO="$(DEMO)" DEMO_BEGAN="$$began" ./bin/demo
 
 cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs, stay until Ctrl-C; root on Linux
 	@$(RUN) ./hack/tool assets >/dev/null

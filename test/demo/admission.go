@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,11 +29,36 @@ import (
 // policyName is the VmGroupPolicy of the demo.
 const policyName = "teams"
 
-// refuse applies a policy on the hub and a group that breaks it in a member.
-func (d *demo) refuse(ctx context.Context) error {
+// turnOn gives the hub what webhooks need, and replaces the replicas as a rolling update would: they get other flags.
+func (d *demo) turnOn(ctx context.Context) error {
+	began := time.Now()
+	if err := d.stack.StartAdmission(ctx); err != nil {
+		return err
+	}
+	d.note("cert-manager runs on the hub and has issued the webhooks' certificate after %s.", since(began))
+	for _, old := range slices.Clone(d.stack.Replicas) {
+		if err := old.Remove(); err != nil {
+			return err
+		}
+		replica, err := d.stack.AddReplica(ctx, old.Name)
+		if err != nil {
+			return err
+		}
+		if err := stack.WaitFor(ctx, replica.Name+" to be ready", func(ctx context.Context) (bool, error) {
+			return replica.Ready(ctx), nil
+		}); err != nil {
+			return err
+		}
+	}
 	if err := d.guarded(ctx); err != nil {
 		return err
 	}
+	d.note("Policies and webhooks are in both members after %s.", since(began))
+	return d.exactly(ctx, 12)
+}
+
+// refuse applies a policy on the hub and a group that breaks it in a member.
+func (d *demo) refuse(ctx context.Context) error {
 	atMost, memory := int32(4), resource.MustParse("8Gi")
 	policy := &v1alpha1.VmGroupPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: policyName},

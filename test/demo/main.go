@@ -4,6 +4,8 @@
 // teams apply in their own clusters become VMs, stay repaired, scale and go away. It exits 0 only if every
 // step held; its last line is then "demo: ok".
 //
+// The hub begins without admission: groups are VMs already when cert-manager has to be built.
+//
 // With DEMO=stay in the environment it stays up before the last step until Ctrl-C, and then just takes all away.
 package main
 
@@ -12,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -19,6 +22,8 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -37,9 +42,9 @@ func main() {
 
 func run(ctx context.Context, stay bool) (err error) {
 	began := time.Now()
-	say("Starting a hub, two member clusters (real kube-apiserver and etcd), cert-manager, a simulated vCenter and three replicas of the manager.")
+	say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and three replicas of the manager.")
 	s, err := stack.Start(ctx, stack.Options{
-		Members: []string{"team-a", "team-b"}, Replicas: 3, Admission: true,
+		Members: []string{"team-a", "team-b"}, Replicas: 3,
 		Sim: sim.Options{
 			Templates: []string{"vm-operator-template", "debian-12"}, CloneDelay: 700 * time.Millisecond,
 		},
@@ -58,16 +63,22 @@ func run(ctx context.Context, stay bool) (err error) {
 	}()
 	say("Up after %s.", since(began))
 
-	d := &demo{stack: s, out: os.Stdout}
-	for _, step := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
+	d := &demo{stack: s, out: os.Stdout, began: beginning(began)}
+	if err := d.play(ctx, []step{
 		{"Both teams apply their samples", d.apply},
 		{"Scale team-a's vg-1 from 3 to 5", d.scale},
 		{"Somebody powers a VM off in vCenter, behind the operator's back", d.powerOff},
 		{"Somebody deletes a VM in vCenter", d.deleteVM},
 		{"vg-2 names a template that does not exist; name one that does", d.fixTemplate},
+	}); err != nil {
+		return err
+	}
+	say("\nSo far without admission: it needs cert-manager, which is built now if this is the first time. All of this runs on meanwhile.")
+	if _, err := assets.Tool(ctx, "cert-manager", os.Stdout); err != nil {
+		return err
+	}
+	if err := d.play(ctx, []step{
+		{"Admission is turned on, and the replicas are replaced one after the other", d.turnOn},
 		{"A policy for all teams, and a group that breaks it", d.refuse},
 		{"A group that leaves out what the policy fills in", d.fillIn},
 		{"What would an edit do?", d.forecast},
@@ -75,10 +86,8 @@ func run(ctx context.Context, stay bool) (err error) {
 		{"A replica is killed in the middle of a scale-up", d.killOne},
 		{"Another is told to stop, as in an update", d.stopOne},
 		{"The last one stops as well: what holds without a hub?", d.withoutHub},
-	} {
-		if err := d.step(ctx, step.name, step.run); err != nil {
-			return err
-		}
+	}); err != nil {
+		return err
 	}
 	d.lookFurther()
 	if stay {
@@ -86,9 +95,18 @@ func run(ctx context.Context, stay bool) (err error) {
 		<-ctx.Done()
 		return nil
 	}
-	if err := d.step(ctx, "Delete every group", d.deleteAll); err != nil {
+	if err := d.play(ctx, []step{{"Delete every group", d.deleteAll}}); err != nil {
 		return err
 	}
-	say("Everything held, in %s.", since(began))
+	say("Everything held, in %s.", progress.Elapsed(time.Since(d.began)))
 	return nil
+}
+
+// beginning is when `make demo` began, which may have built kube-apiserver first. Without make it is when this program did.
+func beginning(started time.Time) time.Time {
+	seconds, err := strconv.ParseInt(os.Getenv("DEMO_BEGAN"), 10, 64)
+	if err != nil {
+		return started
+	}
+	return time.Unix(seconds, 0)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -28,27 +29,44 @@ const patience = 10 * time.Minute
 type demo struct {
 	stack *stack.Stack
 	out   *os.File
+	began time.Time
 	steps int
 	// notes of the step that runs; they are printed when its table no longer moves.
 	notes []string
 }
 
+// step is something that is done, and what has to hold then.
+type step struct {
+	name string
+	run  func(context.Context) error
+}
+
+// play runs steps up to the first that fails.
+func (d *demo) play(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		if err := d.step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // step runs one step under its patience, with the live table below it.
-func (d *demo) step(ctx context.Context, name string, run func(context.Context) error) error {
+func (d *demo) step(ctx context.Context, s step) error {
 	d.steps++
-	d.printf("\n── %d. %s\n", d.steps, name)
+	d.printf("\n── %d. %s\n", d.steps, s.name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	table := newTable(d)
 	table.start(ctx)
-	err := run(ctx)
+	err := s.run(ctx)
 	table.stop()
 	for _, note := range d.notes {
 		d.printf("   ✓ %s\n", note)
 	}
 	d.notes = nil
 	if err != nil {
-		return fmt.Errorf("step %d (%s): %w", d.steps, name, err)
+		return fmt.Errorf("step %d (%s): %w", d.steps, s.name, err)
 	}
 	return nil
 }
@@ -100,6 +118,10 @@ func (d *demo) apply(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
+	if _, err := d.group(ctx, "team-a", "vg-1", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas > 0 }); err != nil {
+		return err
+	}
+	d.note("The first VM runs after %s, %s after the demo began.", since(began), progress.Elapsed(time.Since(d.began)))
 	if err := errors.Join(
 		d.running(ctx, "team-a", "vg-1", 3), d.running(ctx, "team-b", "vg-1", 3), d.running(ctx, "team-b", "web", 2),
 	); err != nil {

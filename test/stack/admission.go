@@ -44,8 +44,9 @@ type Admission struct {
 	ports map[string]port
 }
 
-// startAdmission runs cert-manager on the hub and mounts the webhooks' certificate.
-func (s *Stack) startAdmission(ctx context.Context) (err error) {
+// StartAdmission runs cert-manager on the hub and mounts the webhooks' certificate. Managers that are started from then on
+// serve the webhooks; those that run already have to be replaced.
+func (s *Stack) StartAdmission(ctx context.Context) (err error) {
 	a := &Admission{ports: map[string]port{}}
 	s.Admission = a
 	if a.balancer, err = newBalancer(); err != nil {

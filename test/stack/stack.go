@@ -77,7 +77,7 @@ type Stack struct {
 	Manager *Process
 	// Replicas are the managers on Hub with Options.Replicas, in the order in which they were added.
 	Replicas []*Replica
-	// Admission is what the webhooks need; nil without Options.Admission.
+	// Admission is what the webhooks need; nil without Options.Admission and before StartAdmission.
 	Admission *Admission
 	// Dir is the hub's directory, which holds logs as well. Stop removes it, or the next start of a cluster if
 	// this process is killed.
@@ -147,7 +147,7 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 		return nil, err
 	}
 	if opts.Admission {
-		if err := s.startAdmission(ctx); err != nil {
+		if err := s.StartAdmission(ctx); err != nil {
 			return nil, err
 		}
 	}

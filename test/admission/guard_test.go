@@ -11,6 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
 // maxCPU makes a policy bound the CPUs of a VM and nothing else.
@@ -25,6 +26,7 @@ func cpus(n int32) func(*v1alpha1.VmGroup) {
 }
 
 func TestATightenedPolicyDestroysNothingAndALostVMReturnsAsItWas(t *testing.T) {
+	stack.Story(t)
 	r := newRule(t, "tightened", maxCPU(4))
 	p := newPlace(t, "team-a", r.name, r.labels())
 	p.untilAllSay("exceeds the maximum 4", p.group("probe", 1, cpus(8)))
@@ -59,6 +61,7 @@ func TestATightenedPolicyDestroysNothingAndALostVMReturnsAsItWas(t *testing.T) {
 // TestAGroupThatWasEditedPastTheDoorIsHeld: the policy is tightened while the member cannot be told, and somebody whom no
 // webhook judges edits the group. Nothing but the reconciler is left to hold it.
 func TestAGroupThatWasEditedPastTheDoorIsHeld(t *testing.T) {
+	stack.Story(t)
 	r := newRule(t, "held", maxCPU(4))
 	p := newPlace(t, "team-b", r.name, r.labels())
 	p.untilAllSay("exceeds the maximum 4", p.group("probe", 1, cpus(8)))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
 )
 
@@ -21,6 +22,7 @@ const (
 )
 
 func TestHostileCallersDoNotKeepOthersWaiting(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "hostile", nil)
 	r := world.Replicas[0]
 	c := callerOf(t, p.Cluster, r)

@@ -24,6 +24,7 @@ import (
 // the webhooks of two replicas; then against what is left without the hub; and again when it is back. Meanwhile teams work
 // on, in a member whose webhooks may be left out and in one whose must not.
 func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
+	stack.Story(t)
 	s := stageTable(t)
 	setFailurePolicy(t, "team-b", v1alpha1.AdmissionFail)
 	ignore, fail := newDownPlace(t, "team-a"), newDownPlace(t, "team-b")

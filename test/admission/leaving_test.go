@@ -35,6 +35,7 @@ const leftPatience = patience
 // TestAMemberThatLeftIsUsable lets a member go, in order and after its hub is gone, and takes it back: teams can go on
 // creating and deleting, and no VM is touched.
 func TestAMemberThatLeftIsUsable(t *testing.T) {
+	stack.Story(t)
 	const name = "team-leaving"
 	cluster := joinMember(t, name)
 	web := newPlace(t, name, "web", nil)

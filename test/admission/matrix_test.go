@@ -13,12 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
 // TestNobodyReachesWhatIsMeantForOthers has each of three namespaces of three members name, by each reference that a group
 // has, what is meant for each of them: only its own may it have. The webhooks refuse; and where they were not asked, the
 // operator makes nothing of it.
 func TestNobodyReachesWhatIsMeantForOthers(t *testing.T) {
+	stack.Story(t)
 	m := newMatrix(t)
 	m.allowUserData(m.cells[0])
 	m.known()

@@ -31,6 +31,7 @@ func vmQuota(scope v1alpha1.QuotaScope, vms int32) func(*v1alpha1.VmGroupPolicyS
 }
 
 func TestGroupsThatTogetherBreakAQuotaAreGrantedInAnOrderThatStays(t *testing.T) {
+	stack.Story(t)
 	const each, fit, groups = 2, 6, 12
 	r := newRule(t, "shared", vmQuota(v1alpha1.QuotaMatch, each*fit))
 	places := []*place{newPlace(t, "team-a", r.name, r.labels()), newPlace(t, "team-b", r.name, r.labels())}
@@ -85,6 +86,7 @@ func TestGroupsThatTogetherBreakAQuotaAreGrantedInAnOrderThatStays(t *testing.T)
 }
 
 func TestScaleUpsThatTogetherBreakAQuotaAreGrantedWhole(t *testing.T) {
+	stack.Story(t)
 	const groups, each, quota = 3, 4, 6
 	r := newRule(t, "each-namespace", vmQuota(v1alpha1.QuotaNamespace, quota))
 	for _, member := range []string{"team-a", "team-b"} {

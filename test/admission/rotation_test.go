@@ -26,6 +26,7 @@ import (
 const leastCalls = 250
 
 func TestRotationOfEverythingUnderLoadFailsNoCall(t *testing.T) {
+	stack.Story(t)
 	callsMustSucceed(t)
 	load := startLoad(t)
 	for round := range 3 {
@@ -48,6 +49,7 @@ func TestRotationOfEverythingUnderLoadFailsNoCall(t *testing.T) {
 }
 
 func TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking(t *testing.T) {
+	stack.Story(t)
 	callsMustSucceed(t)
 	load := startLoad(t)
 	member := world.Members["team-b"]

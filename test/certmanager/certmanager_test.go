@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,12 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/kustomize"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -81,25 +79,9 @@ func cluster(t *testing.T) client.Client {
 // manifests are the objects of config/certmanager.
 func manifests(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	root, err := assets.Root()
+	all, err := kustomize.Build(t.Context(), "config/certmanager")
 	if err != nil {
 		t.Fatal(err)
-	}
-	kustomize, err := assets.Tool(t.Context(), "kustomize", os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), kustomize, "build", filepath.Join(root, "config", "certmanager")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []*unstructured.Unstructured
-	for decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(out), 4096); ; {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); err != nil {
-			break
-		}
-		all = append(all, object)
 	}
 	if len(all) != 4 {
 		t.Fatalf("config/certmanager has %d objects, want two Issuers and two Certificates", len(all))

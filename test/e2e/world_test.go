@@ -24,6 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/hack/image/operator"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
+	"github.com/codeconnect/vmgroup-operator/test/kustomize"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster/addons"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
@@ -262,13 +263,9 @@ func (w *setting) apply(ctx context.Context, cluster *stack.Cluster, directory s
 }
 
 func (w *setting) applyDirectory(ctx context.Context, cluster *stack.Cluster, directory string) error {
-	kustomize, err := assets.Tool(ctx, "kustomize", os.Stderr)
+	content, err := kustomize.Render(ctx, directory)
 	if err != nil {
 		return err
-	}
-	content, err := exec.CommandContext(ctx, kustomize, "build", directory).Output()
-	if err != nil {
-		return fmt.Errorf("kustomize build %s: %w", directory, err)
 	}
 	return cluster.ApplyYAML(ctx, content)
 }

@@ -30,6 +30,7 @@ func object(t *testing.T, kind, content string) *unstructured.Unstructured {
 }
 
 func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
+	stack.Story(t)
 	member, hub := world.Members["team-a"], world.Hub
 	long := strings.Repeat("a", 64)
 	for _, c := range []struct {
@@ -77,6 +78,7 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 }
 
 func TestVCenterIsImmutableOnceSet(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "immutable")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
 	for patch, refused := range map[string]bool{
@@ -95,6 +97,7 @@ func TestVCenterIsImmutableOnceSet(t *testing.T) {
 // TestAnUnseenGroupIsNotReadyYet holds the default of the Ready condition: without it `kubectl wait` and kstatus
 // would take an object that nobody has looked at for done.
 func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
+	stack.Story(t)
 	for _, content := range []string{
 		"{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}",
 		"{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}, status: {phase: RUNNING}}",
@@ -115,6 +118,7 @@ func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
 }
 
 func TestColumnsBeginWithTheOriginals(t *testing.T) {
+	stack.Story(t)
 	client, err := rest.HTTPClientFor(world.Members["team-a"].Config)
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +155,7 @@ func TestColumnsBeginWithTheOriginals(t *testing.T) {
 }
 
 func TestAnObjectWithoutASpecSaysSoAndGetsNothing(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-b", "no-spec")
 	o := object(t, "VmGroup", "{metadata: {name: empty, namespace: no-spec}}")
 	if err := p.cluster.Create(t.Context(), o); err != nil {

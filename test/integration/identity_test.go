@@ -11,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
 func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
+	stack.Story(t)
 	places := []*place{newPlace(t, "team-a", "a-b"), newPlace(t, "team-a", "a"), newPlace(t, "team-b", "a-b")}
 	names := []string{"c", "b-c", "c"}
 	folders, vms := map[string]bool{}, map[string]bool{}
@@ -45,6 +47,7 @@ func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
 }
 
 func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "foreign")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
@@ -88,6 +91,7 @@ func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
 }
 
 func TestACopyInAnotherFolderIsReportedAndNotCounted(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "copies")
 	p.apply(p.group("vg", 2))
 	p.apply(p.group("host", 1))
@@ -107,6 +111,7 @@ func TestACopyInAnotherFolderIsReportedAndNotCounted(t *testing.T) {
 }
 
 func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-b", "legacy")
 	g := p.group("old", 3)
 	g.Finalizers = []string{v1alpha1.LegacyFinalizer}
@@ -125,6 +130,7 @@ func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
 }
 
 func TestAbandonedObjectsOfTheOriginalBecomeOurs(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-b", "abandoned")
 	g := p.group("old", 1)
 	g.Finalizers = []string{v1alpha1.LegacyFinalizer}
@@ -141,6 +147,7 @@ func TestAbandonedObjectsOfTheOriginalBecomeOurs(t *testing.T) {
 }
 
 func TestRetainLeavesVMsThatAreNobodys(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "retain")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionRetain }))
 	folder := folderOf(t, p.untilRunning("vg", 2))

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-b", "leaving")
 	p.apply(p.group("vg", 2))
 	before := p.untilRunning("vg", 2)
@@ -34,6 +35,7 @@ func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
 }
 
 func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
+	stack.Story(t)
 	throughProxies(t)
 	p := newPlace(t, "team-b", "rotated")
 	rotated, err := p.cluster.UserKubeconfig("rotated-identity", "system:masters")
@@ -51,6 +53,7 @@ func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
 }
 
 func TestASecondHubKeepsItsHandsOff(t *testing.T) {
+	stack.Story(t)
 	ctx := t.Context()
 	second, err := world.StartHub(ctx, "second-hub")
 	if err != nil {
@@ -109,6 +112,7 @@ func serveLocal(t *testing.T, hub *stack.SecondHub) {
 }
 
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "killed")
 	// Counted before: all clones may have been sent when the next line runs.
 	began := world.Proxy.Count("CloneVM_Task", "")
@@ -138,6 +142,7 @@ func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestNoPasswordAnywhere(t *testing.T) {
+	stack.Story(t)
 	ctx := t.Context()
 	haystack := world.Manager.Tail(1 << 20)
 	for _, c := range []*stack.Cluster{world.Hub, world.Members["team-a"], world.Members["team-b"]} {

@@ -22,6 +22,7 @@ import (
 // The stories of this file take the API server of a whole member or of the hub away, so none is parallel: others would lose it as well.
 
 func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
+	stack.Story(t)
 	sameManager(t)
 	throughProxies(t)
 	v := newVCenter(t, "cut-member")
@@ -57,6 +58,7 @@ func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 // TestOutageAMemberWhoseWatchesStall: reads and writes work and health checks pass, but no event arrives, so that what is
 // cached grows old without anybody noticing.
 func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.T) {
+	stack.Story(t)
 	sameManager(t)
 	throughProxies(t)
 	v := newVCenter(t, "stalled")
@@ -146,6 +148,7 @@ func untilRefused(t *testing.T, proxy *localcluster.APIProxy, namespace, name st
 }
 
 func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
+	stack.Story(t)
 	sameManager(t)
 	throughProxies(t)
 	v := newVCenter(t, "hubless")
@@ -187,6 +190,7 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 }
 
 func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *testing.T) {
+	stack.Story(t)
 	sameManager(t)
 	throughProxies(t)
 	v := newVCenter(t, "several")

@@ -23,6 +23,7 @@ import (
 )
 
 func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
+	stack.Story(t)
 	t.Parallel()
 	sameManager(t)
 	v := newVCenter(t, "unreachable")
@@ -55,6 +56,7 @@ func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
 }
 
 func TestOutageAVCenterThatTakesThreeSecondsForEachCallIsOnlySlow(t *testing.T) {
+	stack.Story(t)
 	t.Parallel()
 	sameManager(t)
 	v := newVCenter(t, "slow")
@@ -77,6 +79,7 @@ func TestOutageAVCenterThatTakesThreeSecondsForEachCallIsOnlySlow(t *testing.T) 
 }
 
 func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T) {
+	stack.Story(t)
 	t.Parallel()
 	sameManager(t)
 	v := newVCenter(t, "ended")
@@ -114,6 +117,7 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 // TestOutageARotatedPassword: vCenter's password changes, the Secret gets a wrong one, and then the right one. The
 // simulator's own password stays: the proxy translates.
 func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
+	stack.Story(t)
 	t.Parallel()
 	sameManager(t)
 	ctx := t.Context()
@@ -189,6 +193,7 @@ func setPassword(t *testing.T, secret *corev1.Secret, password string) {
 // TestOutageARootThatIsSuddenlyEmpty: vCenter comes back with an inventory that has nothing of ours, as after a restore of
 // an old backup.
 func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *testing.T) {
+	stack.Story(t)
 	t.Parallel()
 	sameManager(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
@@ -236,6 +241,7 @@ func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *tes
 }
 
 func TestOutageAPartialInventoryIsNotBelieved(t *testing.T) {
+	stack.Story(t)
 	t.Parallel()
 	sameManager(t)
 	v := newVCenter(t, "partial", func(s *v1alpha1.VCenterSpec) {

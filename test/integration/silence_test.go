@@ -105,6 +105,7 @@ func (w *wire) mend() {
 }
 
 func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
+	stack.Story(t)
 	member := world.Members["team-b"]
 	w := newWire(t, strings.TrimPrefix(member.Config.Host, "https://"))
 	through := strings.ReplaceAll(string(member.Kubeconfig()), member.Config.Host, "https://"+w.Addr().String())
@@ -157,6 +158,7 @@ func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
 // TestASwapOfTheConnectionForgetsNoClone changes a VCenter's spec, which opens another connection, while groups
 // come and go: nothing may be left of them.
 func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
+	stack.Story(t)
 	var standard v1alpha1.VCenter
 	if err := world.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 )
 
 func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "missing-template")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "no-such-template" }))
 	g := p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound, "no-such-template")
@@ -31,6 +32,7 @@ func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
 }
 
 func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "late-template")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "late" }))
 	p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound)
@@ -41,6 +43,7 @@ func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
 }
 
 func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
+	stack.Story(t)
 	dev := newPlace(t, "team-a", "grants-dev", "stage", "dev")
 	prod := newPlace(t, "team-a", "grants-prod", "stage", "prod")
 	other := newPlace(t, "team-b", "grants-dev", "stage", "dev")
@@ -98,6 +101,7 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 }
 
 func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "unknown-vcenter")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
 	p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonVCenterNotFound, "nowhere")
@@ -106,6 +110,7 @@ func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
 }
 
 func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "edits")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
@@ -131,6 +136,7 @@ func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
 }
 
 func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-b", "paused")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
@@ -149,6 +155,7 @@ func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
 }
 
 func TestPowerStateOffStopsVMs(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-b", "off")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
@@ -169,6 +176,7 @@ func TestPowerStateOffStopsVMs(t *testing.T) {
 }
 
 func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "moved")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
 	g := p.untilRunning("vg", 2)
@@ -200,6 +208,7 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 }
 
 func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "moved-folder")
 	p.apply(p.group("vg", 1))
 	g := p.untilRunning("vg", 1)
@@ -225,6 +234,7 @@ func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
 }
 
 func TestDeletionWaitsForClonesInFlight(t *testing.T) {
+	stack.Story(t)
 	p := newPlace(t, "team-a", "racing")
 	for i := range 8 {
 		began := world.Proxy.Count("CloneVM_Task", "")
@@ -250,6 +260,7 @@ func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 }
 
 func TestBadMembersDelayNobody(t *testing.T) {
+	stack.Story(t)
 	// Accepts connections and never answers.
 	hole, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

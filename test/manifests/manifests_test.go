@@ -2,13 +2,8 @@
 package manifests
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -21,12 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/certmanager"
+	"github.com/codeconnect/vmgroup-operator/test/kustomize"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -78,32 +72,9 @@ func TestManifestsAreAccepted(t *testing.T) {
 // build returns the objects of a kustomization in the order in which they can be applied.
 func build(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
-	root, err := assets.Root()
+	objects, err := kustomize.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
-	}
-	kustomize, err := assets.Tool(t.Context(), "kustomize", os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), kustomize, "build", filepath.Join(root, dir))
-	command.Stderr = os.Stderr
-	content, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []*unstructured.Unstructured
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, object)
 	}
 	rank := func(object *unstructured.Unstructured) int {
 		if i := slices.Index(order, object.GetKind()); i >= 0 {

@@ -3,28 +3,22 @@
 package rbac
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/kustomize"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -49,56 +43,14 @@ func TestMain(m *testing.M) {
 // kustomization returns the objects of a directory, namespaces first.
 func kustomization(t *testing.T, directory string) []*unstructured.Unstructured {
 	t.Helper()
-	root, err := assets.Root()
+	objects, err := kustomize.Build(t.Context(), directory)
 	if err != nil {
 		t.Fatal(err)
-	}
-	touch(t, filepath.Join(root, "config"))
-	kustomize, err := assets.Tool(t.Context(), "kustomize", os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), kustomize, "build", filepath.Join(root, directory))
-	command.Stderr = os.Stderr
-	content, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []*unstructured.Unstructured
-	for decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096); ; {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, object)
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
 		return rank(a) - rank(b)
 	})
 	return objects
-}
-
-// touch opens the files that kustomize reads: the go command would take the result of a test from its cache otherwise.
-func touch(t *testing.T, directory string) {
-	t.Helper()
-	var files []string
-	if err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			files = append(files, path)
-		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if _, err := os.ReadFile(file); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func rank(object *unstructured.Unstructured) int {

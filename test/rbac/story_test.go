@@ -65,6 +65,7 @@ func TestTheManagerNeedsNoMoreThanItsRoles(t *testing.T) {
 
 func startWithoutManager(t *testing.T) *stack.Stack {
 	t.Helper()
+	stack.Story(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	world, err := stack.Start(ctx, stack.Options{

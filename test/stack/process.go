@@ -44,7 +44,7 @@ var (
 )
 
 // build compiles a command of this repository and returns its path. Go decides whether there is anything to do.
-func build(ctx context.Context, name, pkg string, out io.Writer, flags ...string) (string, error) {
+func build(ctx context.Context, name, pkg string, race bool, out io.Writer, flags ...string) (string, error) {
 	building.Lock()
 	defer building.Unlock()
 	if binary, ok := built[name]; ok {
@@ -62,8 +62,8 @@ func build(ctx context.Context, name, pkg string, out io.Writer, flags ...string
 	}
 	defer unlock()
 	err = progress.GoBuild{
-		Label: "the " + name, Hint: "a few minutes the first time", Dir: root,
-		Flags: flags, Packages: []string{pkg}, Output: binary, Out: out,
+		Label: "the " + name, Hint: "a few minutes the first time", Dir: root, Race: race,
+		Flags: append(flags, "-ldflags=-s -w"), Packages: []string{pkg}, Output: binary, Out: out,
 	}.Run(ctx)
 	if err != nil {
 		return "", fmt.Errorf("build the %s: %w", name, err)

@@ -38,7 +38,7 @@ func (v *VCenter) Address() string {
 // StartVCenter starts one more simulated vCenter, or the same again after it ended, with nothing in its inventory. Of the
 // options only Listen, Templates and CloneDelay are used. The caller stops it.
 func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*VCenter, error) {
-	binary, err := build(ctx, "vcsim", "./test/vcsim", s.opts.Out)
+	binary, err := build(ctx, "vcsim", vcsimPackage, false, s.opts.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -82,15 +82,29 @@ func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*
 	return vcenter, err
 }
 
-// TagsVariable of the environment holds a build tag for the manager.
-const TagsVariable = "VMGROUP_MANAGER_TAGS"
+const (
+	managerPackage = "./cmd/manager"
+	vcsimPackage   = "./test/vcsim"
+)
+
+const (
+	// TagsVariable of the environment holds a build tag for the manager.
+	TagsVariable = "VMGROUP_MANAGER_TAGS"
+	// RaceVariable of the environment, set to anything, has the manager built with the race detector.
+	RaceVariable = "VMGROUP_MANAGER_RACE"
+)
 
 // BuildManager compiles the operator and returns the path of its binary.
 func BuildManager(ctx context.Context, out io.Writer) (string, error) {
-	if tags := os.Getenv(TagsVariable); tags != "" {
-		return build(ctx, "manager-"+tags, "./cmd/manager", out, "-tags="+tags)
+	race := os.Getenv(RaceVariable) != ""
+	name := "manager"
+	if race {
+		name += "-race"
 	}
-	return build(ctx, "manager", "./cmd/manager", out)
+	if tags := os.Getenv(TagsVariable); tags != "" {
+		return build(ctx, name+"-"+tags, managerPackage, race, out, "-tags="+tags)
+	}
+	return build(ctx, name, managerPackage, race, out)
 }
 
 // manager returns the stack's own copy of the operator's binary: whoever builds another meanwhile does not change what

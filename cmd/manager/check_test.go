@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/pem"
 	"errors"
 	"net/http"
@@ -13,10 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
@@ -142,79 +138,6 @@ func TestAnIPv6AddressOfAServiceGetsItsBrackets(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", given, got, want)
 		}
 	}
-}
-
-// TestTheCheckOfARealHub looks at a hub before anything was installed and after a part of it was.
-func TestTheCheckOfARealHub(t *testing.T) {
-	server, admin := realHub(t)
-	mustRunCRDs(t, admin, remove)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "check-"}}
-	if err := admin.Create(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
-	labels := map[string]string{"app": "manager"}
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "vmgroup-operator"}, Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "manager"}}}},
-	}}
-	if err := admin.Create(t.Context(), deployment); err != nil {
-		t.Fatal(err)
-	}
-	check := func(change func(*checkOptions)) string {
-		t.Helper()
-		o := checkOptions{options: options{namespace: namespace.Name}, deployment: "vmgroup-operator"}
-		if change != nil {
-			change(&o)
-		}
-		look, err := newLook(server.Config, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := &bytes.Buffer{}
-		if err := look.report(t.Context(), out); !errors.Is(err, errUnhealthy) {
-			t.Errorf("error %v of\n%s", err, out)
-		}
-		return out.String()
-	}
-	wants := func(said string, lines ...string) {
-		t.Helper()
-		for _, line := range lines {
-			if !strings.Contains(strings.Join(strings.Fields(said), " "), line) {
-				t.Errorf("it says\n%swhich lacks %q", said, line)
-			}
-		}
-	}
-	wants(check(nil), "ok API server Kubernetes v1.36", "FAILED kinds", "-> Run manager crds apply", "FAILED ring cannot be read: there is none")
-	mustRunCRDs(t, admin, apply)
-	awaitKinds(t, server.Config)
-	shards, err := hub.New(server.Config, hub.Options{Namespace: namespace.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := ring.Settings{Buckets: 1, Hash: ring.HashName, Validity: 1, Patience: 2}
-	made := shards.Do(t.Context(), protocol.CreateRing{Ring: ring.Ring{Settings: settings, Generation: 1, Rebuilt: 1, Sequence: 1, Buckets: make([]ring.Slot, 1)}})
-	if made.Outcome != protocol.Done {
-		t.Fatal(made.Err)
-	}
-	wants(check(nil), "ok kinds all 5 are served", "FAILED replicas 0 of 1 Pods are ready", "FAILED ring 1 of 1 shares", "warning VCenter there is none")
-	wants(check(func(o *checkOptions) { o.deployment = "other" }), "FAILED replicas Deployment "+namespace.Name+"/other cannot be read")
-	wants(check(func(o *checkOptions) { o.replicas, o.url = 2, "https://127.0.0.1:1" }), "FAILED replicas 0 of 2 take a share", "FAILED webhooks")
-}
-
-// awaitKinds waits until the API server tells of all kinds, which it does a moment after their CRDs are established.
-func awaitKinds(t *testing.T, config *rest.Config) {
-	t.Helper()
-	look, err := newLook(config, checkOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "all kinds to be served", func() error {
-		served, err := look.kinds(t.Context())
-		if found := judgeKinds(served, err); found.level != fine {
-			return errors.New(found.says)
-		}
-		return nil
-	})
 }
 
 func TestWarningsFailTheCheckOnlyWhenAsked(t *testing.T) {

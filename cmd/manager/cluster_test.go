@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !fast
 
 package main
 
@@ -20,9 +20,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
-
-// patience of all waits; a loaded machine with the race detector is slow.
-const patience = 2 * time.Minute
 
 var apiServer *localcluster.ControlPlane
 
@@ -78,24 +75,4 @@ func configOf(t *testing.T, server *localcluster.ControlPlane, user string) *res
 		t.Fatal(err)
 	}
 	return config
-}
-
-// eventually polls until check returns nil.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"encoding/pem"
 	"errors"
 	"net/http/httptest"
@@ -11,7 +10,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -250,86 +248,4 @@ func TestMemberClusters(t *testing.T) {
 	labeled := bad.DeepCopy()
 	labeled.Labels = map[string]string{"a": "b"}
 	hubStory[*v1alpha1.MemberCluster]{story: "labels of a bad one", old: bad, object: labeled}.check(t, s, MemberClusterPath, true)
-}
-
-func TestVmGroupPolicies(t *testing.T) {
-	other := policyNamed("beta", v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{CPU: 2, VCenter: "default"}})
-	broken := 0
-	s := serve(t, worldWith(), func(o *Options) {
-		o.Hub = hubWith(t, &other)
-		o.PolicyImpact = func(_ context.Context, changed *v1alpha1.VmGroupPolicy) (int, int, bool) {
-			return 9, broken, changed.Name == "alpha"
-		}
-	})
-	made := func(spec v1alpha1.VmGroupPolicySpec) *v1alpha1.VmGroupPolicy {
-		p := policyNamed("alpha", spec)
-		p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupPolicy"}
-		return &p
-	}
-	memory := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
-	for _, c := range []hubStory[*v1alpha1.VmGroupPolicy]{
-		{story: "good", object: made(defaultPolicy())},
-		{
-			story: "patterns", object: made(v1alpha1.VmGroupPolicySpec{
-				Match:     v1alpha1.PolicyMatch{MemberClusters: []string{"A"}, Exclude: []string{" x"}},
-				Templates: &v1alpha1.PolicyTemplates{Allow: []string{""}, Deny: []string{"y "}},
-			}),
-			refused: `spec.match.memberClusters[0]: Invalid value: "A": has capital letters, which no MemberCluster's name has; ` +
-				`spec.match.exclude[0]: Invalid value: " x": begins or ends with a space, so it matches nothing; ` +
-				`spec.templates.allow[0]: Invalid value: "": an empty pattern matches nothing; write * for everything; ` +
-				`spec.templates.deny[0]: Invalid value: "y ": begins or ends with a space, so it matches nothing`,
-		},
-		{
-			story: "a selector", object: made(v1alpha1.VmGroupPolicySpec{Match: v1alpha1.PolicyMatch{NamespaceSelector: &metav1.LabelSelector{
-				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: "Sometimes"}},
-			}}}),
-			refused: `spec.match.namespaceSelector.matchExpressions[0].operator: Invalid value: "Sometimes": not a valid selector operator`,
-		},
-		{
-			story: "ranges without a value", object: made(v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{
-				CPU: &v1alpha1.CountRange{Min: new(int32(4)), Max: new(int32(2))}, Memory: &v1alpha1.MemoryRange{Min: memory("1.2Gi"), Max: memory("1.8Gi")},
-			}}),
-			refused: "spec: Invalid value: limits.cpu allows no value: the minimum 4 is above the maximum 2; " +
-				"limits.memory allows no value: the minimum 2 GiB is above the maximum 1 GiB",
-		},
-		{
-			story: "a negative quota", object: made(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: memory("-1Gi")}}),
-			refused: "spec: Invalid value: quota.memory is negative",
-		},
-		{
-			story: "defaults that the policy itself refuses", object: made(v1alpha1.VmGroupPolicySpec{
-				Match:     v1alpha1.PolicyMatch{MemberClusters: []string{"team-b"}},
-				Limits:    &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: new(int32(4))}, Memory: &v1alpha1.MemoryRange{Min: memory("2Gi")}},
-				Templates: &v1alpha1.PolicyTemplates{Deny: []string{"windows-*"}},
-				Defaults:  &v1alpha1.PolicyDefaults{CPU: 8, Template: "windows-11"},
-				Priority:  1,
-			}),
-			warnings: []string{
-				`spec.defaults: groups that leave the field out are refused: spec.cpu: Invalid value: 8: exceeds the maximum 4 of VmGroupPolicy "alpha"`,
-				`spec.defaults: groups that leave the field out are refused: spec.template: Invalid value: "windows-11": is denied by VmGroupPolicy "alpha": windows-*`,
-			},
-		},
-		{
-			story: "other defaults at the same priority", object: made(v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{CPU: 4, VCenter: "default"}}),
-			warnings: []string{`spec.defaults: VmGroupPolicy "beta" has the same priority and another default of spec.cpu; where both hold, that of "alpha" is taken, the first by name`},
-		},
-		{story: "other defaults at another priority", object: made(v1alpha1.VmGroupPolicySpec{Priority: 3, Defaults: &v1alpha1.PolicyDefaults{CPU: 4}})},
-	} {
-		c.check(t, s, VmGroupPolicyPath, false)
-	}
-	broken = 3
-	warns := defaultPolicy()
-	warns.Mode = v1alpha1.PolicyWarn
-	for _, c := range []hubStory[*v1alpha1.VmGroupPolicy]{
-		{
-			story: "groups that break it", object: made(defaultPolicy()),
-			warnings: []string{"3 of 9 groups that this policy holds for break it: they keep their VMs, but do not grow until they comply"},
-		},
-		{
-			story: "groups that break it, and it only warns", object: made(warns),
-			warnings: []string{"3 of 9 groups that this policy holds for break it; it only warns"},
-		},
-	} {
-		c.check(t, s, VmGroupPolicyPath, false)
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -176,36 +175,4 @@ func admissionObject(t *testing.T, member client.Client, kind string) *unstructu
 		return nil
 	}
 	return object
-}
-
-// awaitAdmission waits for the condition AdmissionReady.
-func (in *installation) awaitAdmission(member string, status metav1.ConditionStatus, reason string) (*v1alpha1.MemberCluster, metav1.Condition) {
-	in.t.Helper()
-	var mc *v1alpha1.MemberCluster
-	var found metav1.Condition
-	eventually(in.t, fmt.Sprintf("member %s AdmissionReady=%s %s", member, status, reason), func() error {
-		mc = in.get(member)
-		condition := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionAdmissionReady)
-		if condition == nil || condition.Status != status || condition.Reason != reason {
-			return fmt.Errorf("conditions: %+v", mc.Status.Conditions)
-		}
-		found = *condition
-		return nil
-	})
-	return mc, found
-}
-
-// awaitAcknowledged waits until the member acknowledged a CA bundle; nil is none.
-func (in *installation) awaitAcknowledged(member string, ca []byte) {
-	in.t.Helper()
-	want := ""
-	if ca != nil {
-		want = hashOf(ca)
-	}
-	eventually(in.t, "acknowledgement by "+member, func() error {
-		if got := in.get(member).Status.CABundleHash; got != want {
-			return fmt.Errorf("hash %q, want %q", got, want)
-		}
-		return nil
-	})
 }

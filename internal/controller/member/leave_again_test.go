@@ -4,17 +4,9 @@ package member
 
 import (
 	"context"
-	"fmt"
-	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -37,74 +29,3 @@ func (l *lagging) Get(ctx context.Context, key client.ObjectKey, object client.O
 type nobody struct{}
 
 func (nobody) Engage(context.Context, multicluster.ClusterName, cluster.Cluster) error { return nil }
-
-// Whoever leaves a member takes a claim that is missing, so as not to clean up after somebody else. A controller that does
-// not know yet that its MemberCluster is gone would so claim the member for nobody: no other hub could serve it.
-func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
-	servers := clustersForTest(t)
-	ctx, hub, member := t.Context(), directClient(t, servers.hub.Config), directClient(t, servers.alpha.Config)
-	const namespace = "operator-again"
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "again-kubeconfig"},
-		Data:       map[string][]byte{defaultKubeconfigKey: servers.alpha.Kubeconfig()},
-	}
-	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "again"}}
-	mc.Spec.KubeconfigSecretRef = &v1alpha1.KubeconfigReference{Name: secret.Name}
-	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, secret, mc} {
-		if err := hub.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) { // by an earlier run
-			t.Fatal(err)
-		}
-	}
-	provider, err := NewProvider(Options{Namespace: namespace, InstallationUID: "again", Timings: testTimings()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lifetime, end := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- provider.Start(lifetime, nobody{}) }()
-	t.Cleanup(func() {
-		end()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	cache := &lagging{Client: hub}
-	r := &reconciler{client: cache, live: hub, recorder: events.NewFakeRecorder(100), provider: provider}
-	look := func() {
-		t.Helper()
-		if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Name: mc.Name}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	look()
-	awaitClaim(t, member, true)
-	if err := hub.Delete(ctx, mc); err != nil {
-		t.Fatal(err)
-	}
-	behind := &v1alpha1.MemberCluster{}
-	if err := hub.Get(ctx, client.ObjectKeyFromObject(mc), behind); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "removal of the member", func() error {
-		look()
-		if err := hub.Get(ctx, client.ObjectKeyFromObject(mc), &v1alpha1.MemberCluster{}); client.IgnoreNotFound(err) != nil || err == nil {
-			return fmt.Errorf("still there: %w", err)
-		}
-		return nil
-	})
-
-	cache.behind = behind
-	look()
-	provider.mu.RLock()
-	c := provider.connections[mc.Name]
-	provider.mu.RUnlock()
-	if c != nil && !c.ended() {
-		t.Error("the member is left once more")
-	}
-	cache.behind = nil
-	look() // the news is there
-	if c != nil {
-		<-c.done
-	}
-	awaitClaim(t, member, false)
-}

@@ -1,0 +1,61 @@
+//go:build unix && !fast
+
+package objects
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// TestRandomRequestsAreJudgedAsOnTheHub compares the expressions in a real API server with the code that the webhook and the
+// reconciler run.
+func TestRandomRequestsAreJudgedAsOnTheHub(t *testing.T) {
+	m := newBench(t)
+	d := dice{rand.New(rand.NewPCG(36, 1))}
+	tally := map[string]int{}
+	for i := range 300 {
+		c := d.request(i)
+		if ok := m.each(t, c.Name, func(b *bench) {
+			t := b.t
+			b.label(c.Namespace, c.NamespaceLabels)
+			group := b.prepare(c)
+			limits, err := Compile(c.Set(), c.Member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.limit(limits)
+			got := reason(b.request(c, group))
+			incomplete, refused := verdict(c)
+			switch {
+			case incomplete:
+				tally["incomplete"]++
+				if got == "" {
+					t.Errorf("a group that lacks a required field is accepted")
+				}
+			case len(refused) == 0:
+				tally["allowed"]++
+				if got != "" {
+					t.Errorf("refused: %s", got)
+				}
+			default:
+				tally[string(refused[0].Rule)]++
+				if want := refused[0].Error(); got != want {
+					t.Errorf("answer %q, want %q", got, want)
+				}
+			}
+		}); !ok {
+			t.Logf("%+v", c)
+		}
+	}
+	t.Log(tally)
+	for _, rule := range []policy.Rule{
+		"allowed", policy.RuleUnusable, policy.RuleCPUMaximum, policy.RuleCPUMinimum, policy.RuleMemoryMaximum,
+		policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, policy.RuleTemplateDenied, policy.RuleTemplateAllowed,
+	} {
+		if tally[string(rule)] == 0 {
+			t.Errorf("no request had the answer %s: the comparison says nothing of it", rule)
+		}
+	}
+}

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -9,7 +11,6 @@ import (
 	"maps"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -74,18 +75,6 @@ func TestTwoCheckoutsGiveOneImage(t *testing.T) {
 	checkPushed(t, pushTo+":v1.2.3", digest)
 	program := checkProgram(t, image, first)
 	checkSBOM(t, filepath.Join(first, "dist", "image", "vmgroup-operator.cdx.json"), program, digest)
-}
-
-// run runs a program and returns what it says.
-func run(t *testing.T, dir string, env []string, program string, args ...string) string {
-	t.Helper()
-	command := exec.Command(program, args...)
-	command.Dir, command.Env = dir, append(os.Environ(), env...)
-	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v\n%s", filepath.Base(program), args, err, out)
-	}
-	return string(out)
 }
 
 // copySources copies what the operator is built from, as a release archive has it: without git.

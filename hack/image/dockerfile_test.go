@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -158,4 +159,16 @@ func TestDockerfileDescribesTheSameImage(t *testing.T) {
 	if len(labels) != len(image.Labels) {
 		t.Errorf("labels %v, want %v", labels, image.Labels)
 	}
+}
+
+// run runs a program and returns what it says.
+func run(t *testing.T, dir string, env []string, program string, args ...string) string {
+	t.Helper()
+	command := exec.Command(program, args...)
+	command.Dir, command.Env = dir, append(os.Environ(), env...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", filepath.Base(program), args, err, out)
+	}
+	return string(out)
 }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && e2e
 
 package localcluster
 
@@ -165,6 +165,8 @@ func loseState(t *testing.T, h *Hub, clients kubernetes.Interface) {
 		t.Error("the container that was forgotten has ended")
 	}
 }
+
+func init() { helpers["hub"] = helpHub }
 
 func helpHub() error {
 	h, err := StartHub(context.Background(), HubOptions{Name: "orphan"})

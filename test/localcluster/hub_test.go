@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && e2e
 
 package localcluster
 
@@ -22,7 +22,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
@@ -123,19 +122,6 @@ func describePods(ctx context.Context, clients kubernetes.Interface) string {
 		all = append(all, fmt.Sprintf("%s %s %+v", pod.Name, pod.Status.Phase, pod.Status.ContainerStatuses))
 	}
 	return strings.Join(all, "; ")
-}
-
-// waitFor tries until there is no error.
-func waitFor(t *testing.T, what string, try func(context.Context) error) {
-	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = try(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("waited in vain for %s: %v", what, last)
-	}
 }
 
 // fetch is a GET from this machine.

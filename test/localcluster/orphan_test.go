@@ -17,20 +17,20 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // helperEnv makes this test binary one of the programs below instead of running tests.
 const helperEnv = "LOCALCLUSTER_TEST_HELPER"
 
+// helpers are the programs by name.
+var helpers = map[string]func() error{"cluster": helpCluster, "watchdog": helpWatchdog}
+
 func TestMain(m *testing.M) {
-	switch os.Getenv(helperEnv) {
-	case "cluster":
-		helper(helpCluster)
-	case "hub":
-		helper(helpHub)
-	case "watchdog":
-		helper(helpWatchdog)
-	default:
+	if program, ok := helpers[os.Getenv(helperEnv)]; ok {
+		helper(program)
+	} else {
 		os.Exit(m.Run())
 	}
 }
@@ -191,5 +191,18 @@ func TestMergeArgs(t *testing.T) {
 	got := mergeArgs([]string{"--a=1", "--b=2"}, []string{"--b=3", "--c=4", "--c=5"})
 	if want := "--a=1 --b=3 --c=4 --c=5"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+// waitFor tries until there is no error.
+func waitFor(t *testing.T, what string, try func(context.Context) error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("waited in vain for %s: %v", what, last)
 	}
 }

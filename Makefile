@@ -13,23 +13,29 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-crash test-failover test-skew test-e2e test-planted demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-slow test-crash test-failover test-skew test-e2e test-planted demo cluster build image generate manifests fmt lint verify bench tools clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
 		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
 
-test: ## Run all tests against real API servers; ARGS="-run X ./internal/plan" narrows it down
+test: ## Run all tests but the long ones, against real API servers; ARGS="-run X ./internal/plan" narrows it down
 	@$(RUN) ./hack/test $(ARGS)
+
+test-fast: ## Run the tests that need no servers, in seconds
+	@$(RUN) ./hack/test -fast $(ARGS)
+
+test-slow: ## Run the long tests, with an operator that detects data races, about an hour; PART=1 runs one of five parts
+	@$(RUN) ./hack/test -slow $(if $(PART),-part $(PART)) $(ARGS)
 
 test-crash: ## Kill, cut off or confuse the manager at every call it makes, an hour or two; it goes on where it was ended
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(RUN) ./hack/progress -label "compiling the crash points" -o bin/test-crash ./test/crash/full
 	@./bin/test-crash $(ARGS)
 
-test-failover: ## Kill, stop, pause and cut off replicas with the default times of sharding, about 40 minutes
+test-failover: ## Kill, stop, pause and cut off replicas, with every bound, about ten minutes
 	@$(RUN) ./hack/tool assets >/dev/null
-	@$(GO) test ./test/failover -count=1 -v -timeout 90m -args -scale=1 $(ARGS)
+	@$(GO) test -tags slow ./test/failover -count=1 -v -timeout 90m $(ARGS)
 
 test-skew: ## Run the stories of admission with members of the oldest Kubernetes that is supported; builds it first
 	@$(RUN) ./hack/tool assets >/dev/null
@@ -37,11 +43,8 @@ test-skew: ## Run the stories of admission with members of the oldest Kubernetes
 	@$(RUN) ./hack/tool kube-apiserver-1.34 >/dev/null
 	@$(GO) test ./test/admission -count=1 -v -timeout 30m -run 'TestTable|TestAGroup' -args -members=kube-apiserver-1.34 $(ARGS)
 
-test-e2e: ## Install the chart with Helm onto a real cluster with a node and put it through its life; root on Linux
-	@$(RUN) ./hack/tool assets >/dev/null
-	@for tool in cert-manager kube-node containerd helm kustomize; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
-	@$(RUN) ./hack/progress -label "compiling the stories" -tests ./test/e2e ./test/stack ./hack/image/...
-	@$(GO) test -tags e2e ./test/e2e -count=1 -v -timeout 60m $(ARGS)
+test-e2e: ## Install the chart with Helm onto a real cluster with a node, and test nodes and images; root on Linux
+	@$(RUN) ./hack/test -e2e $(ARGS)
 
 test-planted: ## Put known bugs back, one after the other, and say which tests notice
 	@$(RUN) ./hack/tool assets >/dev/null

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
@@ -41,4 +44,16 @@ func (p *place) untilAllSay(words string, g *v1alpha1.VmGroup) {
 			return false, fmt.Errorf("it says %q, error %w", said, err)
 		})
 	}
+}
+
+// operatorsWebhook is how a member's API server asks the hub whether a group may be.
+func operatorsWebhook(ctx context.Context, cluster *stack.Cluster) (*admissionregistrationv1.ValidatingWebhook, error) {
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := cluster.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, configuration); err != nil {
+		return nil, err
+	}
+	if len(configuration.Webhooks) != 1 {
+		return nil, fmt.Errorf("there are %d validating webhooks of the operator, want one", len(configuration.Webhooks))
+	}
+	return &configuration.Webhooks[0], nil
 }

@@ -267,3 +267,17 @@ func untilVCenterReady(t *testing.T, name string) {
 		return stack.IsReady(vcenter.Status.Conditions), err
 	})
 }
+
+// every calls f until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f()
+		}
+	}
+}

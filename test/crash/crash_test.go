@@ -1,6 +1,6 @@
 //go:build unix
 
-package crash_test
+package crash
 
 import (
 	"context"
@@ -13,16 +13,11 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/codeconnect/vmgroup-operator/test/crash"
+	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
-const (
-	// sampled is the number of points that `make test` tries.
-	sampled = 60
-	lanes   = 2
-	// standardSeed chooses the points unless CRASH_SEED does.
-	standardSeed = 3
-)
+// standardSeed chooses the points unless CRASH_SEED does.
+const standardSeed = 3
 
 // errEnough ends a run with CRASH_FAIL_FAST at the first point that went wrong.
 var errEnough = errors.New("one point went wrong, and that is enough")
@@ -30,14 +25,15 @@ var errEnough = errors.New("one point went wrong, and that is enough")
 // TestASampleOfCrashPoints kills, cuts off or confuses the manager at calls chosen by a seed. A failure names its
 // point; CRASH_POINT=<name> replays that one, CRASH_SEED=<number> chooses others.
 func TestASampleOfCrashPoints(t *testing.T) {
+	stack.Story(t)
 	ctrl.SetLogger(logr.Discard())
-	seed, err := crash.ParseSeed(os.Getenv("CRASH_SEED"), standardSeed)
+	seed, err := ParseSeed(os.Getenv("CRASH_SEED"), standardSeed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	runner, err := crash.NewRunner(ctx, lanes, os.Stderr)
+	runner, err := NewRunner(ctx, lanes, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,26 +42,26 @@ func TestASampleOfCrashPoints(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	scenarios := crash.Scenarios()
+	scenarios := Scenarios()
 	points, err := runner.Learn(ctx, scenarios)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// There are more than are needed: how often the manager calls depends on how fast everything goes, and what it called when
 	// its calls were learned it need not call again.
-	chosen, more := crash.Sample(points, sampled, seed), crash.Sample(points, 2*sampled, seed)[min(sampled, len(points)):]
+	chosen, more := Sample(points, sampled, seed), Sample(points, 2*sampled, seed)[min(sampled, len(points)):]
 	if name := os.Getenv("CRASH_POINT"); name != "" {
-		p, ok := crash.Find(points, name)
+		p, ok := Find(points, name)
 		if !ok {
 			t.Fatalf("there is no point %s", name)
 		}
-		chosen, more = []crash.Point{p}, nil
+		chosen, more = []Point{p}, nil
 	}
 	reached, wrong, tried := 0, 0, 0
 	var missed []string
-	try := func(points []crash.Point) {
+	try := func(points []Point) {
 		t.Helper()
-		err := runner.Try(ctx, scenarios, points, func(r crash.Result) error {
+		err := runner.Try(ctx, scenarios, points, func(r Result) error {
 			tried++
 			if r.Reached {
 				reached++

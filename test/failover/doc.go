@@ -5,7 +5,8 @@
 // they own is read from the hub directly (Timeline). Overlaps are looked for twice, by a sweep that says who, when and what
 // (Overlaps), and by a linearizability checker against the model of a lock (Linearizable).
 //
-// All timings of the operator are multiplied by a scale: two fifths in CI, one in full.
+// The operator runs with its default times. Three stories are part of `make test`; the others, and all bounds of real time, have
+// the build tag slow:
 //
-//	go test ./test/failover -args -scale=1
+//	make test-failover
 package failover

@@ -63,8 +63,7 @@ var (
 func (w *world) start(ctx context.Context) (err error) {
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Members: []string{member}, Replicas: replicaCount,
-		ManagerArgs: []string{fmt.Sprintf("--sharding-scale=%g", *scale)},
-		Sim:         sim.Options{Templates: []string{template}, CloneDelay: cloneTime},
+		Sim: sim.Options{Templates: []string{template}, CloneDelay: cloneTime},
 		VCenter: func(s *v1alpha1.VCenterSpec) {
 			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}
 		},
@@ -116,6 +115,7 @@ func stopWorlds() error {
 func story(t *testing.T) (context.Context, *tale) {
 	t.Helper()
 	t.Parallel()
+	stack.Story(t)
 	w := <-worlds
 	t.Cleanup(func() { worlds <- w })
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)

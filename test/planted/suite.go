@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -43,8 +44,9 @@ type event struct {
 }
 
 func failing(ctx context.Context, programs string, bug planted.Bug, packages string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-buildvcs=false", "-tags", planted.Tag, "-failfast", "-count=1", "-json", "-timeout", "60m", packages)
-	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+programs, planted.Variable+"="+string(bug), stack.TagsVariable+"="+planted.Tag, "CRASH_FAIL_FAST=1")
+	args := append([]string{"test", "-tags", planted.Tag, "-failfast", "-count=1", "-json", "-timeout", "60m"}, progress.Flags()...)
+	cmd := exec.CommandContext(ctx, "go", append(args, packages)...)
+	cmd.Env = append(progress.Environ(false), "KUBEBUILDER_ASSETS="+programs, planted.Variable+"="+string(bug), stack.TagsVariable+"="+planted.Tag, "CRASH_FAIL_FAST=1")
 	cmd.Stderr = os.Stderr
 	// Once a test has failed the others need not be waited for: they end with their group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -30,3 +30,6 @@ func (b GoBuild) flags() []string {
 	}
 	return slices.Concat(flags, b.Flags)
 }
+
+// RaceVariable of the environment, set to anything, has the operator that tests start built with the race detector.
+const RaceVariable = "VMGROUP_MANAGER_RACE"

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -87,16 +88,12 @@ const (
 	vcsimPackage   = "./test/vcsim"
 )
 
-const (
-	// TagsVariable of the environment holds a build tag for the manager.
-	TagsVariable = "VMGROUP_MANAGER_TAGS"
-	// RaceVariable of the environment, set to anything, has the manager built with the race detector.
-	RaceVariable = "VMGROUP_MANAGER_RACE"
-)
+// TagsVariable of the environment holds a build tag for the manager.
+const TagsVariable = "VMGROUP_MANAGER_TAGS"
 
 // BuildManager compiles the operator and returns the path of its binary.
 func BuildManager(ctx context.Context, out io.Writer) (string, error) {
-	race := os.Getenv(RaceVariable) != ""
+	race := os.Getenv(progress.RaceVariable) != ""
 	name := "manager"
 	if race {
 		name += "-race"

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && slow
 
 package failover
 
@@ -23,7 +23,7 @@ func TestFailoverAReplicaWithOtherBucketsStaysUnreadyAndDisturbsNobody(t *testin
 	odd, err := s.AddReplica(ctx, "odd", "--shard-buckets=64")
 	s.must(err)
 	s.until(ctx, "its session", func() bool { return s.observer.Timeline().BootOf(odd.Name) != "" })
-	quiet := time.NewTimer(scaled(20))
+	quiet := time.NewTimer(20 * time.Second)
 	defer quiet.Stop()
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
@@ -67,9 +67,7 @@ func TestFailoverDeletedLeasesAreMadeAnew(t *testing.T) {
 	}
 	s.until(ctx, "new sessions to own everything", func() bool { return Percentile(gaps(), 1) < time.Hour })
 	s.Logf("buckets were without an owner for %s (median), %s (longest)", round(Percentile(gaps(), 0.5)), round(Percentile(gaps(), 1)))
-	if longest := Percentile(gaps(), 1); longest > takeover()+scaled(2) {
-		s.Errorf("a bucket was without an owner for %s, want at most %s", round(longest), round(takeover()+scaled(2)))
-	}
+	s.atMost("a bucket was without an owner for", Percentile(gaps(), 1), takeover+2*time.Second)
 	s.untilShared(ctx)
 	s.untilAllAct(deleted)
 	same()
@@ -104,7 +102,7 @@ func (s *tale) rebuilt(ctx context.Context, lost time.Time, generation int64) {
 		for bucket, slot := range seen.Ring.Buckets {
 			if slot.Holder != "" {
 				s.Logf("the first bucket was claimed %s after the loss", round(seen.At.Sub(lost)))
-				if wait := seen.At.Sub(lost); wait < scaled(8) {
+				if wait := seen.At.Sub(lost); wait < 8*time.Second {
 					s.Errorf("bucket %d was claimed after %s: others may still act by the ring that was lost", bucket, round(wait))
 				}
 				s.untilAllAct(seen.At)

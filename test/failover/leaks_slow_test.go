@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && slow
 
 package failover
 
@@ -108,10 +108,7 @@ func (s *tale) engagements(r *stack.Replica) int {
 }
 
 func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
-	rounds := 12
-	if *scale >= 1 {
-		rounds = 100
-	}
+	const rounds = memberVisits
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	s.load.settle(ctx, t)
@@ -226,10 +223,7 @@ func (s *tale) bid(ctx context.Context) error {
 }
 
 func TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers(t *testing.T) {
-	rounds := 5
-	if *scale >= 1 {
-		rounds = 20
-	}
+	const rounds = replicaVisits
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	s.load.settle(ctx, t)
@@ -274,19 +268,19 @@ func TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
 		}
 	}
 	lost := lose("refused", victim)
-	s.ownedAgain(boot, lost, takeover())
+	s.ownedAgain(boot, lost)
 	// A pass that was under way when its right ended fails, and may do so only now.
 	s.until(ctx, "the passes that were under way to end", func() bool {
 		return s.metric(ctx, victim, "controller_runtime_active_workers", `controller="vmgroup"`) == 0
 	})
 	before, changes := s.passes(ctx, victim), s.load.changes()
-	s.pass(ctx, scaled(20))
+	s.pass(ctx, 20*time.Second)
 	// Enough that passes over them could not be taken for those that were asked for before.
 	s.until(ctx, "groups to change", func() bool { return s.load.changes()-changes > int64(5*owned) })
 	after, changed := s.passes(ctx, victim), s.load.changes()-changes
 	back := time.Now()
 	reconnect(victim)
-	s.silentAfter(boot, lost.Add(validity()), back)
+	s.silentAfter(boot, lost.Add(validity), back)
 	// A pass that ended before the loss may have asked to be run again later, one for each group at most. It is run, finds that
 	// the group is another's and ends in success: it asks for nothing and fails at nothing.
 	if dropped := after["success"] - before["success"]; dropped > owned {

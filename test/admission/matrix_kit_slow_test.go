@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && slow
 
 package admission
 
@@ -181,25 +181,6 @@ func (m *matrix) known() {
 	}
 }
 
-// exemptClient is a client of the member that its webhooks are not asked about: it is named as the operator is.
-func exemptClient(t *testing.T, p *place) client.Client {
-	t.Helper()
-	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := p.Get(t.Context(), client.ObjectKey{Name: objects.Name}, configuration); err != nil {
-		t.Fatal(err)
-	}
-	for _, condition := range configuration.Webhooks[0].MatchConditions {
-		if !strings.Contains(condition.Expression, "userInfo.username") {
-			continue
-		}
-		if name := regexp.MustCompile(`\['([^']+)'`).FindStringSubmatch(condition.Expression); name != nil {
-			return clientAs(t, p.Cluster, name[1])
-		}
-	}
-	t.Fatalf("no username is exempt: %+v", configuration.Webhooks[0].MatchConditions)
-	return nil
-}
-
 // allowUserData lets one member use Secrets, and makes one in one of its namespaces.
 func (m *matrix) allowUserData(owner cell) {
 	m.t.Helper()
@@ -223,4 +204,23 @@ func (m *matrix) allowUserData(owner cell) {
 	if err := owner.Create(m.t.Context(), secret); err != nil {
 		m.t.Fatal(err)
 	}
+}
+
+// exemptClient is a client of the member that its webhooks are not asked about: it is named as the operator is.
+func exemptClient(t *testing.T, p *place) client.Client {
+	t.Helper()
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := p.Get(t.Context(), client.ObjectKey{Name: objects.Name}, configuration); err != nil {
+		t.Fatal(err)
+	}
+	for _, condition := range configuration.Webhooks[0].MatchConditions {
+		if !strings.Contains(condition.Expression, "userInfo.username") {
+			continue
+		}
+		if name := regexp.MustCompile(`\['([^']+)'`).FindStringSubmatch(condition.Expression); name != nil {
+			return clientAs(t, p.Cluster, name[1])
+		}
+	}
+	t.Fatalf("no username is exempt: %+v", configuration.Webhooks[0].MatchConditions)
+	return nil
 }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && slow
 
 package admission
 
@@ -121,18 +121,6 @@ func mindFailedCalls(ctx context.Context, t *testing.T, policy v1alpha1.Admissio
 			t.Fatal(err)
 		}
 	}
-}
-
-// operatorsWebhook is how a member's API server asks the hub whether a group may be.
-func operatorsWebhook(ctx context.Context, cluster *stack.Cluster) (*admissionregistrationv1.ValidatingWebhook, error) {
-	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := cluster.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, configuration); err != nil {
-		return nil, err
-	}
-	if len(configuration.Webhooks) != 1 {
-		return nil, fmt.Errorf("there are %d validating webhooks of the operator, want one", len(configuration.Webhooks))
-	}
-	return &configuration.Webhooks[0], nil
 }
 
 func memberCluster(t *testing.T, name string) *v1alpha1.MemberCluster {

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && slow
 
 package failover
 
@@ -9,10 +9,7 @@ import (
 
 func TestFailoverReplicasComeAndGoWhileGroupsDo(t *testing.T) {
 	const more = 3
-	rounds := 1
-	if *scale >= 1 {
-		rounds = 10
-	}
+	const rounds = churnRounds
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	s.load.renews.Store(true)

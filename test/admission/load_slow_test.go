@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && slow
 
 package admission
 
@@ -266,18 +266,4 @@ func shownBy(ctx context.Context, r *stack.Replica) (string, error) {
 	}
 	sum := sha256.Sum256(certificate.Raw)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// every calls f until ctx ends.
-func every(ctx context.Context, interval time.Duration, f func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			f()
-		}
-	}
 }

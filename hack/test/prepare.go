@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/localcluster/machine"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
+)
+
+// prepare builds with visible progress what the steps would build unseen.
+func prepare(ctx context.Context, steps []step) error {
+	needs := func(f func(step) bool) bool { return slices.ContainsFunc(steps, f) }
+	if needs(func(s step) bool { return s.servers }) {
+		programs, err := assets.Ensure(ctx, os.Stderr)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("test: kube-apiserver and etcd are in %s\n", programs)
+		tools := []string{"cert-manager", "kustomize"}
+		if needs(func(s step) bool { return s.nodes }) {
+			tools = append(tools, "helm")
+			if machine.Preflight() == nil {
+				tools = append(tools, "kube-node", "containerd")
+			}
+		}
+		for _, name := range tools {
+			if _, err := assets.Tool(ctx, name, os.Stderr); err != nil {
+				return err
+			}
+		}
+	}
+	if needs(func(s step) bool { return s.race || s.raceManager }) {
+		if err := raceDetector(ctx); err != nil {
+			fmt.Printf("test: NOTE: running WITHOUT the race detector: %v\n", err)
+			for i := range steps {
+				steps[i].race, steps[i].raceManager = false, false
+			}
+		}
+	}
+	for _, s := range steps {
+		label := "test: compiling dependencies"
+		if s.race {
+			label += " with the race detector"
+		}
+		if err := warm(ctx, label, s.race, s.tags, s.packages); err != nil {
+			return err
+		}
+	}
+	if needs(func(s step) bool { return s.raceManager }) {
+		return warm(ctx, "test: compiling the manager's dependencies with the race detector", true, "", []string{"./cmd/..."})
+	}
+	return nil
+}
+
+// warm compiles what the tests of packages import from other modules, for the compilation inside `go test` is silent.
+func warm(ctx context.Context, label string, race bool, tags string, packages []string) error {
+	build := progress.GoBuild{
+		Label: label, Race: race, Packages: packages, TestDependencies: true,
+		Hint: "some minutes on two cores, and only the first time",
+	}
+	if tags != "" {
+		build.Flags = []string{"-tags=" + tags}
+	}
+	return build.Run(ctx)
+}

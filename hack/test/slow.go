@@ -1,0 +1,135 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+)
+
+// slowTag is that of tests which take long, and of the full size of others.
+const slowTag = "slow"
+
+// slowStory is a test that has left `make test`, or does all there only with a part of it.
+type slowStory struct {
+	// part of `make test-slow` that runs it; each takes at most a quarter of an hour.
+	part int
+	// pkg below test/, and the test's name.
+	pkg, test string
+	// seconds that it took on two cores, without the start of the servers that a package's stories share.
+	seconds int
+}
+
+// startSeconds is how long it takes until the servers of a package's stories run.
+const startSeconds = 30
+
+// pickSeconds is how long the stories may take that CI chooses by the commit.
+const pickSeconds = 240
+
+// everywhere stands for all tests of a package.
+const everywhere = "."
+
+// slowStories has every test with the build tag slow; a test of this package sees to that.
+var slowStories = []slowStory{
+	{1, "failover", "TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs", 190},
+	{1, "failover", "TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner", 40},
+	{1, "failover", "TestFailoverAReplicaWhoseWritesArriveUnansweredStopsAsWell", 45},
+	{1, "failover", "TestFailoverWithoutAHubAllStopAndGoOnAsTheyWere", 80},
+	{1, "failover", "TestFailoverStalledWatchesStealNothing", 85},
+	{1, "failover", "TestFailoverASlowHubCostsNobodyAnything", 55},
+	{1, "failover", "TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing", 65},
+	{2, "failover", "TestFailoverACallThatLastsLongerThanTheRightToMakeItIsGivenUp", 90},
+	{2, "failover", "TestFailoverAReplicaWithOtherBucketsStaysUnreadyAndDisturbsNobody", 40},
+	{2, "failover", "TestFailoverDeletedLeasesAreMadeAnew", 35},
+	{2, "failover", "TestFailoverADeletedRingIsRebuiltWithAHigherGeneration", 35},
+	{2, "failover", "TestFailoverARestoredHubIsNoticed", 60},
+	{2, "failover", "TestFailoverReplicasComeAndGoWhileGroupsDo", 80},
+	{2, "failover", "TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers", 110},
+	{2, "failover", "TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs", 120},
+	{2, "failover", "TestFailoverAKilledReplicasGroupsAreOwnedAgainInTime", 40},
+	{2, "failover", "TestFailoverAStoppedReplicaHandsOverWhatIsIdleAtOnceAndFinishesWhatIsNot", 30},
+	{2, "failover", "TestFailoverAReplicaThatLosesTheHubStopsInTimeAndOthersGoOn", 70},
+	{3, "crash", "TestASampleOfCrashPoints", 600},
+	{3, "crash", "TestADeletionThatRacesClonesLeavesNothing", 60},
+	{3, "crash", "TestRestartsLeaveOneSessionAndTheVMsAsTheyWere", 45},
+	{4, "admission", "TestRotationOfEverythingUnderLoadFailsNoCall", 110},
+	{4, "admission", "TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking", 80},
+	{4, "admission", "TestHostileCallersDoNotKeepOthersWaiting", 30},
+	{4, "admission", "TestNobodyReachesWhatIsMeantForOthers", 100},
+	{4, "admission", everywhere, 200},
+	{5, "integration", everywhere, 420},
+}
+
+// parts is the number of the last part.
+func parts() int {
+	return slices.MaxFunc(slowStories, func(a, b slowStory) int { return cmp.Compare(a.part, b.part) }).part
+}
+
+// slowSteps are the slow stories, or one part of them.
+func slowSteps(part int, args []string) []step {
+	var steps []step
+	for n := 1; n <= parts(); n++ {
+		if part == 0 || part == n {
+			chosen := slices.DeleteFunc(slices.Clone(slowStories), func(s slowStory) bool { return s.part != n })
+			steps = append(steps, stepsOf(chosen, fmt.Sprintf("part %d of %d", n, parts()), args)...)
+		}
+	}
+	return steps
+}
+
+// pickedSteps are some of the slow stories. Each commit gets other ones, and the same ones every time.
+func pickedSteps(commit string, args []string) []step {
+	chosen := choose(slowStories, commit, pickSeconds)
+	names := make([]string, 0, len(chosen))
+	for _, s := range chosen {
+		names = append(names, s.pkg+" "+s.test)
+	}
+	fmt.Printf("test: by commit %s these slow stories were chosen: %s; choose them again with: go run ./hack/test -pick %s\n",
+		commit, strings.Join(names, ", "), commit)
+	return stepsOf(chosen, "some slow stories", args)
+}
+
+// choose begins somewhere in the stories and takes what fits into the time.
+func choose(stories []slowStory, commit string, seconds int) []slowStory {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(commit))
+	begin := int(hash.Sum32() % uint32(len(stories)))
+	var chosen []slowStory
+	started := map[string]bool{}
+	for i := range stories {
+		s := stories[(begin+i)%len(stories)]
+		cost := s.seconds
+		if !started[s.pkg] {
+			cost += startSeconds
+		}
+		if cost <= seconds {
+			chosen, seconds, started[s.pkg] = append(chosen, s), seconds-cost, true
+		}
+	}
+	return chosen
+}
+
+// stepsOf runs the stories of each package together.
+func stepsOf(stories []slowStory, label string, args []string) []step {
+	var steps []step
+	for len(stories) > 0 {
+		pkg := stories[0].pkg
+		var tests []string
+		for _, s := range stories {
+			if s.pkg == pkg {
+				tests = append(tests, s.test)
+			}
+		}
+		stories = slices.DeleteFunc(slices.Clone(stories), func(s slowStory) bool { return s.pkg == pkg })
+		expression := "^(" + strings.Join(tests, "|") + ")$"
+		if slices.Contains(tests, everywhere) {
+			expression = everywhere
+		}
+		steps = append(steps, step{
+			label: label + ": " + pkg, packages: []string{"./test/" + pkg}, tags: slowTag, servers: true, raceManager: true,
+			args: append([]string{"-count=1", "-run=" + expression}, args...),
+		})
+	}
+	return steps
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
+)
+
+// perPackage bounds the tests of one package; go test then prints what every goroutine was doing. It is for what hangs.
+const perPackage = 30 * time.Minute
+
+// step is one run of `go test`.
+type step struct {
+	label    string
+	packages []string
+	// tags are build tags, args more arguments of `go test`, binaryArgs those of the test binaries.
+	tags             string
+	args, binaryArgs []string
+	// race has the tests built with the race detector, raceManager the operator that they start.
+	race, raceManager bool
+	// servers is set where API servers are needed, nodes where a whole node is.
+	servers, nodes bool
+	// sideBySide is how many packages run at the same time; 0 leaves it to Go.
+	sideBySide int
+}
+
+// flags are build flags, understood by `go list` as well.
+func (s step) flags() []string {
+	flags := progress.Flags()
+	if s.race {
+		flags = append(flags, "-race")
+	}
+	if s.tags != "" {
+		flags = append(flags, "-tags="+s.tags)
+	}
+	return flags
+}
+
+// run runs go test and hands what it says to results. It returns an error only where go test itself could not run. logs, if
+// not nil, is told every line.
+func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
+	// Vet is part of `make lint`, which comes first in CI: here it would take a fifth of the time.
+	args := append([]string{"test", "-json", "-vet=off", "-timeout=" + perPackage.String()}, s.flags()...)
+	if s.sideBySide > 0 {
+		args = append(args, "-p="+strconv.Itoa(s.sideBySide))
+	}
+	args = append(append(args, s.args...), s.packages...)
+	if len(s.binaryArgs) > 0 {
+		args = append(append(args, "-args"), s.binaryArgs...)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = progress.Environ(s.race)
+	if s.servers {
+		programs, err := assets.Ensure(ctx, os.Stderr)
+		if err != nil {
+			return err
+		}
+		cmd.Env = append(cmd.Env, "KUBEBUILDER_ASSETS="+programs)
+	}
+	if s.raceManager {
+		cmd.Env = append(cmd.Env, progress.RaceVariable+"=1")
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("go test: %w", err)
+	}
+	readErr := results.read(out, logs)
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case readErr != nil:
+		return readErr
+	case errors.As(err, &exit) && len(results.failures) > 0:
+		return nil // results tell
+	case err != nil:
+		return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// raceDetector says why the race detector cannot be used, or nil.
+func raceDetector(ctx context.Context) error {
+	// No C compiler, one without the C library's headers, or a platform without the detector fails here.
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build"}, progress.Flags()...), "-race", "runtime/cgo")...)
+	build.Env = progress.Environ(true)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("a small program does not build with it; install gcc or clang to turn it on: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

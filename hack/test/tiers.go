@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/progress"
+)
+
+// serverPackage starts API servers: a test that imports it, even through others, is not fast.
+const serverPackage = assets.Module + "/test/localcluster"
+
+// storyPackages is how many packages with servers of their own run at the same time. They mostly wait.
+const storyPackages = 3
+
+// fastTag is that of `make test-fast`: files with API servers beside unit tests are built without it only.
+const fastTag = "fast"
+
+// fastSteps are all tests that need no servers.
+func fastSteps(ctx context.Context, r request) ([]step, error) {
+	packages := r.packages
+	if len(packages) == 0 {
+		all, err := tested(ctx, fastTag, "./...")
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			if !p.servers {
+				packages = append(packages, p.path)
+			}
+		}
+	}
+	return []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}, nil
+}
+
+// standardSteps are the tests of `make test`: the product's own packages with the race detector, for its code runs in the test's
+// process there; then the stories about programs, in which the detector would see the test alone.
+func standardSteps(ctx context.Context, r request) ([]step, error) {
+	asked := r.packages
+	if len(asked) == 0 {
+		asked = []string{"./..."}
+	}
+	all, err := tested(ctx, "", asked...)
+	if err != nil {
+		return nil, err
+	}
+	inside := step{label: "the product's packages, with the race detector", race: true, args: r.args}
+	outside := step{label: "stories with real servers, and what is around the product", args: r.args, sideBySide: storyPackages}
+	for _, p := range all {
+		s := &outside
+		if p.productive() {
+			s = &inside
+		}
+		s.packages = append(s.packages, p.path)
+		s.servers = s.servers || p.servers
+	}
+	longestFirst(outside.packages)
+	steps := slices.DeleteFunc([]step{inside, outside}, func(s step) bool { return len(s.packages) == 0 })
+	if len(steps) == 0 {
+		return nil, errors.New("no package has tests")
+	}
+	return steps, nil
+}
+
+// longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
+// waited for alone.
+func longestFirst(packages []string) {
+	order := []string{"test/integration", "test/admission", "test/failover", "test/crash", "test/rbac"}
+	rank := func(path string) int {
+		if i := slices.Index(order, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
+}
+
+// e2eSteps are the tests that need a node, or make images. One at a time: each hub with a node takes the machine for itself.
+func e2eSteps(r request) []step {
+	packages := r.packages
+	if len(packages) == 0 {
+		packages = []string{"./test/e2e", "./test/localcluster/...", "./hack/image/..."}
+	}
+	return []step{{
+		label: "what needs a node, and images", packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1,
+		args: append([]string{"-count=1"}, r.args...),
+	}}
+}
+
+// testedPackage is a package that has tests.
+type testedPackage struct {
+	path string
+	// servers says whether its tests start API servers.
+	servers bool
+}
+
+// productive says whether the tests run the product's own code in their process.
+func (p testedPackage) productive() bool {
+	path := strings.TrimPrefix(p.path, assets.Module+"/")
+	for _, top := range []string{"api/", "cmd/", "config/", "internal/", "test/world"} {
+		if strings.HasPrefix(path, top) {
+			return true
+		}
+	}
+	return false
+}
+
+// tested lists the packages that have tests when they are built with tags.
+func tested(ctx context.Context, tags string, patterns ...string) ([]testedPackage, error) {
+	args := append([]string{"list", "-test", "-tags=" + tags, "-f", `{{.ImportPath}}{{range .Deps}} {{.}}{{end}}`}, progress.Flags()...)
+	list := exec.CommandContext(ctx, "go", append(args, patterns...)...)
+	list.Env = progress.Environ(false)
+	out, err := list.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		return nil, fmt.Errorf("list the packages: %w", err)
+	}
+	var all []testedPackage
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		path, isTest := strings.CutSuffix(fields[0], ".test")
+		if !isTest {
+			continue
+		}
+		all = append(all, testedPackage{path: path, servers: slices.Contains(fields, serverPackage)})
+	}
+	return all, nil
+}

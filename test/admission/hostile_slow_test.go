@@ -1,0 +1,58 @@
+//go:build unix && slow
+
+package admission
+
+import (
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
+)
+
+// TestHostileCallersDoNotKeepOthersWaiting: how much later valid requests are answered meanwhile, and what memory it takes, make bench
+// BENCH=admission measures.
+func TestHostileCallersDoNotKeepOthersWaiting(t *testing.T) {
+	stack.Story(t)
+	p := newPlace(t, "team-a", "hostile", nil)
+	r := world.Replicas[0]
+	c := callerOf(t, p.Cluster, r)
+	group := p.group("valid", 1)
+	p.untilAllSay("", group)
+	pid := r.PID()
+	// A window has no more requests than one member's part of the room, which is 128: where nothing runs for a second, all
+	// that were due come at once.
+	load := webhookcall.Load{Rate: 200, Duration: 600 * time.Millisecond, Valid: webhookcall.Creation(group)}
+	c.Run(t.Context(), load) // connections are made, and what is slow the first time
+
+	hostile := load
+	hostile.Hostile, hostile.HostileEvery = webhookcall.HostileBodies(p.namespace), 20
+	const windows = 5
+	answers := map[string]map[int]int{}
+	for range windows {
+		out := c.Run(t.Context(), hostile)
+		for _, f := range out.Failures {
+			t.Errorf("a valid request failed: %s", f)
+		}
+		for name, statuses := range out.Hostile {
+			if answers[name] == nil {
+				answers[name] = map[int]int{}
+			}
+			for status, n := range statuses {
+				answers[name][status] += n
+			}
+		}
+	}
+	t.Logf("these hostile requests were answered: %v", answers)
+	for _, h := range hostile.Hostile {
+		if len(answers[h.Name]) == 0 {
+			t.Errorf("no request of the kind %q was sent", h.Name)
+		}
+	}
+	if answers["nested"][400] == 0 || answers["no review"][400] == 0 {
+		t.Errorf("requests that make no sense are not refused: %v", answers)
+	}
+	if !r.Alive() || r.PID() != pid {
+		t.Error("the replica was restarted")
+	}
+}

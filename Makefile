@@ -25,8 +25,8 @@ test: ## Run all tests but the long ones, against real API servers; ARGS="-run X
 test-fast: ## Run the tests that need no servers, in seconds
 	@$(RUN) ./hack/test -fast $(ARGS)
 
-test-slow: ## Run the long tests, with an operator that detects data races, about an hour; PART=1 runs one of five parts
-	@$(RUN) ./hack/test -slow $(if $(PART),-part $(PART)) $(ARGS)
+test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of five parts, PICK=commit a few minutes
+	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)
 
 test-crash: ## Kill, cut off or confuse the manager at every call it makes, an hour or two; it goes on where it was ended
 	@$(RUN) ./hack/tool assets >/dev/null

@@ -75,6 +75,13 @@ func slowSteps(part int, args []string) []step {
 			steps = append(steps, stepsOf(chosen, fmt.Sprintf("part %d of %d", n, parts()), args)...)
 		}
 	}
+	if part == 0 || part == parts() {
+		// In `make test` these run without it: most of what they do is wait for other processes.
+		steps = append(steps, step{
+			label: "what the tests are made of, with the race detector", race: true, args: append([]string{"-count=1"}, args...),
+			packages: []string{"./test/vcsim/...", "./test/faultproxy", "./test/filelock", "./test/progress", "./test/assets", "./hack/..."},
+		})
+	}
 	return steps
 }
 
@@ -85,7 +92,7 @@ func pickedSteps(commit string, args []string) []step {
 	for _, s := range chosen {
 		names = append(names, s.pkg+" "+s.test)
 	}
-	fmt.Printf("test: by commit %s these slow stories were chosen: %s; choose them again with: go run ./hack/test -pick %s\n",
+	fmt.Printf("test: by commit %s these slow stories were chosen: %s; choose them again with: make test-slow PICK=%s\n",
 		commit, strings.Join(names, ", "), commit)
 	return stepsOf(chosen, "some slow stories", args)
 }

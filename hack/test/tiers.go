@@ -15,8 +15,8 @@ import (
 // serverPackage starts API servers: a test that imports it, even through others, is not fast.
 const serverPackage = assets.Module + "/test/localcluster"
 
-// storyPackages is how many packages with servers of their own run at the same time. They mostly wait.
-const storyPackages = 3
+// sideBySide is how many packages run at the same time. Those with servers of their own mostly wait.
+const sideBySide = 4
 
 // fastTag is that of `make test-fast`: files with API servers beside unit tests are built without it only.
 const fastTag = "fast"
@@ -49,8 +49,8 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	inside := step{label: "the product's packages, with the race detector", race: true, args: r.args}
-	outside := step{label: "stories with real servers, and what is around the product", args: r.args, sideBySide: storyPackages}
+	inside := step{label: "the product's packages, with the race detector", race: true, args: r.args, sideBySide: sideBySide}
+	outside := step{label: "stories with real servers, and what is around the product", args: r.args, sideBySide: sideBySide}
 	for _, p := range all {
 		s := &outside
 		if p.productive() {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -49,9 +49,11 @@ var startServers = sync.OnceValues(func() (*servers, error) {
 
 // prepare makes a server usable as a hub and as a member.
 func prepare(config *rest.Config) error {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
-	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	_, err = envtest.InstallCRDs(config, envtest.CRDInstallOptions{
 		Paths:   []string{filepath.Join(root, "config/crd/bases/vm.codeconnect.vmworld.com_memberclusters.yaml")},
 		MaxTime: 5 * time.Minute,
 	})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -32,8 +32,11 @@ func grant(t *testing.T, server *localcluster.ControlPlane, user string) (kubeco
 func grantRoles(t *testing.T, server *localcluster.ControlPlane, user string, roles ...string) (kubeconfig []byte, revoke func()) {
 	t.Helper()
 	member := directClient(t, server.Config)
-	_, file, _, _ := runtime.Caller(0)
-	directory := filepath.Join(filepath.Dir(file), "..", "..", "..", "config", "member-rbac", "roles")
+	root, err := assets.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := filepath.Join(root, "config", "member-rbac", "roles")
 	create := func(object client.Object) {
 		if err := member.Create(t.Context(), object); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
@@ -69,7 +72,7 @@ func grantRoles(t *testing.T, server *localcluster.ControlPlane, user string, ro
 		create(binding)
 	}
 	awaitRights(t, member, user, rights, true)
-	kubeconfig, err := server.UserKubeconfig(user)
+	kubeconfig, err = server.UserKubeconfig(user)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,75 +2,43 @@ package failover
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/test/history"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
-// Call is one call of a replica that changes something of one group in vCenter.
-type Call struct {
-	// Boot is the process that called, as its user agent says.
-	Boot string
-	// Group is the UID of the VmGroup, or its first eight digits where nothing tells the rest.
-	Group string
-	// Epoch under which the process acts; zero where the call tells none.
-	Epoch Epoch
-	// Method, Object and Name as in sim.Call.
-	Method, Object, Name string
-	// Start is when the request had arrived. End is when the client had its answer or gave up, whichever came first: a client
-	// that has closed its connection does nothing more with it. End is zero while the call is under way.
-	Start, End time.Time
-	// Finished is when the server was done with a call that the client had given up, and zero otherwise.
-	Finished time.Time
-	// Outcome as in sim.Record.
-	Outcome string
-}
+// What is recorded here is judged there.
+type (
+	// Call is history.Call. Method, Object, Name and Outcome are those of sim.Record.
+	Call = history.Call
+	// Epoch is history.Epoch.
+	Epoch = history.Epoch
+	// History is history.History.
+	History = history.History
+	// Timeline is history.Timeline.
+	Timeline = history.Timeline
+	// RingSeen is history.RingSeen.
+	RingSeen = history.RingSeen
+	// Session is history.Session.
+	Session = history.Session
+	// Gap is history.Gap.
+	Gap = history.Gap
+	// Move is history.Move.
+	Move = history.Move
+)
 
-// Accepted reports whether vCenter did, or may have done, what was asked for.
-func (c Call) Accepted() bool {
-	return c.Outcome == "ok" || c.Outcome == "" || c.Outcome == "cut after"
-}
+// Gone is history.Gone.
+const Gone = history.Gone
 
-// String says who called what when.
-func (c Call) String() string {
-	end := "under way"
-	if !c.End.IsZero() {
-		end = c.End.Format(clock)
-	}
-	return fmt.Sprintf("%s %s%s by %s, %s to %s (%s)", c.Method, c.Object, nameOf(c.Name), c.Boot, c.Start.Format(clock), end,
-		cmp.Or(c.Outcome, "no answer yet"))
-}
+const clock = history.Clock
 
-// clock is the format of moments in reports: within a test the day is known.
-const clock = "15:04:05.000"
-
-func nameOf(name string) string {
-	if name == "" {
-		return ""
-	}
-	return " " + name
-}
-
-// Epoch is a fencing number, ordered by Generation, then Number.
-type Epoch struct{ Generation, Number int64 }
-
-// Compare as in cmp.Compare.
-func (e Epoch) Compare(other Epoch) int {
-	return cmp.Or(cmp.Compare(e.Generation, other.Generation), cmp.Compare(e.Number, other.Number))
-}
-
-// History is what replicas did to groups.
-type History struct {
-	// Calls in the order in which they arrived.
-	Calls []Call
-	// Shared is the number of calls that belong to no group: folders of members and namespaces.
-	Shared int
-}
+// Percentile is history.Percentile.
+func Percentile(gaps []Gap, share float64) time.Duration { return history.Percentile(gaps, share) }
 
 var (
 	bootMark = regexp.MustCompile(`; boot ([^;)]+);`)
@@ -125,7 +93,7 @@ func epochOf(text string) Epoch {
 	if err1 != nil || err2 != nil {
 		return Epoch{}
 	}
-	return Epoch{g, n}
+	return Epoch{Generation: g, Number: n}
 }
 
 // names tell the group of calls that carry no stamp and are not about a VM.
@@ -160,39 +128,4 @@ func (n names) group(r sim.Record) string {
 		return cmp.Or(n.uids[m[1]], m[1])
 	}
 	return n.objects[r.Object]
-}
-
-// Since returns the part of the history that was not over at a moment.
-func (h History) Since(moment time.Time) History {
-	return h.filter(func(c Call) bool { return c.End.IsZero() || c.End.After(moment) })
-}
-
-// Of returns the calls of one process.
-func (h History) Of(boot string) History {
-	return h.filter(func(c Call) bool { return c.Boot == boot })
-}
-
-// methods returns the calls of these methods.
-func (h History) methods(methods ...string) History {
-	return h.filter(func(c Call) bool { return slices.Contains(methods, c.Method) })
-}
-
-func (h History) filter(keep func(Call) bool) History {
-	h.Calls = slices.DeleteFunc(slices.Clone(h.Calls), func(c Call) bool { return !keep(c) })
-	return h
-}
-
-// GivenUp returns the calls that the server went on with after their client had closed the connection. They are no overlap:
-// a client cannot take back what it has sent. What they lead to is for the next owner to find and adopt.
-func (h History) GivenUp() []Call {
-	return h.filter(func(c Call) bool { return !c.Finished.IsZero() }).Calls
-}
-
-// byGroup returns the calls of each group, in the order in which they arrived.
-func (h History) byGroup() map[string][]Call {
-	groups := map[string][]Call{}
-	for _, c := range h.Calls {
-		groups[c.Group] = append(groups[c.Group], c)
-	}
-	return groups
 }

@@ -186,8 +186,8 @@ func (o *Observer) lease(now time.Time, object *coordinationv1.Lease, gone bool)
 	if gone {
 		state = Gone
 	}
-	if object.ResourceVersion != s.version {
-		s.version, s.Changed = object.ResourceVersion, now
+	if object.ResourceVersion != s.Version {
+		s.Version, s.Changed = object.ResourceVersion, now
 	}
 	o.note(now, name, s, state)
 }

@@ -14,7 +14,7 @@ import (
 // than the proxy sees the call that it allows: the call's epoch tells, or that the process had written the ring before.
 func (s *tale) newRights(ctx context.Context, victim *stack.Replica, line Timeline, paused, resumed time.Time) func(Call) bool {
 	s.Helper()
-	before, bucketOf := line.Rings[line.at(paused)].Ring, s.bucketOf(ctx)
+	before, bucketOf := line.Rings[line.At(paused)].Ring, s.bucketOf(ctx)
 	var wrote time.Time
 	for _, r := range victim.APIProxy.Records() {
 		if r.Resource == "configmaps" && r.Start.After(resumed) && r.Status/100 == 2 && (wrote.IsZero() || r.Start.Before(wrote)) {
@@ -26,7 +26,7 @@ func (s *tale) newRights(ctx context.Context, victim *stack.Replica, line Timeli
 			return !wrote.IsZero() && c.Start.After(wrote)
 		}
 		bucket, ok := bucketOf[c.Group]
-		return ok && c.Epoch.Compare(Epoch{before.Generation, before.Buckets[bucket].Number}) > 0
+		return ok && c.Epoch.Compare(Epoch{Generation: before.Generation, Number: before.Buckets[bucket].Number}) > 0
 	}
 }
 
@@ -55,7 +55,7 @@ func TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner(t *testing
 		groups++
 		var acted time.Time
 		s.until(ctx, "the next owner to act on group "+uid, func() bool {
-			for _, c := range s.history().byGroup()[uid] {
+			for _, c := range s.history().ByGroup()[uid] {
 				if c.Start.After(killed) && c.Boot != boot {
 					acted = c.Start
 					return true
@@ -138,7 +138,7 @@ func (s *tale) replacedWhilePaused(ctx context.Context, victim *stack.Replica, b
 		}
 	}
 	newer := s.newRights(ctx, victim, line, paused, resumed)
-	for _, c := range s.history().Of(boot).methods("CloneVM_Task", "ReconfigVM_Task", "Destroy_Task").Calls {
+	for _, c := range s.history().Of(boot).Methods("CloneVM_Task", "ReconfigVM_Task", "Destroy_Task").Calls {
 		if c.Start.After(resumed) && c.Start.Before(again) && c.Accepted() && !newer(c) {
 			s.Errorf("vCenter accepted what a process did %s after its pause, as if nothing had happened: %s", round(c.Start.Sub(resumed)), c)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/history"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -122,7 +123,7 @@ func (s *tale) inFlight(ctx context.Context, boot string, moment time.Time) map[
 	bucketOf := s.bucketOf(ctx)
 	out := map[int]bool{}
 	for _, c := range s.history().Of(boot).Calls {
-		if !c.Start.After(moment) && endsAfter(c, moment) {
+		if !c.Start.After(moment) && history.EndsAfter(c, moment) {
 			out[bucketOf[c.Group]] = true
 		}
 	}

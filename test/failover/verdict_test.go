@@ -35,7 +35,7 @@ func (s *tale) end(ctx context.Context) {
 		s.Error("no call was made: the story says nothing")
 	}
 	s.Logf("%d calls (%s) on %d groups, %d given up by their client, %d on shared folders; %d changes of groups",
-		len(h.Calls), s.callsByHost(h), len(h.byGroup()), len(h.GivenUp()), h.Shared, s.load.changes()-s.changes)
+		len(h.Calls), s.callsByHost(h), len(h.ByGroup()), len(h.GivenUp()), h.Shared, s.load.changes()-s.changes)
 }
 
 // callsByHost says how many calls each replica made.

@@ -1,4 +1,4 @@
-package failover
+package history
 
 import (
 	"fmt"
@@ -23,11 +23,11 @@ func (o Overlap) String() string {
 // takes time O(n log n).
 func (h History) Overlaps() []Overlap {
 	var found []Overlap
-	groups := h.byGroup()
+	groups := h.ByGroup()
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		var last lasting
 		for _, c := range groups[group] {
-			if first, ok := last.of(other(c.Boot)); ok && endsAfter(first, c.Start) {
+			if first, ok := last.of(other(c.Boot)); ok && EndsAfter(first, c.Start) {
 				found = append(found, Overlap{Group: group, First: first, Second: c})
 			}
 			last.add(c)
@@ -38,8 +38,8 @@ func (h History) Overlaps() []Overlap {
 
 func other(boot string) func(Call) bool { return func(c Call) bool { return c.Boot != boot } }
 
-// endsAfter reports whether a call is under way at a moment. One that ends at that very moment is over.
-func endsAfter(c Call, moment time.Time) bool { return c.End.IsZero() || c.End.After(moment) }
+// EndsAfter reports whether a call is under way at a moment. One that ends at that very moment is over.
+func EndsAfter(c Call, moment time.Time) bool { return c.End.IsZero() || c.End.After(moment) }
 
 // lasting are the two calls, of different processes, that last longest among those seen: of whatever process the next call
 // is, one of them is another's.

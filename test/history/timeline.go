@@ -1,4 +1,4 @@
-package failover
+package history
 
 import (
 	"cmp"
@@ -25,7 +25,8 @@ type Session struct {
 	// Since is when State was seen first, Changed when the Lease was last seen to be another than before: a live session renews it.
 	Since, Changed time.Time
 
-	version string
+	// Version of the Lease that was seen last.
+	Version string
 }
 
 // Gone is the State of a session whose Lease was deleted.
@@ -62,8 +63,8 @@ func (t Timeline) Now() *ring.Ring {
 	return t.Rings[len(t.Rings)-1].Ring
 }
 
-// at returns the index of the last ring that was seen at or before a moment and can be read, or -1.
-func (t Timeline) at(moment time.Time) int {
+// At returns the index of the last ring that was seen at or before a moment and can be read, or -1.
+func (t Timeline) At(moment time.Time) int {
 	for i, seen := range slices.Backward(t.Rings) {
 		if !seen.At.After(moment) && seen.Ring != nil {
 			return i
@@ -83,7 +84,7 @@ func holder(seen RingSeen, bucket int) string {
 // Ownerless returns, for each bucket that a session of dead held at a moment, the time from then until a session that is not of
 // dead held it.
 func (t Timeline) Ownerless(moment time.Time, dead func(session string) bool) []Gap {
-	start := t.at(moment)
+	start := t.At(moment)
 	if start < 0 {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (t Timeline) Ownerless(moment time.Time, dead func(session string) bool) []
 // Released returns, for each bucket that a session of leaving held at a moment, the time from its release until the next session
 // held it. A bucket that went from the one to the other at once has a gap of length zero; one that was not released is left out.
 func (t Timeline) Released(moment time.Time, leaving func(session string) bool) []Gap {
-	start := t.at(moment)
+	start := t.At(moment)
 	if start < 0 {
 		return nil
 	}
@@ -146,14 +147,14 @@ type Move struct {
 
 // String says what went where.
 func (m Move) String() string {
-	return fmt.Sprintf("%s bucket %d: %s to %s", m.At.Format(clock), m.Bucket, cmp.Or(m.From, "nobody"), cmp.Or(m.To, "nobody"))
+	return fmt.Sprintf("%s bucket %d: %s to %s", m.At.Format(Clock), m.Bucket, cmp.Or(m.From, "nobody"), cmp.Or(m.To, "nobody"))
 }
 
 // Moves returns the changes of holders after a moment. A ring that is away for a while moves nothing if it comes back as it
 // was.
 func (t Timeline) Moves(moment time.Time) []Move {
 	var moves []Move
-	last := t.at(moment)
+	last := t.At(moment)
 	if last < 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 const testBuckets = 16
@@ -20,7 +21,7 @@ const testBuckets = 16
 // node is one replica that runs in a test.
 type node struct {
 	*Replica
-	link *link
+	link *shardingtest.Link
 	stop context.CancelFunc
 	done chan struct{}
 
@@ -35,9 +36,9 @@ var (
 	named int
 )
 
-func join(t *testing.T, h *fakeHub, name string) *node {
+func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 	t.Helper()
-	n := &node{link: &link{fakeHub: h}, done: make(chan struct{})}
+	n := &node{link: h.Link(shardingtest.NewProcess(1)), done: make(chan struct{})}
 	var err error
 	n.Replica, err = New(Options{
 		Hub: n.link, Timings: protocol.DefaultTimings(), Buckets: testBuckets, Boot: "boot-" + name, Host: name,
@@ -95,7 +96,7 @@ func held(nodes ...*node) (each []int) {
 
 func TestReplicasShareAndTakeOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeHub()
+		h := shardingtest.NewHub()
 		a, b := join(t, h, "a"), join(t, h, "b")
 		pass(13 * time.Second)
 		if each := held(a, b); !slices.Equal(each, []int{8, 8}) {
@@ -123,7 +124,7 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 
 func TestADrainedReplicaIsReplacedAtOnceAndItsCallInFlightEndsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeHub()
+		h := shardingtest.NewHub()
 		a, b := join(t, h, "a"), join(t, h, "b")
 		pass(30 * time.Second)
 		if b.Holds(key) {
@@ -158,7 +159,7 @@ func TestADrainedReplicaIsReplacedAtOnceAndItsCallInFlightEndsFirst(t *testing.T
 
 func TestACallInFlightForTooLongIsNotHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeHub()
+		h := shardingtest.NewHub()
 		a := join(t, h, "a")
 		pass(13 * time.Second)
 		token, _ := a.Enter(t.Context(), key)
@@ -175,7 +176,7 @@ func TestACallInFlightForTooLongIsNotHandedOver(t *testing.T) {
 
 func TestAReplicaThatIsCutOffStopsByItselfAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeHub()
+		h := shardingtest.NewHub()
 		a := join(t, h, "a")
 		pass(13 * time.Second)
 		token, ok := a.Enter(t.Context(), key)
@@ -184,7 +185,7 @@ func TestAReplicaThatIsCutOffStopsByItselfAndGoesOn(t *testing.T) {
 		}
 		defer token.Exit()
 		a.counts()
-		h.setCut(a.link, true)
+		a.link.Set(shardingtest.BlackHoled)
 		pass(4900 * time.Millisecond) // less than 3 s are left of at most 8
 		checked := make(chan error, 1)
 		go func() { checked <- token.Check() }()
@@ -201,7 +202,7 @@ func TestAReplicaThatIsCutOffStopsByItselfAndGoesOn(t *testing.T) {
 		if _, ok := a.Enter(t.Context(), key); ok {
 			t.Error("a replica without validity may enter")
 		}
-		h.setCut(a.link, false)
+		a.link.Set(shardingtest.Fine)
 		pass(6 * time.Second)
 		if gained, lost := a.counts(); gained != testBuckets || lost != 0 {
 			t.Errorf("when the hub was back, %d buckets were gained and %d lost, want all and none", gained, lost)
@@ -216,17 +217,17 @@ func TestAReplicaThatIsCutOffStopsByItselfAndGoesOn(t *testing.T) {
 
 func TestARenewalThatIsOutstandingIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeHub()
+		h := shardingtest.NewHub()
 		a := join(t, h, "a")
 		pass(13 * time.Second)
 		token, _ := a.Enter(t.Context(), key)
 		defer token.Exit()
-		h.setCut(a.link, true)
+		a.link.Set(shardingtest.BlackHoled)
 		pass(5500 * time.Millisecond)
 		checked := make(chan error, 1)
 		go func() { checked <- token.Check() }()
 		synctest.Wait()
-		h.setCut(a.link, false)
+		a.link.Set(shardingtest.Fine)
 		if err := <-checked; err != nil || a.Status().Left < protocol.DefaultTimings().Submit {
 			t.Errorf("after the renewal the check says %v with %s left", err, a.Status().Left)
 		}
@@ -235,7 +236,7 @@ func TestARenewalThatIsOutstandingIsWaitedFor(t *testing.T) {
 
 func TestBoardsReachTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeHub()
+		h := shardingtest.NewHub()
 		a, b := join(t, h, "a"), join(t, h, "b")
 		pass(13 * time.Second)
 		a.Publish("tasks", "7")

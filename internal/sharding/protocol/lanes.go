@@ -82,7 +82,11 @@ func (r *Replica) Complete(now Instant, lane Lane, result Result) {
 		r.sessionDone(now, f.sent, f.op, result)
 	case laneVerify:
 		r.due[laneVerify] = now.Mono + r.cfg.Timings.Renew/4
-		r.ringRead(now, f.sent, f.floor, result)
+		again := r.verifyAgain
+		r.verifyAgain = false
+		if r.ringRead(now, f.sent, f.floor, result); again {
+			r.verifySoon()
+		}
 	case laneRing:
 		r.ringDone(now, f.sent, f.op, f.in, result)
 	}

@@ -51,7 +51,9 @@ type Replica struct {
 
 	flights [lanes]*flight
 	due     [lanes]time.Duration // monotonic; when the lane may send its next request
-	changes Changes
+	// verifyAgain is true when somebody asked for the ring while it was being read.
+	verifyAgain bool
+	changes     Changes
 	// These say to a person what keeps the replica from working; "" is nothing.
 	sessionProblem, ringProblem, writeProblem string
 	// missed is true when somebody was turned away because validity had ended.

@@ -341,6 +341,37 @@ func TestReplicaThatCannotClaimStarvesNobody(t *testing.T) {
 }
 
 // Each ring that was rebuilt has its own rest: what was seen of the former one says nothing.
+// TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce: the answer on its way may be older. Whoever lost a race for the ring waited for its
+// next look, a whole renewal interval, if it happened to be looking just then.
+func TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce(t *testing.T) {
+	sc := newScene(t)
+	a := sc.join("a", 4)
+	sc.pass(settled)
+	reads := func() (lane Lane, found bool) {
+		requests, _ := a.Next(a.clock())
+		for _, request := range requests {
+			if _, found = request.Op.(ReadRing); found {
+				return request.Lane, true
+			}
+			a.Complete(a.clock(), request.Lane, sc.hub.do(request.Op))
+		}
+		return 0, false
+	}
+	lane, found := reads()
+	for ; !found; lane, found = reads() {
+		sc.now += tick
+	}
+	answer := sc.hub.do(ReadRing{})
+	a.RingGone()
+	a.Complete(a.clock(), lane, answer)
+	if _, again := reads(); !again {
+		t.Error("the answer to an older question has answered a newer one")
+	}
+	if lane, again := reads(); again {
+		t.Errorf("it asks on lane %d while it is asking", lane)
+	}
+}
+
 func TestRestAfterARebuildBeginsWithIt(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)

@@ -81,7 +81,11 @@ func (r *Replica) SawRing(now Instant, stored StoredRing) {
 // RingGone takes the news that there is no ring, or none that can be read; the hub is asked at once.
 func (r *Replica) RingGone() { r.verifySoon() }
 
-func (r *Replica) verifySoon() { r.due[laneVerify] = 0 }
+// verifySoon asks the hub for the ring at once. An answer that is on its way already may be older than what raised the question.
+func (r *Replica) verifySoon() {
+	r.due[laneVerify] = 0
+	r.verifyAgain = r.flights[laneVerify] != nil
+}
 
 // sawRing takes the newest ring that is known. A read settles what became of a write.
 func (r *Replica) sawRing(now Instant, stored StoredRing, read bool) {

@@ -62,7 +62,8 @@ func (p *planner) judgeRunning(m *member) {
 	waiting := p.waitingFor(vm)
 	if waiting == "" {
 		slot.Phase = v1alpha1.VMReady
-		if slot.ReadySince.IsZero() || m.interrupted() {
+		// A time that is yet to come was recorded by a clock that ran ahead. Nobody is to wait for that.
+		if slot.ReadySince.IsZero() || slot.ReadySince.After(p.in.Now) || m.interrupted() {
 			slot.ReadySince = p.in.Now
 		}
 		availableAt := slot.ReadySince.Add(p.spec.minReady)

@@ -185,6 +185,8 @@ func TestReadiness(t *testing.T) {
 			v1alpha1.VMReady, time.Minute, true, 0},
 		{"an inventory gap is no outage", input(1, knows(at(time.Minute, "Lost")), sees(makeVM(0)), spec(gate("", 60))),
 			v1alpha1.VMReady, time.Minute, true, 0},
+		{"the clock that said since when ran ahead", input(1, knows(at(-time.Hour, "Ready")), sees(makeVM(0)), spec(gate("", 60))),
+			v1alpha1.VMReady, 0, false, time.Minute},
 		{"a suspect VM remembers", input(1, knows(at(time.Minute, "Ready"))), v1alpha1.VMLost, time.Minute, false, 0},
 		{"stopped as asked for", input(1, knows(at(time.Minute, "Ready")), sees(makeVM(0, power(PoweredOff))),
 			spec(wantOff), spec(gate("", 60))), v1alpha1.VMStopped, -1, true, 0},

@@ -109,10 +109,12 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
+	options := controllerOptions(opts, urgent)
+	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
 		Watches(&v1alpha1.VmGroup{}, r.onGroup).
-		WithOptions(controllerOptions(opts, urgent)).
+		WithOptions(options).
 		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {

@@ -58,6 +58,9 @@ type Link struct {
 	sink    hub.Sink
 	// told is the ring that the watch told last.
 	told *protocol.StoredRing
+	// renewed and verified are when the last requests were sent that wrote the own Lease, and that read or wrote the ring, and were
+	// answered so.
+	renewed, verified time.Time
 }
 
 // Link returns the way of a process to the hub.
@@ -125,11 +128,41 @@ func (l *Link) fateOf(op protocol.Op) Fate {
 
 // Do sends one request, once.
 func (l *Link) Do(ctx context.Context, op protocol.Op) protocol.Result {
+	sent := time.Now()
 	var answer protocol.Result
 	if err := l.request(ctx, l.fateOf(op), func() { answer = l.hub.carryOut(op) }); err != nil {
 		return protocol.Result{Outcome: protocol.Unknown, Err: err}
 	}
+	if answer.Outcome == protocol.Done {
+		l.answered(op, sent)
+	}
 	return answer
+}
+
+func (l *Link) answered(op protocol.Op, sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch op := op.(type) {
+	case protocol.CreateSession:
+		l.renewed = sent
+	case protocol.WriteSession:
+		if op.Lease.State != protocol.Fenced {
+			l.renewed = sent
+		}
+	case protocol.ReadRing, protocol.CreateRing, protocol.WriteRing:
+		l.verified = sent
+	}
+}
+
+// Proven is the last moment at which the replica had a valid session and a ring that was current, as far as it can know: the
+// earlier of the moments before the last renewal, and the last look at the ring, that were answered.
+func (l *Link) Proven() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.verified.Before(l.renewed) {
+		return l.verified
+	}
+	return l.renewed
 }
 
 // request lets do happen after the way there, and returns nil when the answer has come back.

@@ -1,0 +1,125 @@
+package world
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// groupCache is what one replica knows of the member's groups: a cache.Cache of which only what the group controller asks for
+// is there.
+type groupCache struct {
+	cache.Cache
+	feed *feed
+
+	mu       sync.Mutex
+	groups   map[types.NamespacedName]*v1alpha1.VmGroup
+	handlers []toolscache.ResourceEventHandler
+}
+
+func newGroupCache(f *feed) *groupCache {
+	return &groupCache{feed: f, groups: map[types.NamespacedName]*v1alpha1.VmGroup{}}
+}
+
+// news says what a group is from now on.
+func (c *groupCache) news(key types.NamespacedName, group *v1alpha1.VmGroup, exists bool) {
+	c.feed.add(func() {
+		c.mu.Lock()
+		was, known := c.groups[key]
+		if exists {
+			c.groups[key] = group
+		} else {
+			delete(c.groups, key)
+		}
+		handlers := c.handlers
+		c.mu.Unlock()
+		for _, h := range handlers {
+			switch {
+			case exists && known:
+				h.OnUpdate(was, group)
+			case exists:
+				h.OnAdd(group, false)
+			case known:
+				h.OnDelete(was)
+			}
+		}
+	})
+}
+
+func (c *groupCache) get(key types.NamespacedName, into *v1alpha1.VmGroup) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	group, ok := c.groups[key]
+	if !ok {
+		return apierrors.NewNotFound(v1alpha1.Resource("vmgroups"), key.Name)
+	}
+	group.DeepCopyInto(into)
+	return nil
+}
+
+func (c *groupCache) list() (all []v1alpha1.VmGroup) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, group := range c.groups {
+		all = append(all, *group.DeepCopy())
+	}
+	return all
+}
+
+// GetInformer implements cache.Cache. Whatever is no VmGroup does not change in a world.
+func (c *groupCache) GetInformer(_ context.Context, object client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+	if _, ok := object.(*v1alpha1.VmGroup); ok {
+		return informer{cache: c}, nil
+	}
+	return informer{}, nil
+}
+
+// WaitForCacheSync implements cache.Cache.
+func (c *groupCache) WaitForCacheSync(context.Context) bool { return true }
+
+// informer tells of groups, or of nothing if it has no cache.
+type informer struct {
+	cache.Informer
+	cache *groupCache
+}
+
+func (i informer) add(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	if i.cache == nil {
+		return registration{}, nil
+	}
+	i.cache.mu.Lock()
+	defer i.cache.mu.Unlock()
+	i.cache.handlers = append(i.cache.handlers, h)
+	for _, group := range i.cache.groups {
+		i.cache.feed.add(func() { h.OnAdd(group, true) })
+	}
+	return registration{}, nil
+}
+
+// AddEventHandlerWithResyncPeriod implements cache.Informer.
+func (i informer) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, _ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.add(h)
+}
+
+// AddEventHandlerWithOptions implements cache.Informer.
+func (i informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, _ toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	return i.add(h)
+}
+
+// RemoveEventHandler implements cache.Informer. Handlers go with their replica.
+func (i informer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) error { return nil }
+
+// registration of a handler that has seen what there was.
+type registration struct {
+	toolscache.ResourceEventHandlerRegistration
+}
+
+func (registration) HasSynced() bool { return true }

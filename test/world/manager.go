@@ -1,0 +1,94 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+)
+
+// hubManager is the manager of the hub below multicluster-runtime's: it runs what is added, and knows nothing of a network.
+type hubManager struct {
+	manager.Manager
+	scheme *runtime.Scheme
+	client client.Client
+	cache  cache.Cache
+
+	runnables []manager.Runnable
+}
+
+// Add implements manager.Manager. Nothing is added after the start.
+func (m *hubManager) Add(r manager.Runnable) error {
+	m.runnables = append(m.runnables, r)
+	return nil
+}
+
+// Start implements manager.Manager.
+func (m *hubManager) Start(ctx context.Context) error {
+	var running sync.WaitGroup
+	errs := make([]error, len(m.runnables))
+	for i, r := range m.runnables {
+		running.Go(func() { errs[i] = r.Start(ctx) })
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// GetScheme implements manager.Manager.
+func (m *hubManager) GetScheme() *runtime.Scheme { return m.scheme }
+
+// GetClient implements manager.Manager.
+func (m *hubManager) GetClient() client.Client { return m.client }
+
+// GetCache implements manager.Manager.
+func (m *hubManager) GetCache() cache.Cache { return m.cache }
+
+// GetLogger implements manager.Manager.
+func (m *hubManager) GetLogger() logr.Logger { return logr.Discard() }
+
+// GetControllerOptions implements manager.Manager. A process has one group controller, a world has one in each replica.
+func (m *hubManager) GetControllerOptions() controllerconfig.Controller {
+	return controllerconfig.Controller{SkipNameValidation: new(true)}
+}
+
+// memberCluster is the member as multicluster-runtime knows it, and the provider of it.
+type memberCluster struct {
+	cluster.Cluster
+	scheme *runtime.Scheme
+	client *groupClient
+	cache  *groupCache
+}
+
+// Get implements multicluster.Provider.
+func (m *memberCluster) Get(context.Context, multicluster.ClusterName) (cluster.Cluster, error) {
+	return m, nil
+}
+
+// IndexField implements multicluster.Provider.
+func (m *memberCluster) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return errNotInThisWorld
+}
+
+// GetScheme implements cluster.Cluster.
+func (m *memberCluster) GetScheme() *runtime.Scheme { return m.scheme }
+
+// GetClient implements cluster.Cluster.
+func (m *memberCluster) GetClient() client.Client { return m.client }
+
+// GetAPIReader implements cluster.Cluster.
+func (m *memberCluster) GetAPIReader() client.Reader { return m.client.member.api }
+
+// GetCache implements cluster.Cluster.
+func (m *memberCluster) GetCache() cache.Cache { return m.cache }
+
+// GetEventRecorder implements cluster.Cluster. What is recorded is not kept.
+func (m *memberCluster) GetEventRecorder(string) events.EventRecorder { return &events.FakeRecorder{} }

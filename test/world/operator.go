@@ -1,0 +1,72 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// workers of each replica.
+const workers = 8
+
+// Operator is the group controller in one replica, wired as cmd/manager does it.
+type Operator struct {
+	reconciler *vmgroup.Reconciler
+	manager    mcmanager.Manager
+	member     *memberCluster
+	feed       *feed
+}
+
+// servers is the vCenter as one replica reaches it.
+type servers struct{ *wire }
+
+// Server implements vsphere.Servers.
+func (s servers) Server(name string) (vsphere.Server, bool) { return s.wire, name == "default" }
+
+func (o *Operator) set(r *Replica) error {
+	m := r.world.Member
+	o.feed = newFeed(r.Process)
+	known := newGroupCache(o.feed)
+	o.member = &memberCluster{scheme: m.scheme, cache: known, client: &groupClient{Client: m.api, member: m, cache: known, replica: r}}
+	var err error
+	hub := &hubManager{scheme: m.scheme, client: m.hub, cache: newGroupCache(o.feed)}
+	if o.manager, err = mcmanager.WithMultiCluster(hub, o.member); err != nil {
+		return fmt.Errorf("prepare the manager: %w", err)
+	}
+	groups := vmgroup.NewGroups()
+	o.reconciler = &vmgroup.Reconciler{
+		Clusters: o.manager, Hub: m.hub, Servers: servers{r.wire}, Shards: r.Replica, Groups: groups, Installation: "installation",
+		Members: func(name string) (vmgroup.Member, bool) {
+			return vmgroup.Member{Name: name, UID: clusterUID}, name == v1alpha1.LocalMember
+		},
+		Now: func() time.Time { return r.Process.Clock().Wall },
+	}
+	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {
+		return fmt.Errorf("set up the group controller: %w", err)
+	}
+	r.OnGained(groups.Gained)
+	r.OnLost(o.reconciler.Lost)
+	r.world.VCenter.subscribe(r, func(group string) { o.feed.add(func() { groups.GroupChanged(group) }) })
+	return m.subscribe(known)
+}
+
+func (o *Operator) run(ctx context.Context, r *Replica) {
+	var running sync.WaitGroup
+	running.Go(func() { o.feed.run(ctx) })
+	if err := o.manager.Engage(ctx, multicluster.ClusterName(v1alpha1.LocalMember), o.member); err != nil {
+		r.world.t.Errorf("engage the member: %v", err)
+	}
+	if err := o.manager.Start(ctx); err != nil {
+		r.world.t.Errorf("run the manager: %v", err)
+	}
+	running.Wait()
+	r.world.Member.unsubscribe(o.member.cache)
+}

@@ -1,0 +1,88 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/history"
+)
+
+// probeEvery is the time from the end of one pass over a bucket to the next.
+const probeEvery = 250 * time.Millisecond
+
+// Prober enters every bucket all the time, and makes two calls whenever it may.
+type Prober struct{ gained []chan struct{} }
+
+// probed is an object of each bucket.
+func probed(bucket int) sharding.Key {
+	for i := 0; ; i++ {
+		key := sharding.Key{ClusterUID: clusterUID, Namespace: namespace, Name: fmt.Sprintf("probe-%d", i)}
+		if bucketOf(key) == bucket {
+			return key
+		}
+	}
+}
+
+func (p *Prober) set(r *Replica) error {
+	p.gained = make([]chan struct{}, buckets)
+	for b := range p.gained {
+		p.gained[b] = make(chan struct{}, 1)
+	}
+	r.OnGained(func(gained []int) {
+		for _, b := range gained {
+			select {
+			case p.gained[b] <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return nil
+}
+
+func (p *Prober) run(ctx context.Context, r *Replica) {
+	var probing sync.WaitGroup
+	defer probing.Wait()
+	for b, gained := range p.gained {
+		key := r.world.probes[b]
+		probing.Go(func() {
+			timer := time.NewTimer(0)
+			defer timer.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-timer.C:
+				case <-gained:
+				}
+				p.pass(ctx, r, key)
+				timer.Reset(probeEvery)
+			}
+		})
+	}
+}
+
+// pass is what a reconcile does.
+func (p *Prober) pass(ctx context.Context, r *Replica, key sharding.Key) {
+	token, ok := r.Enter(ctx, key)
+	if !ok {
+		return
+	}
+	defer token.Exit()
+	epoch := token.Epoch()
+	ctx = vsphere.WithFence(token.Context(), token.Check)
+	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-", epoch.Generation, epoch.Number))
+	for range 2 {
+		if r.wire.Touch(ctx, key.Name) != nil {
+			return
+		}
+	}
+}
+
+// dense makes calls take up to a second.
+func (w *World) dense(c history.Call) (Travel, bool) {
+	return Travel{time.Millisecond, time.Duration(w.float() * float64(time.Second))}, c.Method == "Touch"
+}

@@ -1,0 +1,183 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
+)
+
+// Replica is a process that takes its share of the work.
+type Replica struct {
+	*sharding.Replica
+	Process *shardingtest.Process
+	Link    *shardingtest.Link
+	// Name of the replica, and Boot of this run of it.
+	Name, Boot string
+
+	world *World
+	wire  *wire
+	// killed and terminated are closed by Kill and Terminate, done when the process has ended.
+	killed, terminated, done chan struct{}
+	// Drained is what Drain returned, once done is closed.
+	Drained error
+	// Ended is when the process had ended.
+	Ended time.Time
+
+	mu sync.Mutex
+	// gains and losses count buckets.
+	gains, losses int
+}
+
+// work is what a replica does with its buckets.
+type work interface {
+	// set registers what wants to know of buckets, before the replica runs.
+	set(r *Replica) error
+	// run works until ctx ends.
+	run(ctx context.Context, r *Replica)
+}
+
+// Option of a replica.
+type Option func(*config)
+
+type config struct {
+	rate    float64
+	buckets int
+	timings protocol.Timings
+}
+
+// Rate makes the replica's clocks run at a rate.
+func Rate(rate float64) Option { return func(c *config) { c.rate = rate } }
+
+// Buckets makes the replica divide the work otherwise.
+func Buckets(n int) Option { return func(c *config) { c.buckets = n } }
+
+// Start starts a replica. Its name may be that of one that has ended.
+func (w *World) Start(name string, options ...Option) *Replica {
+	w.t.Helper()
+	c := config{rate: 1, buckets: buckets, timings: protocol.DefaultTimings()}
+	for _, option := range options {
+		option(&c)
+	}
+	w.boots++
+	process := shardingtest.NewProcess(c.rate)
+	r := &Replica{
+		Process: process, Link: w.Hub.Link(process), Name: name, Boot: fmt.Sprintf("%s-boot-%d", name, w.boots),
+		world: w, killed: make(chan struct{}), terminated: make(chan struct{}), done: make(chan struct{}),
+	}
+	r.wire = &wire{w.VCenter, r}
+	var err error
+	r.Replica, err = sharding.New(sharding.Options{
+		Hub: r.Link, Timings: c.timings, Buckets: c.buckets, Boot: r.Boot, Host: name,
+		NewSession: w.newSession(name), Random: w.float, Clock: process.Clock, Log: logr.Discard(),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.OnGained(func(b []int) { r.count(len(b), 0) })
+	r.OnLost(func(b []int) { r.count(0, len(b)) })
+	work := w.work()
+	if err := work.set(r); err != nil {
+		w.t.Fatal(err)
+	}
+	w.replicas = append(w.replicas, r)
+	go r.run(w.ctx, work)
+	return r
+}
+
+// run is what runSharded of cmd/manager does, without webhooks.
+func (r *Replica) run(ctx context.Context, work work) {
+	ringCtx, endRing := context.WithCancel(ctx)
+	workCtx, endWork := context.WithCancel(ctx)
+	defer endRing()
+	var ring, working sync.WaitGroup
+	ring.Go(func() { _ = r.Replica.Run(ringCtx) })
+	working.Go(func() { work.run(workCtx, r) })
+	r.Ready()
+	select {
+	case <-r.killed:
+	case <-ctx.Done():
+	case <-r.terminated:
+		r.Drained = r.Drain(r.untilKilled(workCtx))
+		endWork()
+		working.Wait()
+		last, cancel := context.WithTimeout(r.untilKilled(ringCtx), 3*time.Second)
+		defer cancel()
+		_ = r.Drain(last)
+	}
+	endWork()
+	endRing()
+	working.Wait()
+	ring.Wait()
+	r.world.VCenter.unsubscribe(r)
+	r.Ended = time.Now()
+	close(r.done)
+}
+
+// untilKilled returns a context that ends when the process is killed.
+func (r *Replica) untilKilled(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-r.killed:
+		case <-r.done:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx
+}
+
+// Kill is SIGKILL.
+func (r *Replica) Kill() {
+	r.Process.Kill()
+	close(r.killed)
+	<-r.done
+}
+
+// Terminate is SIGTERM. Wait for Done.
+func (r *Replica) Terminate() { close(r.terminated) }
+
+// Done is closed when the process has ended.
+func (r *Replica) Done() <-chan struct{} { return r.done }
+
+// Alive reports whether the process has not ended.
+func (r *Replica) Alive() bool {
+	select {
+	case <-r.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Stop is SIGSTOP.
+func (r *Replica) Stop() {
+	r.Process.Stop()
+	r.world.VCenter.hold(r)
+}
+
+// Continue is SIGCONT.
+func (r *Replica) Continue() { r.Process.Continue() }
+
+func (r *Replica) count(gained, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gains += gained
+	r.losses += lost
+}
+
+// Changes returns how many buckets were gained and lost since the last call.
+func (r *Replica) Changes() (gained, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	gained, lost = r.gains, r.losses
+	r.gains, r.losses = 0, 0
+	return gained, lost
+}

@@ -1,0 +1,105 @@
+package world
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/history"
+)
+
+// judge says what in a history is not as a lock for each group allows.
+func judge(h history.History) (wrong []string) {
+	for _, o := range h.Overlaps() {
+		wrong = append(wrong, o.String())
+	}
+	if ok, _ := h.Linearizable(time.Minute); !ok {
+		wrong = append(wrong, "the history is not one that a lock for each group allows, or its epochs fall")
+	}
+	if len(h.Calls) == 0 {
+		wrong = append(wrong, "no call was made: the story says nothing")
+	}
+	return wrong
+}
+
+// Unsettled says which groups are not as they were asked for.
+func (w *World) Unsettled() (wrong []string) {
+	groups, err := w.Member.Groups()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for i := range groups {
+		if g := &groups[i]; !fulfilled(g) {
+			wrong = append(wrong, fmt.Sprintf("%s wants %d VMs, has %d; phase %s, deleted %v, message %q", g.Name, *g.Spec.Replicas,
+				g.Status.ReadyReplicas, g.Status.Phase, g.DeletionTimestamp, g.Status.LastMessage))
+		}
+	}
+	return wrong
+}
+
+func fulfilled(g *v1alpha1.VmGroup) bool {
+	n := *g.Spec.Replicas
+	return g.DeletionTimestamp == nil && g.Status.ObservedGeneration == g.Generation && g.Status.Phase == v1alpha1.PhaseRunning &&
+		g.Status.Replicas == n && g.Status.ReadyReplicas == n && int(n) == len(g.Status.VMs) && len(g.Status.Deleting) == 0
+}
+
+// WrongVMs compares vCenter with what the groups ask for and say.
+func (w *World) WrongVMs() (wrong []string) {
+	groups, err := w.Member.Groups()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	wanted := map[string]string{}
+	for i := range groups {
+		for _, vm := range groups[i].Status.VMs {
+			wanted[vm.MoRef] = string(groups[i].UID)
+		}
+	}
+	for _, vm := range w.VCenter.VMs() {
+		uid, ok := wanted[vm.Ref.Value]
+		switch {
+		case !ok:
+			wrong = append(wrong, vm.Name+" is nobody's: an orphan, or one too many")
+		case vm.Stamp == nil || vm.Stamp.Group != uid:
+			wrong = append(wrong, vm.Name+" does not carry the stamp of group "+uid)
+		}
+		delete(wanted, vm.Ref.Value)
+	}
+	for ref, uid := range wanted {
+		wrong = append(wrong, ref+" of group "+uid+" is missing")
+	}
+	return wrong
+}
+
+// Settle lets time pass until every group is as it was asked for, and returns how long that took; false if that takes longer than
+// patience.
+func (w *World) Settle(patience time.Duration) (took time.Duration, ok bool) {
+	begin := time.Now()
+	for len(w.Unsettled()) > 0 {
+		if time.Since(begin) >= patience {
+			return patience, false
+		}
+		w.Pass(250 * time.Millisecond)
+	}
+	return time.Since(begin), true
+}
+
+// Shared lets time pass until the living replicas share all buckets evenly, and returns false if that takes longer than patience.
+func (w *World) Shared(patience time.Duration) bool {
+	for begin := time.Now(); ; w.Pass(250 * time.Millisecond) {
+		least, most, sum := buckets, 0, 0
+		for _, r := range w.Alive() {
+			held := r.Status().Held
+			least, most, sum = min(least, held), max(most, held), sum+held
+		}
+		if sum == buckets && most-least <= 1 {
+			return true
+		}
+		if time.Since(begin) >= patience {
+			return false
+		}
+	}
+}
+
+func sentences(wrong []string) string { return strings.Join(wrong, "; ") }

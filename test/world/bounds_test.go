@@ -12,10 +12,12 @@ const (
 	// trip is how long a request to the hub, its answer, and news of a watch travel.
 	trip = shardingtest.Trip
 	// firstTake is from the end of the patience with a session until the ring says that its buckets are taken: the news of the last renewal
-	// came a trip after it, the fence goes and comes back, the ring goes. The replica that comes second finds the ring changed, and
-	// needs its refusal, a look at the ring and a write more.
+	// came a trip after it, the fence goes and comes back, the ring goes.
 	firstTake = 4 * trip
-	lastTake  = firstTake + 4*trip
+	// refused is what it costs to find the ring changed by somebody else: the refusal comes back, a look goes and comes back, a write
+	// goes. Two survivors are in each other's way once for the buckets, and once for the leader's lock.
+	refused  = 4 * trip
+	lastTake = firstTake + 2*refused
 )
 
 // renewedAt is when the hub took the last renewal of a process before a moment.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -18,7 +18,7 @@ const apiTrip = 2 * time.Millisecond
 var errNotInThisWorld = errors.New("the group controller does not ask for this")
 
 // groupClient is a replica's client of the member: it reads groups from the replica's cache, and its writes travel. What has been sent is
-// carried out, even if the replica gives it up meanwhile.
+// carried out, even if the replica gives it up meanwhile. Nothing is in it that the group controller does not ask for.
 type groupClient struct {
 	client.Client
 	member  *Member
@@ -27,11 +27,15 @@ type groupClient struct {
 }
 
 // Get implements client.Client.
-func (c *groupClient) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-	if group, ok := into.(*v1alpha1.VmGroup); ok {
-		return c.cache.get(key, group)
+func (c *groupClient) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	switch into := into.(type) {
+	case *v1alpha1.VmGroup:
+		return c.cache.get(key, into)
+	case *metav1.PartialObjectMetadata:
+		into.Name = key.Name // a namespace without labels
+		return nil
 	}
-	return c.member.api.Get(ctx, key, into, opts...)
+	return fmt.Errorf("read %T: %w", into, errNotInThisWorld)
 }
 
 // List implements client.Client.
@@ -46,28 +50,29 @@ func (c *groupClient) List(_ context.Context, into client.ObjectList, _ ...clien
 
 // Patch implements client.Client.
 func (c *groupClient) Patch(ctx context.Context, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
-	return c.send(ctx, object, patch, func(copied client.Object, patch client.Patch) error {
-		return c.member.api.Patch(context.Background(), copied, patch)
-	})
+	return c.send(ctx, object, patch, false)
 }
 
 // Status implements client.Client.
-func (c *groupClient) Status() client.SubResourceWriter { return statusWriter{groupClient: c} }
+func (c *groupClient) Status() client.SubResourceWriter { return statusWriter{client: c} }
 
 type statusWriter struct {
 	client.SubResourceWriter
-	*groupClient
+	client *groupClient
 }
 
 // Patch implements client.SubResourceWriter.
 func (s statusWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
-	return s.send(ctx, object, patch, func(copied client.Object, patch client.Patch) error {
-		return s.member.api.Status().Patch(context.Background(), copied, patch)
-	})
+	return s.client.send(ctx, object, patch, true)
+}
+
+type answer struct {
+	group *v1alpha1.VmGroup
+	err   error
 }
 
 // send makes a request that changes a group.
-func (c *groupClient) send(ctx context.Context, object client.Object, patch client.Patch, do func(client.Object, client.Patch) error) error {
+func (c *groupClient) send(ctx context.Context, object client.Object, patch client.Patch, status bool) error {
 	group, ok := object.(*v1alpha1.VmGroup)
 	if !ok {
 		return fmt.Errorf("patch %T: %w", object, errNotInThisWorld)
@@ -82,25 +87,44 @@ func (c *groupClient) send(ctx context.Context, object client.Object, patch clie
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	patch = client.RawPatch(patch.Type(), data)
-	copied, answer := group.DeepCopy(), make(chan error, 1)
+	sent, answers := group.DeepCopy(), make(chan answer, 1)
 	time.AfterFunc(apiTrip, func() {
-		key := types.NamespacedName{Namespace: group.Namespace, Name: copied.Name}
-		err := c.member.write(key, func() error { return do(copied, patch) })
-		time.AfterFunc(apiTrip, func() { answer <- err })
+		stored, err := c.member.patch(sent, data, status)
+		time.AfterFunc(apiTrip, func() { answers <- answer{stored, err} })
 	})
+	var got answer
 	select {
-	case err = <-answer:
+	case got = <-answers:
 	case <-ctx.Done():
-		err = ctx.Err()
+		got.err = ctx.Err()
 	case <-c.replica.killed:
-		err = errClosed
+		got.err = errClosed
 	}
 	if turn := c.replica.Process.Turn(); turn != nil {
 		return turn
 	}
-	if err == nil {
-		copied.DeepCopyInto(group)
+	if got.err == nil {
+		got.group.DeepCopyInto(group)
 	}
-	return err
+	return got.err
+}
+
+// hubReader is the hub's cache: one VCenter, no policies.
+type hubReader struct{ client.Client }
+
+// Get implements client.Reader.
+func (hubReader) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if _, ok := into.(*v1alpha1.VCenter); !ok || key.Name != vcenterName {
+		return fmt.Errorf("read %T %s: %w", into, key.Name, errNotInThisWorld)
+	}
+	into.SetName(key.Name)
+	return nil
+}
+
+// List implements client.Reader.
+func (hubReader) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	if _, ok := into.(*v1alpha1.VmGroupPolicyList); !ok {
+		return fmt.Errorf("list %T: %w", into, errNotInThisWorld)
+	}
+	return nil
 }

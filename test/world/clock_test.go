@@ -36,7 +36,7 @@ func TestClocksThatDriftCostNobodyAnything(t *testing.T) {
 			w.Pass(timings.Patience + 2*time.Second)
 			end := victim.Link.Proven().Add(stretched(timings.Validity, rates[0]))
 			for _, c := range w.VCenter.History().Of(victim.Boot).Calls {
-				if late := c.End.Sub(end); late > rounding || c.Outcome == "given up" && late < -rounding {
+				if late := c.End.Sub(end); late > rounding || c.Outcome == givenUp && late < -rounding {
 					t.Errorf("a call was ended %s after the right to make it: %s", late, c)
 				}
 			}

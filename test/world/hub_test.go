@@ -35,7 +35,7 @@ func TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord(t *testi
 					w.silentFrom(victim, proven.Add(timings.Validity-timings.Submit), proven.Add(timings.Validity), time.Now())
 					cut := 0
 					for _, c := range w.VCenter.History().Of(victim.Boot).Calls {
-						if c.Outcome == "given up" {
+						if c.Outcome == givenUp {
 							if cut++; !c.End.Equal(proven.Add(timings.Validity)) {
 								t.Errorf("a call was ended %s after the last word, want %s: %s", c.End.Sub(proven), timings.Validity, c)
 							}

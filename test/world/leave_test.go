@@ -8,8 +8,8 @@ import (
 )
 
 // handover is from SIGTERM to the next owner of what is idle: the others are told that it leaves, there and back, it releases, the news of that
-// arrive, and the next owner writes the ring. Who comes second needs a refusal, a look and a write more.
-const handover = 2*trip + trip + trip + trip + 4*trip
+// arrive, and the next owner writes the ring. The two others may be in each other's way.
+const handover = 5*trip + 2*refused
 
 // TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds under way.
 func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(t *testing.T) {

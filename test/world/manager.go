@@ -19,7 +19,6 @@ import (
 // hubManager is the manager of the hub below multicluster-runtime's: it runs what is added, and knows nothing of a network.
 type hubManager struct {
 	manager.Manager
-	scheme *runtime.Scheme
 	client client.Client
 	cache  cache.Cache
 
@@ -43,8 +42,8 @@ func (m *hubManager) Start(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// GetScheme implements manager.Manager.
-func (m *hubManager) GetScheme() *runtime.Scheme { return m.scheme }
+// GetScheme implements manager.Manager. Nothing is decoded in a world.
+func (m *hubManager) GetScheme() *runtime.Scheme { return runtime.NewScheme() }
 
 // GetClient implements manager.Manager.
 func (m *hubManager) GetClient() client.Client { return m.client }
@@ -63,7 +62,6 @@ func (m *hubManager) GetControllerOptions() controllerconfig.Controller {
 // memberCluster is the member as multicluster-runtime knows it, and the provider of it.
 type memberCluster struct {
 	cluster.Cluster
-	scheme *runtime.Scheme
 	client *groupClient
 	cache  *groupCache
 }
@@ -78,14 +76,11 @@ func (m *memberCluster) IndexField(context.Context, client.Object, string, clien
 	return errNotInThisWorld
 }
 
-// GetScheme implements cluster.Cluster.
-func (m *memberCluster) GetScheme() *runtime.Scheme { return m.scheme }
-
 // GetClient implements cluster.Cluster.
 func (m *memberCluster) GetClient() client.Client { return m.client }
 
-// GetAPIReader implements cluster.Cluster.
-func (m *memberCluster) GetAPIReader() client.Reader { return m.client.member.api }
+// GetAPIReader implements cluster.Cluster. It is for quotas and Secrets, which are not in a world.
+func (m *memberCluster) GetAPIReader() client.Reader { return m.client }
 
 // GetCache implements cluster.Cluster.
 func (m *memberCluster) GetCache() cache.Cache { return m.cache }

@@ -1,154 +1,165 @@
 package world
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Member is a cluster that has groups: an API server whose news reach the caches of all replicas in order.
+// Member is a cluster that has groups: an API server for these alone, whose news reach the caches of all replicas in order. It knows
+// versions, finalizers and deletion timestamps. (The fake client of controller-runtime knows more, and takes most of a story's time.)
 type Member struct {
-	scheme *runtime.Scheme
-	// hub holds what the group controller reads of the hub. It does not change.
-	hub client.Client
-
-	// mu makes a write and its news one step.
-	mu     sync.Mutex
-	api    client.Client
-	made   int
-	uids   map[string]string // by the name of the group's folder
-	caches []*groupCache
+	mu      sync.Mutex
+	version int
+	made    int
+	groups  map[types.NamespacedName]*v1alpha1.VmGroup
+	uids    map[string]string // by the name of the group's folder
+	caches  []*groupCache
 }
 
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	return scheme, errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme))
+var errNoLock = errors.New("a write must be conditional on the version that was read")
+
+func newMember() *Member {
+	return &Member{groups: map[types.NamespacedName]*v1alpha1.VmGroup{}, uids: map[string]string{}}
 }
 
-func newMember() (*Member, error) {
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
-	}
-	return &Member{
-		scheme: scheme, uids: map[string]string{},
-		api: clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.VmGroup{}).
-			WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}).Build(),
-		hub: clientfake.NewClientBuilder().WithScheme(scheme).WithObjects(
-			&v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
-			&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.LocalMember}},
-		).Build(),
-	}, nil
+func keyOf(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// write changes a group and tells everybody.
-func (m *Member) write(key types.NamespacedName, do func() error) error {
+// change replaces a group by what do makes of it, and tells everybody. A group that is being deleted ends with its last finalizer.
+func (m *Member) change(key types.NamespacedName, do func(*v1alpha1.VmGroup) error) (*v1alpha1.VmGroup, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ctx := context.Background() // what has arrived is carried out, whoever has gone
-	if err := do(); err != nil {
-		return err
+	was, ok := m.groups[key]
+	if !ok {
+		return nil, apierrors.NewNotFound(v1alpha1.Resource("vmgroups"), key.Name)
 	}
-	now := &v1alpha1.VmGroup{}
-	err := m.api.Get(ctx, key, now)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read what was written: %w", err)
+	now := was.DeepCopy()
+	if err := do(now); err != nil {
+		return nil, err
+	}
+	m.store(key, now)
+	return now.DeepCopy(), nil
+}
+
+// store keeps a group and tells everybody. The lock is held.
+func (m *Member) store(key types.NamespacedName, group *v1alpha1.VmGroup) {
+	m.version++
+	group.ResourceVersion = strconv.Itoa(m.version)
+	exists := group.DeletionTimestamp.IsZero() || len(group.Finalizers) > 0
+	if m.groups[key] = group; !exists {
+		delete(m.groups, key)
 	}
 	for _, c := range m.caches {
-		c.news(key, now, err == nil)
+		c.news(key, group, exists)
 	}
-	return nil
+}
+
+// patch carries out a client's patch, of status or of the rest, as the API server does it for one that names the version.
+func (m *Member) patch(sent *v1alpha1.VmGroup, data []byte, status bool) (*v1alpha1.VmGroup, error) {
+	var named struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if err := json.Unmarshal(data, &named); err != nil {
+		return nil, fmt.Errorf("read the patch: %w", err)
+	}
+	if named.Metadata.ResourceVersion == "" {
+		return nil, errNoLock
+	}
+	return m.change(client.ObjectKeyFromObject(sent), func(group *v1alpha1.VmGroup) error {
+		if group.ResourceVersion != named.Metadata.ResourceVersion {
+			return apierrors.NewConflict(v1alpha1.Resource("vmgroups"), group.Name, errNoLock)
+		}
+		if !status {
+			group.Finalizers = slices.Clone(sent.Finalizers)
+			return nil
+		}
+		encoded, err := json.Marshal(sent.Status) // times lose their fractions on the way
+		if err != nil {
+			return err
+		}
+		group.Status = v1alpha1.VmGroupStatus{}
+		return json.Unmarshal(encoded, &group.Status)
+	})
 }
 
 // Create makes a group that wants a number of VMs.
-func (m *Member) Create(name string, vms int32) error {
-	key := types.NamespacedName{Namespace: namespace, Name: name}
-	return m.write(key, func() error {
-		m.made++
-		group := &v1alpha1.VmGroup{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: namespace, Name: name, Generation: 1, CreationTimestamp: metav1.NewTime(time.Now()),
-				UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", m.made)),
-			},
-			Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &vms},
-		}
-		m.uids[fmt.Sprintf("%s.%s", name, group.UID[:8])] = string(group.UID)
-		return m.api.Create(context.Background(), group)
-	})
+func (m *Member) Create(name string, vms int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.made++
+	group := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, Generation: 1, CreationTimestamp: metav1.NewTime(time.Now()),
+			UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", m.made)),
+		},
+		Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &vms},
+	}
+	m.uids[fmt.Sprintf("%s.%s", name, group.UID[:8])] = string(group.UID)
+	m.store(keyOf(name), group)
 }
 
 // Scale changes the number of VMs that a group wants.
 func (m *Member) Scale(name string, vms int32) error {
-	key := types.NamespacedName{Namespace: namespace, Name: name}
-	return m.write(key, func() error {
-		group := &v1alpha1.VmGroup{}
-		if err := m.api.Get(context.Background(), key, group); err != nil {
-			return err
-		}
+	_, err := m.change(keyOf(name), func(group *v1alpha1.VmGroup) error {
 		group.Spec.Replicas = &vms
 		group.Generation++
-		return m.api.Update(context.Background(), group)
+		return nil
 	})
+	return err
 }
 
 // Delete deletes a group.
 func (m *Member) Delete(name string) error {
-	key := types.NamespacedName{Namespace: namespace, Name: name}
-	return m.write(key, func() error {
-		return m.api.Delete(context.Background(), &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+	_, err := m.change(keyOf(name), func(group *v1alpha1.VmGroup) error {
+		if group.DeletionTimestamp.IsZero() {
+			group.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+			group.Generation++
+		}
+		return nil
 	})
+	return err
 }
 
 // Group returns a group as the API server has it, or nil.
-func (m *Member) Group(name string) (*v1alpha1.VmGroup, error) {
-	group := &v1alpha1.VmGroup{}
-	err := m.api.Get(context.Background(), types.NamespacedName{Namespace: namespace, Name: name}, group)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return group, err
+func (m *Member) Group(name string) *v1alpha1.VmGroup {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.groups[keyOf(name)].DeepCopy()
 }
 
-// Groups returns all groups.
-func (m *Member) Groups() ([]v1alpha1.VmGroup, error) {
-	list := &v1alpha1.VmGroupList{}
-	err := m.api.List(context.Background(), list)
-	return list.Items, err
+// Groups returns all groups. They must not be changed.
+func (m *Member) Groups() []*v1alpha1.VmGroup {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.groups))
 }
 
 // subscribe fills a cache and keeps it in step.
-func (m *Member) subscribe(c *groupCache) error {
+func (m *Member) subscribe(c *groupCache) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	groups, err := m.Groups()
-	for i := range groups {
-		c.groups[client.ObjectKeyFromObject(&groups[i])] = &groups[i]
-	}
+	maps.Copy(c.groups, m.groups)
 	m.caches = append(m.caches, c)
-	return err
 }
 
 func (m *Member) unsubscribe(c *groupCache) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range m.caches {
-		if m.caches[i] == c {
-			m.caches = append(m.caches[:i:i], m.caches[i+1:]...)
-			return
-		}
-	}
+	m.caches = slices.DeleteFunc(m.caches, func(other *groupCache) bool { return other == c })
 }
 
 // uidOf returns the UID of the group that has a folder.

@@ -11,8 +11,12 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
+
+// vcenterName is that of the VCenter that groups use which name none.
+const vcenterName = "default"
 
 // workers of each replica.
 const workers = 8
@@ -25,25 +29,42 @@ type Operator struct {
 	feed       *feed
 }
 
+// gate counts what passes it.
+type gate struct {
+	*sharding.Replica
+	replica *Replica
+}
+
+// Enter implements sharding.Gate.
+func (g gate) Enter(ctx context.Context, key sharding.Key) (sharding.Token, bool) {
+	token, ok := g.Replica.Enter(ctx, key)
+	if ok {
+		g.replica.mu.Lock()
+		defer g.replica.mu.Unlock()
+		g.replica.passes++
+	}
+	return token, ok
+}
+
 // servers is the vCenter as one replica reaches it.
 type servers struct{ *wire }
 
 // Server implements vsphere.Servers.
-func (s servers) Server(name string) (vsphere.Server, bool) { return s.wire, name == "default" }
+func (s servers) Server(name string) (vsphere.Server, bool) { return s.wire, name == vcenterName }
 
 func (o *Operator) set(r *Replica) error {
 	m := r.world.Member
 	o.feed = newFeed(r.Process)
 	known := newGroupCache(o.feed)
-	o.member = &memberCluster{scheme: m.scheme, cache: known, client: &groupClient{Client: m.api, member: m, cache: known, replica: r}}
+	o.member = &memberCluster{cache: known, client: &groupClient{member: m, cache: known, replica: r}}
 	var err error
-	hub := &hubManager{scheme: m.scheme, client: m.hub, cache: newGroupCache(o.feed)}
+	hub := &hubManager{client: hubReader{}, cache: newGroupCache(o.feed)}
 	if o.manager, err = mcmanager.WithMultiCluster(hub, o.member); err != nil {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
 	groups := vmgroup.NewGroups()
 	o.reconciler = &vmgroup.Reconciler{
-		Clusters: o.manager, Hub: m.hub, Servers: servers{r.wire}, Shards: r.Replica, Groups: groups, Installation: "installation",
+		Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Shards: gate{r.Replica, r}, Groups: groups, Installation: "installation",
 		Members: func(name string) (vmgroup.Member, bool) {
 			return vmgroup.Member{Name: name, UID: clusterUID}, name == v1alpha1.LocalMember
 		},
@@ -55,7 +76,8 @@ func (o *Operator) set(r *Replica) error {
 	r.OnGained(groups.Gained)
 	r.OnLost(o.reconciler.Lost)
 	r.world.VCenter.subscribe(r, func(group string) { o.feed.add(func() { groups.GroupChanged(group) }) })
-	return m.subscribe(known)
+	m.subscribe(known)
+	return nil
 }
 
 func (o *Operator) run(ctx context.Context, r *Replica) {

@@ -33,6 +33,15 @@ type Replica struct {
 	mu sync.Mutex
 	// gains and losses count buckets.
 	gains, losses int
+	// passes that were begun over groups.
+	passes int
+}
+
+// Passes returns how many passes over groups the replica has begun.
+func (r *Replica) Passes() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.passes
 }
 
 // work is what a replica does with its buckets.
@@ -142,7 +151,21 @@ func (r *Replica) Kill() {
 }
 
 // Terminate is SIGTERM. Wait for Done.
-func (r *Replica) Terminate() { close(r.terminated) }
+func (r *Replica) Terminate() {
+	if !r.ended() {
+		close(r.terminated)
+	}
+}
+
+// ended reports whether the process was told to end.
+func (r *Replica) ended() bool {
+	select {
+	case <-r.terminated:
+		return true
+	default:
+		return false
+	}
+}
 
 // Done is closed when the process has ended.
 func (r *Replica) Done() <-chan struct{} { return r.done }

@@ -12,8 +12,8 @@ const (
 	// remade is from the end of the patience with sessions that are gone until the first buckets of theirs are taken: the news that
 	// they are gone took a trip, two are fenced at least, there and back, the ring is read before the last of these is answered, and written.
 	remade = 8 * trip
-	// lastOfThree is how much later the last is taken: a fence more, and two that find the ring changed.
-	lastOfThree = 2*trip + 2*4*trip
+	// lastOfThree is how much later the last is taken: a fence more, and three that are in each other's way.
+	lastOfThree = 2*trip + 3*refused
 )
 
 func TestDeletedLeasesAreMadeAnew(t *testing.T) {

@@ -38,10 +38,7 @@ func probers(t *testing.T, seed uint64, tell func(w *World)) {
 func operators(t *testing.T, seed uint64, tell func(w *World)) {
 	t.Helper()
 	in(t, seed, func(w *World) {
-		var err error
-		if w.Member, err = newMember(); err != nil {
-			w.t.Fatal(err)
-		}
+		w.Member = newMember()
 		w.work = func() work { return &Operator{} }
 		tell(w)
 		if _, ok := w.Settle(2 * time.Minute); !ok {
@@ -58,6 +55,11 @@ func operators(t *testing.T, seed uint64, tell func(w *World)) {
 func in(t *testing.T, seed uint64, tell func(w *World)) {
 	t.Helper()
 	var h history.History
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	}()
 	synctest.Test(t, func(t *testing.T) {
 		w, end := newWorld(t, seed)
 		defer func() {

@@ -41,6 +41,9 @@ type call struct {
 	held bool
 }
 
+// givenUp is the outcome of a call whose client has closed the connection.
+const givenUp = "given up"
+
 // errClosed is what a client gets that gave a call up.
 var errClosed = errors.New("the connection was closed")
 
@@ -202,9 +205,9 @@ func (w *wire) send(ctx context.Context, method, group, name string, do func(ctx
 	select {
 	case err = <-answer:
 	case <-ctx.Done():
-		w.finish(c, "given up")
+		w.finish(c, givenUp)
 	case <-w.replica.killed:
-		w.finish(c, "given up")
+		w.finish(c, givenUp)
 	}
 	if turn := process.Turn(); turn != nil {
 		return transient(method, turn)

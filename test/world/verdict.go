@@ -25,12 +25,8 @@ func judge(h history.History) (wrong []string) {
 
 // Unsettled says which groups are not as they were asked for.
 func (w *World) Unsettled() (wrong []string) {
-	groups, err := w.Member.Groups()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	for i := range groups {
-		if g := &groups[i]; !fulfilled(g) {
+	for _, g := range w.Member.Groups() {
+		if !fulfilled(g) {
 			wrong = append(wrong, fmt.Sprintf("%s wants %d VMs, has %d; phase %s, deleted %v, message %q", g.Name, *g.Spec.Replicas,
 				g.Status.ReadyReplicas, g.Status.Phase, g.DeletionTimestamp, g.Status.LastMessage))
 		}
@@ -46,14 +42,10 @@ func fulfilled(g *v1alpha1.VmGroup) bool {
 
 // WrongVMs compares vCenter with what the groups ask for and say.
 func (w *World) WrongVMs() (wrong []string) {
-	groups, err := w.Member.Groups()
-	if err != nil {
-		return []string{err.Error()}
-	}
 	wanted := map[string]string{}
-	for i := range groups {
-		for _, vm := range groups[i].Status.VMs {
-			wanted[vm.MoRef] = string(groups[i].UID)
+	for _, g := range w.Member.Groups() {
+		for _, vm := range g.Status.VMs {
+			wanted[vm.MoRef] = string(g.UID)
 		}
 	}
 	for _, vm := range w.VCenter.VMs() {

@@ -1,0 +1,182 @@
+package world
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
+)
+
+// pick returns a random number below n.
+func (w *World) pick(n int) int { return int(w.float() * float64(n)) }
+
+// change does something to a random group, of so many.
+func (w *World) change(groups int) {
+	w.t.Helper()
+	name, vms := group(w.pick(groups)), int32(1+w.pick(3))
+	var err error
+	switch g := w.Member.Group(name); {
+	case g == nil:
+		w.Member.Create(name, vms)
+	case g.DeletionTimestamp != nil: // its name is taken until it is gone
+	case w.pick(4) == 0:
+		err = w.Member.Delete(name)
+	default:
+		err = w.Member.Scale(name, vms)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// trouble does something to replicas, or to the hub, and undoes what it did to a replica before.
+func (w *World) trouble() {
+	alive := w.Alive()
+	r := alive[w.pick(len(alive))]
+	for _, each := range alive {
+		if w.pick(2) == 0 {
+			each.Continue()
+			each.Link.Set(shardingtest.Fine)
+			each.Link.Stall(false)
+			each.Link.Slow(trip)
+		}
+	}
+	switch w.pick(12) {
+	case 0:
+		r.Kill()
+	case 1:
+		r.Terminate()
+	case 2, 3:
+		r.Stop()
+	case 4:
+		r.Link.Set(shardingtest.Refused)
+	case 5:
+		r.Link.Set(shardingtest.BlackHoled)
+	case 6:
+		r.Link.Set(shardingtest.Mute)
+	case 7:
+		r.Link.Stall(true)
+	case 8:
+		r.Link.Slow(time.Duration(w.pick(4000)) * time.Millisecond)
+	case 9:
+		r.Process.SetWall(time.Duration(w.pick(1200)-600) * time.Second)
+	case 10:
+		w.Hub.DeleteLeases()
+	case 11:
+		w.Hub.DeleteRing()
+	}
+	for n := len(w.Alive()); n < 3; n++ {
+		w.Start(fmt.Sprintf("r%d", w.boots), Rate(1-drift+2*drift*w.float()))
+	}
+}
+
+// calm ends all trouble.
+func (w *World) calm() {
+	for _, r := range w.Alive() {
+		r.Continue()
+		r.Link.Set(shardingtest.Fine)
+		r.Link.Stall(false)
+		r.Link.Slow(trip)
+	}
+}
+
+func TestReplicasComeAndGoWhileGroupsDo(t *testing.T) {
+	const groups, rounds = 8, 20
+	for seed := range uint64(12) {
+		operators(t, seed, func(w *World) {
+			three(w)
+			for range rounds {
+				for range 4 {
+					w.change(groups)
+					w.Pass(time.Duration(w.pick(1500)) * time.Millisecond)
+				}
+				switch alive := w.Alive(); w.pick(3) {
+				case 0:
+					alive[w.pick(len(alive))].Kill()
+				case 1:
+					alive[w.pick(len(alive))].Terminate()
+					w.Pass(time.Second)
+				}
+				for n := len(w.Alive()); n < 3+w.pick(2); n++ {
+					w.Start(fmt.Sprintf("r%d", w.boots))
+				}
+			}
+		})
+	}
+}
+
+// TestWhateverHappensTwoNeverActOnOneGroup tells random stories.
+func TestWhateverHappensTwoNeverActOnOneGroup(t *testing.T) {
+	for seed := range uint64(30) {
+		probers(t, seed, func(w *World) {
+			three(w)
+			for range 20 {
+				w.trouble()
+				w.Pass(time.Duration(w.pick(8000)) * time.Millisecond)
+			}
+			w.calm()
+			if !w.Shared(2 * time.Minute) {
+				t.Errorf("seed %d: two minutes later they do not share everything", seed)
+			}
+			w.eachActs(timings.Validity) // a request may have to time out first
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func TestWhateverHappensThereAreExactlyTheVMsAskedFor(t *testing.T) {
+	const groups = 6
+	for seed := range uint64(12) {
+		operators(t, seed, func(w *World) {
+			three(w)
+			for range 15 {
+				w.trouble()
+				w.change(groups)
+				w.Pass(time.Duration(w.pick(8000)) * time.Millisecond)
+				w.change(groups)
+			}
+			w.calm()
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// TestReplicasThatComeAndGoLeaveNoGoroutine: neither in the others nor of their own.
+func TestReplicasThatComeAndGoLeaveNoGoroutine(t *testing.T) {
+	operators(t, 1, func(w *World) {
+		three(w)
+		w.create(6)
+		visit := func(end func(*Replica)) {
+			visitor := w.Start("visitor")
+			if !w.Shared(time.Minute) {
+				t.Fatal("it gets no share")
+			}
+			end(visitor)
+			<-visitor.Done()
+			if !w.Shared(time.Minute) {
+				t.Fatal("its share is not taken")
+			}
+		}
+		count := func() int {
+			w.Pass(10 * time.Second)
+			synctest.Wait()
+			return runtime.NumGoroutine()
+		}
+		visit((*Replica).Terminate) // what is made once is no leak
+		before := count()
+		for range 3 {
+			visit((*Replica).Terminate)
+			visit((*Replica).Kill)
+		}
+		if after := count(); after > before {
+			t.Errorf("%d goroutines, before six replicas came and went %d", after, before)
+		}
+	})
+}

@@ -84,8 +84,9 @@ func (w *World) calm() {
 }
 
 func TestReplicasComeAndGoWhileGroupsDo(t *testing.T) {
-	const groups, rounds = 8, 20
-	for seed := range uint64(12) {
+	t.Parallel()
+	const groups, rounds = 8, 10
+	for seed := range uint64(24) {
 		operators(t, seed, func(w *World) {
 			three(w)
 			for range rounds {
@@ -110,7 +111,8 @@ func TestReplicasComeAndGoWhileGroupsDo(t *testing.T) {
 
 // TestWhateverHappensTwoNeverActOnOneGroup tells random stories.
 func TestWhateverHappensTwoNeverActOnOneGroup(t *testing.T) {
-	for seed := range uint64(30) {
+	t.Parallel()
+	for seed := range uint64(24) {
 		probers(t, seed, func(w *World) {
 			three(w)
 			for range 20 {
@@ -130,6 +132,7 @@ func TestWhateverHappensTwoNeverActOnOneGroup(t *testing.T) {
 }
 
 func TestWhateverHappensThereAreExactlyTheVMsAskedFor(t *testing.T) {
+	t.Parallel()
 	const groups = 6
 	for seed := range uint64(12) {
 		operators(t, seed, func(w *World) {

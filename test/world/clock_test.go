@@ -17,6 +17,7 @@ func stretched(d time.Duration, rate float64) time.Duration { return time.Durati
 
 // TestClocksThatDriftCostNobodyAnything: one is slow, one is fast. A patience ends by the clock of whoever is patient, a validity by one's own.
 func TestClocksThatDriftCostNobodyAnything(t *testing.T) {
+	t.Parallel()
 	for _, rates := range [][3]float64{{1 - drift, 1 + drift, 1}, {1 + drift, 1 - drift, 1}, {1, 1 - drift, 1 + drift}} {
 		probers(t, 1, func(w *World) {
 			victim := w.Start("a", Rate(rates[0]))
@@ -47,6 +48,7 @@ func TestClocksThatDriftCostNobodyAnything(t *testing.T) {
 }
 
 func TestATimeOfDayThatIsSetMovesNothing(t *testing.T) {
+	t.Parallel()
 	for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
 		phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 			probers(t, seed, func(w *World) {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestAKilledReplicasBucketsAreTakenExactlyOnePatienceAfterItsLastRenewal(t *testing.T) {
+	t.Parallel()
 	phases(t, 8, func(t *testing.T, seed uint64, phase time.Duration) {
 		probers(t, seed, func(w *World) {
 			victim, _, _ := three(w)
@@ -19,6 +20,7 @@ func TestAKilledReplicasBucketsAreTakenExactlyOnePatienceAfterItsLastRenewal(t *
 }
 
 func TestAProvenDeathShortensThePatience(t *testing.T) {
+	t.Parallel()
 	for _, proven := range []time.Duration{300 * time.Millisecond, 4 * time.Second} {
 		probers(t, 1, func(w *World) {
 			victim, b, c := three(w)
@@ -41,6 +43,7 @@ func TestAProvenDeathShortensThePatience(t *testing.T) {
 }
 
 func TestAProofThatIsFalseTakesNothingFromTheLiving(t *testing.T) {
+	t.Parallel()
 	probers(t, 1, func(w *World) {
 		a, b, c := three(w)
 		w.Pass(20 * time.Second)

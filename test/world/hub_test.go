@@ -20,6 +20,7 @@ func (w *World) endless(r *Replica) (end func()) {
 // TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord has calls under way that would take a minute: each ends with the right
 // to make it, to the millisecond. The others take over one patience after the last renewal that the hub saw.
 func TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord(t *testing.T) {
+	t.Parallel()
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
@@ -58,6 +59,7 @@ func TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord(t *testi
 }
 
 func TestWithoutAHubAllStopAndGoOnWithWhatTheyHad(t *testing.T) {
+	t.Parallel()
 	// back is how soon all act again: a request that was lost is waited for, one that failed is tried again after a quarter of a renewal interval,
 	// or half as much more; and a session whose renewal got lost is read before it is written.
 	back := map[string]time.Duration{
@@ -97,6 +99,7 @@ func TestWithoutAHubAllStopAndGoOnWithWhatTheyHad(t *testing.T) {
 }
 
 func TestStalledWatchesStealNothing(t *testing.T) {
+	t.Parallel()
 	probers(t, 1, func(w *World) {
 		a, b, c := three(w)
 		w.Pass(20 * time.Second)
@@ -121,6 +124,7 @@ func TestStalledWatchesStealNothing(t *testing.T) {
 
 // TestASlowHubCostsNobodyAnything: as long as three answers in a row come within validity, of two requests that are sent side by side.
 func TestASlowHubCostsNobodyAnything(t *testing.T) {
+	t.Parallel()
 	for _, answer := range []time.Duration{2500 * time.Millisecond, timings.Validity/3 - trip} {
 		phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 			probers(t, seed, func(w *World) {
@@ -145,6 +149,7 @@ func TestASlowHubCostsNobodyAnything(t *testing.T) {
 }
 
 func TestAReplicaWithAnotherNumberOfBucketsStaysUnreadyAndDisturbsNobody(t *testing.T) {
+	t.Parallel()
 	probers(t, 1, func(w *World) {
 		three(w)
 		w.Pass(20 * time.Second)

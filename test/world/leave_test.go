@@ -13,6 +13,7 @@ const handover = 5*trip + 2*refused
 
 // TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds under way.
 func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(t *testing.T) {
+	t.Parallel()
 	const slow = 5 * time.Second
 	phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 		probers(t, seed, func(w *World) {
@@ -58,5 +59,27 @@ func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(
 				t.Errorf("it ended %s after its last call, want at most %s", late, handover)
 			}
 		})
+	})
+}
+
+// TestAReplicaThatEndsWaitsForACallOnlySoLong cuts it then, and hands over what it held.
+func TestAReplicaThatEndsWaitsForACallOnlySoLong(t *testing.T) {
+	t.Parallel()
+	probers(t, 1, func(w *World) {
+		victim, _, _ := three(w)
+		w.Pass(20 * time.Second)
+		end := w.endless(victim)
+		w.Pass(5 * time.Second)
+		asked := time.Now()
+		victim.Terminate()
+		<-victim.Done()
+		end()
+		if took := victim.Ended.Sub(asked); victim.Drained == nil || took < timings.Drain || took > timings.Drain+handover {
+			t.Errorf("it ended after %s, want %s; drained: %v", took, timings.Drain, victim.Drained)
+		}
+		w.Pass(time.Second)
+		if late := longest(w.gaps(victim.Boot, asked)); late > timings.Drain+handover {
+			t.Errorf("a bucket got its next owner after %s, want at most %s", late, timings.Drain+handover)
+		}
 	})
 }

@@ -18,6 +18,7 @@ func (w *World) pause(r *Replica, length time.Duration) (stopped, continued time
 }
 
 func TestAPauseThatIsShorterThanThePatienceMovesNothing(t *testing.T) {
+	t.Parallel()
 	// However long ago the last renewal was when it began.
 	for _, length := range []time.Duration{5 * time.Second, timings.Patience - timings.Renew - 4*trip} {
 		phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
@@ -43,6 +44,7 @@ func TestAPauseThatIsShorterThanThePatienceMovesNothing(t *testing.T) {
 }
 
 func TestAReplicaThatWasReplacedWhileItWasPausedDoesNothingByItsOldRights(t *testing.T) {
+	t.Parallel()
 	for _, length := range []time.Duration{11 * time.Second, 13 * time.Second, time.Minute} {
 		phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 			probers(t, seed, func(w *World) {

@@ -11,8 +11,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/history"
 )
 
-// probeEvery is the time from the end of one pass over a bucket to the next.
-const probeEvery = 250 * time.Millisecond
+const (
+	// probeEvery is the time from the end of one pass over a bucket to the next.
+	probeEvery = 250 * time.Millisecond
+	// knockEvery is how often a replica tries a bucket that it may not enter. When it may, it is told.
+	knockEvery = 1700 * time.Millisecond
+)
 
 // Prober enters every bucket all the time, and makes two calls whenever it may.
 type Prober struct{ gained []chan struct{} }
@@ -58,18 +62,21 @@ func (p *Prober) run(ctx context.Context, r *Replica) {
 				case <-timer.C:
 				case <-gained:
 				}
-				p.pass(ctx, r, key)
-				timer.Reset(probeEvery)
+				if p.pass(ctx, r, key) {
+					timer.Reset(probeEvery)
+				} else {
+					timer.Reset(knockEvery)
+				}
 			}
 		})
 	}
 }
 
-// pass is what a reconcile does.
-func (p *Prober) pass(ctx context.Context, r *Replica, key sharding.Key) {
+// pass is what a reconcile does. It reports whether the replica was let in.
+func (p *Prober) pass(ctx context.Context, r *Replica, key sharding.Key) bool {
 	token, ok := r.Enter(ctx, key)
 	if !ok {
-		return
+		return false
 	}
 	defer token.Exit()
 	epoch := token.Epoch()
@@ -77,9 +84,10 @@ func (p *Prober) pass(ctx context.Context, r *Replica, key sharding.Key) {
 	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-", epoch.Generation, epoch.Number))
 	for range 2 {
 		if r.wire.Touch(ctx, key.Name) != nil {
-			return
+			break
 		}
 	}
+	return true
 }
 
 // dense makes calls take up to a second.

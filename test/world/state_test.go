@@ -17,6 +17,7 @@ const (
 )
 
 func TestDeletedLeasesAreMadeAnew(t *testing.T) {
+	t.Parallel()
 	phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 		probers(t, seed, func(w *World) {
 			three(w)
@@ -74,6 +75,7 @@ func (w *World) rebuilt(first, last time.Duration, generations int64, noticed ti
 }
 
 func TestADeletedRingIsRebuiltWithAHigherGeneration(t *testing.T) {
+	t.Parallel()
 	phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 		probers(t, seed, func(w *World) {
 			three(w)
@@ -92,6 +94,7 @@ func TestADeletedRingIsRebuiltWithAHigherGeneration(t *testing.T) {
 }
 
 func TestARestoredHubIsNoticed(t *testing.T) {
+	t.Parallel()
 	phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 		probers(t, seed, func(w *World) {
 			a, b, _ := three(w)
@@ -123,5 +126,49 @@ func TestARestoredHubIsNoticed(t *testing.T) {
 			}
 			w.eachActs(2 * time.Second)
 		})
+	})
+}
+
+// TestReplicasThatHaveSeenNothingLearnFromGroupsThatTheHubIsAnOldOne: all replicas have ended, and the hub is put back to a time before groups
+// changed hands. Nobody but the groups knows that later epochs were given.
+func TestReplicasThatHaveSeenNothingLearnFromGroupsThatTheHubIsAnOldOne(t *testing.T) {
+	t.Parallel()
+	operators(t, 1, func(w *World) {
+		const groups = 6
+		a, b, c := three(w)
+		w.create(groups)
+		w.Pass(20 * time.Second)
+		backup := w.Hub.Backup()
+		for _, r := range []*Replica{a, b} {
+			r.Kill()
+			w.Pass(timings.Patience + time.Second)
+			w.Start(r.Name)
+			if !w.Shared(time.Minute) {
+				t.Fatal("they do not share everything")
+			}
+		}
+		for i := range groups {
+			w.scale(group(i), 3) // the epoch is stored with the intent
+		}
+		if _, ok := w.Settle(time.Minute); !ok {
+			t.Fatal(sentences(w.Unsettled()))
+		}
+		generation := w.Timeline().Now().Generation
+		for _, r := range w.Alive() {
+			r.Kill()
+		}
+		w.Hub.Restore(backup)
+		for _, r := range []*Replica{a, b, c} {
+			w.Start(r.Name)
+		}
+		for i := range groups {
+			w.scale(group(i), 1)
+		}
+		if took, ok := w.Settle(time.Minute); !ok {
+			t.Errorf("after %s: %s", took, sentences(w.Unsettled()))
+		}
+		if reached := w.Timeline().Now().Generation; reached <= generation {
+			t.Errorf("the generation is %d, and groups carry epochs of %d", reached, generation)
+		}
 	})
 }

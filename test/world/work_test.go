@@ -64,6 +64,7 @@ func (w *World) uid(name string) string {
 const pickUp = trip + 2*apiTrip
 
 func TestWhatChangesWhileNobodyOwnsAGroupIsDoneByItsNextOwnerAtOnce(t *testing.T) {
+	t.Parallel()
 	phases(t, 2, func(t *testing.T, seed uint64, phase time.Duration) {
 		operators(t, seed, func(w *World) {
 			const groups = 12
@@ -101,6 +102,7 @@ func TestWhatChangesWhileNobodyOwnsAGroupIsDoneByItsNextOwnerAtOnce(t *testing.T
 }
 
 func TestAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
+	t.Parallel()
 	operators(t, 1, func(w *World) {
 		const groups = 12
 		victim, _, _ := three(w)
@@ -132,6 +134,7 @@ func TestAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
 // TestACallThatLastsLongerThanTheRightToMakeItIsGivenUpInTimeAndItsVMIsKept: vCenter carries the clone out at once and answers late, or
 // carries it out when its client has given it up; before the next owner came, or after it has made the VM itself.
 func TestACallThatLastsLongerThanTheRightToMakeItIsGivenUpInTimeAndItsVMIsKept(t *testing.T) {
+	t.Parallel()
 	for name, travel := range map[string]Travel{
 		"answered late":                    {10 * time.Millisecond, 20 * time.Second},
 		"carried out late":                 {9 * time.Second, time.Second},

@@ -77,13 +77,16 @@ func (w *World) Settle(patience time.Duration) (took time.Duration, ok bool) {
 	return time.Since(begin), true
 }
 
-// Shared lets time pass until the living replicas share all buckets evenly, and returns false if that takes longer than patience.
+// Shared lets time pass until the living replicas share all buckets evenly and may act on them, and returns false if that takes longer than patience.
 func (w *World) Shared(patience time.Duration) bool {
 	for begin := time.Now(); ; w.Pass(250 * time.Millisecond) {
 		least, most, sum := buckets, 0, 0
 		for _, r := range w.Alive() {
-			held := r.Status().Held
-			least, most, sum = min(least, held), max(most, held), sum+held
+			status := r.Status()
+			if status.Left <= 0 {
+				status.Held = 0
+			}
+			least, most, sum = min(least, status.Held), max(most, status.Held), sum+status.Held
 		}
 		if sum == buckets && most-least <= 1 {
 			return true

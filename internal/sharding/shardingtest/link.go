@@ -67,7 +67,7 @@ type Link struct {
 func (h *Hub) Link(p *Process) *Link {
 	l := &Link{hub: h, process: p, trip: Trip, lag: Trip}
 	l.sessions, l.ring = newObservation(l, true), newObservation(l, false)
-	p.onContinue(l.wake)
+	p.onContinue(func() { time.AfterFunc(Trip, l.wake) })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.links = append(h.links, l)
@@ -190,7 +190,7 @@ func (l *Link) request(ctx context.Context, fate Fate, do func()) error {
 	case <-ctx.Done():
 	case <-l.process.dead:
 	}
-	if turn := l.process.Turn(); turn != nil {
+	if turn := l.process.LateTurn(); turn != nil {
 		return turn
 	}
 	return err

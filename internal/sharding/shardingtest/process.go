@@ -131,6 +131,16 @@ func (p *Process) Turn() error {
 	}
 }
 
+// LateTurn is Turn for whatever would end rights: in a process that goes on after a stop, the order in which goroutines do is anybody's
+// guess, and it is the worst when those that hold rights come first.
+func (p *Process) LateTurn() error {
+	held := p.Stopped()
+	if err := p.Turn(); err != nil || !held {
+		return err
+	}
+	return p.After(context.Background(), Trip)
+}
+
 // After returns ErrKilled or ctx's error if the process is killed, or ctx ends, before d has passed.
 func (p *Process) After(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

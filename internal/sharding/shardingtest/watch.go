@@ -151,7 +151,7 @@ func (o *observation) follow(ctx context.Context, sink hub.Sink) {
 			return
 		}
 		if next != nil {
-			if o.link.process.Turn() != nil {
+			if o.link.process.LateTurn() != nil {
 				return
 			}
 			if !o.sessions {

@@ -76,13 +76,27 @@ func slowSteps(part int, args []string) []step {
 		}
 	}
 	if part == 0 || part == parts() {
-		// In `make test` these run without it: most of what they do is wait for other processes.
-		steps = append(steps, step{
-			label: "what the tests are made of, with the race detector", race: true, args: append([]string{"-count=1"}, args...),
-			packages: []string{"./test/vcsim/...", "./test/faultproxy", "./test/filelock", "./test/progress", "./test/assets", "./hack/..."},
-		})
+		steps = append(steps, lastSteps(append([]string{"-count=1"}, args...))...)
 	}
 	return steps
+}
+
+// lastSteps are no stories: random models at length, and the race detector where `make test` does without.
+func lastSteps(args []string) []step {
+	return []step{
+		{
+			label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args,
+			binaryArgs: []string{"-protocol.runs=5000"},
+		},
+		{
+			label: "the product's packages with servers, with the race detector", race: true, servers: true, args: args, sideBySide: sideBySide,
+			packages: []string{"./cmd/...", "./internal/admission/...", "./internal/controller/member", "./internal/quota/...", "./internal/sharding/...", "./internal/webhook"},
+		},
+		{
+			label: "what the tests are made of, with the race detector", race: true, args: args,
+			packages: []string{"./test/vcsim/...", "./test/faultproxy", "./test/filelock", "./test/progress", "./test/assets", "./hack/..."},
+		},
+	}
 }
 
 // pickedSteps are some of the slow stories. Each commit gets other ones, and the same ones every time.

@@ -38,29 +38,36 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 	return []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}, nil
 }
 
-// standardSteps are the tests of `make test`: the product's own packages with the race detector, for its code runs in the test's
-// process there; then the stories about programs, in which the detector would see the test alone.
+// standardSteps are the tests of `make test`: the product's packages with the race detector as far as they need no servers, then
+// everything that does, and what is around the product. There the detector would mostly watch the tests wait for other processes.
 func standardSteps(ctx context.Context, r request) ([]step, error) {
 	asked := r.packages
 	if len(asked) == 0 {
 		asked = []string{"./..."}
 	}
+	plain, err := tested(ctx, fastTag, asked...)
+	if err != nil {
+		return nil, err
+	}
 	all, err := tested(ctx, "", asked...)
 	if err != nil {
 		return nil, err
 	}
-	inside := step{label: "the product's packages, with the race detector", race: true, args: r.args, sideBySide: sideBySide}
-	outside := step{label: "stories with real servers, and what is around the product", args: r.args, sideBySide: sideBySide}
-	for _, p := range all {
-		s := &outside
-		if p.productive() {
-			s = &inside
+	racing := step{label: "the product's packages, with the race detector", race: true, tags: fastTag, args: r.args}
+	for _, p := range plain {
+		if p.productive() && !p.servers {
+			racing.packages = append(racing.packages, p.path)
 		}
-		s.packages = append(s.packages, p.path)
-		s.servers = s.servers || p.servers
 	}
-	longestFirst(outside.packages)
-	steps := slices.DeleteFunc([]step{inside, outside}, func(s step) bool { return len(s.packages) == 0 })
+	rest := step{label: "tests with real servers, and of what is around the product", args: r.args, sideBySide: sideBySide}
+	for _, p := range all {
+		if p.servers || !p.productive() {
+			rest.packages = append(rest.packages, p.path)
+			rest.servers = rest.servers || p.servers
+		}
+	}
+	longestFirst(rest.packages)
+	steps := slices.DeleteFunc([]step{racing, rest}, func(s step) bool { return len(s.packages) == 0 })
 	if len(steps) == 0 {
 		return nil, errors.New("no package has tests")
 	}
@@ -70,7 +77,10 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 // longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
 // waited for alone.
 func longestFirst(packages []string) {
-	order := []string{"test/integration", "test/admission", "test/failover", "test/crash", "test/rbac"}
+	order := []string{
+		"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/rbac",
+		"internal/admission/objects", "internal/sharding/death",
+	}
 	rank := func(path string) int {
 		if i := slices.Index(order, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
 			return i

@@ -71,7 +71,7 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 		case <-tick.C:
 		}
 		if extra := localcluster.Since(before, writes(t)); len(extra) > 0 {
-			t.Fatalf("writes while nothing changed: %v", extra)
+			t.Fatalf("writes while nothing changed: %v; the VCenters now: %s", extra, vcentersNow(t))
 		}
 		if now := perGroupCalls(); now != calls {
 			t.Fatalf("%d SOAP calls besides the one poll per vCenter while nothing changed: %v", now-calls, world.Proxy.Calls())
@@ -114,6 +114,20 @@ func writes(t *testing.T) map[localcluster.RequestKey]int {
 		}
 	}
 	return all
+}
+
+// vcentersNow tells what the VCenters say, for a failure.
+func vcentersNow(t *testing.T) string {
+	t.Helper()
+	list := &v1alpha1.VCenterList{}
+	if err := world.Hub.List(t.Context(), list); err != nil {
+		return err.Error()
+	}
+	var said strings.Builder
+	for _, v := range list.Items {
+		fmt.Fprintf(&said, "\n%s, managed fields %v: %+v", v.Name, v.ManagedFields[len(v.ManagedFields)-1].Time, v.Status)
+	}
+	return said.String()
 }
 
 // perGroupCalls counts the SOAP calls that are not the poll or the watch of a vCenter connection.

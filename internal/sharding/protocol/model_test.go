@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var runs = flag.Int("protocol.runs", 500, "histories of the sharding protocol that the model tries")
+var runs = flag.Int("protocol.runs", 100, "histories of the sharding protocol that the model tries")
 
 // totals of many runs.
 type totals struct {

@@ -57,6 +57,7 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 	}
 	t.Logf("%d groups with %d VMs were ready after %s", 2*groups, 2*groups*replicas, time.Since(began).Round(10*time.Millisecond))
 	untilVCenterHolds(t, "/DC0/vm/bulk", 2*groups*replicas)
+	untilCounted(t, 2*groups*replicas)
 
 	untilQuiet(t)
 	before, calls := writes(t), perGroupCalls()
@@ -76,6 +77,20 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 		if now := perGroupCalls(); now != calls {
 			t.Fatalf("%d SOAP calls besides the one poll per vCenter while nothing changed: %v", now-calls, world.Proxy.Calls())
 		}
+	}
+}
+
+// untilCounted waits until the VCenter's status, in which counts are held back, says how many VMs there are and that nothing runs.
+func untilCounted(t *testing.T, vms int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	vcenter := &v1alpha1.VCenter{}
+	if err := stack.WaitFor(ctx, "VCenter bulk to have counted its VMs", func(ctx context.Context) (bool, error) {
+		err := world.Hub.Get(ctx, key("", bulk), vcenter)
+		return int(vcenter.Status.VMs) == vms && vcenter.Status.RunningTasks == 0, err
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

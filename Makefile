@@ -33,9 +33,9 @@ test-crash: ## Kill, cut off or confuse the manager at every call it makes, an h
 	@$(RUN) ./hack/progress -label "compiling the crash points" -o bin/test-crash ./test/crash/full
 	@./bin/test-crash $(ARGS)
 
-test-failover: ## Kill, stop, pause and cut off replicas, with every bound, about ten minutes
+test-failover: ## Kill, stop, pause and cut off replicas, with every bound, about 25 minutes
 	@$(RUN) ./hack/tool assets >/dev/null
-	@$(GO) test -tags slow ./test/failover -count=1 -v -timeout 90m $(ARGS)
+	@$(GO) test -tags slow ./test/failover -count=1 -v -timeout 90m -args -rounds=3 $(ARGS)
 
 test-skew: ## Run the stories of admission with members of the oldest Kubernetes that is supported; builds it first
 	@$(RUN) ./hack/tool assets >/dev/null

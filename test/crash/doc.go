@@ -9,5 +9,5 @@
 // was killed, and waits until the spec is fulfilled. Then nothing may be left over, nothing foreign may have been
 // touched, no VM may have been changed that the change did not ask for, and nothing more may be written.
 //
-// `make test` tries a sample; `make test-crash` tries all points, see command ./test/crash/full.
+// `make test` tries a sample, `make test-slow` a larger one; `make test-crash` tries all points, see command ./test/crash/full.
 package crash

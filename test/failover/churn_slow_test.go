@@ -9,7 +9,7 @@ import (
 
 func TestFailoverReplicasComeAndGoWhileGroupsDo(t *testing.T) {
 	const more = 3
-	const rounds = churnRounds
+	rounds := churnRounds * *rounds
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	s.load.renews.Store(true)

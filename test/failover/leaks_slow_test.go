@@ -108,7 +108,7 @@ func (s *tale) engagements(r *stack.Replica) int {
 }
 
 func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
-	const rounds = memberVisits
+	rounds := memberVisits * *rounds
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	s.load.settle(ctx, t)
@@ -223,7 +223,7 @@ func (s *tale) bid(ctx context.Context) error {
 }
 
 func TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers(t *testing.T) {
-	const rounds = replicaVisits
+	rounds := replicaVisits * *rounds
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	s.load.settle(ctx, t)

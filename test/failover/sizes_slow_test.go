@@ -2,7 +2,10 @@
 
 package failover
 
-import "time"
+import (
+	"flag"
+	"time"
+)
 
 // Everything, with every bound. See sizes_test.go for what the names mean.
 const (
@@ -15,5 +18,8 @@ const (
 	// churnRounds is how often replicas come and go while groups do.
 	churnRounds = 3
 )
+
+// rounds is 1 in make test-slow, whose parts are short.
+var rounds = flag.Int("rounds", 1, "multiplies how often members and replicas come and go")
 
 var hardLosses = []string{"refused", "black-holed"}

@@ -85,7 +85,7 @@ func (w *World) calm() {
 
 func TestReplicasComeAndGoWhileGroupsDo(t *testing.T) {
 	t.Parallel()
-	const groups, rounds = 8, 10
+	const groups, rounds = 8, 6
 	for seed := range uint64(24) {
 		operators(t, seed, func(w *World) {
 			three(w)
@@ -115,7 +115,7 @@ func TestWhateverHappensTwoNeverActOnOneGroup(t *testing.T) {
 	for seed := range uint64(24) {
 		probers(t, seed, func(w *World) {
 			three(w)
-			for range 20 {
+			for range 12 {
 				w.trouble()
 				w.Pass(time.Duration(w.pick(8000)) * time.Millisecond)
 			}
@@ -137,7 +137,7 @@ func TestWhateverHappensThereAreExactlyTheVMsAskedFor(t *testing.T) {
 	for seed := range uint64(12) {
 		operators(t, seed, func(w *World) {
 			three(w)
-			for range 15 {
+			for range 10 {
 				w.trouble()
 				w.change(groups)
 				w.Pass(time.Duration(w.pick(8000)) * time.Millisecond)

@@ -18,8 +18,8 @@ import (
 // vcenterName is that of the VCenter that groups use which name none.
 const vcenterName = "default"
 
-// workers of each replica.
-const workers = 8
+// workers of each replica: as many as by default.
+const workers = 16
 
 // Operator is the group controller in one replica, wired as cmd/manager does it.
 type Operator struct {

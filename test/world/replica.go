@@ -106,7 +106,7 @@ func (r *Replica) run(ctx context.Context, work work) {
 	workCtx, endWork := context.WithCancel(ctx)
 	defer endRing()
 	var ring, working sync.WaitGroup
-	ring.Go(func() { _ = r.Replica.Run(ringCtx) })
+	ring.Go(func() { _ = r.Run(ringCtx) })
 	working.Go(func() { work.run(workCtx, r) })
 	r.Ready()
 	select {

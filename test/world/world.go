@@ -17,7 +17,7 @@ import (
 
 const (
 	// buckets of the ring.
-	buckets    = 24
+	buckets    = 16
 	clusterUID = "0c1d2e3f-0000-4000-8000-000000000000"
 	namespace  = "team"
 )

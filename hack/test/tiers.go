@@ -38,8 +38,8 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 	return []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}, nil
 }
 
-// standardSteps are the tests of `make test`: the product's packages with the race detector as far as they need no servers, then
-// everything that does, and what is around the product. There the detector would mostly watch the tests wait for other processes.
+// standardSteps are the tests of `make test`: the product's packages with the race detector as far as they have goroutines and need
+// no servers, then everything else. There the detector would mostly watch the tests wait for other processes.
 func standardSteps(ctx context.Context, r request) ([]step, error) {
 	asked := r.packages
 	if len(asked) == 0 {
@@ -53,15 +53,15 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	racing := step{label: "the product's packages, with the race detector", race: true, tags: fastTag, args: r.args}
+	racing := step{label: "the product's packages, with the race detector", race: true, tags: fastTag, args: r.args, sideBySide: sideBySide}
 	for _, p := range plain {
-		if p.productive() && !p.servers {
+		if p.racy() && !p.servers {
 			racing.packages = append(racing.packages, p.path)
 		}
 	}
 	rest := step{label: "tests with real servers, and of what is around the product", args: r.args, sideBySide: sideBySide}
 	for _, p := range all {
-		if p.servers || !p.productive() {
+		if p.servers || !p.racy() {
 			rest.packages = append(rest.packages, p.path)
 			rest.servers = rest.servers || p.servers
 		}
@@ -109,15 +109,17 @@ type testedPackage struct {
 	servers bool
 }
 
-// productive says whether the tests run the product's own code in their process.
-func (p testedPackage) productive() bool {
+// pure packages of the product have no goroutines of their own: the race detector would only make them slow. For most of them the
+// linter forbids it.
+var pure = []string{
+	"api/", "config/", "internal/admission/objects", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring",
+}
+
+// racy says whether the tests run code of the product in their process that the race detector can say something about.
+func (p testedPackage) racy() bool {
 	path := strings.TrimPrefix(p.path, assets.Module+"/")
-	for _, top := range []string{"api/", "cmd/", "config/", "internal/", "test/world"} {
-		if strings.HasPrefix(path, top) {
-			return true
-		}
-	}
-	return false
+	within := func(top string) bool { return strings.HasPrefix(path, top) }
+	return slices.ContainsFunc([]string{"cmd/", "internal/", "test/world"}, within) && !slices.ContainsFunc(pure, within)
 }
 
 // tested lists the packages that have tests when they are built with tags.

@@ -14,24 +14,33 @@ import (
 )
 
 // WaitFor asks until condition holds or ctx ends. An error of condition is kept for the message and asked
-// again: servers that are being started or stopped refuse connections.
+// again: servers that are being started or stopped refuse connections. It asks often in the beginning, and less often the longer it
+// waits, so that what waits for a minute leaves the machine to what is waited for.
 func WaitFor(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
-	tick := time.NewTicker(25 * time.Millisecond)
-	defer tick.Stop()
+	began := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		ok, err := condition(ctx)
 		if ok && err == nil {
 			return nil
 		}
+		timer.Reset(pause(time.Since(began)))
 		select {
 		case <-ctx.Done():
 			if err != nil {
 				return fmt.Errorf("waiting for %s: %w; last: %w", what, ctx.Err(), err)
 			}
 			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
-		case <-tick.C:
+		case <-timer.C:
 		}
 	}
+}
+
+// pause is the time until the next question after so long a wait: a twentieth of it.
+func pause(waited time.Duration) time.Duration {
+	const least, most = 25 * time.Millisecond, 250 * time.Millisecond
+	return min(max(waited/20, least), most)
 }
 
 // IsReady reports whether condition Ready is True.

@@ -119,7 +119,7 @@ func (r *results) output(key [2]string, e event) {
 	if r.lines[key] == nil {
 		r.lines[key] = &strings.Builder{}
 	}
-	r.lines[key].WriteString(e.Output)
+	_, _ = r.lines[key].WriteString(e.Output)
 }
 
 // fail remembers a failure. That of a test whose subtest failed is told by the subtest; that of a package by its tests, if it has any.

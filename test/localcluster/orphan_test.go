@@ -28,11 +28,11 @@ const helperEnv = "LOCALCLUSTER_TEST_HELPER"
 var helpers = map[string]func() error{"cluster": helpCluster, "watchdog": helpWatchdog}
 
 func TestMain(m *testing.M) {
-	if program, ok := helpers[os.Getenv(helperEnv)]; ok {
-		helper(program)
-	} else {
+	program, ok := helpers[os.Getenv(helperEnv)]
+	if !ok {
 		os.Exit(m.Run())
 	}
+	helper(program)
 }
 
 // helper does what it is told and then waits to be killed.

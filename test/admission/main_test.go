@@ -97,6 +97,8 @@ func memberPrograms(ctx context.Context) (dir string, clean func(), err error) {
 func untilDoorsAreShut(ctx context.Context) int {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
+	ctx, ready := world.WhileManagersRun(ctx)
+	defer ready()
 	for name := range world.Members {
 		if err := untilAdmissionReady(ctx, name); err != nil {
 			fmt.Fprintln(os.Stderr, err)

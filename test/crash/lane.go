@@ -95,7 +95,9 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	if err := t.create(ctx, 2); err != nil {
 		return err
 	}
-	return t.untilReady(ctx, 2)
+	starting, started := l.stack.WhileManagersRun(ctx)
+	defer started()
+	return t.untilReady(starting, 2)
 }
 
 // Stop ends everything that the lane started.

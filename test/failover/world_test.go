@@ -91,6 +91,8 @@ func (w *world) start(ctx context.Context) (err error) {
 func (w *world) joined(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	ctx, ready := w.WhileManagersRun(ctx)
+	defer ready()
 	object := &v1alpha1.MemberCluster{}
 	return stack.WaitFor(ctx, "the member to be joined", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, types.NamespacedName{Name: member}, object)

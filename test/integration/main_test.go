@@ -67,7 +67,10 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "clean up:", err)
 		}
 	}()
-	if err := moreVCenters(ctx); err != nil {
+	starting, started := world.WhileManagersRun(ctx)
+	err = moreVCenters(starting)
+	started()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

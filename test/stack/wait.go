@@ -29,9 +29,9 @@ func WaitFor(ctx context.Context, what string, condition func(context.Context) (
 		select {
 		case <-ctx.Done():
 			if err != nil {
-				return fmt.Errorf("waiting for %s: %w; last: %w", what, ctx.Err(), err)
+				return fmt.Errorf("waiting for %s: %w; last: %w", what, context.Cause(ctx), err)
 			}
-			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+			return fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx))
 		case <-timer.C:
 		}
 	}

@@ -23,7 +23,8 @@ func prepare(ctx context.Context, steps []step) error {
 		tools := []string{"cert-manager", "kustomize"}
 		if needs(func(s step) bool { return s.nodes }) {
 			tools = append(tools, "helm")
-			if machine.Preflight() == nil {
+			// Where no node can run, the stories say so, with what to do about it.
+			if machine.InstallPackages(ctx, os.Stderr) == nil {
 				tools = append(tools, "kube-node", "containerd")
 			}
 		}

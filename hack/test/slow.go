@@ -45,7 +45,7 @@ var slowStories = []slowStory{
 	{2, "failover", "TestFailoverADeletedRingIsRebuiltWithAHigherGeneration", 35},
 	{2, "failover", "TestFailoverARestoredHubIsNoticed", 60},
 	{2, "failover", "TestFailoverReplicasComeAndGoWhileGroupsDo", 80},
-	{2, "failover", "TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers", 110},
+	{2, "failover", "TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers", 150},
 	{2, "failover", "TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs", 120},
 	{2, "failover", "TestFailoverAKilledReplicasGroupsAreOwnedAgainInTime", 40},
 	{2, "failover", "TestFailoverAStoppedReplicaHandsOverWhatIsIdleAtOnceAndFinishesWhatIsNot", 30},

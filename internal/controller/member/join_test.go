@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,6 +223,29 @@ func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 		goleak.IgnoreTopFunction(pkg + "startWithinContext[...].func1.1"),
 	}
 	eventually(t, "end of the member's goroutines", func() error { return goleak.Find(known...) })
+}
+
+// TestNobodyLooksForEverAtAMemberThatIsGone: what forgets the member's groups then tells that their counts have changed.
+func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
+	servers := clustersForTest(t)
+	var looks atomic.Int64
+	var provider atomic.Pointer[Provider]
+	in := install(t, servers.hub, "gone", func(o *Options) {
+		o.Gone = func(member string) {
+			looks.Add(1)
+			provider.Load().CountsChanged(member)
+		}
+	})
+	provider.Store(in.provider)
+	in.join("alpha", servers.alpha.Kubeconfig())
+	in.awaitEngaged("alpha")
+	in.leave("alpha")
+	// For as long as it takes another member to come.
+	in.join("beta", servers.beta.Kubeconfig())
+	in.awaitEngaged("beta")
+	if n := looks.Load(); n < 1 || n > 5 {
+		t.Errorf("the member that is gone was looked at %d times, want some passes and no more", n)
+	}
 }
 
 func TestHubIsTheMemberLocal(t *testing.T) {

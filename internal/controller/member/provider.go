@@ -143,8 +143,16 @@ func (p *Provider) OnMemberChanged(listener func(member string)) {
 }
 
 // CountsChanged tells the Provider that Options.Counts has news about a member. It is cheap and may be called
-// for every change: status is written at most every Timings.Counts.
-func (p *Provider) CountsChanged(member string) { p.notify(member) }
+// for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: Options.Gone
+// may well be what changed the counts, and one would call the other for ever.
+func (p *Provider) CountsChanged(member string) {
+	p.mu.RLock()
+	connected := p.connections[member] != nil
+	p.mu.RUnlock()
+	if connected {
+		p.notify(member)
+	}
+}
 
 // notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
 // pass sees everything.

@@ -199,6 +199,7 @@ func (g *Groups) ForgetMember(member string) {
 // keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
 func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
 	g.mu.Lock()
+	before := len(g.uids) + len(g.byUID)
 	for request, uid := range g.uids {
 		if _, keep := uids[uid]; keep || string(request.ClusterName) != member {
 			continue
@@ -211,8 +212,11 @@ func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
 	maps.DeleteFunc(g.byUID, func(uid types.UID, e groupEntry) bool { // those that were kept; see keep
 		return string(e.request.ClusterName) == member && g.uids[e.request] != uid
 	})
+	dropped := len(g.uids)+len(g.byUID) < before
 	g.mu.Unlock()
-	g.counted(member)
+	if dropped {
+		g.counted(member)
+	}
 }
 
 // list records that all groups of a member are known now.

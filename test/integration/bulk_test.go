@@ -25,8 +25,9 @@ const idle = 10 * time.Second
 // TestTwentyGroupsBecomeReadyAndThenCostNothing has a small and short part of what `make bench BENCH=idle` measures, with memory.
 func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 	stack.Story(t)
+	w := troubled.enter(t)
 	const groups, replicas = 10, 2
-	places := []*place{newPlace(t, "team-a", "bulk"), newPlace(t, "team-b", "bulk")}
+	places := []*place{newPlace(t, w, "team-a", "bulk"), newPlace(t, w, "team-b", "bulk")}
 	for _, p := range places {
 		for i := range groups {
 			g := p.group(fmt.Sprintf("vg-%d", i), replicas, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk })
@@ -56,11 +57,11 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d groups with %d VMs were ready after %s", 2*groups, 2*groups*replicas, time.Since(began).Round(10*time.Millisecond))
-	untilVCenterHolds(t, "/DC0/vm/bulk", 2*groups*replicas)
-	untilCounted(t, 2*groups*replicas)
+	untilVCenterHolds(t, w, "/DC0/vm/bulk", 2*groups*replicas)
+	untilCounted(t, w, 2*groups*replicas)
 
-	untilQuiet(t)
-	before, calls := writes(t), perGroupCalls()
+	untilQuiet(t, w)
+	before, calls := writes(t, w), perGroupCalls(w)
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	tick := time.NewTicker(time.Second)
@@ -71,23 +72,23 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 			done = true
 		case <-tick.C:
 		}
-		if extra := localcluster.Since(before, writes(t)); len(extra) > 0 {
-			t.Fatalf("writes while nothing changed: %v; the VCenters now: %s", extra, vcentersNow(t))
+		if extra := localcluster.Since(before, writes(t, w)); len(extra) > 0 {
+			t.Fatalf("writes while nothing changed: %v; the VCenters now: %s", extra, vcentersNow(t, w))
 		}
-		if now := perGroupCalls(); now != calls {
-			t.Fatalf("%d SOAP calls besides the one poll per vCenter while nothing changed: %v", now-calls, world.Proxy.Calls())
+		if now := perGroupCalls(w); now != calls {
+			t.Fatalf("%d SOAP calls besides the one poll per vCenter while nothing changed: %v", now-calls, w.Proxy.Calls())
 		}
 	}
 }
 
 // untilCounted waits until the VCenter's status, in which counts are held back, says how many VMs there are and that nothing runs.
-func untilCounted(t *testing.T, vms int) {
+func untilCounted(t *testing.T, w *world, vms int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	vcenter := &v1alpha1.VCenter{}
 	if err := stack.WaitFor(ctx, "VCenter bulk to have counted its VMs", func(ctx context.Context) (bool, error) {
-		err := world.Hub.Get(ctx, key("", bulk), vcenter)
+		err := w.Hub.Get(ctx, key("", bulk), vcenter)
 		return int(vcenter.Status.VMs) == vms && vcenter.Status.RunningTasks == 0, err
 	}); err != nil {
 		t.Fatal(err)
@@ -96,13 +97,13 @@ func untilCounted(t *testing.T, vms int) {
 
 // untilQuiet waits until the last statuses, which may be held back for a second, and counts, which may be held
 // back for ten, are written.
-func untilQuiet(t *testing.T) {
+func untilQuiet(t *testing.T, w *world) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	last, lastChange := "", time.Now()
 	if err := stack.WaitFor(ctx, "nothing to be written for 15 s", func(context.Context) (bool, error) {
-		now := fmt.Sprint(writes(t), perGroupCalls())
+		now := fmt.Sprint(writes(t, w), perGroupCalls(w))
 		if now != last {
 			last, lastChange = now, time.Now()
 		}
@@ -114,10 +115,10 @@ func untilQuiet(t *testing.T) {
 
 // writes counts, by the API servers' own metrics, what anybody has written to the operator's kinds, and events. A member's
 // VmGroupLimits are left out: they are applied anew every five minutes, changed or not.
-func writes(t *testing.T) map[localcluster.RequestKey]int {
+func writes(t *testing.T, w *world) map[localcluster.RequestKey]int {
 	t.Helper()
 	all := map[localcluster.RequestKey]int{}
-	for _, c := range []*stack.Cluster{world.Hub, world.Members["team-a"], world.Members["team-b"]} {
+	for _, c := range []*stack.Cluster{w.Hub, w.Members["team-a"], w.Members["team-b"]} {
 		counts, err := c.Requests(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -132,10 +133,10 @@ func writes(t *testing.T) map[localcluster.RequestKey]int {
 }
 
 // vcentersNow tells what the VCenters say, for a failure.
-func vcentersNow(t *testing.T) string {
+func vcentersNow(t *testing.T, w *world) string {
 	t.Helper()
 	list := &v1alpha1.VCenterList{}
-	if err := world.Hub.List(t.Context(), list); err != nil {
+	if err := w.Hub.List(t.Context(), list); err != nil {
 		return err.Error()
 	}
 	var said strings.Builder
@@ -146,9 +147,9 @@ func vcentersNow(t *testing.T) string {
 }
 
 // perGroupCalls counts the SOAP calls that are not the poll or the watch of a vCenter connection.
-func perGroupCalls() int {
+func perGroupCalls(w *world) int {
 	n := 0
-	for call, count := range world.Proxy.Calls() {
+	for call, count := range w.Proxy.Calls() {
 		switch call.Method {
 		case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx":
 		default:
@@ -176,12 +177,13 @@ func (p *place) cleanUpAll() {
 
 func TestStatusIsBoundedAndOnePatchHoldsIt(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "writes")
-	before, began := writes(t), time.Now()
+	w := troubled.enter(t)
+	p := newPlace(t, w, "team-a", "writes")
+	before, began := writes(t, w), time.Now()
 	p.apply(p.group("vg", 8, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
 	p.untilRunning("vg", 8)
 	n := 0
-	for k, count := range localcluster.Since(before, writes(t)) {
+	for k, count := range localcluster.Since(before, writes(t, w)) {
 		if k.Resource == "vmgroups" && k.Verb == "PATCH" {
 			n += count
 		}

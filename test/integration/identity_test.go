@@ -16,7 +16,8 @@ import (
 
 func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
 	stack.Story(t)
-	places := []*place{newPlace(t, "team-a", "a-b"), newPlace(t, "team-a", "a"), newPlace(t, "team-b", "a-b")}
+	w := calm.enter(t)
+	places := []*place{newPlace(t, w, "team-a", "a-b"), newPlace(t, w, "team-a", "a"), newPlace(t, w, "team-b", "a-b")}
 	names := []string{"c", "b-c", "c"}
 	folders, vms := map[string]bool{}, map[string]bool{}
 	note := func(g *v1alpha1.VmGroup) {
@@ -48,14 +49,15 @@ func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
 
 func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "foreign")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "foreign")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
 
 	// A stranger under a name that the group would use next, another one, and a hand-made copy with our stamp.
-	stranger := must(t)(world.Person.CreateVM(t.Context(), folder, "vg-2"))
-	other := must(t)(world.Person.CreateVM(t.Context(), folder, "my-vm"))
-	duplicate := must(t)(world.Person.Copy(t.Context(), folder+"/vg-0", folder, "copy-of-vg-0"))
+	stranger := must(t)(w.Person.CreateVM(t.Context(), folder, "vg-2"))
+	other := must(t)(w.Person.CreateVM(t.Context(), folder, "my-vm"))
+	duplicate := must(t)(w.Person.Copy(t.Context(), folder+"/vg-0", folder, "copy-of-vg-0"))
 	foreign := []string{stranger.Value, other.Value, duplicate.Value}
 	p.untilSays("vg", v1alpha1.ConditionForeignVMs, "True", v1alpha1.ReasonNameConflict, stranger.Value, other.Value, duplicate.Value)
 
@@ -70,7 +72,7 @@ func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
 	p.untilRunning("vg", 0)
 	p.delete("vg")
 	p.untilGone("vg")
-	left := inVCenter(t, folder)
+	left := inVCenter(t, w, folder)
 	for _, moRef := range foreign {
 		found := false
 		for _, vm := range left {
@@ -92,12 +94,13 @@ func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
 
 func TestACopyInAnotherFolderIsReportedAndNotCounted(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "copies")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "copies")
 	p.apply(p.group("vg", 2))
 	p.apply(p.group("host", 1))
 	g := p.untilRunning("vg", 2)
 	elsewhere := folderOf(t, p.untilRunning("host", 1))
-	duplicate := must(t)(world.Person.Copy(t.Context(), folderOf(t, g)+"/vg-1", elsewhere, "vg-1"))
+	duplicate := must(t)(w.Person.Copy(t.Context(), folderOf(t, g)+"/vg-1", elsewhere, "vg-1"))
 	p.untilSays("vg", v1alpha1.ConditionForeignVMs, "True", v1alpha1.ReasonCopiedStamps, duplicate.Value)
 	p.patch("vg", `{"spec":{"replicas":1}}`)
 	p.untilRunning("vg", 1)
@@ -105,14 +108,15 @@ func TestACopyInAnotherFolderIsReportedAndNotCounted(t *testing.T) {
 	p.untilGone("vg")
 	p.delete("host")
 	p.untilGone("host")
-	if left := inVCenter(t, elsewhere); len(left) != 1 {
+	if left := inVCenter(t, w, elsewhere); len(left) != 1 {
 		t.Errorf("left: %s; want the copy alone", paths(left))
 	}
 }
 
 func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-b", "legacy")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-b", "legacy")
 	g := p.group("old", 3)
 	g.Finalizers = []string{v1alpha1.LegacyFinalizer}
 	p.apply(g)
@@ -124,14 +128,15 @@ func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
 	p.delete("old")
 	p.until("deletion to be held", "old", func(g *v1alpha1.VmGroup) bool { return !g.DeletionTimestamp.IsZero() })
 	p.untilSays("old", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonLegacyObject)
-	if vms := inVCenter(t, "/DC0/vm/vm-operator/team-b/legacy"); len(vms) != 0 {
+	if vms := inVCenter(t, w, "/DC0/vm/vm-operator/team-b/legacy"); len(vms) != 0 {
 		t.Errorf("VMs were created for an object of the original: %s", paths(vms))
 	}
 }
 
 func TestAbandonedObjectsOfTheOriginalBecomeOurs(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-b", "abandoned")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-b", "abandoned")
 	g := p.group("old", 1)
 	g.Finalizers = []string{v1alpha1.LegacyFinalizer}
 	p.apply(g)
@@ -148,12 +153,13 @@ func TestAbandonedObjectsOfTheOriginalBecomeOurs(t *testing.T) {
 
 func TestRetainLeavesVMsThatAreNobodys(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "retain")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "retain")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionRetain }))
 	folder := folderOf(t, p.untilRunning("vg", 2))
 	p.delete("vg")
 	p.untilGone("vg")
-	left := inVCenter(t, folder)
+	left := inVCenter(t, w, folder)
 	if len(left) != 2 {
 		t.Fatalf("left: %s; want both VMs", paths(left))
 	}

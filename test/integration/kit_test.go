@@ -33,15 +33,16 @@ func key(namespace, name string) types.NamespacedName {
 // place is a namespace of a member that a test has for itself.
 type place struct {
 	t         *testing.T
+	w         *world
 	ctx       context.Context
 	cluster   *stack.Cluster
 	member    string
 	namespace string
 }
 
-func newPlace(t *testing.T, member, namespace string, labels ...string) *place {
+func newPlace(t *testing.T, w *world, member, namespace string, labels ...string) *place {
 	t.Helper()
-	p := &place{t: t, ctx: t.Context(), cluster: world.Members[member], member: member, namespace: namespace}
+	p := &place{t: t, w: w, ctx: t.Context(), cluster: w.Members[member], member: member, namespace: namespace}
 	set := map[string]string{}
 	for i := 0; i+1 < len(labels); i += 2 {
 		set[labels[i]] = labels[i+1]
@@ -178,9 +179,9 @@ func words(conditions []metav1.Condition) string {
 }
 
 // inVCenter returns the VMs below a folder, asked of vCenter itself.
-func inVCenter(t *testing.T, below string) map[string]sim.VM {
+func inVCenter(t *testing.T, w *world, below string) map[string]sim.VM {
 	t.Helper()
-	vms, err := world.Person.VMs(t.Context())
+	vms, err := w.Person.VMs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,13 +194,13 @@ func paths(vms map[string]sim.VM) string {
 }
 
 // untilVCenterHolds waits until vCenter holds exactly n VMs below a folder.
-func untilVCenterHolds(t *testing.T, below string, n int) map[string]sim.VM {
+func untilVCenterHolds(t *testing.T, w *world, below string, n int) map[string]sim.VM {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var vms map[string]sim.VM
 	if err := stack.WaitFor(ctx, fmt.Sprintf("%d VMs below %s", n, below), func(context.Context) (bool, error) {
-		vms = inVCenter(t, below)
+		vms = inVCenter(t, w, below)
 		return len(vms) == n, nil
 	}); err != nil {
 		t.Fatalf("%v; there are: %s", err, paths(vms))

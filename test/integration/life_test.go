@@ -15,17 +15,18 @@ import (
 
 func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-b", "leaving")
+	w := troubled.enter(t)
+	p := newPlace(t, w, "team-b", "leaving")
 	p.apply(p.group("vg", 2))
 	before := p.untilRunning("vg", 2)
 	folder := folderOf(t, before)
-	leave(t, "team-b")
+	leave(t, w, "team-b")
 	if err := p.cluster.Get(t.Context(), key("kube-system", "vmgroup-operator-claim"), &corev1.ConfigMap{}); err == nil {
 		t.Error("the claim on the member is still there")
 	}
-	untilVCenterHolds(t, folder, 2)
+	untilVCenterHolds(t, w, folder, 2)
 	p.patch("vg", `{"spec":{"replicas":3}}`)
-	joinAgain(t, "team-b")
+	joinAgain(t, w, "team-b")
 	after := p.untilRunning("vg", 3)
 	for i, vm := range before.Status.VMs {
 		if after.Status.VMs[i].MoRef != vm.MoRef {
@@ -36,26 +37,28 @@ func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
 
 func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
 	stack.Story(t)
-	throughProxies(t)
-	p := newPlace(t, "team-b", "rotated")
+	w := troubled.enter(t)
+	throughProxies(t, w)
+	p := newPlace(t, w, "team-b", "rotated")
 	rotated, err := p.cluster.UserKubeconfig("rotated-identity", "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := world.Join(t.Context(), "team-b", rotated); err != nil {
+	if err := w.Join(t.Context(), "team-b", rotated); err != nil {
 		t.Fatal(err)
 	}
 	// The old kubeconfig leads through the proxy: from now on only the new one is of any use.
 	cutOff(t, p.cluster)
 	p.apply(p.group("vg", 1))
 	p.untilRunning("vg", 1)
-	untilMember(t, "team-b", "True", "")
+	untilMember(t, w, "team-b", "True", "")
 }
 
 func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 	stack.Story(t)
+	w := calm.enter(t)
 	ctx := t.Context()
-	second, err := world.StartHub(ctx, "second-hub")
+	second, err := w.StartHub(ctx, "second-hub")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,7 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p := newPlace(t, "team-a", "claimed")
+	p := newPlace(t, w, "team-a", "claimed")
 	p.apply(p.group("vg", 1))
 	p.untilRunning("vg", 1)
 
@@ -87,11 +90,11 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 	if calls := second.Proxy.Calls(); len(calls) != 0 {
 		t.Errorf("the second hub called vCenter: %v", calls)
 	}
-	t.Run("and serves itself as a member", func(t *testing.T) { serveLocal(t, second) })
+	t.Run("and serves itself as a member", func(t *testing.T) { serveLocal(t, w, second) })
 }
 
 // serveLocal shows that one cluster alone is a complete installation.
-func serveLocal(t *testing.T, hub *stack.SecondHub) {
+func serveLocal(t *testing.T, w *world, hub *stack.SecondHub) {
 	t.Helper()
 	ctx := t.Context()
 	if err := hub.AddVCenter(ctx, "second-hub"); err != nil {
@@ -102,38 +105,39 @@ func serveLocal(t *testing.T, hub *stack.SecondHub) {
 	if err := hub.Hub.Create(ctx, local); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t: t, ctx: ctx, cluster: hub.Hub, member: v1alpha1.LocalMember, namespace: "default"}
+	p := &place{t: t, w: w, ctx: ctx, cluster: hub.Hub, member: v1alpha1.LocalMember, namespace: "default"}
 	p.apply(p.group("vg", 2))
 	p.untilRunning("vg", 2)
-	untilVCenterHolds(t, "/DC0/vm/second-hub/local/default", 2)
+	untilVCenterHolds(t, w, "/DC0/vm/second-hub/local/default", 2)
 	p.delete("vg")
 	p.untilGone("vg")
-	untilVCenterHolds(t, "/DC0/vm/second-hub", 0)
+	untilVCenterHolds(t, w, "/DC0/vm/second-hub", 0)
 }
 
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "killed")
+	w := troubled.enter(t)
+	p := newPlace(t, w, "team-a", "killed")
 	// Counted before: all clones may have been sent when the next line runs.
-	began := world.Proxy.Count("CloneVM_Task", "")
+	began := w.Proxy.Count("CloneVM_Task", "")
 	p.apply(p.group("vg", 6))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := stack.WaitFor(ctx, "the first clone to be sent", func(context.Context) (bool, error) {
-		return world.Proxy.Count("CloneVM_Task", "") > began, nil
+		return w.Proxy.Count("CloneVM_Task", "") > began, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	world.Manager.Kill()
-	if err := world.RestartManager(t.Context()); err != nil {
+	w.Manager.Kill()
+	if err := w.RestartManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	folder := folderOf(t, p.untilRunning("vg", 6))
-	if vms := untilVCenterHolds(t, folder, 6); len(vms) != 6 {
+	if vms := untilVCenterHolds(t, w, folder, 6); len(vms) != 6 {
 		t.Errorf("after a kill there are %s", paths(vms))
 	}
 	names := map[string]sim.VM{}
-	for path, vm := range inVCenter(t, folder) {
+	for path, vm := range inVCenter(t, w, folder) {
 		names[path] = vm
 	}
 	if len(names) != 6 {
@@ -143,9 +147,10 @@ func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 
 func TestNoPasswordAnywhere(t *testing.T) {
 	stack.Story(t)
+	w := calm.enter(t)
 	ctx := t.Context()
-	haystack := world.Manager.Tail(1 << 20)
-	for _, c := range []*stack.Cluster{world.Hub, world.Members["team-a"], world.Members["team-b"]} {
+	haystack := w.Manager.Tail(1 << 20)
+	for _, c := range []*stack.Cluster{w.Hub, w.Members["team-a"], w.Members["team-b"]} {
 		for _, path := range []string{
 			"/apis/vm.codeconnect.vmworld.com/v1alpha1/vmgroups", "/apis/vm.codeconnect.vmworld.com/v1alpha1/vcenters",
 			"/apis/vm.codeconnect.vmworld.com/v1alpha1/memberclusters", "/apis/events.k8s.io/v1/events",

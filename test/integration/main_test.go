@@ -3,7 +3,7 @@
 // Package integration tests the whole product as its users meet it: the manager's own binary, real API servers
 // for a hub and two members, and a simulated vCenter behind a proxy that counts what is really sent.
 //
-// The tests share one stack. Each works in namespaces of its own, so that they can run in any order.
+// The tests share two stacks. Each works in namespaces of its own, so that they can run in any order.
 package integration
 
 import (
@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,25 +34,42 @@ const (
 	granted = "granted"
 )
 
-// world is the shared stack.
-var world *stack.Stack
-
-func TestMain(m *testing.M) {
-	os.Exit(run(m))
+// world is a stack that stories share. It is started by the first story that enters it.
+type world struct {
+	*stack.Stack
+	start func() error
+	slots chan struct{}
 }
 
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	// Stories that run side by side mostly wait, more than there are cores for.
-	flag.Parse()
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+var (
+	// calm is for stories that disturb nobody. Several run side by side: they mostly wait.
+	calm = newWorld(6)
+	// troubled is for stories that take away what others need, or count all that happens: one at a time.
+	troubled = newWorld(1)
+)
+
+func newWorld(slots int) *world {
+	w := &world{slots: make(chan struct{}, slots)}
+	w.start = sync.OnceValue(w.begin)
+	return w
+}
+
+// enter waits until the world has a place for the story, which it keeps to its end.
+func (w *world) enter(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	w.slots <- struct{}{}
+	t.Cleanup(func() { <-w.slots })
+	if err := w.start(); err != nil {
+		t.Fatal(err)
 	}
+	return w
+}
+
+func (w *world) begin() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
-	var err error
-	world, err = stack.Start(ctx, stack.Options{
+	w.Stack, err = stack.Start(ctx, stack.Options{
 		Members: []string{"team-a", "team-b"},
 		// What is under test passes proxies that can disturb it. The times of sharding are the default ones: shorter ones are used
 		// up on a machine that is busy with other tests, and then the manager stops in the middle of any story.
@@ -59,31 +77,44 @@ func run(m *testing.M) int {
 		Sim:      sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond},
 	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	defer func() {
-		if err := world.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "clean up:", err)
-		}
-	}()
-	starting, started := world.WhileManagersRun(ctx)
-	err = moreVCenters(starting)
-	started()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code := m.Run()
-	if code != 0 {
-		fmt.Fprintf(os.Stderr, "the manager's last words:\n%s\n", world.Manager.Tail(40))
-	}
-	return code
+	starting, started := w.WhileManagersRun(ctx)
+	defer started()
+	return w.moreVCenters(starting)
 }
 
-func moreVCenters(ctx context.Context) error {
+// end stops what runs, after some last words if stories failed.
+func (w *world) end(failed bool) {
+	if w.Stack == nil {
+		return
+	}
+	if failed && w.Manager != nil {
+		fmt.Fprintf(os.Stderr, "the manager's last words:\n%s\n", w.Manager.Tail(40))
+	}
+	if err := w.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "clean up:", err)
+	}
+}
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	// The worlds say how many stories run at a time. Nobody who waits for one may keep the others from theirs.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "100"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	for _, w := range []*world{calm, troubled} {
+		w.end(code != 0)
+	}
+	os.Exit(code)
+}
+
+func (w *world) moreVCenters(ctx context.Context) error {
 	var standard v1alpha1.VCenter
-	if err := world.Hub.Get(ctx, key("", "default"), &standard); err != nil {
+	if err := w.Hub.Get(ctx, key("", "default"), &standard); err != nil {
 		return err
 	}
 	for name, change := range map[string]func(*v1alpha1.VCenterSpec){
@@ -103,14 +134,14 @@ func moreVCenters(ctx context.Context) error {
 		vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *standard.Spec.DeepCopy()}
 		vcenter.Spec.Folder = name
 		change(&vcenter.Spec)
-		if err := world.Hub.Create(ctx, vcenter); err != nil {
+		if err := w.Hub.Create(ctx, vcenter); err != nil {
 			return err
 		}
 	}
-	for name := range world.Members {
+	for name := range w.Members {
 		member := &v1alpha1.MemberCluster{}
 		if err := stack.WaitFor(ctx, "member "+name, func(ctx context.Context) (bool, error) {
-			err := world.Hub.Get(ctx, key("", name), member)
+			err := w.Hub.Get(ctx, key("", name), member)
 			return stack.IsReady(member.Status.Conditions), err
 		}); err != nil {
 			return err

@@ -19,14 +19,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
-// The stories of this file take the API server of a whole member or of the hub away, so none is parallel: others would lose it as well.
+// The stories of this file take the API server of a whole member or of the hub away, so their world is the troubled one: others would lose it as well.
 
 func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 	stack.Story(t)
-	sameManager(t)
-	throughProxies(t)
-	v := newVCenter(t, "cut-member")
-	p := newPlace(t, "team-b", "cut")
+	w := troubled.enter(t)
+	sameManager(t, w)
+	throughProxies(t, w)
+	v := newVCenter(t, w, "cut-member")
+	p := newPlace(t, w, "team-b", "cut")
 	p.apply(p.group("grows", 2, v.of))
 	p.apply(p.group("goes", 2, v.of))
 	grows := p.untilRunning("grows", 2)
@@ -37,18 +38,18 @@ func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 	// Nobody can tell the operator of these, and what it must store before it acts cannot be stored.
 	p.patch("grows", `{"spec":{"replicas":3}}`)
 	p.delete("goes")
-	if err := world.Person.Destroy(t.Context(), folderOf(t, grows)+"/grows-1"); err != nil {
+	if err := w.Person.Destroy(t.Context(), folderOf(t, grows)+"/grows-1"); err != nil {
 		t.Fatal(err)
 	}
-	untilMember(t, p.member, "False", v1alpha1.ReasonMemberUnreachable, p.cluster.Proxy.URL, "stays engaged")
-	othersAreServed(t, "team-a", "cut-others")
+	untilMember(t, w, p.member, "False", v1alpha1.ReasonMemberUnreachable, p.cluster.Proxy.URL, "stays engaged")
+	othersAreServed(t, w, "team-a", "cut-others")
 	v.neitherMadeNorDestroyed("while the member is unreachable")
 
 	back()
-	untilMember(t, p.member, "True", "")
+	untilMember(t, w, p.member, "True", "")
 	again := p.untilRunning("grows", 3)
 	p.untilGone("goes")
-	untilVCenterHolds(t, "/DC0/vm/cut-member", 3)
+	untilVCenterHolds(t, w, "/DC0/vm/cut-member", 3)
 	if again.Status.VMs[0].MoRef != grows.Status.VMs[0].MoRef {
 		t.Errorf("grows-0 is %s, was %s: it was replaced", again.Status.VMs[0].MoRef, grows.Status.VMs[0].MoRef)
 	}
@@ -59,10 +60,11 @@ func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 // cached grows old without anybody noticing.
 func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.T) {
 	stack.Story(t)
-	sameManager(t)
-	throughProxies(t)
-	v := newVCenter(t, "stalled")
-	p := newPlace(t, "team-b", "stalled")
+	w := troubled.enter(t)
+	sameManager(t, w)
+	throughProxies(t, w)
+	v := newVCenter(t, w, "stalled")
+	p := newPlace(t, w, "team-b", "stalled")
 	p.apply(p.group("grows", 1, v.of))
 	p.apply(p.group("shrinks", 2, v.of))
 	p.apply(p.group("namesake", 2, v.of))
@@ -70,7 +72,7 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 
 	t.Cleanup(func() {
 		// The VCenter's deletion waits for what a person took out of the operator's hands.
-		if err := world.Person.Destroy(context.WithoutCancel(t.Context()), folderOf(t, old)+"/namesake-0"); err != nil {
+		if err := w.Person.Destroy(context.WithoutCancel(t.Context()), folderOf(t, old)+"/namesake-0"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -85,7 +87,7 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 	renamesake(t, p, old, v)
 	// vCenter's own events make the operator look at what it believes the groups to be: each lacks a VM.
 	for _, vm := range []string{folderOf(t, shrinks) + "/shrinks-1", folderOf(t, old) + "/namesake-1"} {
-		if err := world.Person.Destroy(t.Context(), vm); err != nil {
+		if err := w.Person.Destroy(t.Context(), vm); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +95,7 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 		untilRefused(t, proxy, p.namespace, name, 2)
 	}
 	v.neitherMadeNorDestroyed("while watches stall")
-	othersAreServed(t, "team-a", "stalled-others")
+	othersAreServed(t, w, "team-a", "stalled-others")
 
 	proxy.StallWatches(false)
 	grown, shrunk, again := p.untilRunning("grows", 3), p.untilRunning("shrinks", 1), p.untilRunning("namesake", 1)
@@ -106,8 +108,8 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 		t.Errorf("the namesake has folder %s, as the group before it", folderOf(t, again))
 	}
 	// Its finalizer was removed by hand: what it leaves is not for the operator to take away.
-	untilVCenterHolds(t, folderOf(t, old), 1)
-	untilVCenterHolds(t, "/DC0/vm/stalled", 3+1+1+1)
+	untilVCenterHolds(t, w, folderOf(t, old), 1)
+	untilVCenterHolds(t, w, "/DC0/vm/stalled", 3+1+1+1)
 	if n := v.done("CloneVM_Task"); n != 3 {
 		t.Errorf("%d clones, want 2 for grows and 1 for the namesake", n)
 	}
@@ -149,16 +151,17 @@ func untilRefused(t *testing.T, proxy *localcluster.APIProxy, namespace, name st
 
 func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 	stack.Story(t)
-	sameManager(t)
-	throughProxies(t)
-	v := newVCenter(t, "hubless")
-	p := newPlace(t, "team-a", "hubless")
+	w := troubled.enter(t)
+	sameManager(t, w)
+	throughProxies(t, w)
+	v := newVCenter(t, w, "hubless")
+	p := newPlace(t, w, "team-a", "hubless")
 	p.apply(p.group("vg", 2, v.of))
 	before := p.untilRunning("vg", 2)
 
 	// Without the hub nobody can know who may act, so soon nobody does, and what there is stays.
-	up := stopHub(t)
-	untilIdle(t)
+	up := stopHub(t, w)
+	untilIdle(t, w)
 	v.proxy.Reset()
 	p.patch("vg", `{"spec":{"replicas":3}}`)
 	p.apply(p.group("new", 1, v.of))
@@ -169,12 +172,12 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 	p.untilRunning("new", 1)
 	p.patch("vg", `{"spec":{"replicas":2}}`)
 	p.untilRunning("vg", 2)
-	othersAreServed(t, "team-b", "hubless-others")
+	othersAreServed(t, w, "team-b", "hubless-others")
 	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 2 || destroys != 1 {
 		t.Errorf("%d clones and %d destroys after the hub was back, want what was asked for", clones, destroys)
 	}
 	// The hub's own objects are watched again: a group waits for a VCenter that is made now.
-	late := newVCenter(t, "after-restart")
+	late := newVCenter(t, w, "after-restart")
 	p.apply(p.group("late", 1, late.of))
 	p.untilRunning("late", 1)
 	after := p.untilRunning("vg", 2)
@@ -183,18 +186,19 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 			t.Errorf("%s was replaced", after.Status.VMs[i].Name)
 		}
 	}
-	for name := range world.Members {
-		untilMember(t, name, "True", "")
+	for name := range w.Members {
+		untilMember(t, w, name, "True", "")
 	}
 	v.oneSession()
 }
 
 func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *testing.T) {
 	stack.Story(t)
-	sameManager(t)
-	throughProxies(t)
-	v := newVCenter(t, "several")
-	a, b := newPlace(t, "team-a", "several"), newPlace(t, "team-b", "several")
+	w := troubled.enter(t)
+	sameManager(t, w)
+	throughProxies(t, w)
+	v := newVCenter(t, w, "several")
+	a, b := newPlace(t, w, "team-a", "several"), newPlace(t, w, "team-b", "several")
 	for _, p := range []*place{a, b} {
 		p.apply(p.group("grows", 1, v.of))
 		p.apply(p.group("goes", 1, v.of))
@@ -208,15 +212,15 @@ func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *test
 		p.patch("grows", `{"spec":{"replicas":3}}`)
 		p.delete("goes")
 	}
-	untilMember(t, b.member, "False", v1alpha1.ReasonMemberUnreachable)
+	untilMember(t, w, b.member, "False", v1alpha1.ReasonMemberUnreachable)
 	a.untilSays("grows", v1alpha1.ConditionVCenterReachable, "False", v1alpha1.ReasonVCenterUnreachable, v.name)
-	othersAreServed(t, "team-a", "several-others")
+	othersAreServed(t, w, "team-a", "several-others")
 	v.unchanged("while vCenter and a member are away")
 
 	// The hub goes as well. vCenter comes back first, which helps nobody; then the hub, and the groups of the member that
 	// is there are served.
-	hubUp := stopHub(t)
-	untilIdle(t)
+	hubUp := stopHub(t, w)
+	untilIdle(t, w)
 	vcenterUp()
 	staysUnchanged(t, v, "while the hub is away")
 	hubUp()
@@ -231,11 +235,11 @@ func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *test
 	memberBack()
 	b.untilRunning("grows", 3)
 	b.untilGone("goes")
-	for name := range world.Members {
-		untilMember(t, name, "True", "")
+	for name := range w.Members {
+		untilMember(t, w, name, "True", "")
 	}
 	v.untilSays(v1alpha1.ConditionReady, "True", "")
-	untilVCenterHolds(t, "/DC0/vm/several", 6)
+	untilVCenterHolds(t, w, "/DC0/vm/several", 6)
 	if n := v.done("CloneVM_Task"); n != 4 {
 		t.Errorf("%d clones, want 2 of each member", n)
 	}
@@ -243,12 +247,12 @@ func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *test
 }
 
 // untilIdle waits until the manager has noticed that it may not act. The log goes back to managers before this one.
-func untilIdle(t *testing.T) {
+func untilIdle(t *testing.T, w *world) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := stack.WaitFor(ctx, "the manager to stop acting", func(context.Context) (bool, error) {
-		log, err := os.ReadFile(world.Manager.Log)
+		log, err := os.ReadFile(w.Manager.Log)
 		last := func(message string) int { return bytes.LastIndex(log, []byte(`"msg":"`+message)) }
 		return last("The session could not be renewed") > max(last("The session was renewed"), last(`Starting"`)), err
 	}); err != nil {
@@ -276,9 +280,9 @@ func cutOff(t *testing.T, c *stack.Cluster) (back func()) {
 }
 
 // stopHub ends the hub's API server until the returned function is called.
-func stopHub(t *testing.T) (up func()) {
+func stopHub(t *testing.T, w *world) (up func()) {
 	t.Helper()
-	world.Hub.KillAPIServer()
+	w.Hub.KillAPIServer()
 	down := true
 	up = func() {
 		if !down {
@@ -287,7 +291,7 @@ func stopHub(t *testing.T) (up func()) {
 		down = false
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 		defer cancel()
-		if err := world.Hub.StartAPIServer(ctx); err != nil {
+		if err := w.Hub.StartAPIServer(ctx); err != nil {
 			t.Error(err)
 		}
 	}

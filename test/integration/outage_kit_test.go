@@ -29,25 +29,26 @@ const prompt = time.Minute
 // run side by side.
 type vcenterUnderTest struct {
 	t     *testing.T
+	w     *world
 	name  string
 	proxy *sim.Proxy
 }
 
-func newVCenter(t *testing.T, name string, change ...func(*v1alpha1.VCenterSpec)) *vcenterUnderTest {
+func newVCenter(t *testing.T, w *world, name string, change ...func(*v1alpha1.VCenterSpec)) *vcenterUnderTest {
 	t.Helper()
-	proxy, err := sim.NewProxy(world.Sim.URL)
+	proxy, err := sim.NewProxy(w.Sim.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Close)
-	proxy.AskOwners(world.Person)
-	return newVCenterAt(t, name, proxy, change...)
+	proxy.AskOwners(w.Person)
+	return newVCenterAt(t, w, name, proxy, change...)
 }
 
-func newVCenterAt(t *testing.T, name string, proxy *sim.Proxy, change ...func(*v1alpha1.VCenterSpec)) *vcenterUnderTest {
+func newVCenterAt(t *testing.T, w *world, name string, proxy *sim.Proxy, change ...func(*v1alpha1.VCenterSpec)) *vcenterUnderTest {
 	t.Helper()
 	var standard v1alpha1.VCenter
-	if err := world.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
+	if err := w.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
 		t.Fatal(err)
 	}
 	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *standard.Spec.DeepCopy()}
@@ -55,18 +56,18 @@ func newVCenterAt(t *testing.T, name string, proxy *sim.Proxy, change ...func(*v
 	for _, c := range change {
 		c(&vcenter.Spec)
 	}
-	if err := world.Hub.Create(t.Context(), vcenter); err != nil {
+	if err := w.Hub.Create(t.Context(), vcenter); err != nil {
 		t.Fatal(err)
 	}
-	v := &vcenterUnderTest{t: t, name: name, proxy: proxy}
+	v := &vcenterUnderTest{t: t, w: w, name: name, proxy: proxy}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := client.IgnoreNotFound(world.Hub.Delete(ctx, vcenter)); err != nil {
+		if err := client.IgnoreNotFound(w.Hub.Delete(ctx, vcenter)); err != nil {
 			t.Error(err)
 		}
 		if err := stack.WaitFor(ctx, "VCenter "+name+" to be gone", func(ctx context.Context) (bool, error) {
-			err := world.Hub.Get(ctx, key("", name), vcenter)
+			err := w.Hub.Get(ctx, key("", name), vcenter)
 			return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 		}); err != nil {
 			t.Errorf("%v; conditions: %s", err, words(vcenter.Status.Conditions))
@@ -87,7 +88,7 @@ func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.Conditi
 	vcenter := &v1alpha1.VCenter{}
 	what := fmt.Sprintf("VCenter %s to be %s=%s %s with a message with %q", v.name, conditionType, status, reason, mentions)
 	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
-		err := world.Hub.Get(ctx, key("", v.name), vcenter)
+		err := v.w.Hub.Get(ctx, key("", v.name), vcenter)
 		return says(vcenter.Status.Conditions, conditionType, status, reason, mentions), err
 	}); err != nil {
 		v.t.Fatalf("%v; conditions: %s", err, words(vcenter.Status.Conditions))
@@ -97,7 +98,7 @@ func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.Conditi
 // sessions counts the logins of the manager for this VCenter, asked of vCenter itself.
 func (v *vcenterUnderTest) sessions() int {
 	v.t.Helper()
-	all, err := world.Person.Sessions(v.t.Context())
+	all, err := v.w.Person.Sessions(v.t.Context())
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -168,9 +169,9 @@ func says(conditions []metav1.Condition, conditionType string, status metav1.Con
 }
 
 // othersAreServed shows that a group of another VCenter and another member becomes ready while something is down.
-func othersAreServed(t *testing.T, member, namespace string) {
+func othersAreServed(t *testing.T, w *world, member, namespace string) {
 	t.Helper()
-	p := newPlace(t, member, namespace)
+	p := newPlace(t, w, member, namespace)
 	began := time.Now()
 	p.apply(p.group("bystander", 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
 	p.untilRunning("bystander", 1)
@@ -180,9 +181,9 @@ func othersAreServed(t *testing.T, member, namespace string) {
 }
 
 // sameManager fails if the manager is not the process that it was when the test began.
-func sameManager(t *testing.T) {
+func sameManager(t *testing.T, w *world) {
 	t.Helper()
-	began := world.Manager
+	began := w.Manager
 	t.Cleanup(func() {
 		select {
 		case <-began.Done():
@@ -193,22 +194,22 @@ func sameManager(t *testing.T) {
 }
 
 // joinAgain joins a member with the kubeconfig that leads through its proxy.
-func joinAgain(t *testing.T, member string) {
+func joinAgain(t *testing.T, w *world, member string) {
 	t.Helper()
-	kubeconfig, err := world.Members[member].MemberKubeconfig()
+	kubeconfig, err := w.Members[member].MemberKubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := world.Join(t.Context(), member, kubeconfig); err != nil {
+	if err := w.Join(t.Context(), member, kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // throughProxies makes sure that the manager reaches all members through their proxies: other stories let it connect in
 // other ways.
-func throughProxies(t *testing.T) {
+func throughProxies(t *testing.T, w *world) {
 	t.Helper()
-	for name, c := range world.Members {
+	for name, c := range w.Members {
 		watched := make(chan struct{}, 1)
 		c.Proxy.Hook(func(call localcluster.APICall) faultproxy.Fault {
 			if call.Verb == "watch" && call.Resource == "vmgroups" {
@@ -219,7 +220,7 @@ func throughProxies(t *testing.T) {
 			}
 			return faultproxy.Fault{}
 		})
-		joinAgain(t, name)
+		joinAgain(t, w, name)
 		c.Proxy.CutWatches() // who is connected already watches again
 		select {
 		case <-watched:
@@ -227,6 +228,6 @@ func throughProxies(t *testing.T) {
 			t.Fatalf("the manager does not watch the VmGroups of %s through its proxy", name)
 		}
 		c.Proxy.Hook(nil)
-		untilMember(t, name, "True", "")
+		untilMember(t, w, name, "True", "")
 	}
 }

@@ -24,10 +24,10 @@ import (
 
 func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
 	stack.Story(t)
-	t.Parallel()
-	sameManager(t)
-	v := newVCenter(t, "unreachable")
-	p := newPlace(t, "team-a", "unreachable")
+	w := calm.enter(t)
+	sameManager(t, w)
+	v := newVCenter(t, w, "unreachable")
+	p := newPlace(t, w, "team-a", "unreachable")
 	p.apply(p.group("grows", 2, v.of))
 	p.apply(p.group("goes", 2, v.of))
 	kept := p.untilRunning("grows", 2)
@@ -39,8 +39,8 @@ func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
 	p.patch("grows", `{"spec":{"replicas":4}}`)
 	p.delete("goes")
 	p.untilSays("grows", v1alpha1.ConditionVCenterReachable, "False", v1alpha1.ReasonVCenterUnreachable, v.name)
-	othersAreServed(t, "team-b", "unreachable-others")
-	if vms := inVCenter(t, "/DC0/vm/unreachable"); len(vms) != 4 {
+	othersAreServed(t, w, "team-b", "unreachable-others")
+	if vms := inVCenter(t, w, "/DC0/vm/unreachable"); len(vms) != 4 {
 		t.Errorf("during the outage there are %s, want the 4 VMs as they were", paths(vms))
 	}
 	v.unchanged("while vCenter is unreachable")
@@ -51,24 +51,24 @@ func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
 	if grown.Status.VMs[0].MoRef != kept.Status.VMs[0].MoRef || grown.Status.VMs[1].MoRef != kept.Status.VMs[1].MoRef {
 		t.Errorf("VMs were replaced: %+v, were %+v", grown.Status.VMs, kept.Status.VMs)
 	}
-	untilVCenterHolds(t, "/DC0/vm/unreachable", 4)
+	untilVCenterHolds(t, w, "/DC0/vm/unreachable", 4)
 	v.oneSession()
 }
 
 func TestOutageAVCenterThatTakesThreeSecondsForEachCallIsOnlySlow(t *testing.T) {
 	stack.Story(t)
-	t.Parallel()
-	sameManager(t)
-	v := newVCenter(t, "slow")
+	w := calm.enter(t)
+	sameManager(t, w)
+	v := newVCenter(t, w, "slow")
 	v.proxy.Hook(func(sim.Call) faultproxy.Fault { return faultproxy.Fault{Delay: 3 * time.Second} })
 	t.Cleanup(func() { v.proxy.Hook(nil) })
-	p := newPlace(t, "team-a", "slow")
+	p := newPlace(t, w, "team-a", "slow")
 	p.apply(p.group("vg", 2, v.of))
-	othersAreServed(t, "team-b", "slow-others")
+	othersAreServed(t, w, "team-b", "slow-others")
 	p.untilRunning("vg", 2)
 	p.patch("vg", `{"spec":{"replicas":1}}`)
 	p.untilRunning("vg", 1)
-	untilVCenterHolds(t, "/DC0/vm/slow", 1)
+	untilVCenterHolds(t, w, "/DC0/vm/slow", 1)
 	if n := len(v.proxy.Changes("CloneVM_Task")); n != 2 {
 		t.Errorf("%d clones were asked for, want 2", n)
 	}
@@ -80,10 +80,10 @@ func TestOutageAVCenterThatTakesThreeSecondsForEachCallIsOnlySlow(t *testing.T) 
 
 func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T) {
 	stack.Story(t)
-	t.Parallel()
-	sameManager(t)
-	v := newVCenter(t, "ended")
-	p := newPlace(t, "team-a", "ended")
+	w := calm.enter(t)
+	sameManager(t, w)
+	v := newVCenter(t, w, "ended")
+	p := newPlace(t, w, "team-a", "ended")
 	p.apply(p.group("vg", 1, v.of))
 	p.untilRunning("vg", 1)
 	v.proxy.Reset()
@@ -96,7 +96,7 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := world.Person.TerminateSessionsOf(ctx, func(s vimtypes.UserSession) bool {
+		if _, err := w.Person.TerminateSessionsOf(ctx, func(s vimtypes.UserSession) bool {
 			return strings.Contains(s.UserAgent, "vcenter "+v.name+";")
 		}); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 		cancel()
 	}
 	p.untilRunning("vg", vms)
-	untilVCenterHolds(t, "/DC0/vm/ended", vms)
+	untilVCenterHolds(t, w, "/DC0/vm/ended", vms)
 	if n := len(v.proxy.Changes("Destroy_Task", "PowerOffVM_Task")); n != 0 {
 		t.Errorf("%d VMs were powered off or destroyed in a scale-up", n)
 	}
@@ -118,19 +118,19 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 // simulator's own password stays: the proxy translates.
 func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	stack.Story(t)
-	t.Parallel()
-	sameManager(t)
+	w := calm.enter(t)
+	sameManager(t, w)
 	ctx := t.Context()
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: "rotating"},
 		StringData: map[string]string{"username": stack.Username, "password": stack.Password},
 	}
-	if err := world.Hub.Create(ctx, secret); err != nil {
+	if err := w.Hub.Create(ctx, secret); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = world.Hub.Delete(context.Background(), secret) })
-	v := newVCenter(t, "rotating", func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name = "rotating" })
-	p := newPlace(t, "team-a", "rotating")
+	t.Cleanup(func() { _ = w.Hub.Delete(context.Background(), secret) })
+	v := newVCenter(t, w, "rotating", func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name = "rotating" })
+	p := newPlace(t, w, "team-a", "rotating")
 	p.apply(p.group("vg", 1, v.of))
 	p.untilRunning("vg", 1)
 
@@ -151,7 +151,7 @@ func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	t.Cleanup(func() { v.proxy.Hook(nil) })
 	v.proxy.Reset()
 	began := time.Now()
-	if _, err := world.Person.TerminateSessionsOf(ctx, func(s vimtypes.UserSession) bool {
+	if _, err := w.Person.TerminateSessionsOf(ctx, func(s vimtypes.UserSession) bool {
 		return strings.Contains(s.UserAgent, "vcenter "+v.name+";")
 	}); err != nil {
 		t.Fatal(err)
@@ -159,8 +159,8 @@ func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	v.untilSays(v1alpha1.ConditionCredentialsValid, "False", v1alpha1.ReasonInvalidLogin, "password")
 	p.patch("vg", `{"spec":{"replicas":3}}`)
 	p.untilSays("vg", v1alpha1.ConditionVCenterReachable, "False", v1alpha1.ReasonVCenterUnreachable, v.name)
-	othersAreServed(t, "team-b", "rotating-others")
-	setPassword(t, secret, wrong)
+	othersAreServed(t, w, "team-b", "rotating-others")
+	setPassword(t, w, secret, wrong)
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := stack.WaitFor(waiting, "the other wrong password to be tried", func(context.Context) (bool, error) {
@@ -175,17 +175,17 @@ func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 		t.Errorf("%d logins with wrong passwords in %s", n, took)
 	}
 
-	setPassword(t, secret, rotated)
+	setPassword(t, w, secret, rotated)
 	v.untilSays(v1alpha1.ConditionReady, "True", "")
 	p.untilRunning("vg", 3)
-	untilVCenterHolds(t, "/DC0/vm/rotating", 3)
+	untilVCenterHolds(t, w, "/DC0/vm/rotating", 3)
 	v.oneSession()
 }
 
-func setPassword(t *testing.T, secret *corev1.Secret, password string) {
+func setPassword(t *testing.T, w *world, secret *corev1.Secret, password string) {
 	t.Helper()
 	secret.StringData = map[string]string{"password": password}
-	if err := world.Hub.Update(t.Context(), secret); err != nil {
+	if err := w.Hub.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -194,11 +194,11 @@ func setPassword(t *testing.T, secret *corev1.Secret, password string) {
 // an old backup.
 func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *testing.T) {
 	stack.Story(t)
-	t.Parallel()
-	sameManager(t)
+	w := calm.enter(t)
+	sameManager(t, w)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
-	first, err := world.StartVCenter(ctx, "emptied", sim.Options{Templates: []string{template}})
+	first, err := w.StartVCenter(ctx, "emptied", sim.Options{Templates: []string{template}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,13 +209,13 @@ func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *tes
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Close)
-	v := newVCenterAt(t, "emptied", proxy)
-	p := newPlace(t, "team-a", "emptied")
+	v := newVCenterAt(t, w, "emptied", proxy)
+	p := newPlace(t, w, "team-a", "emptied")
 	p.apply(p.group("vg", 3, v.of))
 	p.untilRunning("vg", 3)
 
 	first.Kill()
-	again, err := world.StartVCenter(ctx, "emptied", sim.Options{Templates: []string{template}, Listen: first.Address()})
+	again, err := w.StartVCenter(ctx, "emptied", sim.Options{Templates: []string{template}, Listen: first.Address()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,17 +224,17 @@ func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *tes
 	proxy.Reset()
 	p.patch("vg", `{"spec":{"replicas":4}}`)
 	p.untilSays("vg", v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonInventoryIncomplete, "empty")
-	othersAreServed(t, "team-b", "emptied-others")
+	othersAreServed(t, w, "team-b", "emptied-others")
 	if n := len(proxy.Changes("CloneVM_Task", "Destroy_Task")); n != 0 {
 		t.Errorf("%d clones or destroys in a vCenter that is suddenly empty", n)
 	}
 
 	vcenter := &v1alpha1.VCenter{}
-	if err := world.Hub.Get(ctx, key("", v.name), vcenter); err != nil {
+	if err := w.Hub.Get(ctx, key("", v.name), vcenter); err != nil {
 		t.Fatal(err)
 	}
 	patch := `{"metadata":{"annotations":{"vm.codeconnect.vmworld.com/accept-empty-inventory":"` + vcenter.Status.InstanceUUID + `"}}}`
-	if err := world.Hub.Patch(ctx, vcenter, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	if err := w.Hub.Patch(ctx, vcenter, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
 	p.untilRunning("vg", 4)
@@ -242,12 +242,12 @@ func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *tes
 
 func TestOutageAPartialInventoryIsNotBelieved(t *testing.T) {
 	stack.Story(t)
-	t.Parallel()
-	sameManager(t)
-	v := newVCenter(t, "partial", func(s *v1alpha1.VCenterSpec) {
+	w := calm.enter(t)
+	sameManager(t, w)
+	v := newVCenter(t, w, "partial", func(s *v1alpha1.VCenterSpec) {
 		s.Inventory = v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 1}
 	})
-	p := newPlace(t, "team-a", "partial")
+	p := newPlace(t, w, "team-a", "partial")
 	p.apply(p.group("vg", 3, v.of))
 	p.apply(p.group("goes", 2, v.of))
 	before := p.untilRunning("vg", 3)
@@ -292,13 +292,13 @@ func TestOutageAPartialInventoryIsNotBelieved(t *testing.T) {
 	p.patch("vg", `{"spec":{"replicas":2}}`)
 	p.delete("goes")
 	p.until("the group to say that its VMs are not known", "vg", func(g *v1alpha1.VmGroup) bool { return !stack.IsReady(g.Status.Conditions) })
-	othersAreServed(t, "team-b", "partial-others")
+	othersAreServed(t, w, "team-b", "partial-others")
 	v.unchanged("while listings break off")
 
 	v.proxy.Hook(nil)
 	after := p.untilRunning("vg", 2)
 	p.untilGone("goes")
-	untilVCenterHolds(t, "/DC0/vm/partial", 2)
+	untilVCenterHolds(t, w, "/DC0/vm/partial", 2)
 	if after.Status.VMs[0].MoRef != before.Status.VMs[0].MoRef || after.Status.VMs[1].MoRef != before.Status.VMs[1].MoRef {
 		t.Errorf("VMs were replaced: %+v, were %+v", after.Status.VMs, before.Status.VMs)
 	}

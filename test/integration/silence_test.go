@@ -106,24 +106,25 @@ func (w *wire) mend() {
 
 func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
 	stack.Story(t)
-	member := world.Members["team-b"]
-	w := newWire(t, strings.TrimPrefix(member.Config.Host, "https://"))
-	through := strings.ReplaceAll(string(member.Kubeconfig()), member.Config.Host, "https://"+w.Addr().String())
-	if err := world.Join(t.Context(), "team-b", []byte(through)); err != nil {
+	w := troubled.enter(t)
+	member := w.Members["team-b"]
+	cable := newWire(t, strings.TrimPrefix(member.Config.Host, "https://"))
+	through := strings.ReplaceAll(string(member.Kubeconfig()), member.Config.Host, "https://"+cable.Addr().String())
+	if err := w.Join(t.Context(), "team-b", []byte(through)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		w.mend()
-		if err := world.Join(context.WithoutCancel(t.Context()), "team-b", member.Kubeconfig()); err != nil {
+		cable.mend()
+		if err := w.Join(context.WithoutCancel(t.Context()), "team-b", member.Kubeconfig()); err != nil {
 			t.Error(err)
 		}
 	})
 	select {
-	case <-w.used:
+	case <-cable.used:
 	case <-time.After(patience):
 		t.Fatal("the manager does not use the new kubeconfig")
 	}
-	silent := newPlace(t, "team-b", "silent")
+	silent := newPlace(t, w, "team-b", "silent")
 	const groups = 24
 	for i := range groups {
 		silent.apply(silent.group(fmt.Sprintf("vg-%d", i), 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
@@ -133,13 +134,13 @@ func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
 		g := silent.untilRunning(fmt.Sprintf("vg-%d", i), 1)
 		vms = append(vms, folderOf(t, g)+"/"+g.Status.VMs[0].Name)
 	}
-	w.cut()
+	cable.cut()
 	for _, vm := range vms {
-		if err := world.Person.PowerOff(t.Context(), vm); err != nil {
+		if err := w.Person.PowerOff(t.Context(), vm); err != nil {
 			t.Fatal(err)
 		}
 	}
-	healthy := newPlace(t, "team-a", "beside-silence")
+	healthy := newPlace(t, w, "team-a", "beside-silence")
 	for i := range 3 {
 		name := fmt.Sprintf("vg-%d", i)
 		began := time.Now()
@@ -149,7 +150,7 @@ func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
 			t.Errorf("a group of a healthy member took %s while another member was silent", took)
 		}
 	}
-	w.mend()
+	cable.mend()
 	for i := range groups {
 		silent.untilRunning(fmt.Sprintf("vg-%d", i), 1)
 	}
@@ -159,22 +160,23 @@ func TestAMemberThatGoesSilentDelaysNobody(t *testing.T) {
 // come and go: nothing may be left of them.
 func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 	stack.Story(t)
+	w := calm.enter(t)
 	var standard v1alpha1.VCenter
-	if err := world.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
+	if err := w.Hub.Get(t.Context(), key("", "default"), &standard); err != nil {
 		t.Fatal(err)
 	}
 	vcenter := &v1alpha1.VCenter{Spec: *standard.Spec.DeepCopy()}
 	vcenter.Name, vcenter.Spec.Folder = "swapped", "swapped"
-	if err := world.Hub.Create(t.Context(), vcenter); err != nil {
+	if err := w.Hub.Create(t.Context(), vcenter); err != nil {
 		t.Fatal(err)
 	}
-	p := newPlace(t, "team-a", "swapped")
+	p := newPlace(t, w, "team-a", "swapped")
 	on := func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "swapped" }
 	p.apply(p.group("keeper", 1, on))
 	keeper := p.untilRunning("keeper", 1)
 	for round := range 4 {
 		patch := fmt.Sprintf(`{"spec":{"inventory":{"pollSeconds":%d}}}`, 100+round)
-		if err := world.Hub.Patch(t.Context(), vcenter, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		if err := w.Hub.Patch(t.Context(), vcenter, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 6 {
@@ -199,7 +201,7 @@ func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 			p.untilGone(fmt.Sprintf("vg-%d-%d", round, i))
 		}
 	}
-	left := untilVCenterHolds(t, "/DC0/vm/swapped", 1)
+	left := untilVCenterHolds(t, w, "/DC0/vm/swapped", 1)
 	if again := p.untilRunning("keeper", 1); again.Status.VMs[0].MoRef != keeper.Status.VMs[0].MoRef {
 		t.Errorf("the keeper's VM was replaced; there are %s", paths(left))
 	}

@@ -21,7 +21,8 @@ import (
 
 func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "missing-template")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "missing-template")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "no-such-template" }))
 	g := p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound, "no-such-template")
 	if g.Status.Phase != v1alpha1.PhaseError || !strings.Contains(g.Status.LastMessage, "no-such-template") {
@@ -33,10 +34,11 @@ func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
 
 func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "late-template")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "late-template")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "late" }))
 	p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound)
-	if err := world.Person.AddTemplate(t.Context(), "/DC0/vm", "late"); err != nil {
+	if err := w.Person.AddTemplate(t.Context(), "/DC0/vm", "late"); err != nil {
 		t.Fatal(err)
 	}
 	p.untilRunning("vg", 1)
@@ -44,9 +46,10 @@ func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
 
 func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 	stack.Story(t)
-	dev := newPlace(t, "team-a", "grants-dev", "stage", "dev")
-	prod := newPlace(t, "team-a", "grants-prod", "stage", "prod")
-	other := newPlace(t, "team-b", "grants-dev", "stage", "dev")
+	w := calm.enter(t)
+	dev := newPlace(t, w, "team-a", "grants-dev", "stage", "dev")
+	prod := newPlace(t, w, "team-a", "grants-prod", "stage", "prod")
+	other := newPlace(t, w, "team-b", "grants-dev", "stage", "dev")
 	with := func(template string, placement *v1alpha1.Placement) func(*v1alpha1.VmGroup) {
 		return func(g *v1alpha1.VmGroup) {
 			g.Spec.VCenter, g.Spec.Template, g.Spec.Placement = granted, template, placement
@@ -85,7 +88,7 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 			}
 		})
 	}
-	if vms := inVCenter(t, "/DC0/vm/granted"); len(vms) != 0 || len(inVCenter(t, "/DC0/vm/vm-operator/team-a/grants-dev")) != 0 {
+	if vms := inVCenter(t, w, "/DC0/vm/granted"); len(vms) != 0 || len(inVCenter(t, w, "/DC0/vm/vm-operator/team-a/grants-dev")) != 0 {
 		t.Errorf("something was cloned: %s", paths(vms))
 	}
 	// What is granted works, and a label makes the difference without a restart.
@@ -102,7 +105,8 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 
 func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "unknown-vcenter")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "unknown-vcenter")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
 	p.untilSays("vg", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonVCenterNotFound, "nowhere")
 	p.delete("vg")
@@ -111,7 +115,8 @@ func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
 
 func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "edits")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "edits")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
 	p.patch("vg", `{"spec":{"cpu":2,"memory":3}}`)
@@ -124,7 +129,7 @@ func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
 	if g.Status.UpdatedReplicas != 1 {
 		t.Errorf("updated %d, want the new one", g.Status.UpdatedReplicas)
 	}
-	for path, vm := range inVCenter(t, folder) {
+	for path, vm := range inVCenter(t, w, folder) {
 		cpu, memory := int32(1), int32(1024)
 		if strings.HasSuffix(path, "/vg-2") {
 			cpu, memory = 2, 3072
@@ -137,17 +142,18 @@ func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
 
 func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-b", "paused")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-b", "paused")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
 	p.patch("vg", `{"metadata":{"annotations":{"`+v1alpha1.PausedAnnotation+`":"true"}}}`)
 	p.untilSays("vg", v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady, v1alpha1.PausedAnnotation)
-	if err := world.Person.Destroy(t.Context(), folder+"/vg-1"); err != nil {
+	if err := w.Person.Destroy(t.Context(), folder+"/vg-1"); err != nil {
 		t.Fatal(err)
 	}
 	p.patch("vg", `{"spec":{"replicas":3}}`)
 	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonPaused, v1alpha1.PausedAnnotation)
-	if vms := inVCenter(t, folder); len(vms) != 1 {
+	if vms := inVCenter(t, w, folder); len(vms) != 1 {
 		t.Errorf("a paused group has %s, want vg-0 alone", paths(vms))
 	}
 	p.patch("vg", `{"metadata":{"annotations":null}}`)
@@ -156,7 +162,8 @@ func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
 
 func TestPowerStateOffStopsVMs(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-b", "off")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-b", "off")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
 	p.patch("vg", `{"spec":{"powerState":"Off"}}`)
@@ -168,7 +175,7 @@ func TestPowerStateOffStopsVMs(t *testing.T) {
 		}
 		return stack.IsReady(g.Status.Conditions)
 	})
-	for path, vm := range inVCenter(t, folder) {
+	for path, vm := range inVCenter(t, w, folder) {
 		if vm.On {
 			t.Errorf("%s is on", path)
 		}
@@ -177,17 +184,18 @@ func TestPowerStateOffStopsVMs(t *testing.T) {
 
 func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "moved")
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "moved")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
 	g := p.untilRunning("vg", 2)
-	if err := world.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
+	if err := w.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
 		t.Fatal(err)
 	}
 	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonVMsLost, g.Status.VMs[0].MoRef)
-	if vms := inVCenter(t, folderOf(t, g)); len(vms) != 1 {
+	if vms := inVCenter(t, w, folderOf(t, g)); len(vms) != 1 {
 		t.Errorf("in the folder: %s; want vg-1 alone, since vg-0 still exists", paths(vms))
 	}
-	if err := world.Person.Move(t.Context(), "/DC0/vm/vg-0", folderOf(t, g)); err != nil {
+	if err := w.Person.Move(t.Context(), "/DC0/vm/vg-0", folderOf(t, g)); err != nil {
 		t.Fatal(err)
 	}
 	again := p.untilRunning("vg", 2)
@@ -195,11 +203,11 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 		t.Errorf("vg-0 is %s, was %s: it was replaced", again.Status.VMs[0].MoRef, g.Status.VMs[0].MoRef)
 	}
 	// Moved away and deleted there: nothing tells of it, and still the group must come to know.
-	if err := world.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
+	if err := w.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
 		t.Fatal(err)
 	}
 	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonVMsLost, g.Status.VMs[0].MoRef)
-	if err := world.Person.Destroy(t.Context(), "/DC0/vm/vg-0"); err != nil {
+	if err := w.Person.Destroy(t.Context(), "/DC0/vm/vg-0"); err != nil {
 		t.Fatal(err)
 	}
 	if replaced := p.untilRunning("vg", 2); replaced.Status.VMs[0].MoRef == g.Status.VMs[0].MoRef {
@@ -209,43 +217,47 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 
 func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "moved-folder")
-	p.apply(p.group("vg", 1))
+	w := calm.enter(t)
+	v := newVCenter(t, w, "moved-folder") // what it is asked for is counted
+	p := newPlace(t, w, "team-a", "moved-folder")
+	p.apply(p.group("vg", 1, v.of))
 	g := p.untilRunning("vg", 1)
 	folder := folderOf(t, g)
 	name := folder[strings.LastIndex(folder, "/")+1:]
-	if err := world.Person.MoveFolder(t.Context(), folder, "/DC0/vm"); err != nil {
+	if err := w.Person.MoveFolder(t.Context(), folder, "/DC0/vm"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := world.Person.MoveFolder(context.WithoutCancel(t.Context()), "/DC0/vm/"+name, strings.TrimSuffix(folder, "/"+name)); err != nil {
+		if err := w.Person.MoveFolder(context.WithoutCancel(t.Context()), "/DC0/vm/"+name, strings.TrimSuffix(folder, "/"+name)); err != nil {
 			t.Error(err)
 		}
 	})
 	p.untilSays("vg", v1alpha1.ConditionReady, "False", v1alpha1.ReasonVMsLost, g.Status.VMs[0].MoRef)
-	before := world.Proxy.Count("CloneVM_Task", "")
+	v.proxy.Reset()
 	p.patch("vg", `{"spec":{"replicas":2}}`)
 	p.until("the moved folder to be named", "vg", func(g *v1alpha1.VmGroup) bool {
 		return strings.Contains(words(g.Status.Conditions), "moved out of the operator's root folder")
 	})
-	if n := world.Proxy.Count("CloneVM_Task", "") - before; n != 0 {
+	if n := v.proxy.Count("CloneVM_Task", ""); n != 0 {
 		t.Errorf("%d clones were sent for a folder outside of the root", n)
 	}
 }
 
 func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 	stack.Story(t)
-	p := newPlace(t, "team-a", "racing")
+	w := calm.enter(t)
+	v := newVCenter(t, w, "racing") // what it is asked for is counted
+	p := newPlace(t, w, "team-a", "racing")
 	for i := range 8 {
-		began := world.Proxy.Count("CloneVM_Task", "")
-		p.apply(p.group("vg", 4))
+		began := v.proxy.Count("CloneVM_Task", "")
+		p.apply(p.group("vg", 4, v.of))
 		// Deleted at another moment each time: before the folder exists, while clones run, when they have ended.
 		if i > 0 {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			if err := stack.WaitFor(ctx, "the group to get on", func(ctx context.Context) (bool, error) {
 				g := &v1alpha1.VmGroup{}
 				err := p.cluster.Get(ctx, key(p.namespace, "vg"), g)
-				return len(g.Status.VMs) > 0 && world.Proxy.Count("CloneVM_Task", "")-began >= min(i-1, 4), err
+				return len(g.Status.VMs) > 0 && v.proxy.Count("CloneVM_Task", "")-began >= min(i-1, 4), err
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +265,7 @@ func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 		}
 		p.delete("vg")
 		p.untilGone("vg")
-		if vms := inVCenter(t, "/DC0/vm/vm-operator/team-a/racing"); len(vms) != 0 {
+		if vms := inVCenter(t, w, "/DC0/vm/racing"); len(vms) != 0 {
 			t.Fatalf("round %d: survivors of a deleted group: %s", i, paths(vms))
 		}
 	}
@@ -261,14 +273,15 @@ func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 
 func TestBadMembersDelayNobody(t *testing.T) {
 	stack.Story(t)
+	w := calm.enter(t)
 	// Accepts connections and never answers.
 	hole, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = hole.Close() }()
-	good := string(world.Members["team-a"].Kubeconfig())
-	blackHole := strings.ReplaceAll(good, world.Members["team-a"].Config.Host, "https://"+hole.Addr().String())
+	good := string(w.Members["team-a"].Kubeconfig())
+	blackHole := strings.ReplaceAll(good, w.Members["team-a"].Config.Host, "https://"+hole.Addr().String())
 	refused := strings.ReplaceAll(good, "certificate-authority-data:", "insecure-skip-tls-verify: true\n    x-ca:")
 	if blackHole == good || refused == good {
 		t.Fatal("the kubeconfig does not look as this test expects")
@@ -278,13 +291,13 @@ func TestBadMembersDelayNobody(t *testing.T) {
 		"unsafe":     {refused, v1alpha1.ReasonKubeconfigRefused},
 		"twin":       {good, v1alpha1.ReasonDuplicateMember},
 	} {
-		if err := world.Join(t.Context(), name, []byte(c.kubeconfig)); err != nil {
+		if err := w.Join(t.Context(), name, []byte(c.kubeconfig)); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { leave(t, name) })
-		defer untilMember(t, name, "False", c.reason)
+		t.Cleanup(func() { leave(t, w, name) })
+		defer untilMember(t, w, name, "False", c.reason)
 	}
-	p := newPlace(t, "team-b", "undisturbed")
+	p := newPlace(t, w, "team-b", "undisturbed")
 	began := time.Now()
 	p.apply(p.group("vg", 1))
 	p.untilRunning("vg", 1)
@@ -293,30 +306,30 @@ func TestBadMembersDelayNobody(t *testing.T) {
 	}
 }
 
-func untilMember(t *testing.T, name string, status metav1.ConditionStatus, reason string, mentions ...string) {
+func untilMember(t *testing.T, w *world, name string, status metav1.ConditionStatus, reason string, mentions ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	member := &v1alpha1.MemberCluster{}
 	what := fmt.Sprintf("member %s to be Ready=%s %s with a message with %q", name, status, reason, mentions)
 	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
-		err := world.Hub.Get(ctx, key("", name), member)
+		err := w.Hub.Get(ctx, key("", name), member)
 		return says(member.Status.Conditions, v1alpha1.ConditionReady, status, reason, mentions), err
 	}); err != nil {
 		t.Errorf("%v; conditions: %s", err, words(member.Status.Conditions))
 	}
 }
 
-func leave(t *testing.T, name string) {
+func leave(t *testing.T, w *world, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	member := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if err := client.IgnoreNotFound(world.Hub.Delete(ctx, member)); err != nil {
+	if err := client.IgnoreNotFound(w.Hub.Delete(ctx, member)); err != nil {
 		t.Error(err)
 	}
 	if err := stack.WaitFor(ctx, "member "+name+" to be gone", func(ctx context.Context) (bool, error) {
-		err := world.Hub.Get(ctx, key("", name), member)
+		err := w.Hub.Get(ctx, key("", name), member)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}); err != nil {
 		t.Errorf("%v; conditions: %s", err, words(member.Status.Conditions))

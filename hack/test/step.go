@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ type step struct {
 	servers, nodes bool
 	// sideBySide is how many packages run at the same time; 0 leaves it to Go.
 	sideBySide int
+	// crowded says that there are many more programs than cores.
+	crowded bool
 }
 
 // flags are build flags, understood by `go list` as well.
@@ -53,6 +56,9 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 	if s.sideBySide > 0 {
 		args = append(args, "-p="+strconv.Itoa(s.sideBySide))
 	}
+	if s.crowded {
+		args = append(args, "-parallel="+strconv.Itoa(runtime.NumCPU()))
+	}
 	args = append(append(args, s.args...), s.packages...)
 	if len(s.binaryArgs) > 0 {
 		args = append(append(args, "-args"), s.binaryArgs...)
@@ -68,6 +74,12 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 	}
 	if s.raceManager {
 		cmd.Env = append(cmd.Env, progress.RaceVariable+"=1")
+	}
+	// Time is dearer here than memory.
+	cmd.Env = append(cmd.Env, "GOGC=200")
+	if s.crowded {
+		// A dozen API servers that each use all cores take a fifth more of the cores' time for the same work.
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute

@@ -26,8 +26,6 @@ const (
 	groupCount = 18
 	// mostVMs of one group.
 	mostVMs = 3
-	// pace is the time from one change to the next.
-	pace = 150 * time.Millisecond
 )
 
 // load is a crowd of people who change groups all the time.

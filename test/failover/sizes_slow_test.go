@@ -12,6 +12,7 @@ const (
 	worldCount = 2
 	bounded    = true
 	courtesy   = 100 * time.Millisecond
+	pace       = 150 * time.Millisecond
 
 	// memberVisits and replicaVisits are how often a member and a replica come and go before goroutines are counted.
 	memberVisits, replicaVisits = 30, 8

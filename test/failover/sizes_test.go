@@ -14,6 +14,8 @@ const (
 	// courtesy is for how much longer than its right lasts a replica's calls may be seen: on its way to the proxy, which runs in
 	// this process, a call or the end of one may take a moment. Half of what the protocol leaves until somebody else may act.
 	courtesy = 2 * time.Second
+	// pace is the time from one change of a group to the next.
+	pace = 500 * time.Millisecond
 )
 
 // hardLosses are the ways to lose the hub that a story tries which takes one after the other.

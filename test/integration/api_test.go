@@ -30,7 +30,6 @@ func object(t *testing.T, kind, content string) *unstructured.Unstructured {
 }
 
 func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	member, hub := w.Members["team-a"], w.Hub
 	long := strings.Repeat("a", 64)
@@ -79,7 +78,6 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 }
 
 func TestVCenterIsImmutableOnceSet(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "immutable")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
@@ -104,7 +102,6 @@ func TestVCenterIsImmutableOnceSet(t *testing.T) {
 // TestAnUnseenGroupIsNotReadyYet holds the default of the Ready condition: without it `kubectl wait` and kstatus
 // would take an object that nobody has looked at for done.
 func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	for _, content := range []string{
 		"{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}",
@@ -126,7 +123,6 @@ func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
 }
 
 func TestColumnsBeginWithTheOriginals(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	client, err := rest.HTTPClientFor(w.Members["team-a"].Config)
 	if err != nil {
@@ -164,7 +160,6 @@ func TestColumnsBeginWithTheOriginals(t *testing.T) {
 }
 
 func TestAnObjectWithoutASpecSaysSoAndGetsNothing(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-b", "no-spec")
 	o := object(t, "VmGroup", "{metadata: {name: empty, namespace: no-spec}}")

@@ -11,11 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
 func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	places := []*place{newPlace(t, w, "team-a", "a-b"), newPlace(t, w, "team-a", "a"), newPlace(t, w, "team-b", "a-b")}
 	names := []string{"c", "b-c", "c"}
@@ -48,7 +46,6 @@ func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
 }
 
 func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "foreign")
 	p.apply(p.group("vg", 2))
@@ -93,7 +90,6 @@ func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
 }
 
 func TestACopyInAnotherFolderIsReportedAndNotCounted(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "copies")
 	p.apply(p.group("vg", 2))
@@ -114,7 +110,6 @@ func TestACopyInAnotherFolderIsReportedAndNotCounted(t *testing.T) {
 }
 
 func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-b", "legacy")
 	g := p.group("old", 3)
@@ -134,7 +129,6 @@ func TestAnObjectOfTheOriginalIsHeldUntouched(t *testing.T) {
 }
 
 func TestAbandonedObjectsOfTheOriginalBecomeOurs(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-b", "abandoned")
 	g := p.group("old", 1)
@@ -152,7 +146,6 @@ func TestAbandonedObjectsOfTheOriginalBecomeOurs(t *testing.T) {
 }
 
 func TestRetainLeavesVMsThatAreNobodys(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "retain")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionRetain }))

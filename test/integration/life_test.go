@@ -14,7 +14,6 @@ import (
 )
 
 func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
-	stack.Story(t)
 	w := troubled.enter(t)
 	p := newPlace(t, w, "team-b", "leaving")
 	p.apply(p.group("vg", 2))
@@ -36,7 +35,6 @@ func TestAMemberThatLeavesKeepsItsGroupsAndVMsAndMayComeBack(t *testing.T) {
 }
 
 func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
-	stack.Story(t)
 	w := troubled.enter(t)
 	throughProxies(t, w)
 	p := newPlace(t, w, "team-b", "rotated")
@@ -55,7 +53,6 @@ func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
 }
 
 func TestASecondHubKeepsItsHandsOff(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	ctx := t.Context()
 	second, err := w.StartHub(ctx, "second-hub")
@@ -115,7 +112,6 @@ func serveLocal(t *testing.T, w *world, hub *stack.SecondHub) {
 }
 
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
-	stack.Story(t)
 	w := troubled.enter(t)
 	p := newPlace(t, w, "team-a", "killed")
 	// Counted before: all clones may have been sent when the next line runs.
@@ -146,7 +142,6 @@ func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestNoPasswordAnywhere(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	ctx := t.Context()
 	haystack := w.Manager.Tail(1 << 20)

@@ -57,6 +57,7 @@ func newWorld(slots int) *world {
 // enter waits until the world has a place for the story, which it keeps to its end.
 func (w *world) enter(t *testing.T) *world {
 	t.Helper()
+	stack.Story(t)
 	t.Parallel()
 	w.slots <- struct{}{}
 	t.Cleanup(func() { <-w.slots })

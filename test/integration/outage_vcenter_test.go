@@ -23,7 +23,6 @@ import (
 )
 
 func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	sameManager(t, w)
 	v := newVCenter(t, w, "unreachable")
@@ -56,7 +55,6 @@ func TestOutageAnUnreachableVCenterHoldsItsGroupsAndNobodyElses(t *testing.T) {
 }
 
 func TestOutageAVCenterThatTakesThreeSecondsForEachCallIsOnlySlow(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	sameManager(t, w)
 	v := newVCenter(t, w, "slow")
@@ -79,7 +77,6 @@ func TestOutageAVCenterThatTakesThreeSecondsForEachCallIsOnlySlow(t *testing.T) 
 }
 
 func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	sameManager(t, w)
 	v := newVCenter(t, w, "ended")
@@ -117,7 +114,6 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 // TestOutageARotatedPassword: vCenter's password changes, the Secret gets a wrong one, and then the right one. The
 // simulator's own password stays: the proxy translates.
 func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	sameManager(t, w)
 	ctx := t.Context()
@@ -193,7 +189,6 @@ func setPassword(t *testing.T, w *world, secret *corev1.Secret, password string)
 // TestOutageARootThatIsSuddenlyEmpty: vCenter comes back with an inventory that has nothing of ours, as after a restore of
 // an old backup.
 func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	sameManager(t, w)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
@@ -241,7 +236,6 @@ func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *tes
 }
 
 func TestOutageAPartialInventoryIsNotBelieved(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	sameManager(t, w)
 	v := newVCenter(t, w, "partial", func(s *v1alpha1.VCenterSpec) {

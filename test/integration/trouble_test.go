@@ -20,7 +20,6 @@ import (
 )
 
 func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "missing-template")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "no-such-template" }))
@@ -33,7 +32,6 @@ func TestAMissingTemplateIsFixedByAPatch(t *testing.T) {
 }
 
 func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "late-template")
 	p.apply(p.group("vg", 1, func(g *v1alpha1.VmGroup) { g.Spec.Template = "late" }))
@@ -45,7 +43,6 @@ func TestATemplateThatAppearsLaterIsFoundWithoutAnEdit(t *testing.T) {
 }
 
 func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	dev := newPlace(t, w, "team-a", "grants-dev", "stage", "dev")
 	prod := newPlace(t, w, "team-a", "grants-prod", "stage", "prod")
@@ -104,7 +101,6 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 }
 
 func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "unknown-vcenter")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
@@ -114,7 +110,6 @@ func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
 }
 
 func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "edits")
 	p.apply(p.group("vg", 2))
@@ -141,7 +136,6 @@ func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
 }
 
 func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-b", "paused")
 	p.apply(p.group("vg", 2))
@@ -161,7 +155,6 @@ func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
 }
 
 func TestPowerStateOffStopsVMs(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-b", "off")
 	p.apply(p.group("vg", 2))
@@ -183,7 +176,6 @@ func TestPowerStateOffStopsVMs(t *testing.T) {
 }
 
 func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "moved")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = bulk }))
@@ -216,7 +208,6 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 }
 
 func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	v := newVCenter(t, w, "moved-folder") // what it is asked for is counted
 	p := newPlace(t, w, "team-a", "moved-folder")
@@ -244,7 +235,6 @@ func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
 }
 
 func TestDeletionWaitsForClonesInFlight(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	v := newVCenter(t, w, "racing") // what it is asked for is counted
 	p := newPlace(t, w, "team-a", "racing")
@@ -272,7 +262,6 @@ func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 }
 
 func TestBadMembersDelayNobody(t *testing.T) {
-	stack.Story(t)
 	w := calm.enter(t)
 	// Accepts connections and never answers.
 	hole, err := net.Listen("tcp", "127.0.0.1:0")

@@ -52,14 +52,12 @@ func testLogger() logr.Logger {
 	return funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, time.Now().Format("05.000"), prefix, args) }, funcr.Options{})
 }
 
-// eventually polls until check returns nil.
+// eventually polls until check returns nil, less and less often: many tests share the machine.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := 20 * time.Millisecond; ; pause = min(pause*3/2, 200*time.Millisecond) {
 		err := check()
 		if err == nil {
 			return
@@ -67,7 +65,7 @@ func eventually(t *testing.T, what string, check func() error) {
 		select {
 		case <-deadline.C:
 			t.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }

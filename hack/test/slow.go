@@ -57,7 +57,10 @@ var slowStories = []slowStory{
 	{4, "admission", "TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking", 80},
 	{4, "admission", "TestHostileCallersDoNotKeepOthersWaiting", 30},
 	{4, "admission", "TestNobodyReachesWhatIsMeantForOthers", 100},
+	{4, "admission", "TestAMemberThatLeftIsUsable", 60},
 	{4, "admission", everywhere, 200},
+	{5, "integration", "TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor", 60},
+	{5, "integration", "TestAMemberThatGoesSilentDelaysNobody", 40},
 	{5, "integration", everywhere, 420},
 }
 
@@ -93,8 +96,8 @@ func lastSteps(args []string) []step {
 			packages: []string{"./cmd/...", "./internal/admission/...", "./internal/controller/member", "./internal/quota/...", "./internal/sharding/...", "./internal/webhook"},
 		},
 		{
-			label: "what the tests are made of, with the race detector", race: true, args: args,
-			packages: []string{"./test/vcsim/...", "./test/faultproxy", "./test/filelock", "./test/progress", "./test/assets", "./hack/..."},
+			label: "the world on virtual time, and what the tests are made of, with the race detector", race: true, args: args,
+			packages: []string{"./test/world", "./test/vcsim/...", "./test/faultproxy", "./test/filelock", "./test/progress", "./test/assets", "./hack/..."},
 		},
 	}
 }

@@ -16,7 +16,7 @@ import (
 const serverPackage = assets.Module + "/test/localcluster"
 
 // sideBySide is how many packages run at the same time. Those with servers of their own mostly wait.
-const sideBySide = 4
+const sideBySide = 3
 
 // fastTag is that of `make test-fast`: files with API servers beside unit tests are built without it only.
 const fastTag = "fast"
@@ -59,13 +59,14 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 			racing.packages = append(racing.packages, p.path)
 		}
 	}
-	rest := step{label: "tests with real servers, and of what is around the product", args: r.args, sideBySide: sideBySide}
+	rest := step{label: "tests with real servers, and of what is around the product", args: r.args, sideBySide: sideBySide, crowded: true}
 	for _, p := range all {
 		if p.servers || !p.racy() {
 			rest.packages = append(rest.packages, p.path)
 			rest.servers = rest.servers || p.servers
 		}
 	}
+	longestFirst(racing.packages)
 	longestFirst(rest.packages)
 	steps := slices.DeleteFunc([]step{racing, rest}, func(s step) bool { return len(s.packages) == 0 })
 	if len(steps) == 0 {
@@ -78,8 +79,9 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 // waited for alone.
 func longestFirst(packages []string) {
 	order := []string{
+		"internal/vsphere/govmomi", "internal/vsphere/contract", "internal/vsphere/share",
 		"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/rbac",
-		"internal/admission/objects", "internal/sharding/death",
+		"internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/webhook",
 	}
 	rank := func(path string) int {
 		if i := slices.Index(order, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
@@ -90,14 +92,15 @@ func longestFirst(packages []string) {
 	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
 }
 
-// e2eSteps are the tests that need a node, or make images. One at a time: each hub with a node takes the machine for itself.
+// e2eSteps are the tests that need a node, or make images, and those of what other tests are made of. One at a time: each hub with a
+// node takes the machine for itself.
 func e2eSteps(r request) []step {
 	packages := r.packages
 	if len(packages) == 0 {
-		packages = []string{"./test/e2e", "./test/localcluster/...", "./hack/image/..."}
+		packages = []string{"./test/e2e", "./test/localcluster", "./test/certmanager", "./test/inputs", "./hack/image"}
 	}
 	return []step{{
-		label: "what needs a node, and images", packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1,
+		label: "what needs a node, images, and what tests are made of", packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1,
 		args: append([]string{"-count=1"}, r.args...),
 	}}
 }
@@ -119,7 +122,7 @@ var pure = []string{
 func (p testedPackage) racy() bool {
 	path := strings.TrimPrefix(p.path, assets.Module+"/")
 	within := func(top string) bool { return strings.HasPrefix(path, top) }
-	return slices.ContainsFunc([]string{"cmd/", "internal/", "test/world"}, within) && !slices.ContainsFunc(pure, within)
+	return slices.ContainsFunc([]string{"cmd/", "internal/"}, within) && !slices.ContainsFunc(pure, within)
 }
 
 // tested lists the packages that have tests when they are built with tags.

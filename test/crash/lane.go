@@ -83,8 +83,7 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	if err := l.hub().Create(ctx, anything); err != nil {
 		return fmt.Errorf("allow all groups: %w", err)
 	}
-	l.stack.Proxy.Hook(l.onSOAP)
-	l.hub().Proxy.Hook(l.onAPI)
+	l.listen()
 	local := &v1alpha1.MemberCluster{}
 	local.Name = v1alpha1.LocalMember
 	if err := l.hub().Create(ctx, local); err != nil {
@@ -98,6 +97,12 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	starting, started := l.stack.WhileManagersRun(ctx)
 	defer started()
 	return t.untilReady(starting, 2)
+}
+
+// listen has the lane hear of every call of the manager, as it does from the beginning.
+func (l *Lane) listen() {
+	l.stack.Proxy.Hook(l.onSOAP)
+	l.hub().Proxy.Hook(l.onAPI)
 }
 
 // Stop ends everything that the lane started.

@@ -54,11 +54,8 @@ func run(args []string) error {
 		return err
 	}
 	results := newResults(os.Stdout, slices.Contains(asked.args, "-v"))
-	for _, s := range steps {
-		fmt.Printf("test: %s\n", s.label)
-		if err := s.run(ctx, results, nil); err != nil {
-			return err
-		}
+	if err := runAll(ctx, steps, results); err != nil {
+		return err
 	}
 	results.table(os.Stdout)
 	if len(results.failures) == 0 {

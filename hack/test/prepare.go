@@ -42,12 +42,16 @@ func prepare(ctx context.Context, steps []step) error {
 			}
 		}
 	}
-	for _, s := range steps {
+	for _, group := range together(steps) {
 		label := "test: compiling dependencies"
-		if s.race {
+		if group[0].race {
 			label += " with the race detector"
 		}
-		if err := warm(ctx, label, s.race, s.tags, s.packages); err != nil {
+		var packages []string
+		for _, s := range group {
+			packages = append(packages, s.packages...)
+		}
+		if err := warm(ctx, label, group[0].race, group[0].tags, packages); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
@@ -34,6 +36,8 @@ type step struct {
 	sideBySide int
 	// crowded says that there are many more programs than cores.
 	crowded bool
+	// beside has it run at the same time as the step before it.
+	beside bool
 }
 
 // flags are build flags, understood by `go list` as well.
@@ -46,6 +50,33 @@ func (s step) flags() []string {
 		flags = append(flags, "-tags="+s.tags)
 	}
 	return flags
+}
+
+// together groups steps that run at the same time. They are built alike.
+func together(steps []step) (groups [][]step) {
+	for _, s := range steps {
+		if last := len(groups) - 1; s.beside && last >= 0 {
+			groups[last] = append(groups[last], s)
+		} else {
+			groups = append(groups, []step{s})
+		}
+	}
+	return groups
+}
+
+// runAll runs steps in their order, and those that run beside another with that one.
+func runAll(ctx context.Context, steps []step, results *results) error {
+	for _, group := range together(steps) {
+		running, groupCtx := errgroup.WithContext(ctx)
+		for _, s := range group {
+			fmt.Printf("test: %s\n", s.label)
+			running.Go(func() error { return s.run(groupCtx, results, nil) })
+		}
+		if err := running.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run runs go test and hands what it says to results. It returns an error only where go test itself could not run. logs, if
@@ -76,7 +107,7 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 		cmd.Env = append(cmd.Env, progress.RaceVariable+"=1")
 	}
 	// Time is dearer here than memory.
-	cmd.Env = append(cmd.Env, "GOGC=200")
+	cmd.Env = append(cmd.Env, "GOGC=300")
 	if s.crowded {
 		// A dozen API servers that each use all cores take a fifth more of the cores' time for the same work.
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
@@ -15,7 +17,7 @@ import (
 // serverPackage starts API servers: a test that imports it, even through others, is not fast.
 const serverPackage = assets.Module + "/test/localcluster"
 
-// sideBySide is how many packages run at the same time. Those with servers of their own mostly wait.
+// sideBySide is how many packages with servers of their own run at the same time. They keep two cores busy.
 const sideBySide = 3
 
 // fastTag is that of `make test-fast`: files with API servers beside unit tests are built without it only.
@@ -39,55 +41,62 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 }
 
 // standardSteps are the tests of `make test`: the product's packages with the race detector as far as they have goroutines and need
-// no servers, then everything else. There the detector would mostly watch the tests wait for other processes.
+// no servers, then everything else. There the detector would mostly watch the tests wait for other processes. What is short runs
+// beside what is long, so that it is compiled meanwhile.
 func standardSteps(ctx context.Context, r request) ([]step, error) {
 	asked := r.packages
 	if len(asked) == 0 {
 		asked = []string{"./..."}
 	}
-	plain, err := tested(ctx, fastTag, asked...)
-	if err != nil {
+	var plain, all []testedPackage
+	lists, listCtx := errgroup.WithContext(ctx)
+	lists.Go(func() (err error) { plain, err = tested(listCtx, fastTag, asked...); return err })
+	lists.Go(func() (err error) { all, err = tested(listCtx, "", asked...); return err })
+	if err := lists.Wait(); err != nil {
 		return nil, err
 	}
-	all, err := tested(ctx, "", asked...)
-	if err != nil {
-		return nil, err
-	}
-	racing := step{label: "the product's packages, with the race detector", race: true, tags: fastTag, args: r.args, sideBySide: sideBySide}
+	racing := step{label: "the product's packages, with the race detector", race: true, tags: fastTag, args: r.args, sideBySide: 4}
 	for _, p := range plain {
 		if p.racy() && !p.servers {
 			racing.packages = append(racing.packages, p.path)
 		}
 	}
-	rest := step{label: "tests with real servers, and of what is around the product", args: r.args, sideBySide: sideBySide, crowded: true}
+	long := step{label: "stories with real servers", args: r.args, servers: true, sideBySide: sideBySide, crowded: true}
+	rest := step{label: "and beside them what is short, or around the product", args: r.args, sideBySide: 1, crowded: true}
 	for _, p := range all {
-		if p.servers || !p.racy() {
+		switch {
+		case p.servers && slices.Contains(longest, p.name()):
+			long.packages = append(long.packages, p.path)
+		case p.servers || !p.racy():
 			rest.packages = append(rest.packages, p.path)
 			rest.servers = rest.servers || p.servers
 		}
 	}
 	longestFirst(racing.packages)
-	longestFirst(rest.packages)
-	steps := slices.DeleteFunc([]step{racing, rest}, func(s step) bool { return len(s.packages) == 0 })
+	longestFirst(long.packages)
+	rest.beside = len(long.packages) > 0 // and not beside the racing ones
+	steps := slices.DeleteFunc([]step{racing, long, rest}, func(s step) bool { return len(s.packages) == 0 })
 	if len(steps) == 0 {
 		return nil, errors.New("no package has tests")
 	}
 	return steps, nil
 }
 
+// longest are the packages that take longest, in this order.
+var longest = []string{
+	"internal/vsphere/govmomi", "internal/vsphere/contract", "internal/vsphere/share",
+	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/rbac",
+	"internal/admission/objects", "internal/sharding/death", "cmd/manager",
+}
+
 // longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
 // waited for alone.
 func longestFirst(packages []string) {
-	order := []string{
-		"internal/vsphere/govmomi", "internal/vsphere/contract", "internal/vsphere/share",
-		"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/rbac",
-		"internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/webhook",
-	}
 	rank := func(path string) int {
-		if i := slices.Index(order, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
+		if i := slices.Index(longest, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
 			return i
 		}
-		return len(order)
+		return len(longest)
 	}
 	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
 }
@@ -118,10 +127,12 @@ var pure = []string{
 	"api/", "config/", "internal/admission/objects", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring",
 }
 
+// name of the package in this repository.
+func (p testedPackage) name() string { return strings.TrimPrefix(p.path, assets.Module+"/") }
+
 // racy says whether the tests run code of the product in their process that the race detector can say something about.
 func (p testedPackage) racy() bool {
-	path := strings.TrimPrefix(p.path, assets.Module+"/")
-	within := func(top string) bool { return strings.HasPrefix(path, top) }
+	within := func(top string) bool { return strings.HasPrefix(p.name(), top) }
 	return slices.ContainsFunc([]string{"cmd/", "internal/"}, within) && !slices.ContainsFunc(pure, within)
 }
 

@@ -15,7 +15,7 @@ const (
 	// this process, a call or the end of one may take a moment. Half of what the protocol leaves until somebody else may act.
 	courtesy = 2 * time.Second
 	// pace is the time from one change of a group to the next.
-	pace = 500 * time.Millisecond
+	pace = time.Second
 )
 
 // hardLosses are the ways to lose the hub that a story tries which takes one after the other.

@@ -154,8 +154,9 @@ func untilRefused(t *testing.T, proxy *localcluster.APIProxy, namespace, name st
 		}
 		return refused >= n, nil
 	}); err != nil {
-		var all []string
-		for _, r := range proxy.Records() {
+		records := proxy.Records()
+		all := make([]string, 0, len(records))
+		for _, r := range records {
 			all = append(all, fmt.Sprintf("%s %s/%s %s: %d", r.Verb, r.Resource, r.Subresource, r.Name, r.Status))
 		}
 		t.Fatalf("%v; writes: %s", err, strings.Join(all, ", "))

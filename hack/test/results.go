@@ -245,6 +245,13 @@ func (r *results) table(out io.Writer) {
 	}
 }
 
+// failed reports whether anything has failed so far, while other steps may still run.
+func (r *results) failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.failures) > 0
+}
+
 // verdict is one line about everything that failed.
 func (r *results) verdict() string {
 	names := make([]string, 0, len(r.failures))

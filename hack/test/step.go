@@ -130,7 +130,7 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 		return context.Cause(ctx)
 	case readErr != nil:
 		return readErr
-	case errors.As(err, &exit) && len(results.failures) > 0:
+	case errors.As(err, &exit) && results.failed():
 		return nil // results tell
 	case err != nil:
 		return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)

@@ -13,7 +13,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-slow test-crash test-failover test-skew test-e2e test-planted demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-race test-slow test-crash test-failover test-skew test-e2e test-planted demo cluster build image generate manifests fmt lint verify bench tools clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -24,6 +24,9 @@ test: ## Run all tests but the long ones, against real API servers; ARGS="-run X
 
 test-fast: ## Run the tests that need no servers, in seconds
 	@$(RUN) ./hack/test -fast $(ARGS)
+
+test-race: ## Run the tests of all code that runs in their process, with the race detector; needs a C compiler
+	@$(RUN) ./hack/test -race $(ARGS)
 
 test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of five parts, PICK=commit a few minutes
 	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)

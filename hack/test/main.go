@@ -1,10 +1,11 @@
-// Command test runs `go test` on the repository in one of four tiers and never stays silent for long. It gets kube-apiserver,
+// Command test runs `go test` on the repository in one of five tiers and never stays silent for long. It gets kube-apiserver,
 // etcd and the tools first, then compiles all dependencies with a visible count, then runs the tests, and ends with a table of
 // packages and times.
 //
 //	go run ./hack/test                                          # everything but what takes long or needs a node: make test
 //	go run ./hack/test -run TestPause ./test/integration
 //	go run ./hack/test -fast                                    # what needs no servers: make test-fast
+//	go run ./hack/test -race                                    # with the race detector what runs in its process: make test-race
 //	go run ./hack/test -slow [-part 2]                          # what takes long, with a race-detecting manager: make test-slow
 //	go run ./hack/test -pick 3f2a91c                            # some of it, chosen by a commit's hash
 //	go run ./hack/test -e2e                                     # what needs a node, and what tests are made of: make test-e2e

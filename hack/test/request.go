@@ -24,13 +24,14 @@ type tier int
 const (
 	standard tier = iota
 	fast
+	race
 	slow
 	pick
 	e2e
 )
 
 func parse(args []string) (r request, err error) {
-	tiers := map[string]tier{"-fast": fast, "-slow": slow, "-pick": pick, "-e2e": e2e}
+	tiers := map[string]tier{"-fast": fast, "-race": race, "-slow": slow, "-pick": pick, "-e2e": e2e}
 	next := func(i *int) (string, error) {
 		*i++
 		if *i >= len(args) {
@@ -42,7 +43,7 @@ func parse(args []string) (r request, err error) {
 		chosen, isTier := tiers[args[i]]
 		switch {
 		case isTier && r.tier != standard:
-			return r, errors.New("choose one of -fast, -slow, -pick and -e2e")
+			return r, errors.New("choose one of -fast, -race, -slow, -pick and -e2e")
 		case args[i] == "-pick":
 			if r.commit, err = next(&i); err != nil {
 				return r, err
@@ -78,6 +79,8 @@ func (r request) steps(ctx context.Context) ([]step, error) {
 	switch r.tier {
 	case fast:
 		return fastSteps(ctx, r)
+	case race:
+		return raceSteps(ctx, r)
 	case slow:
 		return slowSteps(r.part, r.args), nil
 	case pick:

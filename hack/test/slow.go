@@ -79,26 +79,16 @@ func slowSteps(part int, args []string) []step {
 		}
 	}
 	if part == 0 || part == parts() {
-		steps = append(steps, lastSteps(append([]string{"-count=1"}, args...))...)
+		steps = append(steps, lastStep(args))
 	}
 	return steps
 }
 
-// lastSteps are no stories: random models at length, and the race detector where `make test` does without.
-func lastSteps(args []string) []step {
-	return []step{
-		{
-			label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args,
-			binaryArgs: []string{"-protocol.runs=5000"},
-		},
-		{
-			label: "the product's packages with servers, with the race detector", race: true, servers: true, args: args, sideBySide: sideBySide,
-			packages: []string{"./cmd/...", "./internal/admission/...", "./internal/controller/member", "./internal/quota/...", "./internal/sharding/...", "./internal/webhook"},
-		},
-		{
-			label: "the world on virtual time, and what the tests are made of, with the race detector", race: true, args: args,
-			packages: []string{"./test/world", "./test/vcsim/...", "./test/faultproxy", "./test/filelock", "./test/progress", "./test/assets", "./hack/..."},
-		},
+// lastStep is no story: the random model of sharding, at length.
+func lastStep(args []string) step {
+	return step{
+		label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: append([]string{"-count=1"}, args...),
+		binaryArgs: []string{"-protocol.runs=5000"},
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
@@ -40,42 +38,62 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 	return []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}, nil
 }
 
-// standardSteps are the tests of `make test`: the product's packages with the race detector as far as they have goroutines and need
-// no servers, then everything else. There the detector would mostly watch the tests wait for other processes. What is short runs
-// beside what is long, so that it is compiled meanwhile.
+// standardSteps are the tests of `make test`: what is long, and beside it what is short, so that it is compiled meanwhile.
 func standardSteps(ctx context.Context, r request) ([]step, error) {
-	asked := r.packages
-	if len(asked) == 0 {
-		asked = []string{"./..."}
-	}
-	var plain, all []testedPackage
-	lists, listCtx := errgroup.WithContext(ctx)
-	lists.Go(func() (err error) { plain, err = tested(listCtx, fastTag, asked...); return err })
-	lists.Go(func() (err error) { all, err = tested(listCtx, "", asked...); return err })
-	if err := lists.Wait(); err != nil {
+	all, err := tested(ctx, "", orAll(r.packages)...)
+	if err != nil {
 		return nil, err
 	}
-	racing := step{label: "the product's packages, with the race detector", race: true, tags: fastTag, args: r.args, sideBySide: 4}
-	for _, p := range plain {
-		if p.racy() && !p.servers {
-			racing.packages = append(racing.packages, p.path)
-		}
-	}
 	long := step{label: "stories with real servers", args: r.args, servers: true, sideBySide: sideBySide, crowded: true}
-	rest := step{label: "and beside them what is short, or around the product", args: r.args, sideBySide: 1, crowded: true}
+	short := step{label: "what is short", args: r.args, sideBySide: 1, crowded: true}
+	for _, p := range all {
+		if slices.Contains(longest, p.name()) {
+			long.packages = append(long.packages, p.path)
+			continue
+		}
+		short.packages = append(short.packages, p.path)
+		short.servers = short.servers || p.servers
+	}
+	longestFirst(long.packages)
+	short.beside = true
+	return withPackages(long, short)
+}
+
+// raceSteps are those of `make test-race`: with the race detector every package of which code runs in the process of its tests. In the
+// others it would watch the tests wait for other programs.
+func raceSteps(ctx context.Context, r request) ([]step, error) {
+	all, err := tested(ctx, "", orAll(r.packages)...)
+	if err != nil {
+		return nil, err
+	}
+	servers := step{label: "packages with servers, with the race detector", race: true, args: r.args, servers: true, sideBySide: sideBySide, crowded: true}
+	alone := step{label: "beside them packages that need none", race: true, args: r.args, sideBySide: 2}
 	for _, p := range all {
 		switch {
-		case p.servers && slices.Contains(longest, p.name()):
-			long.packages = append(long.packages, p.path)
-		case p.servers || !p.racy():
-			rest.packages = append(rest.packages, p.path)
-			rest.servers = rest.servers || p.servers
+		case !p.racy():
+		case p.servers:
+			servers.packages = append(servers.packages, p.path)
+		default:
+			alone.packages = append(alone.packages, p.path)
 		}
 	}
-	longestFirst(racing.packages)
-	longestFirst(long.packages)
-	rest.beside = len(long.packages) > 0 // and not beside the racing ones
-	steps := slices.DeleteFunc([]step{racing, long, rest}, func(s step) bool { return len(s.packages) == 0 })
+	longestFirst(servers.packages)
+	longestFirst(alone.packages)
+	alone.beside = true
+	return withPackages(servers, alone)
+}
+
+// orAll are the packages that were asked for, or all.
+func orAll(packages []string) []string {
+	if len(packages) == 0 {
+		return []string{"./..."}
+	}
+	return packages
+}
+
+// withPackages are the steps that have something to do.
+func withPackages(steps ...step) ([]step, error) {
+	steps = slices.DeleteFunc(steps, func(s step) bool { return len(s.packages) == 0 })
 	if len(steps) == 0 {
 		return nil, errors.New("no package has tests")
 	}
@@ -84,9 +102,8 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 
 // longest are the packages that take longest, in this order.
 var longest = []string{
-	"internal/vsphere/govmomi", "internal/vsphere/contract", "internal/vsphere/share",
-	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/rbac",
-	"internal/admission/objects", "internal/sharding/death", "cmd/manager",
+	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "internal/vsphere/govmomi",
+	"test/rbac", "internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/vsphere/contract", "internal/vsphere/share",
 }
 
 // longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
@@ -121,19 +138,21 @@ type testedPackage struct {
 	servers bool
 }
 
-// pure packages of the product have no goroutines of their own: the race detector would only make them slow. For most of them the
-// linter forbids it.
-var pure = []string{
-	"api/", "config/", "internal/admission/objects", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring",
+// raced are the trees whose code runs in the process of their tests.
+var raced = []string{
+	"cmd/", "internal/", "hack/", "test/world", "test/vcsim/", "test/faultproxy", "test/filelock", "test/progress", "test/assets",
 }
+
+// pure packages have no goroutines of their own: the race detector would only make them slow. For most of them the linter forbids it.
+var pure = []string{"internal/admission/objects", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring"}
 
 // name of the package in this repository.
 func (p testedPackage) name() string { return strings.TrimPrefix(p.path, assets.Module+"/") }
 
-// racy says whether the tests run code of the product in their process that the race detector can say something about.
+// racy says whether the race detector can say something about the tests.
 func (p testedPackage) racy() bool {
 	within := func(top string) bool { return strings.HasPrefix(p.name(), top) }
-	return slices.ContainsFunc([]string{"cmd/", "internal/"}, within) && !slices.ContainsFunc(pure, within)
+	return slices.ContainsFunc(raced, within) && !slices.ContainsFunc(pure, within)
 }
 
 // tested lists the packages that have tests when they are built with tags.

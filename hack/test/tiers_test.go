@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/test/assets"
+)
+
+// A package that is renamed must not leave its tier unnoticed.
+func TestTheListsOfTiersNameWhatExists(t *testing.T) {
+	for _, name := range slices.Concat(longest, raced, pure) {
+		if info, err := os.Stat(filepath.Join("../..", name)); err != nil || !info.IsDir() {
+			t.Errorf("%s is no directory: %v", name, err)
+		}
+	}
+}
+
+func TestWhatHasGoroutinesRunsWithTheRaceDetector(t *testing.T) {
+	for name, want := range map[string]bool{
+		"cmd/manager": true, "internal/quota": true, "internal/sharding": true, "test/world": true, "test/vcsim/sim": true,
+		"internal/plan": false, "test/integration": false, "api/v1alpha1": false,
+	} {
+		if (testedPackage{path: assets.Module + "/" + name}).racy() != want {
+			t.Errorf("%s: %v, want %v", name, !want, want)
+		}
+	}
+}

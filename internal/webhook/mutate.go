@@ -2,10 +2,10 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
+	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -45,29 +45,11 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 		"spec.cpu": group.Spec.CPU, "spec.memory": group.Spec.Memory,
 		"spec.template": group.Spec.Template, "spec.vcenter": group.Spec.VCenter,
 	}
-	patch := make([]operation, 0, len(filled))
+	patch := make([]jsonpatch.Operation, 0, len(filled))
 	for _, name := range filled {
-		patch = append(patch, operation{Op: "add", Path: "/" + strings.ReplaceAll(name, ".", "/"), Value: values[name]})
+		patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), values[name]))
 	}
-	return patched(patch)
-}
-
-// operation is one of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
-}
-
-func patched(patch []operation) admission.Response {
-	encoded, err := json.Marshal(patch)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	response := admission.Allowed("")
-	kind := admissionv1.PatchTypeJSONPatch
-	response.Patch, response.PatchType = encoded, &kind
-	return response
+	return admission.Patched("", patch...)
 }
 
 // complete says whether there is nothing that policies could fill in, so that nobody has to be asked.

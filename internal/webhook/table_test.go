@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -89,7 +90,7 @@ func apply(t *testing.T, request *admissionv1.AdmissionRequest, response *admiss
 	if response.PatchType == nil || *response.PatchType != admissionv1.PatchTypeJSONPatch {
 		t.Fatalf("the patch %s has type %v", response.Patch, response.PatchType)
 	}
-	var patch []operation
+	var patch []jsonpatch.Operation
 	var o map[string]any
 	if err := json.Unmarshal(response.Patch, &patch); err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func apply(t *testing.T, request *admissionv1.AdmissionRequest, response *admiss
 	}
 	for _, op := range patch {
 		name, ok := strings.CutPrefix(op.Path, "/spec/")
-		if op.Op != "add" || !ok || strings.Contains(name, "/") {
+		if op.Operation != "add" || !ok || strings.Contains(name, "/") {
 			t.Fatalf("the patch has %+v", op)
 		}
 		o["spec"].(map[string]any)[name], filled["spec."+name] = op.Value, op.Value

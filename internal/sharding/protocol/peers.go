@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -146,7 +147,7 @@ func (r *Replica) SawLease(now Instant, lease StoredLease) {
 		r.refute(p) // only the process itself counts its renewals on
 	}
 	if p.missing || p.lease.Version != lease.Version {
-		if p.lease.State != lease.State || !equal(p.lease.Board, lease.Board) {
+		if p.lease.State != lease.State || !maps.Equal(p.lease.Board, lease.Board) {
 			r.changes.Peers = true
 		}
 		if lease.State != Fenced { // the last sign of life was before the fence
@@ -169,18 +170,6 @@ func pick(was instantOrNever, now Instant) Instant {
 		return was.Instant
 	}
 	return now
-}
-
-func equal(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if b[k] != v {
-			return false
-		}
-	}
-	return true
 }
 
 // LeaseGone takes the news that there is no Lease of a session.

@@ -232,18 +232,6 @@ func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
 	return clones, others
 }
 
-// Submitting reports whether a request is on its way whose task is not known yet.
-func (t *Tracker) Submitting() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, op := range t.ops {
-		if op.state == submitted {
-			return true
-		}
-	}
-	return false
-}
-
 // byTask finds the operation of a running task. The lock is held.
 func (t *Tracker) byTask(task string) *operation {
 	for _, op := range t.ops {

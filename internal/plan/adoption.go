@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // adoption decides over stamped VMs that no record names. One is ours when it is what a clone of ours must
@@ -49,8 +51,8 @@ func (p *planner) adoption() {
 }
 
 // adopt takes the one genuine VM out of the candidates, and returns the others.
-func (p *planner) adopt(ordinal int32, m *member, candidates []*VM) []*VM {
-	var genuine []*VM
+func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*vsphere.VM {
+	var genuine []*vsphere.VM
 	for _, vm := range candidates {
 		if p.genuine(vm, m) {
 			genuine = append(genuine, vm)
@@ -60,22 +62,22 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*VM) []*VM {
 		return candidates // with two that look alike, neither can be proven ours
 	}
 	vm := genuine[0]
-	slot := Slot{Ordinal: ordinal, Incarnation: vm.Stamp.Incarnation, UUID: vm.UUID}
+	slot := Slot{Ordinal: ordinal, Incarnation: vm.Stamp.Incarnation, UUID: vm.InstanceUUID}
 	if m == nil {
 		p.ordinals = append(p.ordinals, ordinal)
 		p.add(present, nil, vm, slot)
 	} else {
 		p.add(present, m.known, vm, slot)
 	}
-	return slices.DeleteFunc(slices.Clone(candidates), func(c *VM) bool { return c == vm })
+	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
 }
 
 // genuine says whether vm is what a clone of ours looks like, given what is recorded of its ordinal.
-func (p *planner) genuine(vm *VM, m *member) bool {
+func (p *planner) genuine(vm *vsphere.VM, m *member) bool {
 	s := vm.Stamp
-	made := p.ops.made(s.Ordinal, vm.MoRef)
-	if s.Ordinal < 0 || !vm.InFolder || vm.Name != VMName(p.in.Name, s.Ordinal) ||
-		!made && !strings.EqualFold(vm.UUID, InstanceUUID(p.in.GroupUID, s.Ordinal, s.Incarnation)) {
+	made := p.ops.made(s.Ordinal, vm.Ref.Value)
+	if s.Ordinal < 0 || !p.inFolder(vm) || vm.Name != VMName(p.in.Name, s.Ordinal) ||
+		!made && !strings.EqualFold(vm.InstanceUUID, InstanceUUID(p.in.ID.Group, s.Ordinal, s.Incarnation)) {
 		return false
 	}
 	if m == nil || m.known == nil {
@@ -88,5 +90,5 @@ func (p *planner) genuine(vm *VM, m *member) bool {
 	if made {
 		return s.Incarnation == m.known.Incarnation
 	}
-	return m.known.UUID == "" || strings.EqualFold(vm.UUID, m.known.UUID)
+	return m.known.UUID == "" || strings.EqualFold(vm.InstanceUUID, m.known.UUID)
 }

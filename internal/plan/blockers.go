@@ -38,16 +38,16 @@ func (b *blockers) add(r rank, blocker Blocker) {
 }
 
 // addFailure adds a failure; of those with one reason the first is told and the others are counted.
-func (b *blockers) addFailure(f *Failure) {
-	terminal := f.Terminal && f.Reason != v1alpha1.ReasonNameConflict // another ordinal is used instead
+func (b *blockers) addFailure(f *failure) {
+	terminal := f.terminal && f.reason != v1alpha1.ReasonNameConflict // another ordinal is used instead
 	for i := range b.all {
-		if b.all[i].rank == rankFailure && b.all[i].Reason == f.Reason {
+		if b.all[i].rank == rankFailure && b.all[i].Reason == f.reason {
 			b.all[i].more++
 			b.all[i].Terminal = b.all[i].Terminal || terminal
 			return
 		}
 	}
-	b.add(rankFailure, Blocker{Reason: f.Reason, Message: f.Message, Terminal: terminal})
+	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Terminal: terminal})
 }
 
 // sorted returns the blockers, the most important first.

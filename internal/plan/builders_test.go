@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 const (
@@ -20,6 +21,12 @@ const (
 var (
 	epoch    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	revision = Revision(validSpec(0))
+)
+
+var (
+	groupID = vsphere.GroupID{Installation: "hub", Member: "team-a", Group: groupUID}
+	folder  = vsphere.FolderRef("group-v7")
+	away    = vsphere.FolderRef("group-v8")
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -34,8 +41,8 @@ type option func(*Input)
 // input is a group that wants replicas VMs, seen completely.
 func input(replicas int32, options ...option) Input {
 	in := Input{
-		Now: epoch, Name: groupName, GroupUID: groupUID, Spec: validSpec(replicas), Revision: revision,
-		Observation: Observation{Complete: true},
+		Now: epoch, Name: groupName, ID: groupID, Folder: folder, Spec: validSpec(replicas), Revision: revision, UpdateRevision: revision,
+		Observation: vsphere.Observation{Complete: true},
 	}
 	for _, o := range options {
 		o(&in)
@@ -46,12 +53,12 @@ func input(replicas int32, options ...option) Input {
 func moRefOf(ordinal int32) string { return fmt.Sprintf("vm-%d", 100+ordinal) }
 
 // makeVM is a healthy VM of the group.
-func makeVM(ordinal int32, edits ...func(*VM)) VM {
-	vm := VM{
-		MoRef: moRefOf(ordinal), Name: VMName(groupName, ordinal), UUID: InstanceUUID(groupUID, ordinal, 0),
-		InFolder: true, Power: PoweredOn, Connected: true, ChangeVersion: "v1",
-		Stamp: &Stamp{
-			Ordinal: ordinal, Revision: revision, CloneMode: v1alpha1.CloneFull,
+func makeVM(ordinal int32, edits ...func(*vsphere.VM)) vsphere.VM {
+	vm := vsphere.VM{
+		Ref: vsphere.VMRef(moRefOf(ordinal)), Name: VMName(groupName, ordinal), InstanceUUID: InstanceUUID(groupUID, ordinal, 0),
+		Folder: folder, Power: vsphere.PoweredOn, Connected: true, ChangeVersion: "v1",
+		Stamp: &vsphere.Stamp{
+			GroupID: groupID, Ordinal: ordinal, Revision: revision, CloneMode: string(v1alpha1.CloneFull),
 			Created: epoch.Add(time.Duration(ordinal-1000) * time.Minute),
 		},
 	}
@@ -61,18 +68,22 @@ func makeVM(ordinal int32, edits ...func(*VM)) VM {
 	return vm
 }
 
-func power(p Power) func(*VM)            { return func(vm *VM) { vm.Power = p } }
-func called(name string) func(*VM)       { return func(vm *VM) { vm.Name = name } }
-func ref(moRef string) func(*VM)         { return func(vm *VM) { vm.MoRef = moRef } }
-func marked(vm *VM)                      { vm.Tombstone = true }
-func unstamped(vm *VM)                   { vm.Stamp = nil }
-func outside(vm *VM)                     { vm.InFolder = false }
-func disconnected(vm *VM)                { vm.Connected = false }
-func tools(vm *VM)                       { vm.ToolsRunning = true }
-func outdated(vm *VM)                    { s := *vm.Stamp; s.Revision = "1-old"; vm.Stamp = &s }
-func created(at time.Duration) func(*VM) { return func(vm *VM) { vm.Stamp.Created = epoch.Add(at) } }
-func incarnation(ordinal, n int32) func(*VM) {
-	return func(vm *VM) { vm.Stamp.Incarnation, vm.UUID = n, InstanceUUID(groupUID, ordinal, n) }
+func power(p vsphere.PowerState) func(*vsphere.VM) { return func(vm *vsphere.VM) { vm.Power = p } }
+func called(name string) func(*vsphere.VM)         { return func(vm *vsphere.VM) { vm.Name = name } }
+func ref(moRef string) func(*vsphere.VM) {
+	return func(vm *vsphere.VM) { vm.Ref = vsphere.VMRef(moRef) }
+}
+func marked(vm *vsphere.VM)       { vm.Tombstone = true }
+func unstamped(vm *vsphere.VM)    { vm.Stamp = nil }
+func outside(vm *vsphere.VM)      { vm.Folder = away }
+func disconnected(vm *vsphere.VM) { vm.Connected = false }
+func tools(vm *vsphere.VM)        { vm.ToolsRunning = true }
+func outdated(vm *vsphere.VM)     { s := *vm.Stamp; s.Revision = "1-old"; vm.Stamp = &s }
+func created(at time.Duration) func(*vsphere.VM) {
+	return func(vm *vsphere.VM) { vm.Stamp.Created = epoch.Add(at) }
+}
+func incarnation(ordinal, n int32) func(*vsphere.VM) {
+	return func(vm *vsphere.VM) { vm.Stamp.Incarnation, vm.InstanceUUID = n, InstanceUUID(groupUID, ordinal, n) }
 }
 
 // makeKnown is the record of a VM that has been ready for an hour.
@@ -92,16 +103,16 @@ func intent(ordinal, incarnation int32) Known {
 }
 
 // sees adds VMs to the observation only.
-func sees(vms ...VM) option {
+func sees(vms ...vsphere.VM) option {
 	return func(in *Input) { in.Observation.VMs = append(in.Observation.VMs, vms...) }
 }
 
 // has adds VMs that are recorded and observed.
-func has(vms ...VM) option {
+func has(vms ...vsphere.VM) option {
 	return func(in *Input) {
 		for _, vm := range vms {
 			k := makeKnown(vm.Stamp.Ordinal)
-			k.MoRef, k.UUID, k.Revision, k.Incarnation = vm.MoRef, vm.UUID, vm.Stamp.Revision, vm.Stamp.Incarnation
+			k.MoRef, k.UUID, k.Revision, k.Incarnation = vm.Ref.Value, vm.InstanceUUID, vm.Stamp.Revision, vm.Stamp.Incarnation
 			in.Known = append(in.Known, k)
 		}
 		sees(vms...)(in)
@@ -132,21 +143,25 @@ func goneVMs(ordinals ...int32) option {
 	return func(in *Input) {
 		knowsOrdinals(ordinals...)(in)
 		for _, o := range ordinals {
-			in.Observation.Gone = append(in.Observation.Gone, moRefOf(o))
+			in.Observation.Gone = append(in.Observation.Gone, vsphere.VMRef(moRefOf(o)))
 		}
 	}
 }
 
 func goneRefs(moRefs ...string) option {
-	return func(in *Input) { in.Observation.Gone = append(in.Observation.Gone, moRefs...) }
+	return func(in *Input) {
+		for _, moRef := range moRefs {
+			in.Observation.Gone = append(in.Observation.Gone, vsphere.VMRef(moRef))
+		}
+	}
 }
 
-// away are recorded, and exist outside of the operator's root folder.
-func away(ordinals ...int32) option {
+// awayVMs are recorded, and exist outside of the operator's root folder.
+func awayVMs(ordinals ...int32) option {
 	return func(in *Input) {
 		knowsOrdinals(ordinals...)(in)
 		for _, o := range ordinals {
-			in.Observation.Elsewhere = append(in.Observation.Elsewhere, moRefOf(o))
+			in.Observation.Elsewhere = append(in.Observation.Elsewhere, vsphere.VMRef(moRefOf(o)))
 		}
 	}
 }
@@ -155,17 +170,26 @@ func doomed(ordinals ...int32) option {
 	return func(in *Input) { in.Doomed = append(in.Doomed, ordinals...) }
 }
 
-func running(kind OperationKind, ordinal int32, age time.Duration) option {
+func running(kind vsphere.OperationKind, ordinal int32, age time.Duration) option {
 	return func(in *Input) {
-		op := Operation{Kind: kind, Ordinal: ordinal, Since: in.Now.Add(-age)}
-		if kind != OpClone {
-			op.MoRef = moRefOf(ordinal)
+		op := vsphere.Operation{Kind: kind, Ordinal: ordinal, Since: in.Now.Add(-age)}
+		if kind != vsphere.OpClone {
+			op.VM = vsphere.VMRef(moRefOf(ordinal))
 		}
 		in.Observation.InFlight = append(in.Observation.InFlight, op)
 	}
 }
 
-func failed(f Failure) option {
+// said is an error of vCenter with words of its own.
+type said struct {
+	kind vsphere.Kind
+	text string
+}
+
+func (s said) Error() string { return s.text }
+func (s said) Unwrap() error { return &vsphere.Error{Kind: s.kind} }
+
+func failed(f vsphere.Failure) option {
 	return func(in *Input) { in.Observation.Failures = append(in.Observation.Failures, f) }
 }
 

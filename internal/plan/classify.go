@@ -8,14 +8,15 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // classify gives every recorded VM, every clone in flight and every observed VM its place. What status
 // recorded goes first: a recorded VM stays ours when it is renamed or moved to another folder below the root,
 // and any other VM with its stamp is a copy. VMs that nobody recorded are left to adoption.
 func (p *planner) classify() {
-	p.members, p.unclaimed = map[int32]*member{}, map[int32][]*VM{}
-	p.taken, p.doomed = map[int32]*VM{}, map[int32]bool{}
+	p.members, p.unclaimed = map[int32]*member{}, map[int32][]*vsphere.VM{}
+	p.taken, p.doomed = map[int32]*vsphere.VM{}, map[int32]bool{}
 	for _, ordinal := range p.in.Doomed {
 		p.doomed[ordinal] = true
 	}
@@ -26,10 +27,10 @@ func (p *planner) classify() {
 			recordOf[k.MoRef] = k
 		}
 	}
-	owned := make(map[int32]*VM, len(known))
+	owned := make(map[int32]*vsphere.VM, len(known))
 	released := map[int32]bool{}
-	for _, vm := range observed(p.in.Observation.VMs) {
-		k := recordOf[vm.MoRef]
+	for _, vm := range observed(p.in.Observation.VMs, p.in.ID) {
+		k := recordOf[vm.Ref.Value]
 		switch {
 		case k != nil && vm.Stamp != nil:
 			owned[k.Ordinal] = vm
@@ -65,7 +66,7 @@ func (p *planner) classify() {
 }
 
 // place makes the member of a recorded VM.
-func (p *planner) place(k *Known, vm *VM, isGone, isElsewhere bool) {
+func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 	slot := Slot{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
 		ReadySince: k.ReadySince,
@@ -93,16 +94,16 @@ func (p *planner) place(k *Known, vm *VM, isGone, isElsewhere bool) {
 }
 
 // add puts a member into the table, with what its VM shows.
-func (p *planner) add(s state, k *Known, vm *VM, slot Slot) {
+func (p *planner) add(s state, k *Known, vm *vsphere.VM, slot Slot) {
 	slot.Name = VMName(p.in.Name, slot.Ordinal)
 	m := &member{state: s, known: k, vm: vm, slot: slot, doomed: p.doomed[slot.Ordinal]}
 	m.wasReady = s == present && !slot.ReadySince.IsZero()
 	if vm != nil {
-		if vm.UUID != "" {
-			m.slot.UUID = vm.UUID // vCenter may have assigned another
+		if vm.InstanceUUID != "" {
+			m.slot.UUID = vm.InstanceUUID // vCenter may have assigned another
 		}
-		m.slot.MoRef, m.slot.Power, m.slot.IPAddress = vm.MoRef, vm.Power, vm.IP
-		m.slot.Revision, m.slot.CloneMode = vm.Stamp.Revision, vm.Stamp.CloneMode
+		m.slot.MoRef, m.slot.Power, m.slot.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
+		m.slot.Revision, m.slot.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
 		if vm.Tombstone {
 			m.doomed, p.doomed[slot.Ordinal] = true, true
 		}
@@ -111,8 +112,8 @@ func (p *planner) add(s state, k *Known, vm *VM, slot Slot) {
 }
 
 // foreign records a VM that is in no action.
-func (p *planner) foreign(vm *VM) {
-	f := Foreign{MoRef: vm.MoRef, Name: vm.Name}
+func (p *planner) foreign(vm *vsphere.VM) {
+	f := Foreign{MoRef: vm.Ref.Value, Name: vm.Name}
 	if vm.Stamp != nil {
 		f.Copy, f.Ordinal = true, vm.Stamp.Ordinal
 	}
@@ -126,8 +127,8 @@ func (p *planner) foreign(vm *VM) {
 }
 
 // nameTaken returns the ordinal whose name vm has in the group's folder.
-func (p *planner) nameTaken(vm *VM) (int32, bool) {
-	if !vm.InFolder {
+func (p *planner) nameTaken(vm *vsphere.VM) (int32, bool) {
+	if !p.inFolder(vm) {
 		return 0, false
 	}
 	return ordinalOf(p.in.Name, vm.Name)
@@ -154,7 +155,7 @@ func (p *planner) explainNames() {
 				Reason: v1alpha1.ReasonNameConflict,
 				Message: fmt.Sprintf("The name %s in the group's folder is taken by %s, which is not the group's VM of "+
 					"that name; another ordinal is used instead. To free the name, rename or move %s.",
-					VMName(p.in.Name, ordinal), vm.MoRef, vm.MoRef),
+					VMName(p.in.Name, ordinal), vm.Ref.Value, vm.Ref.Value),
 			})
 		} else if f := p.ops.nameHeld(ordinal); f != nil {
 			p.blockers.addFailure(f)
@@ -198,20 +199,31 @@ func recorded(in []Known) []*Known {
 	})
 }
 
-// observed returns the observed VMs by managed object reference.
-func observed(in []VM) []*VM {
-	all := make([]*VM, 0, len(in))
+// observed returns the observed VMs by managed object reference. Of each, the stamp is the group's or nil; in is not changed.
+func observed(in []vsphere.VM, id vsphere.GroupID) []*vsphere.VM {
+	all := make([]*vsphere.VM, 0, len(in))
 	for i := range in {
-		all = append(all, &in[i])
+		vm := &in[i]
+		if vm.Stamp != nil && vm.Stamp.GroupID != id {
+			vm = new(*vm)
+			vm.Stamp = nil
+		}
+		all = append(all, vm)
 	}
-	slices.SortFunc(all, func(a, b *VM) int { return strings.Compare(a.MoRef, b.MoRef) })
-	return slices.CompactFunc(all, func(a, b *VM) bool { return a.MoRef == b.MoRef })
+	slices.SortFunc(all, func(a, b *vsphere.VM) int { return strings.Compare(a.Ref.Value, b.Ref.Value) })
+	return slices.CompactFunc(all, func(a, b *vsphere.VM) bool { return a.Ref.Value == b.Ref.Value })
 }
 
-func setOf(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
+// inFolder is true for a VM that lies directly in the group's folder.
+func (p *planner) inFolder(vm *vsphere.VM) bool {
+	return !p.in.Folder.IsZero() && vm.Folder == p.in.Folder
+}
+
+// setOf has the values of managed object references.
+func setOf(refs []vsphere.Ref) map[string]bool {
+	set := make(map[string]bool, len(refs))
+	for _, ref := range refs {
+		set[ref.Value] = true
 	}
 	return set
 }

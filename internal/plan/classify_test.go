@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestIdentity(t *testing.T) {
@@ -30,13 +31,13 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-func otherUUID(vm *VM) { vm.UUID = "assigned-by-vcenter" }
+func otherUUID(vm *vsphere.VM) { vm.InstanceUUID = "assigned-by-vcenter" }
 
 // cloneMade is a clone in flight whose task has ended and made a VM.
 func cloneMade(ordinal int32, moRef string) option {
 	return func(in *Input) {
 		in.Observation.InFlight = append(in.Observation.InFlight,
-			Operation{Kind: OpClone, Ordinal: ordinal, MoRef: moRef, Since: in.Now})
+			vsphere.Operation{Kind: vsphere.OpClone, Ordinal: ordinal, VM: vsphere.VMRef(moRef), Since: in.Now})
 	}
 }
 
@@ -52,7 +53,7 @@ func TestClassification(t *testing.T) {
 		{"recorded and renamed", input(1, has(makeVM(0, called("db")))), "0:Ready", nil},
 		{"recorded and moved to another folder", input(1, has(makeVM(0, outside))), "0:Ready", nil},
 		{"recorded, and vCenter gave it another UUID",
-			input(1, knowsOrdinals(0), sees(makeVM(0, func(vm *VM) { vm.UUID = "x" }))), "0:Ready", nil},
+			input(1, knowsOrdinals(0), sees(makeVM(0, func(vm *vsphere.VM) { vm.InstanceUUID = "x" }))), "0:Ready", nil},
 		{"a copy of a recorded VM", input(1, healthy(0), sees(makeVM(0, ref("vm-9"), called("copy"), outside))),
 			"0:Ready", []Foreign{copied}},
 		{"a copy that took the name of a recorded VM that was renamed",
@@ -78,7 +79,7 @@ func TestClassification(t *testing.T) {
 		{"never recorded, right name, wrong folder", input(0, sees(makeVM(0, ref("vm-9"), outside))), "",
 			[]Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true}}},
 		{"never recorded, right name, wrong UUID",
-			input(0, sees(makeVM(0, ref("vm-9"), func(vm *VM) { vm.UUID = "x" }))), "",
+			input(0, sees(makeVM(0, ref("vm-9"), func(vm *vsphere.VM) { vm.InstanceUUID = "x" }))), "",
 			[]Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true}}},
 		{"two that both look ours: neither is proven", input(0, sees(makeVM(0), makeVM(0, ref("vm-9")))), "",
 			[]Foreign{
@@ -147,7 +148,7 @@ func TestPause(t *testing.T) {
 		{"nothing is created", input(2, paused), want{blockers: blocker}, nil},
 		{"nothing is doomed", input(0, paused, healthy(0)),
 			want{blockers: blocker, slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
-		{"nothing is repaired and nothing forgotten", input(2, paused, has(makeVM(0, power(PoweredOff))), goneVMs(1)),
+		{"nothing is repaired and nothing forgotten", input(2, paused, has(makeVM(0, power(vsphere.PoweredOff))), goneVMs(1)),
 			want{blockers: blocker, slots: "0:Unhealthy 1:Lost", existing: 1, updated: 1}, nil},
 		{"a removal that began does not go on", input(0, paused, has(makeVM(0, marked))),
 			want{blockers: blocker, slots: "0:Deleting", doomed: "0"}, nil},

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // happening is one thing that happens to a group and its VMs: vm is one of them, name one that the group may use.
@@ -41,14 +42,14 @@ var happenings = []happening{
 	{"crash", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.crash() }},
 	{"blind", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.blind = true }},
 	{"see", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.blind = false }},
-	{"delete", func(_ *rapid.T, s *sim, vm *simVM, _ string) { delete(s.vms, vm.MoRef) }},
-	{"power off", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = PoweredOff }},
-	{"suspend", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = Suspended }},
-	{"power on", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = PoweredOn }},
+	{"delete", func(_ *rapid.T, s *sim, vm *simVM, _ string) { delete(s.vms, vm.Ref.Value) }},
+	{"power off", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = vsphere.PoweredOff }},
+	{"suspend", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = vsphere.Suspended }},
+	{"power on", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Power = vsphere.PoweredOn }},
 	{"host down", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connected = false }},
 	{"host up", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connected = true }},
 	{"unstamp", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Stamp, vm.ours = nil, false }},
-	{"move", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.InFolder = false }},
+	{"move", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Folder = away }},
 	{"take away", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.away = true }},
 	{"bring back", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.bringBack() }},
 	{"rename", func(_ *rapid.T, s *sim, vm *simVM, name string) {
@@ -58,7 +59,7 @@ var happenings = []happening{
 	}},
 	{"put foreign", func(_ *rapid.T, s *sim, _ *simVM, name string) {
 		if s.byName(name) == nil {
-			s.put(VM{Name: name, InFolder: true, Power: PoweredOn, Connected: true}, false)
+			s.put(vsphere.VM{Name: name, Folder: folder, Power: vsphere.PoweredOn, Connected: true}, false)
 		}
 	}},
 	{"hide", func(_ *rapid.T, s *sim, _ *simVM, name string) { s.hidden[name] = true }},
@@ -67,8 +68,10 @@ var happenings = []happening{
 			return
 		}
 		c := vm.VM
-		c.UUID, c.Stamp = "", ptr(*vm.Stamp)
-		c.Name, c.InFolder = fmt.Sprintf("copy-%d", s.next), rapid.Bool().Draw(t, "in folder")
+		c.InstanceUUID, c.Stamp = "", ptr(*vm.Stamp)
+		if c.Name, c.Folder = fmt.Sprintf("copy-%d", s.next), away; rapid.Bool().Draw(t, "in folder") {
+			c.Folder = folder
+		}
 		if s.byName(name) == nil && rapid.Bool().Draw(t, "takes a name") {
 			c.Name = name
 		}
@@ -101,8 +104,8 @@ func (s *sim) disturb(t *rapid.T) {
 // bringBack moves VMs back below the root; a name that was taken meanwhile forces another.
 func (s *sim) bringBack() {
 	for _, vm := range s.sorted() {
-		if vm.away && vm.InFolder && s.byName(vm.Name) != nil {
-			vm.Name = "back-" + vm.MoRef
+		if vm.away && vm.Folder == folder && s.byName(vm.Name) != nil {
+			vm.Name = "back-" + vm.Ref.Value
 		}
 		vm.away = false
 	}
@@ -124,8 +127,8 @@ func (s *sim) heal(t *rapid.T) {
 	}
 	for _, vm := range s.vms {
 		vm.Connected = true
-		if vm.Power == PowerUnknown {
-			vm.Power = PoweredOff
+		if vm.Power == vsphere.PowerUnknown {
+			vm.Power = vsphere.PoweredOff
 		}
 	}
 	s.bringBack()
@@ -133,8 +136,8 @@ func (s *sim) heal(t *rapid.T) {
 }
 
 // foreigners returns a copy of every VM that is not ours.
-func (s *sim) foreigners() map[string]VM {
-	all := map[string]VM{}
+func (s *sim) foreigners() map[string]vsphere.VM {
+	all := map[string]vsphere.VM{}
 	for ref, vm := range s.vms {
 		if !vm.ours {
 			all[ref] = vm.VM
@@ -176,13 +179,13 @@ func (s *sim) checkSettled(t *rapid.T, p Plan) {
 	}
 	names := map[string]bool{}
 	for _, vm := range s.sorted() {
-		if !vm.ours || copies[vm.MoRef] {
+		if !vm.ours || copies[vm.Ref.Value] {
 			continue // a VM that was renamed before it was recorded cannot be told from a copy
 		}
 		count++
 		names[vm.Name] = true
 		on := s.spec.PowerState != v1alpha1.PowerOff
-		if (vm.Power == PoweredOn) != on || vm.Tombstone {
+		if (vm.Power == vsphere.PoweredOn) != on || vm.Tombstone {
 			t.Fatalf("settled, but %s is %s with tombstone %t", vm.Name, vm.Power, vm.Tombstone)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // deletion settles who has to go without any scaling: ordinals that status has doomed, VMs with a tombstone
@@ -90,7 +91,7 @@ func (p *planner) removal() {
 			p.try(m, Action{Kind: ReleaseVM, Reason: why + " and spec.deletionPolicy is Retain"})
 		case !m.vm.Tombstone:
 			p.try(m, Action{Kind: MarkVM, Reason: why})
-		case m.vm.Power != PoweredOff:
+		case m.vm.Power != vsphere.PoweredOff:
 			p.try(m, Action{Kind: PowerOffVM, Reason: why + " and a running VM cannot be destroyed"})
 		default:
 			p.try(m, Action{Kind: DestroyVM, Reason: why})

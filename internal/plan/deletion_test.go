@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestRemoval(t *testing.T) {
@@ -13,17 +13,17 @@ func TestRemoval(t *testing.T) {
 	runRules(t, []rule{
 		{"first the tombstone", input(0, healthy(0)), with("MarkVM web-0", ""), nil},
 		{"then power", input(0, has(makeVM(0, marked))), with("PowerOffVM web-0", ""), nil},
-		{"a suspended VM as well", input(0, has(makeVM(0, marked, power(Suspended)))), with("PowerOffVM web-0", ""), nil},
-		{"unknown power as well", input(0, has(makeVM(0, marked, power(PowerUnknown)))), with("PowerOffVM web-0", ""), nil},
-		{"then the end", input(0, has(makeVM(0, marked, power(PoweredOff)))), with("DestroyVM web-0", ""), nil},
-		{"a tombstone alone dooms", input(1, has(makeVM(0, marked, power(PoweredOff)))),
+		{"a suspended VM as well", input(0, has(makeVM(0, marked, power(vsphere.Suspended)))), with("PowerOffVM web-0", ""), nil},
+		{"unknown power as well", input(0, has(makeVM(0, marked, power(vsphere.PowerUnknown)))), with("PowerOffVM web-0", ""), nil},
+		{"then the end", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff)))), with("DestroyVM web-0", ""), nil},
+		{"a tombstone alone dooms", input(1, has(makeVM(0, marked, power(vsphere.PoweredOff)))),
 			want{actions: "DestroyVM web-0, CreateVM web-1", slots: "0:Deleting 1:Cloning", doomed: "0"}, nil},
-		{"one operation at a time", input(0, has(makeVM(0, marked)), running(OpPowerOff, 0, time.Hour)), with("", ""), nil},
-		{"a disconnected VM waits", input(0, has(makeVM(0, marked, power(PoweredOff), disconnected))),
+		{"one operation at a time", input(0, has(makeVM(0, marked)), running(vsphere.OpPowerOff, 0, time.Hour)), with("", ""), nil},
+		{"a disconnected VM waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff), disconnected))),
 			with("", "VMsLost"), []string{"web-0 (vm-100)", "Bring the host"}},
 		{"a suspect VM waits", input(0, knowsOrdinals(0), doomed(0)), with("", ""), []string{"vm-100 is not seen any more"}},
-		{"a VM elsewhere waits", input(0, away(0), doomed(0)), with("", "VMsLost"), []string{"Move back or delete"}},
-		{"a clone in flight waits", input(0, knows(intent(0, 0)), running(OpClone, 0, 0), doomed(0)), with("", ""),
+		{"a VM elsewhere waits", input(0, awayVMs(0), doomed(0)), with("", "VMsLost"), []string{"Move back or delete"}},
+		{"a clone in flight waits", input(0, knows(intent(0, 0)), running(vsphere.OpClone, 0, 0), doomed(0)), with("", ""),
 			[]string{"its clone has not ended"}},
 		{"a clone that never came leaves", input(0, knows(intent(0, 0)), doomed(0)), want{settled: true}, nil},
 		{"gone leaves", input(0, goneVMs(0), doomed(0, 5)), want{settled: true}, nil},
@@ -40,7 +40,7 @@ func TestRemoval(t *testing.T) {
 
 func TestGroupDeletion(t *testing.T) {
 	runRules(t, []rule{
-		{"every VM", input(3, deleting, healthy(0), has(makeVM(1, marked), makeVM(2, marked, power(PoweredOff)))),
+		{"every VM", input(3, deleting, healthy(0), has(makeVM(1, marked), makeVM(2, marked, power(vsphere.PoweredOff)))),
 			want{actions: "DestroyVM web-2, PowerOffVM web-1, MarkVM web-0",
 				slots: "0:Deleting 1:Deleting 2:Deleting", doomed: "0 1 2"}, []string{"the group is being deleted"}},
 		{"a VM that was never recorded", input(3, deleting, sees(makeVM(0))),
@@ -52,11 +52,11 @@ func TestGroupDeletion(t *testing.T) {
 		{"nothing is left", input(3, deleting), want{settled: true, gone: true}, nil},
 		{"intents and what is gone do not hold it", input(3, deleting, goneVMs(0), knows(intent(1, 0))),
 			want{settled: true, gone: true}, nil},
-		{"a clone in flight does", input(3, deleting, running(OpClone, 0, 0)),
+		{"a clone in flight does", input(3, deleting, running(vsphere.OpClone, 0, 0)),
 			want{slots: "0:Deleting", doomed: "0"}, nil},
-		{"an operation in flight does", input(3, deleting, running(OpDestroy, 0, 0)), want{}, nil},
+		{"an operation in flight does", input(3, deleting, running(vsphere.OpDestroy, 0, 0)), want{}, nil},
 		{"a suspect VM does", input(3, deleting, knowsOrdinals(0)), want{slots: "0:Deleting", doomed: "0"}, nil},
-		{"a VM elsewhere does", input(3, deleting, away(0)),
+		{"a VM elsewhere does", input(3, deleting, awayVMs(0)),
 			want{blockers: "VMsLost", slots: "0:Deleting", doomed: "0"}, nil},
 		{"foreign VMs do not", input(3, deleting, sees(makeVM(0, unstamped), makeVM(1, called("copy")))),
 			want{settled: true, gone: true}, nil},
@@ -64,37 +64,37 @@ func TestGroupDeletion(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	failure := func(kind OperationKind, ordinal int32, in time.Duration) Failure {
-		return Failure{Kind: kind, Ordinal: ordinal, Reason: v1alpha1.ReasonOutOfCapacity, Message: "No room.",
+	failure := func(kind vsphere.OperationKind, ordinal int32, in time.Duration) vsphere.Failure {
+		return vsphere.Failure{Kind: kind, Ordinal: ordinal, Err: said{vsphere.KindCapacity, "No room."},
 			RetryAt: epoch.Add(in)}
 	}
-	old := failure(OpClone, 0, time.Minute)
+	old := failure(vsphere.OpClone, 0, time.Minute)
 	old.Revision = "1-old"
-	stuck := failure(OpDestroy, 0, time.Minute)
-	stuck.Terminal = true
-	off := has(makeVM(0, power(PoweredOff)))
+	stuck := failure(vsphere.OpDestroy, 0, time.Minute)
+	stuck.Err = said{vsphere.KindPermission, "No right."}
+	off := has(makeVM(0, power(vsphere.PoweredOff)))
 	runRules(t, []rule{
-		{"a clone waits", input(2, healthy(1), failed(failure(OpClone, 0, time.Minute))),
+		{"a clone waits", input(2, healthy(1), failed(failure(vsphere.OpClone, 0, time.Minute))),
 			want{blockers: "OutOfCapacity", slots: "0:Failed 1:Ready", existing: 1, ready: 1, updated: 1,
 				wakeIn: time.Minute}, []string{"No room."}},
-		{"and is tried again", input(1, failed(failure(OpClone, 0, 0))),
+		{"and is tried again", input(1, failed(failure(vsphere.OpClone, 0, 0))),
 			want{actions: "CreateVM web-0", blockers: "OutOfCapacity", slots: "0:Failed"}, nil},
-		{"status does not flicker while it is", input(1, failed(failure(OpClone, 0, 0)), running(OpClone, 0, 0)),
+		{"status does not flicker while it is", input(1, failed(failure(vsphere.OpClone, 0, 0)), running(vsphere.OpClone, 0, 0)),
 			want{blockers: "OutOfCapacity", slots: "0:Cloning"}, []string{"No room."}},
 		{"another revision is tried at once", input(1, failed(old)),
 			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
-		{"one reason is told once, and counted", input(3, failed(failure(OpClone, 0, time.Hour)),
-			failed(failure(OpClone, 1, time.Minute)), failed(failure(OpClone, 2, 0))),
+		{"one reason is told once, and counted", input(3, failed(failure(vsphere.OpClone, 0, time.Hour)),
+			failed(failure(vsphere.OpClone, 1, time.Minute)), failed(failure(vsphere.OpClone, 2, 0))),
 			want{actions: "CreateVM web-2", blockers: "OutOfCapacity", slots: "0:Failed 1:Failed 2:Failed",
 				wakeIn: time.Minute}, []string{"No room. (The same for 2 more VMs.)"}},
-		{"power waits", input(1, off, failed(failure(OpPowerOn, 0, time.Minute))),
+		{"power waits", input(1, off, failed(failure(vsphere.OpPowerOn, 0, time.Minute))),
 			want{blockers: "OutOfCapacity", slots: "0:Failed", existing: 1, updated: 1, repairing: true,
 				wakeIn: time.Minute}, nil},
-		{"another operation does not wait", input(0, off, failed(failure(OpPowerOn, 0, time.Minute))),
+		{"another operation does not wait", input(0, off, failed(failure(vsphere.OpPowerOn, 0, time.Minute))),
 			want{actions: "MarkVM web-0", slots: "0:Deleting", doomed: "0"}, nil},
-		{"a failure that nobody wants repeated is not told", input(1, healthy(0), failed(failure(OpPowerOn, 0, time.Minute))),
+		{"a failure that nobody wants repeated is not told", input(1, healthy(0), failed(failure(vsphere.OpPowerOn, 0, time.Minute))),
 			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
-		{"a removal waits", input(0, has(makeVM(0, marked, power(PoweredOff))), failed(stuck)),
-			want{blockers: "OutOfCapacity!", slots: "0:Deleting", doomed: "0", wakeIn: time.Minute}, []string{"No room."}},
+		{"a removal waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff))), failed(stuck)),
+			want{blockers: "PermissionDenied!", slots: "0:Deleting", doomed: "0", wakeIn: time.Minute}, []string{"No right."}},
 	})
 }

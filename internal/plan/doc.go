@@ -7,6 +7,7 @@
 //	adoption   VMs that carry our stamp and were not recorded yet are recorded
 //	readiness  the state of each VM as status shows it
 //	deletion   what has to go although nothing was scaled: tombstones, status.deleting, the whole group
+//	hold       VMs that a held group may keep although fewer were admitted
 //	repair     VMs lost behind the operator's back: replaced, or held back (repair.mode, maxUnhealthy)
 //	replicas   too few: create at the lowest free ordinals; too many: choose who leaves
 //	removal    VMs that have to go are marked, powered off and destroyed, or released

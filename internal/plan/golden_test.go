@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.golden instead of comparing with them")
@@ -116,12 +117,12 @@ func TestStories(t *testing.T) {
 		}},
 		{"repair", 3, func(s *story) {
 			s.note("web-1 is deleted behind the operator's back")
-			delete(s.vms, s.byName("web-1").MoRef)
+			delete(s.vms, s.byName("web-1").Ref.Value)
 			s.until(settled)
 			s.note("web-0 and web-2 are deleted, but only one may be repaired without a person")
 			s.spec.Repair = &v1alpha1.Repair{MaxUnhealthy: ptr(int32(1))}
-			delete(s.vms, s.byName("web-0").MoRef)
-			delete(s.vms, s.byName("web-2").MoRef)
+			delete(s.vms, s.byName("web-0").Ref.Value)
+			delete(s.vms, s.byName("web-2").Ref.Value)
 			s.until(func(p Plan) bool { return len(p.Blockers) > 0 })
 			s.note("the person raises the limit")
 			s.spec.Repair = nil
@@ -129,11 +130,11 @@ func TestStories(t *testing.T) {
 		}},
 		{"power", 2, func(s *story) {
 			s.note("web-1 is powered off behind the operator's back")
-			s.byName("web-1").Power = PoweredOff
+			s.byName("web-1").Power = vsphere.PoweredOff
 			s.until(settled)
 			s.note("again, while the group only observes")
 			s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
-			s.byName("web-1").Power = PoweredOff
+			s.byName("web-1").Power = vsphere.PoweredOff
 			s.until(func(p Plan) bool { return len(p.Blockers) > 0 })
 			s.note("all are to be off")
 			s.spec.PowerState = v1alpha1.PowerOff
@@ -152,7 +153,7 @@ func TestStories(t *testing.T) {
 			s.note("somebody copies web-0 twice, once under the name of the next ordinal, and scales to 3")
 			for _, name := range []string{"web-0-backup", "web-2"} {
 				original := s.byName("web-0").VM
-				original.Name, original.UUID = name, ""
+				original.Name, original.InstanceUUID = name, ""
 				s.put(original, false)
 			}
 			s.replicas(3)

@@ -6,7 +6,7 @@ import "strings"
 // seen to have. A VM that was released keeps its UUID; once it is renamed, its ordinal is used again, and vCenter would
 // give a clone that asks for the same UUID another one, or give the released VM another one.
 func (p *planner) freeIncarnation(ordinal, from int32) int32 {
-	for p.uuidTaken(InstanceUUID(p.in.GroupUID, ordinal, from)) {
+	for p.uuidTaken(InstanceUUID(p.in.ID.Group, ordinal, from)) {
 		from++
 	}
 	return from
@@ -17,7 +17,7 @@ func (p *planner) uuidTaken(uuid string) bool {
 	if p.uuids == nil {
 		p.uuids = make(map[string]bool, len(p.in.Observation.VMs))
 		for _, vm := range p.in.Observation.VMs {
-			p.uuids[strings.ToLower(vm.UUID)] = true
+			p.uuids[strings.ToLower(vm.InstanceUUID)] = true
 		}
 	}
 	return p.uuids[strings.ToLower(uuid)]

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // released is a VM of the group that deletionPolicy Retain let go and somebody renamed.
-func released(ordinal, n int32, moRef string) VM {
+func released(ordinal, n int32, moRef string) vsphere.VM {
 	return makeVM(ordinal, incarnation(ordinal, n), unstamped, ref(moRef), called("mine-"+moRef))
 }
 
@@ -27,14 +28,14 @@ func TestTheUUIDOfAReleasedVMIsNotUsedAgain(t *testing.T) {
 	s.crash() // what was decided is recorded, not remembered
 	s.run(settled)
 	fresh := s.byName("web-1")
-	if fresh == nil || fresh.UUID == kept.UUID || fresh.UUID != InstanceUUID(groupUID, 1, 1) {
-		t.Errorf("the released VM has UUID %s, the new web-1 is %+v", kept.UUID, fresh)
+	if fresh == nil || fresh.InstanceUUID == kept.InstanceUUID || fresh.InstanceUUID != InstanceUUID(groupUID, 1, 1) {
+		t.Errorf("the released VM has UUID %s, the new web-1 is %+v", kept.InstanceUUID, fresh)
 	}
 }
 
 func TestIncarnationsWhoseUUIDIsTakenArePassedOver(t *testing.T) {
 	upper := released(0, 0, "vm-7")
-	upper.UUID = strings.ToUpper(upper.UUID)
+	upper.InstanceUUID = strings.ToUpper(upper.InstanceUUID)
 	recorded := intent(0, 1)
 	recorded.UUID = strings.ToUpper(recorded.UUID)
 	for _, c := range []struct {
@@ -49,8 +50,8 @@ func TestIncarnationsWhoseUUIDIsTakenArePassedOver(t *testing.T) {
 		{"the one that is recorded in another spelling", input(1, knows(recorded), sees(released(0, 1, "vm-8"))), 2},
 		{"the next of a lost one", input(1, goneVMs(0), sees(released(0, 1, "vm-8"))), 2},
 		{"none of another ordinal", input(1, sees(released(1, 0, "vm-7"))), 0},
-		{"none without a UUID", input(1, sees(released(1, 0, "vm-7"), VM{MoRef: "vm-9", Name: "bare", InFolder: true})), 0},
-		{"an intent without a UUID", input(1, knows(Known{Ordinal: 0}), sees(VM{MoRef: "vm-9", Name: "bare", InFolder: true})), 0},
+		{"none without a UUID", input(1, sees(released(1, 0, "vm-7"), vsphere.VM{Ref: vsphere.VMRef("vm-9"), Name: "bare", Folder: folder})), 0},
+		{"an intent without a UUID", input(1, knows(Known{Ordinal: 0}), sees(vsphere.VM{Ref: vsphere.VMRef("vm-9"), Name: "bare", Folder: folder})), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Compute(c.in)
@@ -65,9 +66,9 @@ func TestAFirstVMAfterAReleasedOneIsNoRepair(t *testing.T) {
 	runRules(t, []rule{
 		{"decided on", input(1, knows(intent(0, 1)), sees(released(0, 0, "vm-7")), spec(maxUnhealthy(0))),
 			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
-		{"being cloned", input(1, knows(intent(0, 1)), sees(released(0, 0, "vm-7")), running(OpClone, 0, 0), spec(maxUnhealthy(0))),
+		{"being cloned", input(1, knows(intent(0, 1)), sees(released(0, 0, "vm-7")), running(vsphere.OpClone, 0, 0), spec(maxUnhealthy(0))),
 			want{slots: "0:Cloning"}, nil},
-		{"but its replacement is", input(1, knows(intent(0, 2)), sees(released(0, 0, "vm-7")), running(OpClone, 0, 0)),
+		{"but its replacement is", input(1, knows(intent(0, 2)), sees(released(0, 0, "vm-7")), running(vsphere.OpClone, 0, 0)),
 			want{slots: "0:Cloning", repairing: true}, nil},
 	})
 }

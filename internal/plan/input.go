@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Input is everything that a decision depends on.
@@ -12,12 +13,19 @@ type Input struct {
 	Now time.Time
 	// Name of the VmGroup; VMs are called <Name>-<ordinal>.
 	Name string
-	// GroupUID is the UID of the VmGroup, from which instance UUIDs are derived.
-	GroupUID string
+	// ID of the VmGroup. A stamp of another group is none; instance UUIDs are derived from the group's UID.
+	ID vsphere.GroupID
+	// Folder of the VmGroup, or zero before it was created.
+	Folder vsphere.Ref
 	// Spec of the VmGroup, as stored. Unset optional fields mean their documented defaults.
 	Spec v1alpha1.VmGroupSpec
 	// Revision of Spec: see Revision.
 	Revision string
+	// UpdateRevision is the revision that VMs are to have. It is Revision unless the group is held at an older shape than it asks for.
+	UpdateRevision string
+	// MayStay is how many VMs may stay although Spec wants fewer: what a group asks for that is held at less. A hold only keeps
+	// a group from growing. 0 when it is not held.
+	MayStay int32
 	// Deleting is true once the VmGroup has a deletion timestamp.
 	Deleting bool
 	// Paused stops every action, and says who paused; nil when nobody did.
@@ -25,64 +33,12 @@ type Input struct {
 	// CreateBlocked explains why nothing may be cloned (missing template, missing grant, ...), or is nil.
 	// It does not stop deletions or repairs of power.
 	CreateBlocked *Blocker
-	// Observation of vCenter.
-	Observation Observation
+	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known: a
+	// released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
+	Observation vsphere.Observation
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32
-}
-
-// Observation is what is known of the group's VMs.
-type Observation struct {
-	// Complete is false when VMs may be missing; Incomplete says why, as a sentence for a person.
-	Complete   bool
-	Incomplete string
-	VMs        []VM
-	// Gone and Elsewhere are moRefs of Known VMs that vCenter confirmed not to exist, or to exist outside of
-	// the operator's root folder.
-	Gone, Elsewhere []string
-	InFlight        []Operation
-	Failures        []Failure
-}
-
-// Power is the power state of a VM.
-type Power string
-
-// Power states, as status shows them.
-const (
-	PoweredOn    Power = "On"
-	PoweredOff   Power = "Off"
-	Suspended    Power = "Suspended"
-	PowerUnknown Power = "Unknown"
-)
-
-// VM is one observed VM below the operator's root folder: it carries the group's stamp, or lies in the group's
-// folder, or is one of Known. The last must be observed even when it is neither stamped nor in the folder any
-// more: a released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
-type VM struct {
-	MoRef string
-	Name  string
-	UUID  string
-	// InFolder is true when it lies directly in the group's folder.
-	InFolder bool
-	// Stamp is nil when it carries none or another group's.
-	Stamp          *Stamp
-	Tombstone      bool
-	Power          Power
-	Connected      bool
-	HeartbeatGreen bool
-	ToolsRunning   bool
-	IP             string
-	ChangeVersion  string
-}
-
-// Stamp is the part of the owner stamp that decisions need.
-type Stamp struct {
-	Ordinal     int32
-	Incarnation int32
-	Revision    string
-	CloneMode   v1alpha1.CloneMode
-	Created     time.Time
 }
 
 // Known is a VM recorded in status.
@@ -99,42 +55,3 @@ type Known struct {
 	// minReadySeconds runs anew.
 	Phase v1alpha1.VMPhase
 }
-
-// Operation is a vCenter operation that was submitted and whose effect is not visible yet.
-type Operation struct {
-	Kind    OperationKind
-	Ordinal int32
-	// MoRef is empty for a clone that has not finished; else it is the VM that this very clone made.
-	MoRef string
-	Since time.Time
-	// OutcomeUnknown is true when nobody knows yet whether it reached vCenter.
-	OutcomeUnknown bool
-}
-
-// Failure is the last failed operation of an ordinal.
-type Failure struct {
-	Kind    OperationKind
-	Ordinal int32
-	// Reason is a condition reason of the API; Message a sentence for a person.
-	Reason, Message string
-	// Terminal is true when trying again cannot help until somebody acts.
-	Terminal bool
-	// RetryAt is the earliest time to try again.
-	RetryAt time.Time
-	// Revision that a clone failed with. A failure of another revision does not hold a clone back.
-	Revision string
-}
-
-// OperationKind names a vCenter operation.
-type OperationKind string
-
-// Operations.
-const (
-	OpClone         OperationKind = "Clone"
-	OpPowerOn       OperationKind = "PowerOn"
-	OpPowerOff      OperationKind = "PowerOff"
-	OpShutdownGuest OperationKind = "ShutdownGuest"
-	OpMark          OperationKind = "Mark"
-	OpDestroy       OperationKind = "Destroy"
-	OpRelease       OperationKind = "Release"
-)

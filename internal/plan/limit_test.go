@@ -3,10 +3,12 @@ package plan
 import (
 	"reflect"
 	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestLimit(t *testing.T) {
-	in := input(6, has(makeVM(0, marked)), has(makeVM(1, power(PoweredOff))), goneVMs(2), knows(intent(3, 0)), healthy(7))
+	in := input(6, has(makeVM(0, marked)), has(makeVM(1, power(vsphere.PoweredOff))), goneVMs(2), knows(intent(3, 0)), healthy(7))
 	p := Compute(in)
 	const all = "PowerOffVM web-0, PowerOnVM web-1, CreateVM web-2, CreateVM web-3, CreateVM web-4, CreateVM web-5"
 	if got := actionsOf(p); got != all {

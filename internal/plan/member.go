@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // GuestShutdownGrace is how long a guest may take to shut down before its VM is powered off hard.
@@ -34,7 +35,7 @@ type member struct {
 	slot  Slot
 	// known is what status recorded, vm the genuine VM; either may be nil.
 	known *Known
-	vm    *VM
+	vm    *vsphere.VM
 	// doomed members leave for good.
 	doomed bool
 	// kept members are gone or intended and keep ordinal and slot although nothing is created for them.
@@ -58,53 +59,53 @@ func (m *member) missing() bool { return m.state == gone || m.state == intended 
 // operations indexes what is in flight and what failed by ordinal.
 type operations struct {
 	now      time.Time
-	inFlight map[int32][]Operation
-	failures map[int32][]Failure
+	inFlight map[int32][]vsphere.Operation
+	failures map[int32][]failure
 }
 
 func newOperations(in *Input) operations {
-	o := operations{now: in.Now, inFlight: map[int32][]Operation{}, failures: map[int32][]Failure{}}
+	o := operations{now: in.Now, inFlight: map[int32][]vsphere.Operation{}, failures: map[int32][]failure{}}
 	for _, op := range in.Observation.InFlight {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
 	}
 	for _, f := range in.Observation.Failures {
-		if f.Kind == OpClone && f.Revision != "" && f.Revision != in.Revision {
+		if f.Kind == vsphere.OpClone && f.Revision != "" && f.Revision != in.Revision {
 			continue // what was wrong may have been the spec
 		}
-		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], f)
+		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], explained(f))
 	}
 	return o
 }
 
 // cloning is true while a clone of this ordinal is in flight.
-func (o operations) cloning(ordinal int32) bool { return o.running(ordinal, OpClone) }
+func (o operations) cloning(ordinal int32) bool { return o.running(ordinal, vsphere.OpClone) }
 
 // made is true for a VM that a clone in flight of the ordinal made.
 func (o operations) made(ordinal int32, moRef string) bool {
-	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool {
-		return op.Kind == OpClone && op.MoRef != "" && op.MoRef == moRef
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool {
+		return op.Kind == vsphere.OpClone && op.VM.Value != "" && op.VM.Value == moRef
 	})
 }
 
 // running is true while an operation of this kind is in flight.
-func (o operations) running(ordinal int32, kind OperationKind) bool {
-	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool { return op.Kind == kind })
+func (o operations) running(ordinal int32, kind vsphere.OperationKind) bool {
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool { return op.Kind == kind })
 }
 
 // busy is true while the ordinal may get no other operation. A guest that ignores its shutdown does not make
 // the VM busy for ever.
 func (o operations) busy(ordinal int32) bool {
-	return slices.ContainsFunc(o.inFlight[ordinal], func(op Operation) bool { return !o.overdue(op) })
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool { return !o.overdue(op) })
 }
 
 // overdue is true for a guest shutdown that had its time.
-func (o operations) overdue(op Operation) bool {
-	return op.Kind == OpShutdownGuest && !o.now.Before(op.Since.Add(GuestShutdownGrace))
+func (o operations) overdue(op vsphere.Operation) bool {
+	return op.Kind == vsphere.OpShutdownGuest && !o.now.Before(op.Since.Add(GuestShutdownGrace))
 }
 
 // failure returns the failure of an operation that may be repeated last, or nil.
-func (o operations) failure(ordinal int32, kind OperationKind) *Failure {
-	var worst *Failure
+func (o operations) failure(ordinal int32, kind vsphere.OperationKind) *failure {
+	var worst *failure
 	for i := range o.failures[ordinal] {
 		f := &o.failures[ordinal][i]
 		if f.Kind == kind && (worst == nil || compareFailures(f, worst) > 0) {
@@ -116,9 +117,9 @@ func (o operations) failure(ordinal int32, kind OperationKind) *Failure {
 
 // nameHeld returns the failure that says that the name of this ordinal is taken by something that the
 // observation does not show, while it is too early to try again.
-func (o operations) nameHeld(ordinal int32) *Failure {
-	f := o.failure(ordinal, OpClone)
-	if f != nil && f.Reason == v1alpha1.ReasonNameConflict && f.RetryAt.After(o.now) {
+func (o operations) nameHeld(ordinal int32) *failure {
+	f := o.failure(ordinal, vsphere.OpClone)
+	if f != nil && f.reason == v1alpha1.ReasonNameConflict && f.RetryAt.After(o.now) {
 		return f
 	}
 	return nil

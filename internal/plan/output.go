@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // ActionKind is the closed set of things that a plan can ask for.
@@ -55,7 +56,7 @@ type Slot struct {
 	MoRef     string
 	UUID      string
 	Phase     v1alpha1.VMPhase
-	Power     Power
+	Power     vsphere.PowerState
 	IPAddress string
 	Revision  string
 	CloneMode v1alpha1.CloneMode

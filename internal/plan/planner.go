@@ -3,11 +3,11 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // planner is the state that the passes share.
@@ -20,9 +20,9 @@ type planner struct {
 	members  map[int32]*member
 	ordinals []int32
 	// unclaimed are stamped VMs that no record names, by the ordinal of their stamp.
-	unclaimed map[int32][]*VM
+	unclaimed map[int32][]*vsphere.VM
 	// taken are the ordinals whose name another VM in the folder has.
-	taken map[int32]*VM
+	taken map[int32]*vsphere.VM
 	// uuids are the instance UUIDs of the observed VMs, in lower case; see uuidTaken.
 	uuids map[string]bool
 	// doomed are the ordinals that leave for good.
@@ -56,6 +56,7 @@ var passes = []pass{
 	{name: "adoption", run: (*planner).adoption, looks: true},
 	{name: "readiness", run: (*planner).readiness, looks: true},
 	{name: "deletion", run: (*planner).deletion, looks: true},
+	{name: "hold", run: (*planner).hold},
 	{name: "repair", run: (*planner).repair},
 	{name: "replicas", run: (*planner).replicas},
 	{name: "removal", run: (*planner).removal},
@@ -132,7 +133,7 @@ func (p *planner) finish() Plan {
 	}
 	slices.Sort(plan.Doomed)
 	for _, op := range p.in.Observation.InFlight {
-		if op.Kind == OpShutdownGuest {
+		if op.Kind == vsphere.OpShutdownGuest {
 			p.wake(op.Since.Add(GuestShutdownGrace))
 		}
 	}
@@ -190,9 +191,9 @@ var turn = map[ActionKind]int{
 }
 
 // operationOf names the operation that an action becomes.
-var operationOf = map[ActionKind]OperationKind{
-	CreateVM: OpClone, PowerOnVM: OpPowerOn, PowerOffVM: OpPowerOff, ShutdownGuest: OpShutdownGuest,
-	MarkVM: OpMark, DestroyVM: OpDestroy, ReleaseVM: OpRelease,
+var operationOf = map[ActionKind]vsphere.OperationKind{
+	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
+	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease,
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
@@ -200,12 +201,12 @@ var operationOf = map[ActionKind]OperationKind{
 func (p *planner) try(m *member, a Action) {
 	a.Ordinal, a.Name = m.slot.Ordinal, m.slot.Name
 	if m.vm != nil {
-		a.MoRef, a.ChangeVersion = m.vm.MoRef, m.vm.ChangeVersion
+		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
 	}
 	busy := p.ops.busy(a.Ordinal)
 	if f := p.ops.failure(a.Ordinal, operationOf[a.Kind]); f != nil {
 		p.blockers.addFailure(f)
-		m.slot.Message = f.Message
+		m.slot.Message = f.message
 		if !m.doomed && !busy {
 			m.slot.Phase = v1alpha1.VMFailed
 		}
@@ -217,10 +218,4 @@ func (p *planner) try(m *member, a Action) {
 	if !busy {
 		p.actions = append(p.actions, a)
 	}
-}
-
-// compareFailures orders failures: the later retry is the worse one.
-func compareFailures(a, b *Failure) int {
-	return cmp.Or(a.RetryAt.Compare(b.RetryAt), strings.Compare(a.Reason, b.Reason),
-		strings.Compare(a.Message, b.Message), strings.Compare(a.Revision, b.Revision))
 }

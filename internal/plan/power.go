@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // power brings VMs to spec.powerState. A new VM is started once it was cloned. A VM that was ready and is off,
@@ -26,11 +27,11 @@ func (p *planner) power() {
 		case m.wrongPower:
 			p.plan.Repairing = true
 			reason := "it was powered off from outside"
-			if m.vm.Power == Suspended {
+			if m.vm.Power == vsphere.Suspended {
 				reason = "it was suspended from outside"
 			}
 			p.try(m, Action{Kind: PowerOnVM, Reason: reason})
-		case m.vm.Power == PoweredOff:
+		case m.vm.Power == vsphere.PoweredOff:
 			reason := "it was cloned"
 			if m.known != nil && m.known.Phase == v1alpha1.VMStopped {
 				reason = "spec.powerState is On"
@@ -44,13 +45,13 @@ func (p *planner) power() {
 // powerOff asks the guest to shut down, and pulls the plug when it cannot be asked or does not obey.
 func (p *planner) powerOff(m *member) {
 	switch m.vm.Power {
-	case PoweredOff, PowerUnknown, "":
+	case vsphere.PoweredOff, vsphere.PowerUnknown, "":
 		return
 	}
 	ordinal := m.slot.Ordinal
 	asked := false
 	for _, op := range p.ops.inFlight[ordinal] {
-		if op.Kind == OpShutdownGuest {
+		if op.Kind == vsphere.OpShutdownGuest {
 			asked = true
 		}
 	}
@@ -59,7 +60,7 @@ func (p *planner) powerOff(m *member) {
 	case asked:
 		p.try(m, Action{Kind: PowerOffVM, Reason: fmt.Sprintf(
 			"%s and the guest did not shut down within %s", reason, GuestShutdownGrace)})
-	case m.vm.Power == PoweredOn && m.vm.ToolsRunning:
+	case m.vm.Power == vsphere.PoweredOn && m.vm.ToolsRunning:
 		p.try(m, Action{Kind: ShutdownGuest, Reason: reason})
 	default:
 		p.try(m, Action{Kind: PowerOffVM, Reason: reason + " and VMware Tools do not run"})

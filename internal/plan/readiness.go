@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // readiness gives each slot the phase that status shows, and says which VMs are available. It decides nothing.
@@ -26,16 +27,16 @@ func (p *planner) readiness() {
 			p.lost(m, fmt.Sprintf("%s does not exist in vCenter any more", m.slot.MoRef))
 		case cloning, intended:
 			m.slot.Phase, m.slot.ReadySince = v1alpha1.VMCloning, time.Time{}
-			if f := p.ops.failure(ordinal, OpClone); f != nil && m.state == cloning && !m.doomed {
+			if f := p.ops.failure(ordinal, vsphere.OpClone); f != nil && m.state == cloning && !m.doomed {
 				p.blockers.addFailure(f) // the attempt that runs has not done better yet
-				m.slot.Message = f.Message
+				m.slot.Message = f.message
 			}
 		}
 	}
 }
 
 func (p *planner) lost(m *member, message string) {
-	m.slot.Phase, m.slot.Power, m.slot.Message = v1alpha1.VMLost, PowerUnknown, message
+	m.slot.Phase, m.slot.Power, m.slot.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
 }
 
 // judge sets phase, availability and message of a VM that is observed.
@@ -45,14 +46,14 @@ func (p *planner) judge(m *member) {
 	case !vm.Connected:
 		slot.Phase = v1alpha1.VMUnhealthy
 		slot.Message = fmt.Sprintf("%s is on a host that is disconnected, or its files cannot be reached: "+
-			"bring the host or its storage back", vm.MoRef)
+			"bring the host or its storage back", vm.Ref.Value)
 	case p.spec.wantOn:
 		p.judgeRunning(m)
 	default:
 		p.judgeStopped(m)
 	}
 	if slot.Message == "" && vm.Name != slot.Name {
-		slot.Message = fmt.Sprintf("%s was renamed to %q; it is still the group's", vm.MoRef, vm.Name)
+		slot.Message = fmt.Sprintf("%s was renamed to %q; it is still the group's", vm.Ref.Value, vm.Name)
 	}
 }
 
@@ -72,14 +73,14 @@ func (p *planner) judgeRunning(m *member) {
 		return
 	}
 	slot.Phase = v1alpha1.VMStarting
-	if m.wasReady || vm.Power == Suspended {
+	if m.wasReady || vm.Power == vsphere.Suspended {
 		slot.Phase = v1alpha1.VMUnhealthy
 	}
-	if slot.Phase == v1alpha1.VMUnhealthy || vm.Power != PoweredOff {
-		slot.Message = fmt.Sprintf("%s %s", vm.MoRef, waiting) // a new VM is off, and nothing is wrong with that
+	if slot.Phase == v1alpha1.VMUnhealthy || vm.Power != vsphere.PoweredOff {
+		slot.Message = fmt.Sprintf("%s %s", vm.Ref.Value, waiting) // a new VM is off, and nothing is wrong with that
 	}
 	// Nobody but the operator powers a new VM on, and the operator suspends none: these came from outside.
-	m.wrongPower = vm.Power == Suspended || (vm.Power == PoweredOff && m.wasReady)
+	m.wrongPower = vm.Power == vsphere.Suspended || (vm.Power == vsphere.PoweredOff && m.wasReady)
 }
 
 // interrupted is true when status says that the VM did not pass its gate although it had been ready.
@@ -96,12 +97,12 @@ func (m *member) interrupted() bool {
 }
 
 // waitingFor says what keeps a connected VM from passing the readiness gate, or nothing.
-func (p *planner) waitingFor(vm *VM) string {
+func (p *planner) waitingFor(vm *vsphere.VM) string {
 	switch vm.Power {
-	case PoweredOn:
-	case PoweredOff:
+	case vsphere.PoweredOn:
+	case vsphere.PoweredOff:
 		return "is powered off"
-	case Suspended:
+	case vsphere.Suspended:
 		return "is suspended"
 	default:
 		return "has a power state that vCenter does not report"
@@ -109,7 +110,7 @@ func (p *planner) waitingFor(vm *VM) string {
 	switch {
 	case p.spec.gate == v1alpha1.GateGuestHeartbeat && !vm.HeartbeatGreen:
 		return "has no green heartbeat from VMware Tools"
-	case p.spec.gate == v1alpha1.GateGuestIP && vm.IP == "":
+	case p.spec.gate == v1alpha1.GateGuestIP && vm.GuestIP == "":
 		return "has no IP address reported by VMware Tools"
 	}
 	return ""
@@ -119,18 +120,18 @@ func (p *planner) waitingFor(vm *VM) string {
 // powered on again, that is a start and not a repair.
 func (p *planner) judgeStopped(m *member) {
 	vm, slot := m.vm, &m.slot
-	if vm.Power == PoweredOff {
+	if vm.Power == vsphere.PoweredOff {
 		slot.Phase, slot.Available, slot.ReadySince = v1alpha1.VMStopped, true, time.Time{}
 		return
 	}
 	slot.Phase = v1alpha1.VMUnhealthy
 	switch vm.Power {
-	case PoweredOn:
-		slot.Message = fmt.Sprintf("%s is powered on although spec.powerState is Off", vm.MoRef)
-	case Suspended:
-		slot.Message = fmt.Sprintf("%s is suspended although spec.powerState is Off", vm.MoRef)
+	case vsphere.PoweredOn:
+		slot.Message = fmt.Sprintf("%s is powered on although spec.powerState is Off", vm.Ref.Value)
+	case vsphere.Suspended:
+		slot.Message = fmt.Sprintf("%s is suspended although spec.powerState is Off", vm.Ref.Value)
 	default:
-		slot.Message = fmt.Sprintf("%s has a power state that vCenter does not report", vm.MoRef)
+		slot.Message = fmt.Sprintf("%s has a power state that vCenter does not report", vm.Ref.Value)
 	}
 }
 
@@ -138,13 +139,13 @@ func (p *planner) judgeStopped(m *member) {
 func (p *planner) unhealthy(m *member) bool {
 	switch m.state {
 	case present:
-		want := PoweredOff
+		want := vsphere.PoweredOff
 		if p.spec.wantOn {
-			want = PoweredOn
+			want = vsphere.PoweredOn
 		}
 		return !m.vm.Connected || m.vm.Power != want
 	case cloning:
-		return p.ops.failure(m.slot.Ordinal, OpClone) != nil
+		return p.ops.failure(m.slot.Ordinal, vsphere.OpClone) != nil
 	default:
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // repair decides whether VMs that were lost or powered off from outside are made up for, and keeps the slots of
@@ -66,7 +67,7 @@ func (p *planner) explainHeld(held []*member) {
 		why = "more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
 	for _, m := range held {
-		m.slot.Phase, m.slot.Power = v1alpha1.VMLost, PowerUnknown
+		m.slot.Phase, m.slot.Power = v1alpha1.VMLost, vsphere.PowerUnknown
 		m.slot.Message = "the VM is gone from vCenter and not replaced: " + why
 	}
 	if len(held) > 0 && !p.repairHeld {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestRepairOfLostVMs(t *testing.T) {
@@ -14,11 +15,11 @@ func TestRepairOfLostVMs(t *testing.T) {
 			[]string{"vm-100 does not exist any more"}},
 		{"at the lowest free ordinal", input(2, healthy(1), goneVMs(4)),
 			want{actions: "CreateVM web-0", slots: "0:Cloning 1:Ready", existing: 1, ready: 1, updated: 1}, nil},
-		{"still a repair while it clones", input(1, knows(intent(0, 1)), running(OpClone, 0, 0)),
+		{"still a repair while it clones", input(1, knows(intent(0, 1)), running(vsphere.OpClone, 0, 0)),
 			want{slots: "0:Cloning", repairing: true}, nil},
 		{"and when the intent was not carried out", input(1, knows(intent(0, 1))),
 			want{actions: "CreateVM web-0", slots: "0:Cloning", repairing: true}, nil},
-		{"waits for an operation on what is gone", input(1, goneVMs(0), running(OpPowerOn, 0, 0)),
+		{"waits for an operation on what is gone", input(1, goneVMs(0), running(vsphere.OpPowerOn, 0, 0)),
 			want{slots: "0:Lost"}, nil},
 		{"not replaced when the group shrank as well", input(1, healthy(0), goneVMs(1)),
 			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
@@ -49,7 +50,7 @@ func TestReplacementGetsTheNextIncarnation(t *testing.T) {
 }
 
 func TestMaxUnhealthy(t *testing.T) {
-	off := func(o int32) VM { return makeVM(o, power(PoweredOff)) }
+	off := func(o int32) vsphere.VM { return makeVM(o, power(vsphere.PoweredOff)) }
 	fresh := makeKnown(3)
 	fresh.ReadySince, fresh.Phase = time.Time{}, v1alpha1.VMStarting
 	runRules(t, []rule{
@@ -60,7 +61,7 @@ func TestMaxUnhealthy(t *testing.T) {
 			want{blockers: "RepairHeld!", slots: "0:Ready 1:Ready 2:Unhealthy 3:Lost", existing: 3, ready: 2, updated: 3},
 			[]string{"2 of 4 VMs", "maxUnhealthy allows (1)"}},
 		{"a replacement under way still counts",
-			input(3, healthy(0), knows(intent(1, 1)), running(OpClone, 1, 0), goneVMs(2), spec(maxUnhealthy(1))),
+			input(3, healthy(0), knows(intent(1, 1)), running(vsphere.OpClone, 1, 0), goneVMs(2), spec(maxUnhealthy(1))),
 			want{blockers: "RepairHeld!", slots: "0:Ready 1:Cloning 2:Lost", existing: 1, ready: 1, updated: 1,
 				repairing: true}, nil},
 		{"a replacement that was only decided on waits as well",
@@ -91,7 +92,7 @@ func TestPowerOn(t *testing.T) {
 	lost.blockers = "VMsLost"
 	wait := starting
 	wait.actions = ""
-	off, suspended := makeVM(0, power(PoweredOff)), makeVM(0, power(Suspended))
+	off, suspended := makeVM(0, power(vsphere.PoweredOff)), makeVM(0, power(vsphere.Suspended))
 	runRules(t, []rule{
 		{"first start", input(1, sees(off)), starting, []string{"it was cloned"}},
 		{"first start, recorded", input(1, knows(fresh), sees(off)), starting, []string{"it was cloned"}},
@@ -102,15 +103,15 @@ func TestPowerOn(t *testing.T) {
 		{"suspended", input(1, knows(fresh), sees(suspended)), repaired, []string{"suspended from outside"}},
 		{"off under Observe", input(1, has(off), spec(observeOnly)), held, []string{"web-0 (vm-100)", "Power on what shall run"}},
 		{"suspended under Observe", input(1, knows(fresh), sees(suspended), spec(observeOnly)), held, nil},
-		{"unknown power is left alone", input(1, has(makeVM(0, power(PowerUnknown)))), unhealthy, nil},
-		{"disconnected is left alone", input(1, has(makeVM(0, power(PoweredOff), disconnected))), lost,
+		{"unknown power is left alone", input(1, has(makeVM(0, power(vsphere.PowerUnknown)))), unhealthy, nil},
+		{"disconnected is left alone", input(1, has(makeVM(0, power(vsphere.PoweredOff), disconnected))), lost,
 			[]string{"web-0 (vm-100)"}},
-		{"one operation at a time", input(1, knows(fresh), sees(off), running(OpPowerOn, 0, time.Hour)), wait, nil},
+		{"one operation at a time", input(1, knows(fresh), sees(off), running(vsphere.OpPowerOn, 0, time.Hour)), wait, nil},
 	})
 }
 
 func TestObserveRemembersThatTheVMWasReady(t *testing.T) {
-	in := input(1, has(makeVM(0, power(PoweredOff))), spec(observeOnly))
+	in := input(1, has(makeVM(0, power(vsphere.PoweredOff))), spec(observeOnly))
 	for range 3 {
 		p := Compute(in)
 		if len(p.Actions) > 0 {
@@ -129,20 +130,20 @@ func TestPowerOff(t *testing.T) {
 	}
 	guest := makeVM(0, tools)
 	runRules(t, []rule{
-		{"off is ready", input(1, sees(makeVM(0, power(PoweredOff))), spec(wantOff)),
+		{"off is ready", input(1, sees(makeVM(0, power(vsphere.PoweredOff))), spec(wantOff)),
 			want{slots: "0:Stopped", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"the guest is asked", input(1, has(guest), spec(wantOff)), with("ShutdownGuest web-0", 0),
 			[]string{"powered on although spec.powerState is Off"}},
 		{"there is nobody to ask", input(1, has(makeVM(0)), spec(wantOff)), with("PowerOffVM web-0", 0), nil},
-		{"a suspended VM cannot be asked", input(1, has(makeVM(0, tools, power(Suspended))), spec(wantOff)),
+		{"a suspended VM cannot be asked", input(1, has(makeVM(0, tools, power(vsphere.Suspended))), spec(wantOff)),
 			with("PowerOffVM web-0", 0), nil},
-		{"unknown power is left alone", input(1, has(makeVM(0, power(PowerUnknown))), spec(wantOff)), with("", 0), nil},
-		{"the guest has its time", input(1, has(guest), spec(wantOff), running(OpShutdownGuest, 0, time.Minute)),
+		{"unknown power is left alone", input(1, has(makeVM(0, power(vsphere.PowerUnknown))), spec(wantOff)), with("", 0), nil},
+		{"the guest has its time", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, time.Minute)),
 			with("", 2*time.Minute), nil},
-		{"and no more", input(1, has(guest), spec(wantOff), running(OpShutdownGuest, 0, GuestShutdownGrace)),
+		{"and no more", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, GuestShutdownGrace)),
 			with("PowerOffVM web-0", 0), []string{"did not shut down within 3m0s"}},
-		{"but not twice", input(1, has(guest), spec(wantOff), running(OpShutdownGuest, 0, time.Hour),
-			running(OpPowerOff, 0, 0)), with("", 0), nil},
+		{"but not twice", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, time.Hour),
+			running(vsphere.OpPowerOff, 0, 0)), with("", 0), nil},
 		{"Observe does not forbid what spec asks for", input(1, has(guest), spec(observeOnly), spec(wantOff)),
 			with("ShutdownGuest web-0", 0), nil},
 	})
@@ -155,8 +156,8 @@ func TestReadiness(t *testing.T) {
 		return k
 	}
 	never := Known{Ordinal: 0, MoRef: moRefOf(0), Revision: revision}
-	green := func(vm *VM) { vm.HeartbeatGreen = true }
-	ip := func(vm *VM) { vm.IP = "192.0.2.7" }
+	green := func(vm *vsphere.VM) { vm.HeartbeatGreen = true }
+	ip := func(vm *vsphere.VM) { vm.GuestIP = "192.0.2.7" }
 	for _, test := range []struct {
 		name      string
 		in        Input
@@ -188,7 +189,7 @@ func TestReadiness(t *testing.T) {
 		{"the clock that said since when ran ahead", input(1, knows(at(-time.Hour, "Ready")), sees(makeVM(0)), spec(gate("", 60))),
 			v1alpha1.VMReady, 0, false, time.Minute},
 		{"a suspect VM remembers", input(1, knows(at(time.Minute, "Ready"))), v1alpha1.VMLost, time.Minute, false, 0},
-		{"stopped as asked for", input(1, knows(at(time.Minute, "Ready")), sees(makeVM(0, power(PoweredOff))),
+		{"stopped as asked for", input(1, knows(at(time.Minute, "Ready")), sees(makeVM(0, power(vsphere.PoweredOff))),
 			spec(wantOff), spec(gate("", 60))), v1alpha1.VMStopped, -1, true, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

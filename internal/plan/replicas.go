@@ -88,7 +88,7 @@ func (p *planner) create(ordinal int32, m *member, reason string) {
 	}
 	if slot.UUID == "" || p.uuidTaken(slot.UUID) {
 		slot.Incarnation = p.freeIncarnation(ordinal, slot.Incarnation)
-		slot.UUID = InstanceUUID(p.in.GroupUID, ordinal, slot.Incarnation)
+		slot.UUID = InstanceUUID(p.in.ID.Group, ordinal, slot.Incarnation)
 	}
 	m.slot, m.kept = slot, true
 	p.insert(m)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestReplicasUp(t *testing.T) {
@@ -20,9 +21,9 @@ func TestReplicasUp(t *testing.T) {
 		{"the lowest free ordinal first", input(4, healthy(1, 3)),
 			want{actions: "CreateVM web-0, CreateVM web-2", slots: "0:Cloning 1:Ready 2:Cloning 3:Ready",
 				existing: 2, ready: 2, updated: 2}, nil},
-		{"a clone in flight counts", input(2, knows(intent(0, 0)), running(OpClone, 0, 0), running(OpClone, 1, 0)),
+		{"a clone in flight counts", input(2, knows(intent(0, 0)), running(vsphere.OpClone, 0, 0), running(vsphere.OpClone, 1, 0)),
 			want{slots: "0:Cloning 1:Cloning"}, nil},
-		{"a finished clone that is still listed counts once", input(1, sees(makeVM(0)), running(OpClone, 0, 0)),
+		{"a finished clone that is still listed counts once", input(1, sees(makeVM(0)), running(vsphere.OpClone, 0, 0)),
 			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
 		{"an intent is carried out", input(1, knows(intent(0, 0))),
 			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
@@ -32,14 +33,14 @@ func TestReplicasUp(t *testing.T) {
 		{"a suspect VM counts", input(2, healthy(0), knowsOrdinals(1)),
 			want{slots: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
 			[]string{"vm-101 was not found; waiting for vCenter to confirm"}},
-		{"a VM elsewhere counts", input(2, healthy(0), away(1)),
+		{"a VM elsewhere counts", input(2, healthy(0), awayVMs(1)),
 			want{blockers: "VMsLost", slots: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
 			[]string{"web-1 (vm-101)", "Move back or delete"}},
 		{"a doomed VM does not count, and its ordinal is not free", input(1, healthy(0), doomed(0)),
 			want{actions: "MarkVM web-0, CreateVM web-1", slots: "0:Deleting 1:Cloning", doomed: "0"}, nil},
 		{"an ordinal whose doomed VM is gone is free again", input(1, goneVMs(0), doomed(0)),
 			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
-		{"an ordinal with an operation that nobody explains is not free", input(1, running(OpDestroy, 0, 0)),
+		{"an ordinal with an operation that nobody explains is not free", input(1, running(vsphere.OpDestroy, 0, 0)),
 			want{actions: "CreateVM web-1", slots: "1:Cloning"}, nil},
 		{"creating is blocked", input(2, createBlocked, healthy(0), knows(intent(1, 0))),
 			want{blockers: "TemplateNotFound!", slots: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
@@ -53,7 +54,7 @@ func TestSpecs(t *testing.T) {
 	with := func(blockers string) want { w := ready; w.blockers = blockers; return w }
 	runRules(t, []rule{
 		{"an empty spec leaves VMs alone",
-			input(0, has(makeVM(0, power(PoweredOff))), func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
+			input(0, has(makeVM(0, power(vsphere.PoweredOff))), func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
 			want{blockers: "InvalidSpec!", slots: "0:Unhealthy", existing: 1, updated: 1}, []string{"spec is empty"}},
 		{"impossible replicas leave VMs alone", input(-1, healthy(0)), with("InvalidSpec!"), []string{"spec.replicas is -1"}},
 		{"absurd replicas create nothing", input(1<<30, healthy(0)), with("InvalidSpec!"), []string{"from 0 to 500"}},
@@ -95,12 +96,12 @@ func TestNamesTaken(t *testing.T) {
 		{"an intent whose name was taken moves on", input(1, knows(intent(0, 0)), sees(foreign)),
 			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"}, nil},
 		{"a name that vCenter refused is passed over",
-			input(1, failed(Failure{Kind: OpClone, Reason: v1alpha1.ReasonNameConflict, Message: "web-0 is taken.",
-				Terminal: true, RetryAt: epoch.Add(time.Minute)})),
+			input(1, failed(vsphere.Failure{Kind: vsphere.OpClone, Err: said{vsphere.KindNameTaken, "web-0 is taken."},
+				RetryAt: epoch.Add(time.Minute)})),
 			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"}, []string{"web-0 is taken."}},
 		{"and tried again in time",
-			input(1, failed(Failure{Kind: OpClone, Reason: v1alpha1.ReasonNameConflict, Message: "web-0 is taken.",
-				Terminal: true, RetryAt: epoch})),
+			input(1, failed(vsphere.Failure{Kind: vsphere.OpClone, Err: said{vsphere.KindNameTaken, "web-0 is taken."},
+				RetryAt: epoch})),
 			want{actions: "CreateVM web-0", blockers: "NameConflict", slots: "0:Failed"}, nil},
 	})
 }
@@ -126,16 +127,16 @@ func TestScaleDown(t *testing.T) {
 		{"listed before others", input(2, healthy(0, 1, 2), first("web-0")), "0"},
 		{"listed before unhealthy", input(2, healthy(0, 1), has(makeVM(2, disconnected)), first("web-0")), "0"},
 		{"listing alone deletes nothing", input(3, healthy(0, 1, 2), first("web-0")), ""},
-		{"unhealthy before others", input(2, has(makeVM(0, power(PoweredOff))), healthy(1, 2)), "0"},
+		{"unhealthy before others", input(2, has(makeVM(0, power(vsphere.PoweredOff))), healthy(1, 2)), "0"},
 		{"disconnected before others", input(2, has(makeVM(0, disconnected)), healthy(1, 2)), "0"},
 		{"who leaves already counts first", input(1, healthy(0, 1, 2), doomed(0)), "0 2"},
 		{"a tombstone counts as leaving", input(2, has(makeVM(0, marked)), healthy(1, 2)), "0"},
-		{"a clone in flight before a running VM", input(1, healthy(0), running(OpClone, 1, 0)), "1"},
-		{"a clone in flight before a newer ordinal", input(1, healthy(3), running(OpClone, 1, 0)), "1"},
-		{"a clone in flight stays with oldest", input(1, healthy(0), running(OpClone, 1, 0), oldest), "0"},
+		{"a clone in flight before a running VM", input(1, healthy(0), running(vsphere.OpClone, 1, 0)), "1"},
+		{"a clone in flight before a newer ordinal", input(1, healthy(3), running(vsphere.OpClone, 1, 0)), "1"},
+		{"a clone in flight stays with oldest", input(1, healthy(0), running(vsphere.OpClone, 1, 0), oldest), "0"},
 		{"a suspect VM is not chosen, but counts", input(1, healthy(0), knowsOrdinals(1)), "0"},
 		{"a suspect VM alone is left", input(0, knowsOrdinals(1)), ""},
-		{"a VM elsewhere is not chosen, but counts", input(1, healthy(0), away(1)), "0"},
+		{"a VM elsewhere is not chosen, but counts", input(1, healthy(0), awayVMs(1)), "0"},
 		{"what is gone is simply forgotten", input(1, healthy(0), goneVMs(1)), ""},
 		{"gone and not replaced (Observe) goes before VMs",
 			input(1, healthy(0), goneVMs(1, 2), spec(observeOnly)), ""},
@@ -173,7 +174,7 @@ func TestIntentKeepsItsIdentity(t *testing.T) {
 }
 
 func TestCloneInFlightWithoutRecordClaimsNoUUID(t *testing.T) {
-	p := Compute(input(1, running(OpClone, 0, 0)))
+	p := Compute(input(1, running(vsphere.OpClone, 0, 0)))
 	if s := slot(t, p, 0); s.UUID != "" {
 		t.Errorf("the slot claims UUID %s, but the incarnation is unknown: the VM would be taken for a copy", s.UUID)
 	}

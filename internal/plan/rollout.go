@@ -7,7 +7,7 @@ func (p *planner) rollout() {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || !m.exists():
-		case m.slot.Revision == p.in.Revision:
+		case m.slot.Revision == p.in.UpdateRevision:
 			p.plan.Updated++
 		default:
 			p.plan.Outdated = append(p.plan.Outdated, m.slot.Name)

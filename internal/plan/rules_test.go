@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // checkRules checks what holds for every plan (see doc.go).
@@ -69,7 +70,7 @@ func withDoomed(in Input, p Plan) []int32 {
 	all := slices.Clone(in.Doomed)
 	for _, s := range p.Slots {
 		for _, vm := range in.Observation.VMs {
-			if vm.Tombstone && vm.Stamp != nil && vm.MoRef == s.MoRef {
+			if vm.Tombstone && vm.Stamp != nil && vm.Ref.Value == s.MoRef {
 				all = append(all, s.Ordinal)
 			}
 		}
@@ -95,12 +96,12 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 			if slices.Contains(p.Doomed, a.Ordinal) || s.MoRef != "" || s.UUID != a.UUID || s.Name != a.Name {
 				fail("the clone of %s has no slot of its own", a.Name)
 			}
-			if slices.ContainsFunc(in.Observation.VMs, func(vm VM) bool { return strings.EqualFold(vm.UUID, a.UUID) }) {
+			if slices.ContainsFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return strings.EqualFold(vm.InstanceUUID, a.UUID) }) {
 				fail("the clone of %s shall have a UUID that another VM has", a.Name)
 			}
 			continue
 		}
-		at := slices.IndexFunc(in.Observation.VMs, func(vm VM) bool { return vm.MoRef == a.MoRef })
+		at := slices.IndexFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref.Value == a.MoRef })
 		if at < 0 || in.Observation.VMs[at].Stamp == nil || foreign[a.MoRef] || s.MoRef != a.MoRef {
 			fail("%s acts on %s, which is not ours", a.Kind, a.MoRef)
 		}
@@ -126,7 +127,7 @@ func checkSlots(fail func(string, ...any), in Input, p Plan, foreign map[string]
 }
 
 // checkStep: removals concern doomed VMs only, in the right order, and nothing else does.
-func checkStep(fail func(string, ...any), a Action, vm VM, isDoomed bool) {
+func checkStep(fail func(string, ...any), a Action, vm vsphere.VM, isDoomed bool) {
 	if a.Reason == "" {
 		fail("%s %s has no reason", a.Kind, a.Name)
 	}
@@ -140,7 +141,7 @@ func checkStep(fail func(string, ...any), a Action, vm VM, isDoomed bool) {
 			fail("%s of %s, which is not doomed", a.Kind, a.Name)
 		}
 	case DestroyVM:
-		if !isDoomed || !vm.Tombstone || vm.Power != PoweredOff || !vm.Connected {
+		if !isDoomed || !vm.Tombstone || vm.Power != vsphere.PoweredOff || !vm.Connected {
 			fail("%s is destroyed without a tombstone, running, or out of reach", a.Name)
 		}
 	}
@@ -159,7 +160,7 @@ func checkArithmetic(fail func(string, ...any), in Input, p Plan) {
 	coming := int32(p.Creates())
 	for _, s := range p.Slots {
 		cloning := slices.ContainsFunc(in.Observation.InFlight,
-			func(op Operation) bool { return op.Kind == OpClone && op.Ordinal == s.Ordinal })
+			func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone && op.Ordinal == s.Ordinal })
 		if s.MoRef == "" && cloning && !slices.Contains(p.Doomed, s.Ordinal) {
 			coming++
 		}
@@ -186,8 +187,8 @@ func checkSuspects(fail func(string, ...any), in Input, p Plan) {
 	}
 	slots := slotsByOrdinal(p)
 	for _, k := range in.Known {
-		seen := slices.ContainsFunc(in.Observation.VMs, func(vm VM) bool { return vm.MoRef == k.MoRef })
-		if k.MoRef == "" || seen || slices.Contains(in.Observation.Gone, k.MoRef) {
+		seen := slices.ContainsFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref.Value == k.MoRef })
+		if k.MoRef == "" || seen || slices.Contains(in.Observation.Gone, vsphere.VMRef(k.MoRef)) {
 			continue
 		}
 		if s, ok := slots[k.Ordinal]; !ok || s.MoRef != k.MoRef {
@@ -205,14 +206,14 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		}
 		acted[a.Ordinal] = true
 		for _, op := range in.Observation.InFlight {
-			late := op.Kind == OpShutdownGuest && in.Now.Sub(op.Since) >= GuestShutdownGrace
+			late := op.Kind == vsphere.OpShutdownGuest && in.Now.Sub(op.Since) >= GuestShutdownGrace
 			if op.Ordinal == a.Ordinal && !late {
 				fail("%s %s while %s is in flight", a.Kind, a.Name, op.Kind)
 			}
 		}
 		for _, f := range in.Observation.Failures {
 			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
-				(f.Kind != OpClone || f.Revision == "" || f.Revision == in.Revision) {
+				(f.Kind != vsphere.OpClone || f.Revision == "" || f.Revision == in.Revision) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}
@@ -242,8 +243,11 @@ func anyInput(t *rapid.T) Input {
 		o := ordinal.Draw(t, "stamp")
 		vm := makeVM(o, ref(moRef), incarnation(o, rapid.Int32Range(0, 2).Draw(t, "incarnation")),
 			created(time.Duration(rapid.IntRange(0, 3).Draw(t, "created"))*time.Minute))
-		vm.Power = rapid.SampledFrom([]Power{PoweredOn, PoweredOff, Suspended, PowerUnknown}).Draw(t, "power")
-		vm.Connected, vm.InFolder, vm.Tombstone = !rarely("disconnected"), !rarely("outside"), rarely("tombstone")
+		vm.Power = rapid.SampledFrom([]vsphere.PowerState{vsphere.PoweredOn, vsphere.PoweredOff, vsphere.Suspended, vsphere.PowerUnknown}).Draw(t, "power")
+		vm.Connected, vm.Tombstone = !rarely("disconnected"), rarely("tombstone")
+		if rarely("outside") {
+			vm.Folder = away
+		}
 		vm.ToolsRunning = flag("tools")
 		if rarely("renamed") {
 			vm.Name = VMName(groupName, ordinal.Draw(t, "name"))
@@ -269,25 +273,27 @@ func anyInput(t *rapid.T) Input {
 		switch {
 		case k.MoRef == "" || flag("suspect"):
 		case flag("gone"):
-			in.Observation.Gone = append(in.Observation.Gone, k.MoRef)
+			in.Observation.Gone = append(in.Observation.Gone, vsphere.VMRef(k.MoRef))
 		default:
-			in.Observation.Elsewhere = append(in.Observation.Elsewhere, k.MoRef)
+			in.Observation.Elsewhere = append(in.Observation.Elsewhere, vsphere.VMRef(k.MoRef))
 		}
 	}
 	in.Doomed = rapid.SliceOfN(ordinal, 0, 2).Draw(t, "doomed")
-	kinds := rapid.SampledFrom([]OperationKind{
-		OpClone, OpPowerOn, OpPowerOff, OpShutdownGuest, OpMark, OpDestroy, OpRelease,
+	in.MayStay = rapid.Int32Range(0, 4).Draw(t, "may stay")
+	kinds := rapid.SampledFrom([]vsphere.OperationKind{
+		vsphere.OpClone, vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease,
 	})
 	for range rapid.IntRange(0, 2).Draw(t, "operations") {
-		in.Observation.InFlight = append(in.Observation.InFlight, Operation{
+		in.Observation.InFlight = append(in.Observation.InFlight, vsphere.Operation{
 			Kind: kinds.Draw(t, "operation"), Ordinal: ordinal.Draw(t, "operation ordinal"), Since: ago("since"),
 		})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "failures") {
-		in.Observation.Failures = append(in.Observation.Failures, Failure{
-			Kind: kinds.Draw(t, "failed"), Ordinal: ordinal.Draw(t, "failed ordinal"), Message: "It failed.",
-			Reason:   rapid.SampledFrom([]string{v1alpha1.ReasonNameConflict, v1alpha1.ReasonOutOfCapacity}).Draw(t, "reason"),
-			Terminal: flag("terminal"), RetryAt: ago("retry"),
+		in.Observation.Failures = append(in.Observation.Failures, vsphere.Failure{
+			Kind: kinds.Draw(t, "failed"), Ordinal: ordinal.Draw(t, "failed ordinal"), RetryAt: ago("retry"),
+			Err: said{rapid.SampledFrom([]vsphere.Kind{
+				vsphere.KindNameTaken, vsphere.KindCapacity, vsphere.KindPermission,
+			}).Draw(t, "kind"), "It failed."},
 			Revision: rapid.SampledFrom([]string{"", revision, "1-old"}).Draw(t, "failed revision"),
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // sim is a vCenter with one group, and the controller around the planner: what status recorded, what was
@@ -29,7 +30,7 @@ type sim struct {
 	next  int
 	// confirmed are missing VMs whose fate was asked for: the answer comes with the next observation.
 	confirmed map[string]bool
-	failures  []Failure
+	failures  []vsphere.Failure
 	// attempts counts failures in a row, for the backoff that the port promises: with a constant one, enough
 	// taken names would be tried in turn for ever.
 	attempts map[string]int
@@ -48,14 +49,14 @@ type fataler interface {
 var _ fataler = (*testing.T)(nil)
 
 type simVM struct {
-	VM
+	vsphere.VM
 	// ours is true for what the operator cloned and still owns.
 	ours bool
 	away bool
 }
 
 type simTask struct {
-	Operation
+	vsphere.Operation
 	action   Action
 	revision string
 	// lost tasks run, but no observation reports them.
@@ -74,13 +75,13 @@ func (s *sim) replicas(n int32) { s.spec.Replicas = &n }
 // sorted returns the VMs by managed object reference.
 func (s *sim) sorted() []*simVM {
 	return slices.SortedFunc(maps.Values(s.vms), func(a, b *simVM) int {
-		return cmp.Or(cmp.Compare(len(a.MoRef), len(b.MoRef)), cmp.Compare(a.MoRef, b.MoRef))
+		return cmp.Or(cmp.Compare(len(a.Ref.Value), len(b.Ref.Value)), cmp.Compare(a.Ref.Value, b.Ref.Value))
 	})
 }
 
 func (s *sim) byName(name string) *simVM {
 	for _, vm := range s.sorted() {
-		if vm.Name == name && vm.InFolder && !vm.away {
+		if vm.Name == name && vm.Folder == folder && !vm.away {
 			return vm
 		}
 	}
@@ -88,20 +89,20 @@ func (s *sim) byName(name string) *simVM {
 }
 
 // put adds a VM with a new reference and UUID.
-func (s *sim) put(vm VM, ours bool) *simVM {
+func (s *sim) put(vm vsphere.VM, ours bool) *simVM {
 	s.next++
-	vm.MoRef = fmt.Sprintf("vm-%d", s.next)
-	if vm.UUID == "" {
-		vm.UUID = fmt.Sprintf("00000000-0000-0000-0000-%012d", s.next)
+	vm.Ref = vsphere.VMRef(fmt.Sprintf("vm-%d", s.next))
+	if vm.InstanceUUID == "" {
+		vm.InstanceUUID = fmt.Sprintf("00000000-0000-0000-0000-%012d", s.next)
 	}
 	v := &simVM{VM: vm, ours: ours}
-	s.vms[vm.MoRef] = v
+	s.vms[vm.Ref.Value] = v
 	return v
 }
 
 func (s *sim) input() Input {
 	in := Input{
-		Now: s.now, Name: groupName, GroupUID: groupUID, Spec: s.spec, Revision: Revision(s.spec),
+		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: s.spec, Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
 		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed),
 	}
 	if s.paused {
@@ -110,8 +111,8 @@ func (s *sim) input() Input {
 	o := &in.Observation
 	o.Complete = !s.blind
 	for _, vm := range s.sorted() {
-		recorded := slices.ContainsFunc(s.known, func(k Known) bool { return k.MoRef == vm.MoRef })
-		if !vm.away && (vm.Stamp != nil || vm.InFolder || recorded) {
+		recorded := slices.ContainsFunc(s.known, func(k Known) bool { return k.MoRef == vm.Ref.Value })
+		if !vm.away && (vm.Stamp != nil || vm.Folder == folder || recorded) {
 			o.VMs = append(o.VMs, vm.VM)
 		}
 	}
@@ -122,9 +123,9 @@ func (s *sim) input() Input {
 		case s.blind || !s.confirmed[k.MoRef]:
 			s.confirmed[k.MoRef] = true
 		case vm == nil:
-			o.Gone = append(o.Gone, k.MoRef)
+			o.Gone = append(o.Gone, vsphere.VMRef(k.MoRef))
 		default:
-			o.Elsewhere = append(o.Elsewhere, k.MoRef)
+			o.Elsewhere = append(o.Elsewhere, vsphere.VMRef(k.MoRef))
 		}
 	}
 	for _, task := range s.tasks {
@@ -167,7 +168,7 @@ func (s *sim) submit(a Action) {
 		s.t.Fatalf("%s of %s is not recorded in status.deleting", a.Kind, a.Name)
 	}
 	s.tasks = append(s.tasks, simTask{
-		Operation: Operation{Kind: operationOf[a.Kind], Ordinal: a.Ordinal, MoRef: a.MoRef, Since: s.now},
+		Operation: vsphere.Operation{Kind: operationOf[a.Kind], Ordinal: a.Ordinal, VM: vsphere.VMRef(a.MoRef), Since: s.now},
 		action:    a, revision: Revision(s.spec),
 	})
 }
@@ -178,7 +179,7 @@ func (s *sim) crash() {
 	s.confirmed = map[string]bool{}
 	for i := range s.tasks {
 		s.tasks[i].OutcomeUnknown = true
-		s.tasks[i].lost = s.tasks[i].Kind != OpClone
+		s.tasks[i].lost = s.tasks[i].Kind != vsphere.OpClone
 	}
 }
 
@@ -188,35 +189,35 @@ func (s *sim) tick() {
 	tasks := s.tasks
 	s.tasks = nil
 	for _, task := range tasks {
-		s.failures = slices.DeleteFunc(s.failures, func(f Failure) bool {
+		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool {
 			return f.Ordinal == task.Ordinal && f.Kind == task.Kind
 		})
 		attempt := fmt.Sprint(task.Kind, task.Ordinal)
-		reason := s.finish(task)
-		if reason == "" {
+		kind := s.finish(task)
+		if kind == "" {
 			delete(s.attempts, attempt)
 		} else if !task.lost {
 			backoff := 25 * time.Second << s.attempts[attempt]
 			s.attempts[attempt] = min(s.attempts[attempt]+1, 4)
-			s.failures = append(s.failures, Failure{
-				Kind: task.Kind, Ordinal: task.Ordinal, Reason: reason, RetryAt: s.now.Add(backoff),
-				Message: fmt.Sprintf("%s of %s failed: %s.", task.Kind, task.action.Name, reason), Revision: task.revision,
+			s.failures = append(s.failures, vsphere.Failure{
+				Kind: task.Kind, Ordinal: task.Ordinal, RetryAt: s.now.Add(backoff), Revision: task.revision,
+				Err: said{kind, fmt.Sprintf("%s of %s failed.", task.Kind, task.action.Name)},
 			})
 		}
 	}
 }
 
-// finish does what the task asked for, and returns the reason why not.
-func (s *sim) finish(task simTask) string {
+// finish does what the task asked for, and returns the kind of error why not.
+func (s *sim) finish(task simTask) vsphere.Kind {
 	a := task.action
-	if task.Kind == OpClone {
+	if task.Kind == vsphere.OpClone {
 		if s.hidden[a.Name] || s.byName(a.Name) != nil {
-			return v1alpha1.ReasonNameConflict
+			return vsphere.KindNameTaken
 		}
-		s.put(VM{
-			Name: a.Name, UUID: a.UUID, InFolder: true, Power: PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
-			Stamp: &Stamp{Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
-				CloneMode: v1alpha1.CloneFull, Created: task.Since},
+		s.put(vsphere.VM{
+			Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
+			Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
+				CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
 		}, true)
 		return ""
 	}
@@ -225,20 +226,20 @@ func (s *sim) finish(task simTask) string {
 	case vm == nil:
 		return ""
 	case vm.Stamp == nil || !vm.Connected || vm.away:
-		return v1alpha1.ReasonOperationFailed
+		return vsphere.KindTransient
 	}
 	switch task.Kind {
-	case OpMark:
+	case vsphere.OpMark:
 		vm.Tombstone = true
-	case OpPowerOn:
-		vm.Power = PoweredOn
-	case OpPowerOff, OpShutdownGuest:
-		vm.Power = PoweredOff
-	case OpRelease:
+	case vsphere.OpPowerOn:
+		vm.Power = vsphere.PoweredOn
+	case vsphere.OpPowerOff, vsphere.OpShutdownGuest:
+		vm.Power = vsphere.PoweredOff
+	case vsphere.OpRelease:
 		vm.Stamp, vm.ours = nil, false
-	case OpDestroy:
-		if vm.Power != PoweredOff || !vm.Tombstone {
-			return v1alpha1.ReasonOperationFailed
+	case vsphere.OpDestroy:
+		if vm.Power != vsphere.PoweredOff || !vm.Tombstone {
+			return vsphere.KindTransient
 		}
 		delete(s.vms, a.MoRef)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -16,25 +17,25 @@ var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // planned is what the planner makes of a group of which the VMs of before run.
 func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Plan {
 	in := plan.Input{
-		Now: someTime, Name: after.Name, GroupUID: string(after.UID), Spec: after.Spec,
-		Revision: plan.Revision(after.Spec), Doomed: before.Status.Deleting, Observation: plan.Observation{Complete: true},
+		Now: someTime, Name: after.Name, ID: vsphere.GroupID{Group: string(after.UID)}, Folder: vsphere.FolderRef("group-v7"), Spec: after.Spec,
+		Revision: plan.Revision(after.Spec), UpdateRevision: plan.Revision(after.Spec), Doomed: before.Status.Deleting, Observation: vsphere.Observation{Complete: true},
 	}
 	if after.Spec.Paused {
 		in.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
 	}
 	for ordinal := range *before.Spec.Replicas {
-		uuid, ref := plan.InstanceUUID(in.GroupUID, ordinal, 0), fmt.Sprintf("vm-%d", ordinal)
-		power := plan.PoweredOn
+		uuid, ref := plan.InstanceUUID(in.ID.Group, ordinal, 0), fmt.Sprintf("vm-%d", ordinal)
+		power := vsphere.PoweredOn
 		if before.Spec.PowerState == v1alpha1.PowerOff {
-			power = plan.PoweredOff
+			power = vsphere.PoweredOff
 		}
-		in.Observation.VMs = append(in.Observation.VMs, plan.VM{
-			MoRef: ref, Name: plan.VMName(after.Name, ordinal), UUID: uuid, InFolder: true, Power: power, Connected: true,
+		in.Observation.VMs = append(in.Observation.VMs, vsphere.VM{
+			Ref: vsphere.VMRef(ref), Name: plan.VMName(after.Name, ordinal), InstanceUUID: uuid, Folder: in.Folder, Power: power, Connected: true,
 			ToolsRunning: ordinal == 0,
-			Stamp:        &plan.Stamp{Ordinal: ordinal, Revision: plan.Revision(before.Spec), Created: someTime.Add(-time.Hour)},
+			Stamp:        &vsphere.Stamp{GroupID: in.ID, Ordinal: ordinal, Revision: plan.Revision(before.Spec), Created: someTime.Add(-time.Hour)},
 		})
 		known := plan.Known{Ordinal: ordinal, MoRef: ref, UUID: uuid, Revision: plan.Revision(before.Spec), ReadySince: someTime.Add(-time.Hour), Phase: v1alpha1.VMReady}
-		if power == plan.PoweredOff {
+		if power == vsphere.PoweredOff {
 			known.Phase = v1alpha1.VMStopped
 		}
 		in.Known = append(in.Known, known)

@@ -12,6 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // fuzzWorld answers every question, so that a fuzzer reaches every rule.
@@ -30,7 +31,7 @@ func fuzzWorld() *world {
 		}
 		if p.Known {
 			p.Plan = plan.Compute(plan.Input{
-				Now: someTime, Name: g.Name, Spec: g.Spec, Revision: plan.Revision(g.Spec), Observation: plan.Observation{Complete: true},
+				Now: someTime, Name: g.Name, Spec: g.Spec, Revision: plan.Revision(g.Spec), Observation: vsphere.Observation{Complete: true},
 			})
 		}
 		if g.Spec.Placement != nil {

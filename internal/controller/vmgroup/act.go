@@ -96,7 +96,7 @@ func (p *pass) cloneRequest(res resolution, action plan.Action) vsphere.CloneReq
 		Stamp: vsphere.Stamp{
 			GroupID: p.id, Ordinal: action.Ordinal, Incarnation: action.Incarnation,
 			Revision: p.revision, CloneMode: string(mode),
-			Epoch: vsphere.Epoch{Generation: p.epoch.Generation, Number: p.epoch.Number}, Created: p.now,
+			Epoch: vsphere.Epoch(p.epoch), Created: p.now,
 		},
 		CPU: p.spec.CPU, MemoryMiB: int64(p.spec.Memory) * 1024,
 		Placement: res.placement, Linked: res.linked, UserData: res.userData,

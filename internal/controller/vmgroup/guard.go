@@ -76,7 +76,7 @@ func (p *pass) guard(ctx context.Context, res resolution, observation vsphere.Ob
 func (p *pass) ask(ctx context.Context, res resolution, v *policy.Verdicts) (waiting bool) {
 	claim := quota.Claim{
 		Group: quota.Group{UID: p.group.UID, Name: p.group.Name, Requester: res.requester, Holds: holdsOf(p.group, v.Existing)},
-		Spec:  p.group.Spec, Epoch: apiEpoch(p.epoch),
+		Spec:  p.group.Spec, Epoch: v1alpha1.Epoch(p.epoch),
 	}
 	if p.r.Quotas == nil {
 		if set, ok := p.r.Policies(); ok && len(set.Quotas(res.requester)) > 0 && !claim.Holds.Covers(policy.UsageOf(claim.Spec)) {
@@ -102,7 +102,7 @@ func (p *pass) existing(observation vsphere.Observation) int32 {
 		}
 	}
 	for _, op := range observation.InFlight {
-		if plan.OperationKind(op.Kind) == plan.OpClone {
+		if op.Kind == vsphere.OpClone {
 			ordinals[op.Ordinal] = struct{}{}
 		}
 	}
@@ -170,7 +170,7 @@ func (p *pass) returnQuota(ctx context.Context, observation vsphere.Observation,
 	defer cancel()
 	err := p.liveReader.Get(readCtx, client.ObjectKeyFromObject(p.group), live)
 	if err == nil && live.UID == p.group.UID && live.ResourceVersion == p.group.ResourceVersion {
-		p.r.Quotas.GiveBack(p.group.UID, needs, apiEpoch(p.epoch))
+		p.r.Quotas.GiveBack(p.group.UID, needs, v1alpha1.Epoch(p.epoch))
 		return
 	}
 	p.unwatched = true

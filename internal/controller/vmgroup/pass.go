@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -71,7 +72,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		// Nobody else may act on it now, so the ring has lost its memory: it was restored or made anew.
 		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", p.group.Status.Ownership.Epoch)
 		later := p.group.Status.Ownership.Epoch
-		p.raise(sharding.Epoch{Generation: later.Generation, Number: later.Number})
+		p.raise(sharding.Epoch(later))
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
 	if done, err := p.claim(ctx); done || err != nil {
@@ -187,11 +188,7 @@ func (p *pass) carryOut(ctx context.Context, res resolution, observation vsphere
 // overtaken reports whether a replica with a later epoch has written status. An epoch that no ring can have had was made up.
 func (p *pass) overtaken() bool {
 	o := p.group.Status.Ownership
-	return o != nil && o.Epoch.Generation < sharding.MaxGeneration && apiEpoch(p.epoch).Less(o.Epoch)
-}
-
-func apiEpoch(e sharding.Epoch) v1alpha1.Epoch {
-	return v1alpha1.Epoch{Generation: e.Generation, Number: e.Number}
+	return o != nil && o.Epoch.Generation < sharding.MaxGeneration && v1alpha1.Epoch(p.epoch).Less(o.Epoch)
 }
 
 // neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after
@@ -226,20 +223,18 @@ func (p *pass) folder() vsphere.Ref {
 
 func (p *pass) decide(res resolution, observation vsphere.Observation) plan.Plan {
 	in := plan.Input{
-		Now: p.now, Name: p.group.Name, GroupUID: string(p.group.UID),
-		Spec: p.spec, Revision: p.revision,
+		Now: p.now, Name: p.group.Name, ID: p.id, Folder: p.folder(),
+		Spec: p.spec, Revision: p.revision, UpdateRevision: p.revision,
 		Deleting: p.deleting(), Paused: p.paused(), CreateBlocked: res.createBlocked,
-		Observation: toPlan(observation, p.id, p.folder()),
-		Known:       known(&p.group.Status), Doomed: p.group.Status.Deleting,
+		Observation: observation, Known: known(&p.group.Status), Doomed: p.group.Status.Deleting,
 	}
-	decided := p.compute(&in)
+	if p.hold.Held {
+		in.MayStay = ptr.Deref(p.group.Spec.Replicas, 1)
+	}
 	if p.hold.Reshaped {
-		// Which VMs are up to date is told by what spec asks for, not by what the group is held at.
-		in.Revision = plan.Revision(p.group.Spec)
-		asked := plan.Compute(in)
-		decided.Updated, decided.Outdated = asked.Updated, asked.Outdated
+		in.UpdateRevision = plan.Revision(p.group.Spec)
 	}
-	return decided
+	return plan.Compute(in)
 }
 
 func (p *pass) paused() *plan.Blocker {
@@ -335,7 +330,7 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 			// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
 			log.FromContext(ctx).Info("Could not remove the group's folder", "reason", err.Error())
 			blocker := plan.Blocker{Message: err.Error()}
-			blocker.Reason, blocker.Terminal = explain(err)
+			blocker.Reason, blocker.Terminal = plan.Explain(err)
 			if err := p.reportBlocked(ctx, blocker); err != nil {
 				return p.retryConflict(err)
 			}
@@ -352,7 +347,7 @@ func (p *pass) finish(ctx context.Context, res resolution, observation vsphere.O
 		res.server.Forget(string(p.group.UID))
 	}
 	if p.r.Quotas != nil {
-		p.r.Quotas.GiveBack(p.group.UID, policy.Usage{}, apiEpoch(p.epoch))
+		p.r.Quotas.GiveBack(p.group.UID, policy.Usage{}, v1alpha1.Epoch(p.epoch))
 	}
 	return reconcile.Result{}, nil
 }

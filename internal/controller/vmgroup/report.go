@@ -24,12 +24,12 @@ func (p *pass) report(ctx context.Context, res resolution, observation vsphere.O
 		old: p.base.Status, name: p.group.Name, generation: p.group.Generation, spec: p.group.Spec, now: p.now,
 		deleting: p.deleting(), plan: decided,
 		complete: observation.Complete, incomplete: observation.Incomplete, unavailable: res.unavailable,
-		vcenter: res.vcenter, folder: p.group.Status.Folder, hold: p.hold, epoch: apiEpoch(p.epoch),
+		vcenter: res.vcenter, folder: p.group.Status.Folder, hold: p.hold, epoch: v1alpha1.Epoch(p.epoch),
 		createBlocked: res.createBlocked,
 	}
 	if folderErr != nil {
 		f.failure = &plan.Blocker{Message: folderErr.Error()}
-		f.failure.Reason, f.failure.Terminal = explain(folderErr)
+		f.failure.Reason, f.failure.Terminal = plan.Explain(folderErr)
 	}
 	next := newStatus(f)
 	if !p.acting && sameButOwnership(p.base.Status, next) || equality.Semantic.DeepEqual(p.base.Status, next) {
@@ -55,7 +55,7 @@ func (p *pass) reportBlocked(ctx context.Context, blocker plan.Blocker) error {
 	f := facts{
 		old: p.base.Status, name: p.group.Name, generation: p.group.Generation, spec: p.group.Spec, now: p.now,
 		deleting: p.deleting(), complete: false, incomplete: blocker.Message, failure: &blocker,
-		vcenter: vcenterOf(p.group), folder: p.group.Status.Folder, epoch: apiEpoch(p.epoch),
+		vcenter: vcenterOf(p.group), folder: p.group.Status.Folder, epoch: v1alpha1.Epoch(p.epoch),
 	}
 	next := newStatus(f)
 	next.DesiredReplicas = p.base.Status.DesiredReplicas

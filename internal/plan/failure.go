@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// failure is the last failed operation of an ordinal, in the words of conditions.
+type failure struct {
+	vsphere.Failure
+	reason, message string
+	terminal        bool
+}
+
+func explained(f vsphere.Failure) failure {
+	reason, terminal := Explain(f.Err)
+	return failure{Failure: f, reason: reason, message: f.Err.Error(), terminal: terminal}
+}
+
+// compareFailures orders failures: the later retry is the worse one.
+func compareFailures(a, b *failure) int {
+	return cmp.Or(a.RetryAt.Compare(b.RetryAt), strings.Compare(a.reason, b.reason),
+		strings.Compare(a.message, b.message), strings.Compare(a.Revision, b.Revision))
+}
+
+// Explain maps an error of vCenter to a condition reason, and says whether somebody has to act before trying again can help.
+func Explain(err error) (reason string, terminal bool) {
+	switch vsphere.KindOf(err) {
+	case vsphere.KindSpec:
+		return v1alpha1.ReasonOperationFailed, true
+	case vsphere.KindPermission:
+		return v1alpha1.ReasonPermissionDenied, true
+	case vsphere.KindCapacity:
+		return v1alpha1.ReasonOutOfCapacity, false
+	case vsphere.KindNameTaken:
+		return v1alpha1.ReasonNameConflict, false
+	case vsphere.KindNotTemplate:
+		return v1alpha1.ReasonNotATemplate, true
+	case vsphere.KindCredentials, vsphere.KindCertificate:
+		return v1alpha1.ReasonVCenterUnreachable, false
+	default:
+		return v1alpha1.ReasonOperationFailed, false
+	}
+}

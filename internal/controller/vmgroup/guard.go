@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -125,14 +125,9 @@ func (p *pass) apply(ctx context.Context, res *resolution, hold policy.Hold) err
 		*res = held
 	}
 	if hold.NoCreate {
-		res.createBlocked = blockerOf(hold)
+		res.createBlocked = group.BlockerOf(hold)
 	}
 	return nil
-}
-
-// blockerOf is the hold as a reason for which a group is not ready.
-func blockerOf(hold policy.Hold) *plan.Blocker {
-	return &plan.Blocker{Reason: hold.Reason, Message: hold.Message, Terminal: hold.Terminal}
 }
 
 // occupies is what a group holds, or what its VMs take that are there still: what leaves counts until it is gone.

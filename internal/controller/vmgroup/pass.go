@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -243,7 +244,7 @@ func (p *pass) paused() *plan.Blocker {
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
 	case pausedByAnnotation(p.group.Annotations):
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is %q: nothing is done until it is removed or set to \"false\"",
-			v1alpha1.PausedAnnotation, truncate(p.group.Annotations[v1alpha1.PausedAnnotation], 40))}
+			v1alpha1.PausedAnnotation, group.Truncate(p.group.Annotations[v1alpha1.PausedAnnotation], 40))}
 	case p.member.Paused:
 		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it goes on", p.member.Name)}
 	}
@@ -387,7 +388,7 @@ func (p *pass) wake(decided plan.Plan, delay time.Duration, failed bool) time.Du
 	if !decided.WakeAt.IsZero() {
 		sooner(decided.WakeAt.Sub(p.now))
 	}
-	if deadline := progressDeadline(&p.group.Status, p.group.Spec); deadline.After(p.now) {
+	if deadline := group.ProgressDeadline(&p.group.Status, p.group.Spec); deadline.After(p.now) {
 		sooner(deadline.Sub(p.now))
 	}
 	if failed {

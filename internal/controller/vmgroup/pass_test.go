@@ -29,6 +29,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
 // rig is a reconciler over a fake vCenter and one member.
 type rig struct {
 	*Reconciler
@@ -180,7 +182,7 @@ func (r *rig) group() *v1alpha1.VmGroup {
 func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
-	if g.Status.Phase != v1alpha1.PhaseRunning || g.Status.ReadyReplicas != 2 || g.Status.LastMessage != messageReconciled {
+	if g.Status.Phase != v1alpha1.PhaseRunning || g.Status.ReadyReplicas != 2 || g.Status.LastMessage != "successfully reconciled VmGroup" {
 		t.Errorf("phase %s, %d ready, message %q", g.Status.Phase, g.Status.ReadyReplicas, g.Status.LastMessage)
 	}
 	r.vcenter.ClearJournal()

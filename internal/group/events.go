@@ -1,4 +1,4 @@
-package vmgroup
+package group
 
 import (
 	"fmt"
@@ -10,27 +10,28 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// transition is an event worth telling: it is emitted once, after the status that it belongs to was stored.
-type transition struct {
-	eventType, reason, action, note string
+// Event is something worth telling: it is emitted once, after the status that it belongs to was stored.
+type Event struct {
+	// Type, Reason and Action as in events.k8s.io; Note is a sentence.
+	Type, Reason, Action, Note string
 }
 
-// transitions compares two statuses. It is pure. VMs of one pass share an event, so that a big scale-up does
+// Events compares two statuses. VMs of one pass share an event, so that a big scale-up does
 // not flood the API server.
-func transitions(old, next v1alpha1.VmGroupStatus) []transition {
-	var out []transition
-	out = append(out, readyTransition(old, next)...)
-	out = append(out, policyTransition(old, next)...)
+func Events(old, next v1alpha1.VmGroupStatus) []Event {
+	var out []Event
+	out = append(out, readyEvent(old, next)...)
+	out = append(out, policyEvent(old, next)...)
 	for _, conditionType := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionForeignVMs} {
 		was, is := meta.FindStatusCondition(old.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
 		if is != nil && (was == nil || was.Reason != is.Reason) {
-			out = append(out, transition{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message})
+			out = append(out, Event{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message})
 		}
 	}
-	return append(out, vmTransitions(old, next)...)
+	return append(out, vmEvents(old, next)...)
 }
 
-func readyTransition(old, next v1alpha1.VmGroupStatus) []transition {
+func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	was, is := meta.FindStatusCondition(old.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
 	if is == nil || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
 		return nil
@@ -42,11 +43,11 @@ func readyTransition(old, next v1alpha1.VmGroupStatus) []transition {
 	if is.Status == metav1.ConditionUnknown {
 		eventType = corev1.EventTypeWarning
 	}
-	return []transition{{eventType, is.Reason, "Reconcile", is.Message}}
+	return []Event{{eventType, is.Reason, "Reconcile", is.Message}}
 }
 
-// policyTransition tells that policies refuse what a group is, unless that stalls it: then it is told as Stalled.
-func policyTransition(old, next v1alpha1.VmGroupStatus) []transition {
+// policyEvent tells that policies refuse what a group is, unless that stalls it: then it is told as Stalled.
+func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	was, is := meta.FindStatusCondition(old.Conditions, v1alpha1.ConditionPolicyCompliant), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionPolicyCompliant)
 	if is == nil || is.Status != metav1.ConditionFalse || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
 		return nil
@@ -54,10 +55,10 @@ func policyTransition(old, next v1alpha1.VmGroupStatus) []transition {
 	if stalled := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Reason == is.Reason {
 		return nil
 	}
-	return []transition{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
+	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
-func vmTransitions(old, next v1alpha1.VmGroupStatus) []transition {
+func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	before := map[int32]v1alpha1.VMStatus{}
 	for _, vm := range old.VMs {
 		before[vm.Ordinal] = vm
@@ -81,10 +82,10 @@ func vmTransitions(old, next v1alpha1.VmGroupStatus) []transition {
 			removed = append(removed, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
 		}
 	}
-	var out []transition
+	var out []Event
 	tell := func(eventType, reason, action, format string, names []string) {
 		if len(names) > 0 {
-			out = append(out, transition{eventType, reason, action, fmt.Sprintf(format, list(names, 8))})
+			out = append(out, Event{eventType, reason, action, fmt.Sprintf(format, list(names, 8))})
 		}
 	}
 	tell(corev1.EventTypeNormal, "VMsCreated", "Clone", "created %s", created)
@@ -92,8 +93,4 @@ func vmTransitions(old, next v1alpha1.VmGroupStatus) []transition {
 	tell(corev1.EventTypeWarning, "VMsLost", "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
 	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)
 	return out
-}
-
-func (p *pass) event(eventType, reason, action, note string) {
-	p.events.Eventf(p.group, nil, eventType, reason, action, "%s", truncate(note, 1000))
 }

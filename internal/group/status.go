@@ -1,4 +1,4 @@
-package vmgroup
+package group
 
 import (
 	"fmt"
@@ -26,57 +26,64 @@ const (
 	maxCondition   = 4096
 )
 
-// facts are what status is made of.
-type facts struct {
-	// old is the status as it was read.
-	old        v1alpha1.VmGroupStatus
-	name       string
-	generation int64
-	spec       v1alpha1.VmGroupSpec
-	now        time.Time
-	deleting   bool
-	plan       plan.Plan
-	// complete is false when the observation may miss VMs; unavailable then says why if vCenter itself is the reason.
-	complete    bool
-	incomplete  string
-	unavailable *plan.Blocker
-	vcenter     string
-	folder      *v1alpha1.FolderStatus
-	// hold is how far the group may follow its spec; without a reason, nobody has said anything about that.
-	hold policy.Hold
-	// createBlocked explains why a VM that is lost could not be replaced, or is nil.
-	createBlocked *plan.Blocker
-	// failure to create the group's folder, or nil.
-	failure *plan.Blocker
-	epoch   v1alpha1.Epoch
+// Facts are what status is made of.
+type Facts struct {
+	// Old is the status as it was read.
+	Old v1alpha1.VmGroupStatus
+	// Name, Generation and Spec of the group.
+	Name       string
+	Generation int64
+	Spec       v1alpha1.VmGroupSpec
+	// Now is the time of the decision.
+	Now time.Time
+	// Deleting is true once the group has a deletion timestamp.
+	Deleting bool
+	// Plan is what is done next.
+	Plan plan.Plan
+	// Complete is false when the observation may miss VMs, and Incomplete says why. Unavailable then says why if vCenter itself is
+	// the reason.
+	Complete    bool
+	Incomplete  string
+	Unavailable *plan.Blocker
+	// VCenter is the name of the group's VCenter, Folder its folder there, or nil.
+	VCenter string
+	Folder  *v1alpha1.FolderStatus
+	// Hold is how far the group may follow its spec; without a reason, nobody has said anything about that.
+	Hold policy.Hold
+	// CreateBlocked explains why a VM that is lost could not be replaced, or is nil.
+	CreateBlocked *plan.Blocker
+	// Failure to create the group's folder, or nil.
+	Failure *plan.Blocker
+	// Epoch of the replica that writes.
+	Epoch v1alpha1.Epoch
 }
 
-// newStatus derives the whole status from facts. It is pure.
-func newStatus(f facts) v1alpha1.VmGroupStatus {
-	s := *f.old.DeepCopy()
-	s.ObservedGeneration = f.generation
+// Status derives the whole status.
+func (f Facts) Status() v1alpha1.VmGroupStatus {
+	s := *f.Old.DeepCopy()
+	s.ObservedGeneration = f.Generation
 	s.DesiredReplicas = f.desired()
-	if f.hold.Reason != "" {
-		s.Admitted = f.hold.Admitted
+	if f.Hold.Reason != "" {
+		s.Admitted = f.Hold.Admitted
 	}
-	s.Selector = selectorKey + "=" + f.name
-	s.UpdateRevision = plan.Revision(f.spec)
-	s.Folder = f.folder
-	if f.folder != nil {
-		s.VCenter = f.vcenter
+	s.Selector = selectorKey + "=" + f.Name
+	s.UpdateRevision = plan.Revision(f.Spec)
+	s.Folder = f.Folder
+	if f.Folder != nil {
+		s.VCenter = f.VCenter
 	}
-	if s.Ownership == nil || s.Ownership.Epoch.Less(f.epoch) {
-		if f.epoch != (v1alpha1.Epoch{}) {
-			s.Ownership = &v1alpha1.Ownership{Epoch: f.epoch}
+	if s.Ownership == nil || s.Ownership.Epoch.Less(f.Epoch) {
+		if f.Epoch != (v1alpha1.Epoch{}) {
+			s.Ownership = &v1alpha1.Ownership{Epoch: f.Epoch}
 		}
 	}
-	if f.complete {
+	if f.Complete {
 		// On an incomplete observation the last complete one is worth more than a table full of holes.
-		s.Replicas, s.CurrentReplicas = f.plan.Existing, f.plan.Existing
-		s.ReadyReplicas, s.UpdatedReplicas = f.plan.Ready, f.plan.Updated
-		s.VMs = vmStatuses(f.plan.Slots)
-		s.Deleting = slices.Clone(f.plan.Doomed)
-		s.CurrentRevision = currentRevision(f.old.CurrentRevision, f.plan.Slots)
+		s.Replicas, s.CurrentReplicas = f.Plan.Existing, f.Plan.Existing
+		s.ReadyReplicas, s.UpdatedReplicas = f.Plan.Ready, f.Plan.Updated
+		s.VMs = vmStatuses(f.Plan.Slots)
+		s.Deleting = slices.Clone(f.Plan.Doomed)
+		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.Slots)
 	}
 	setConditions(&s, f)
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnattended)
@@ -92,7 +99,7 @@ func newStatus(f facts) v1alpha1.VmGroupStatus {
 		s.Phase = v1alpha1.PhasePending
 		s.LastMessage = ready.Message
 	}
-	s.LastMessage = truncate(s.LastMessage, maxLastMessage)
+	s.LastMessage = Truncate(s.LastMessage, maxLastMessage)
 	return s
 }
 
@@ -102,8 +109,8 @@ func vmStatuses(slots []plan.Slot) []v1alpha1.VMStatus {
 		vm := v1alpha1.VMStatus{
 			Name: slot.Name, Ordinal: slot.Ordinal, Incarnation: slot.Incarnation,
 			UUID: slot.UUID, MoRef: slot.MoRef, Phase: slot.Phase, PowerState: string(slot.Power),
-			IPAddress: truncate(slot.IPAddress, 64), Revision: slot.Revision, CloneMode: slot.CloneMode,
-			Message: truncate(slot.Message, maxVMMessage),
+			IPAddress: Truncate(slot.IPAddress, 64), Revision: slot.Revision, CloneMode: slot.CloneMode,
+			Message: Truncate(slot.Message, maxVMMessage),
 		}
 		if !slot.ReadySince.IsZero() {
 			since := metav1.NewTime(slot.ReadySince.Truncate(time.Second))
@@ -132,11 +139,11 @@ func currentRevision(old string, slots []plan.Slot) string {
 	return revision
 }
 
-func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
+func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: conditionType, Status: status, Reason: reason, Message: truncate(message, maxCondition),
-			ObservedGeneration: f.generation, LastTransitionTime: metav1.NewTime(f.now.Truncate(time.Second)),
+			Type: conditionType, Status: status, Reason: reason, Message: Truncate(message, maxCondition),
+			ObservedGeneration: f.Generation, LastTransitionTime: metav1.NewTime(f.Now.Truncate(time.Second)),
 		})
 	}
 	onlyWhile := func(present bool, conditionType, reason, message string) {
@@ -151,7 +158,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
 	stalled := terminal(blockers)
 	status, reason, message := f.readiness(blockers)
 	set(v1alpha1.ConditionReady, status, reason, message)
-	working := f.complete && !f.plan.Settled && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
+	working := f.Complete && !f.Plan.Settled && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
 	onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
 	if working && stalled == nil {
 		stalled = overdue(s, f)
@@ -163,40 +170,40 @@ func setConditions(s *v1alpha1.VmGroupStatus, f facts) {
 	}
 
 	switch {
-	case f.unavailable != nil:
-		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionFalse, f.unavailable.Reason, f.unavailable.Message)
-	case !f.complete:
-		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonInventoryIncomplete, f.incomplete)
+	case f.Unavailable != nil:
+		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionFalse, f.Unavailable.Reason, f.Unavailable.Message)
+	case !f.Complete:
+		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonInventoryIncomplete, f.Incomplete)
 	default:
-		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.vcenter))
+		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.VCenter))
 	}
-	if f.hold.Reason != "" {
-		set(v1alpha1.ConditionPolicyCompliant, f.hold.Status, f.hold.Reason, f.hold.Message)
+	if f.Hold.Reason != "" {
+		set(v1alpha1.ConditionPolicyCompliant, f.Hold.Status, f.Hold.Reason, f.Hold.Message)
 	}
-	if f.complete {
+	if f.Complete {
 		setUpToDate(set, f)
-		foreignReason, foreignMessage := describeForeign(f.plan.Foreign, f.folder)
-		onlyWhile(len(f.plan.Foreign) > 0, v1alpha1.ConditionForeignVMs, foreignReason, foreignMessage)
+		foreignReason, foreignMessage := describeForeign(f.Plan.Foreign, f.Folder)
+		onlyWhile(len(f.Plan.Foreign) > 0, v1alpha1.ConditionForeignVMs, foreignReason, foreignMessage)
 	}
 }
 
 // blockers are everything that holds the group up, the most important first.
-func (f facts) blockers() []plan.Blocker {
+func (f Facts) blockers() []plan.Blocker {
 	var all []plan.Blocker
-	if f.unavailable != nil {
-		all = append(all, *f.unavailable)
+	if f.Unavailable != nil {
+		all = append(all, *f.Unavailable)
 	}
-	if f.failure != nil {
-		all = append(all, *f.failure)
+	if f.Failure != nil {
+		all = append(all, *f.Failure)
 	}
-	if f.hold.Held {
-		all = append(all, *blockerOf(f.hold))
+	if f.Hold.Held {
+		all = append(all, *BlockerOf(f.Hold))
 	}
-	for _, b := range f.plan.Blockers {
-		if f.hold.Held && b.Reason == f.hold.Reason {
+	for _, b := range f.Plan.Blockers {
+		if f.Hold.Held && b.Reason == f.Hold.Reason {
 			continue
 		}
-		if f.unavailable != nil && b.Reason == v1alpha1.ReasonInventoryIncomplete {
+		if f.Unavailable != nil && b.Reason == v1alpha1.ReasonInventoryIncomplete {
 			continue // the same said twice, with less detail
 		}
 		all = append(all, b)
@@ -204,12 +211,17 @@ func (f facts) blockers() []plan.Blocker {
 	return all
 }
 
+// BlockerOf is a hold as a reason for which a group is not ready.
+func BlockerOf(hold policy.Hold) *plan.Blocker {
+	return &plan.Blocker{Reason: hold.Reason, Message: hold.Message, Terminal: hold.Terminal}
+}
+
 // desired is what spec asks for, also while the group is held at less.
-func (f facts) desired() int32 {
-	if f.hold.Held && f.spec.Replicas != nil {
-		return *f.spec.Replicas
+func (f Facts) desired() int32 {
+	if f.Hold.Held && f.Spec.Replicas != nil {
+		return *f.Spec.Replicas
 	}
-	return f.plan.Desired
+	return f.Plan.Desired
 }
 
 // held reports whether somebody asked the operator not to act, so that it is not working towards spec.
@@ -233,21 +245,21 @@ func terminal(blockers []plan.Blocker) *plan.Blocker {
 }
 
 // readiness says whether the group is as asked for, and if not, why.
-func (f facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, string, string) {
-	p := f.plan
-	if !f.complete {
+func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, string, string) {
+	p := f.Plan
+	if !f.Complete {
 		if len(blockers) > 0 {
 			return metav1.ConditionUnknown, blockers[0].Reason, blockers[0].Message
 		}
-		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.incomplete
+		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.Incomplete
 	}
 	counts := fmt.Sprintf("%d of %s ready", p.Ready, are(p.Desired))
-	satisfied := !f.deleting && !f.hold.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
+	satisfied := !f.Deleting && !f.Hold.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
 	if satisfied && terminal(blockers) == nil {
 		if len(blockers) > 0 {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "; " + blockers[0].Message
 		}
-		if b := f.createBlocked; b != nil {
+		if b := f.CreateBlocked; b != nil {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + ", but a VM that is lost could not be replaced: " + b.Message
 		}
 		return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "."
@@ -260,7 +272,7 @@ func (f facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionFalse, b.Reason, b.Message
 	}
 	switch {
-	case f.deleting:
+	case f.Deleting:
 		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left", are(int32(len(p.Slots))))
 	case p.Repairing:
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
@@ -268,7 +280,7 @@ func (f facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionFalse, v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
 	case p.Existing > p.Desired || len(p.Doomed) > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d", are(p.Desired), len(p.Doomed))
-	case f.spec.PowerState == v1alpha1.PowerOff:
+	case f.Spec.PowerState == v1alpha1.PowerOff:
 		return metav1.ConditionFalse, v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.Slots))
 	default:
 		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.Slots)
@@ -300,20 +312,20 @@ func waitingFor(slots []plan.Slot) string {
 }
 
 // overdue reports a change that takes longer than spec.readiness.progressDeadlineSeconds.
-func overdue(s *v1alpha1.VmGroupStatus, f facts) *plan.Blocker {
-	deadline := progressDeadline(s, f.spec)
-	if deadline.IsZero() || f.now.Before(deadline) {
+func overdue(s *v1alpha1.VmGroupStatus, f Facts) *plan.Blocker {
+	deadline := ProgressDeadline(s, f.Spec)
+	if deadline.IsZero() || f.Now.Before(deadline) {
 		return nil
 	}
 	return &plan.Blocker{
 		Reason: v1alpha1.ReasonProgressDeadlineExceeded,
 		Message: fmt.Sprintf("the change is not complete after spec.readiness.progressDeadlineSeconds (%d s): %s. The operator keeps trying; status.vms says which VM is behind",
-			f.spec.Readiness.ProgressDeadlineSeconds, meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message),
+			f.Spec.Readiness.ProgressDeadlineSeconds, meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message),
 	}
 }
 
-// progressDeadline is when a change that is under way becomes overdue; zero for never.
-func progressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time.Time {
+// ProgressDeadline is when a change that is under way becomes overdue; zero for never.
+func ProgressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time.Time {
 	reconciling := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReconciling)
 	if reconciling == nil || spec.Readiness == nil || spec.Readiness.ProgressDeadlineSeconds == 0 {
 		return time.Time{}
@@ -321,18 +333,18 @@ func progressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time
 	return reconciling.LastTransitionTime.Add(time.Duration(spec.Readiness.ProgressDeadlineSeconds) * time.Second)
 }
 
-func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f facts) {
-	if len(f.plan.Outdated) == 0 {
+func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f Facts) {
+	if len(f.Plan.Outdated) == 0 {
 		set(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, v1alpha1.ReasonUpToDate, "Every VM has the current revision.")
 		return
 	}
 	advice := "Delete a VM in vCenter to have it replaced"
-	if f.createBlocked != nil {
+	if f.CreateBlocked != nil {
 		advice = "Do not delete any: it could not be replaced now, see condition Ready"
 	}
 	set(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonRolloutPending,
 		fmt.Sprintf("%s of an older revision of spec: %s. New VMs get the current one; the operator does not change existing VMs in this version. %s",
-			are(int32(len(f.plan.Outdated))), list(f.plan.Outdated, 10), advice))
+			are(int32(len(f.Plan.Outdated))), list(f.Plan.Outdated, 10), advice))
 }
 
 // describeForeign names VMs that are not ours, and what to do about them.
@@ -375,8 +387,8 @@ func list(names []string, most int) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 }
 
-// truncate cuts s to at most n bytes without splitting a character.
-func truncate(s string, n int) string {
+// Truncate cuts s to at most n bytes without splitting a character.
+func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

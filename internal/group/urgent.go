@@ -1,0 +1,50 @@
+package group
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Urgent reports whether something depends on next being stored: an intent, an ordinal's identity, or a
+// verdict that people and tools wait for.
+func Urgent(old, next v1alpha1.VmGroupStatus) bool {
+	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
+		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
+		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) {
+		return true
+	}
+	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable} {
+		if conditionStatus(old, conditionType) != conditionStatus(next, conditionType) {
+			return true
+		}
+	}
+	intents := map[int32]string{}
+	for _, vm := range old.VMs {
+		intents[vm.Ordinal] = vm.UUID
+	}
+	for _, vm := range next.VMs {
+		if vm.MoRef == "" && intents[vm.Ordinal] != vm.UUID {
+			return true
+		}
+	}
+	return false
+}
+
+func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.ConditionStatus {
+	if c := meta.FindStatusCondition(s.Conditions, conditionType); c != nil {
+		return c.Status
+	}
+	return ""
+}
+
+// SameButOwnership reports whether nothing but the owner has changed. A takeover alone is nothing to write about. With something to
+// do it is: the write is also what finds out that the cache is behind the former owner's last one.
+func SameButOwnership(old, next v1alpha1.VmGroupStatus) bool {
+	next.Ownership = old.Ownership
+	return equality.Semantic.DeepEqual(old, next)
+}

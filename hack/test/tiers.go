@@ -118,17 +118,20 @@ func longestFirst(packages []string) {
 	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
 }
 
-// e2eSteps are the tests that need a node, or make images, and those of what other tests are made of. One at a time: each hub with a
-// node takes the machine for itself.
+// e2eSteps are the tests that need a node, or make images, and those of what other tests are made of. A hub with a node takes the
+// machine for itself; what needs none runs beside the tests of nodes, which hold no times.
 func e2eSteps(r request) []step {
-	packages := r.packages
-	if len(packages) == 0 {
-		packages = []string{"./test/e2e", "./test/localcluster", "./test/certmanager", "./test/inputs", "./hack/image"}
+	e2e := func(label string, packages ...string) step {
+		return step{
+			label: label, packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1, args: append([]string{"-count=1"}, r.args...),
+		}
 	}
-	return []step{{
-		label: "what needs a node, images, and what tests are made of", packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1,
-		args: append([]string{"-count=1"}, r.args...),
-	}}
+	if len(r.packages) > 0 {
+		return []step{e2e("what was asked for", r.packages...)}
+	}
+	images := e2e("and images", "./test/certmanager", "./test/inputs", "./hack/image")
+	images.beside = true
+	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/localcluster"), images}
 }
 
 // testedPackage is a package that has tests.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -176,6 +178,27 @@ func (s *tale) heal(ctx context.Context) {
 		s.until(ctx, "nothing to be owned by a dead process", func() bool { return boot == "" || !s.holds(boot) })
 	}
 	s.untilShared(ctx)
+	// A replica that has just been started is busy with the member's caches, and late with all else.
+	for _, r := range s.Replicas {
+		s.until(ctx, r.Name+" to engage the member", func() bool { return s.serves(r) })
+	}
+}
+
+// serves reports whether the present process of a replica has engaged the member, by its log: nothing else tells of it from outside.
+func (s *tale) serves(r *stack.Replica) bool {
+	s.Helper()
+	log, err := os.ReadFile(r.Log)
+	s.must(err)
+	engaged := false
+	for line := range strings.Lines(string(log)) {
+		switch {
+		case strings.Contains(line, `"msg":"Starting","version"`):
+			engaged = false
+		case strings.Contains(line, `"The member is engaged"`) && strings.Contains(line, `"member":"`+member+`"`):
+			engaged = true
+		}
+	}
+	return engaged
 }
 
 // until waits for a condition.

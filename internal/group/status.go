@@ -103,6 +103,15 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	return s
 }
 
+// blockedStatus changes conditions, phase and message only.
+func (f Facts) blockedStatus() v1alpha1.VmGroupStatus {
+	s := f.Status()
+	s.DesiredReplicas = f.Old.DesiredReplicas
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionVCenterReachable)
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPolicyCompliant)
+	return s
+}
+
 func vmStatuses(slots []plan.Slot) []v1alpha1.VMStatus {
 	out := make([]v1alpha1.VMStatus, 0, len(slots))
 	for _, slot := range slots {

@@ -68,7 +68,7 @@ func Decide(v Verdicts) Hold {
 	if h.Admitted != nil && !absent(&v.Spec) { // who took all of spec away gave nothing up
 		h.Admitted.Replicas = min(h.Admitted.Replicas, max(replicas, 0))
 	}
-	same := h.Admitted != nil && sameShape(v.Spec, *h.Admitted)
+	same := h.Admitted != nil && SameShape(v.Spec, *h.Admitted)
 	within := same && v.Admitted.Replicas >= replicas
 	if same {
 		h.Admitted.Revision = v.Revision // an operator of another version may compute it in another way
@@ -172,7 +172,7 @@ func (h *Hold) unavailable(v Verdicts, within bool) {
 // hold plans with what was admitted.
 func (h *Hold) hold(spec v1alpha1.VmGroupSpec) {
 	h.Held = true
-	h.Reshaped = !sameShape(spec, *h.Admitted)
+	h.Reshaped = !SameShape(spec, *h.Admitted)
 	h.Spec = AdmittedSpec(spec, *h.Admitted)
 	if replicas := replicasOf(&spec); replicas < h.Admitted.Replicas {
 		h.Spec.Replicas = &replicas // less than nothing is for the planner to report
@@ -196,8 +196,8 @@ func admit(spec v1alpha1.VmGroupSpec, revision string, replicas int32) *v1alpha1
 	return a.DeepCopy()
 }
 
-// sameShape reports whether a VM cloned from spec is like one that was admitted. The fields are those of a revision.
-func sameShape(spec v1alpha1.VmGroupSpec, a v1alpha1.Admitted) bool {
+// SameShape reports whether a VM cloned from spec is like one that was admitted. The fields are those of a revision.
+func SameShape(spec v1alpha1.VmGroupSpec, a v1alpha1.Admitted) bool {
 	return spec.CPU == a.CPU && spec.Memory == a.Memory && spec.Template == a.Template &&
 		place(spec.Placement) == place(a.Placement) && cloneMode(spec.CloneMode) == cloneMode(a.CloneMode) &&
 		secretName(spec.UserDataSecretRef) == secretName(a.UserDataSecretRef)

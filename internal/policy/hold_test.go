@@ -169,7 +169,7 @@ func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
 			if !h.NoCreate || h.Admitted != nil {
 				t.Fatalf("refused, never admitted, and yet %+v", h)
 			}
-		case !sameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
+		case !SameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
 			t.Fatalf("refused, and planned with %+v although %+v was admitted", h.Spec, v.Admitted)
 		}
 		least := *v.Spec.Replicas

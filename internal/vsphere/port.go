@@ -4,11 +4,8 @@ import (
 	"context"
 )
 
-// Server is one vCenter. All methods are safe for concurrent use. Every error wraps *Error.
-//
-// Methods without a context read memory and do not block. Methods with one call vCenter and return when the
-// server has accepted the request; they respect the context's deadline and need a fence in it (WithFence).
-type Server interface {
+// Inventory is what is known of one vCenter. Its methods read memory and do not block.
+type Inventory interface {
 	// Health returns the state of the connection.
 	Health() Health
 
@@ -25,6 +22,14 @@ type Server interface {
 	// Placement finds the named resource pool, datastore and network, and the defaults for what is not named.
 	// Errors as for Template, with the missing name in the message.
 	Placement(Placement) (ResolvedPlacement, error)
+}
+
+// Server is one vCenter. All methods are safe for concurrent use. Every error wraps *Error.
+//
+// Methods without a context read memory and do not block. Methods with one call vCenter and return when the
+// server has accepted the request; they respect the context's deadline and need a fence in it (WithFence).
+type Server interface {
+	Inventory
 
 	// Acquire asks for slots to run up to want tasks for a group, cloning from a template on host (empty for
 	// tasks that are no clones). Fewer or none may be granted; the group is then notified when there are more.

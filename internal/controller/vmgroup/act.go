@@ -7,23 +7,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// act submits the plan's actions and reports whether one was refused. What became of a submitted task, and why
-// one was refused, is remembered by the vSphere port and shows in the next observation.
+// submitPlan submits as much of the plan as the vCenter's budget allows, and reports whether an action was refused. What became of a
+// submitted task, and why one was refused, is remembered by the vSphere port and shows in the next observation.
 //
 // Actions of one kind are submitted in batches of 1, 2, 4, ...; the first refusal ends the pass, so that a
 // template or a vCenter that refuses everything is asked once and not five hundred times.
-func (p *pass) act(ctx context.Context, res resolution, todo plan.Plan) (refused bool) {
+func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decision) (refused bool) {
+	server, ok := p.r.Servers.Server(s.VCenter)
+	if !ok {
+		return len(d.Plan.Actions) > 0
+	}
+	todo, slots := limit(server, string(s.Group.UID), d)
+	defer slots.Release()
 	for start := 0; start < len(todo.Actions); {
 		end := start + 1
 		for end < len(todo.Actions) && todo.Actions[end].Kind == todo.Actions[start].Kind {
 			end++
 		}
-		if p.submitSlowly(ctx, res, todo.Actions[start:end]) {
+		if p.submitSlowly(ctx, server, s, d, todo.Actions[start:end]) {
 			return true
 		}
 		start = end
@@ -31,14 +38,36 @@ func (p *pass) act(ctx context.Context, res resolution, todo plan.Plan) (refused
 	return false
 }
 
-func (p *pass) submitSlowly(ctx context.Context, res resolution, actions []plan.Action) (refused bool) {
+// limit asks the vCenter's budget for slots and cuts the plan to what was granted. Asking for none takes back what an earlier pass
+// asked for, so that nobody waits for a group in backoff.
+func limit(server vsphere.Server, uid string, d group.Decision) (plan.Plan, grants) {
+	others := server.Acquire(uid, "", d.Plan.Tasks())
+	g, clones := grants{others}, 0
+	if host := d.Names.Template.Host; host != "" { // no template, no clones
+		slots := server.Acquire(uid, host, d.Plan.Creates())
+		g, clones = append(g, slots), slots.Granted()
+	}
+	return d.Plan.Limit(clones, others.Granted()), g
+}
+
+// grants are the slots of one pass.
+type grants []vsphere.Slots
+
+// Release gives back what was not used.
+func (g grants) Release() {
+	for _, slots := range g {
+		slots.Release()
+	}
+}
+
+func (p *pass) submitSlowly(ctx context.Context, server vsphere.Server, s *group.Snapshot, d group.Decision, actions []plan.Action) (refused bool) {
 	for size := 1; len(actions) > 0; size *= 2 {
 		batch := actions[:min(size, len(actions))]
 		actions = actions[len(batch):]
 		errs := make([]error, len(batch))
 		var wg sync.WaitGroup
 		for i, action := range batch {
-			wg.Go(func() { errs[i] = p.submit(ctx, res, action) })
+			wg.Go(func() { errs[i] = p.submit(ctx, server, s, d, action) })
 		}
 		wg.Wait()
 		for i, err := range errs {
@@ -58,47 +87,51 @@ func (p *pass) submitSlowly(ctx context.Context, res resolution, actions []plan.
 	return false
 }
 
-func (p *pass) submit(ctx context.Context, res resolution, action plan.Action) error {
+func (p *pass) submit(ctx context.Context, server vsphere.Server, s *group.Snapshot, d group.Decision, action plan.Action) error {
 	log.FromContext(ctx).Info("Asking vCenter", "action", action.Kind, "vm", action.Name, "moRef", action.MoRef, "because", action.Reason)
 	target := vsphere.Target{
-		VM: vsphere.VMRef(action.MoRef), ID: p.id, Ordinal: action.Ordinal, ChangeVersion: action.ChangeVersion,
+		VM: vsphere.VMRef(action.MoRef), ID: s.ID, Ordinal: action.Ordinal, ChangeVersion: action.ChangeVersion,
 	}
 	switch action.Kind {
 	case plan.CreateVM:
-		return res.server.Clone(ctx, p.cloneRequest(res, action))
+		return server.Clone(ctx, cloneRequest(s, d, action))
 	case plan.PowerOnVM:
-		return res.server.PowerOn(ctx, target)
+		return server.PowerOn(ctx, target)
 	case plan.PowerOffVM:
-		return res.server.PowerOff(ctx, target)
+		return server.PowerOff(ctx, target)
 	case plan.ShutdownGuest:
-		return res.server.ShutdownGuest(ctx, target)
+		return server.ShutdownGuest(ctx, target)
 	case plan.MarkVM:
-		return res.server.Mark(ctx, target)
+		return server.Mark(ctx, target)
 	case plan.DestroyVM:
-		return res.server.Destroy(ctx, target)
+		return server.Destroy(ctx, target)
 	case plan.ReleaseVM:
-		return res.server.Release(ctx, target)
+		return server.Release(ctx, target)
 	}
 	return &vsphere.Error{Kind: vsphere.KindSpec, Op: "carry out " + string(action.Kind)}
 }
 
-func (p *pass) cloneRequest(res resolution, action plan.Action) vsphere.CloneRequest {
+func cloneRequest(s *group.Snapshot, d group.Decision, action plan.Action) vsphere.CloneRequest {
 	mode := v1alpha1.CloneFull
-	if res.linked {
+	if d.Names.Linked {
 		mode = v1alpha1.CloneLinked
 	}
 	name := action.Name
 	if planted.Is(planted.RandomNames) {
-		name += p.now.Format("-150405.000000000")
+		name += s.Now.Format("-150405.000000000")
+	}
+	var userData []byte
+	if s.UserData != nil {
+		userData = s.UserData.Data
 	}
 	return vsphere.CloneRequest{
-		Template: res.template, Folder: p.folder(), Name: name, UUID: action.UUID,
+		Template: d.Names.Template, Folder: vsphere.FolderRef(s.Folder.MoRef), Name: name, UUID: action.UUID,
 		Stamp: vsphere.Stamp{
-			GroupID: p.id, Ordinal: action.Ordinal, Incarnation: action.Incarnation,
-			Revision: p.revision, CloneMode: string(mode),
-			Epoch: vsphere.Epoch(p.epoch), Created: p.now,
+			GroupID: s.ID, Ordinal: action.Ordinal, Incarnation: action.Incarnation,
+			Revision: d.Revision, CloneMode: string(mode),
+			Epoch: vsphere.Epoch(s.Epoch), Created: s.Now,
 		},
-		CPU: p.spec.CPU, MemoryMiB: int64(p.spec.Memory) * 1024,
-		Placement: res.placement, Linked: res.linked, UserData: res.userData,
+		CPU: d.Spec.CPU, MemoryMiB: int64(d.Spec.Memory) * 1024,
+		Placement: d.Names.Placement, Linked: d.Names.Linked, UserData: userData,
 	}
 }

@@ -86,11 +86,9 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	writes   *writes
-	blind    *blind
 	lanes    *lanes
 	vanished *vanished
-
+	memory   memory
 	policies policyCache
 }
 
@@ -103,8 +101,7 @@ type Options struct {
 
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
-	r.writes, r.blind, r.vanished = newWrites(), newBlind(), newVanished()
-	r.lanes = newLanes(opts.Workers)
+	r.vanished, r.lanes = newVanished(), newLanes(opts.Workers)
 	urgent := newUrgency[mcreconcile.Request]()
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -221,9 +218,7 @@ func (r *Reconciler) forget(request mcreconcile.Request) {
 // drop forgets what is remembered of acting on a group.
 func (r *Reconciler) drop(uid types.UID) {
 	r.vanished.drop(uid)
-	r.writes.forget(uid)
-	r.blind.forget(uid)
-	r.policies.forget(uid)
+	r.memory.forget(uid)
 	if r.Quotas != nil {
 		r.Quotas.Forget(uid)
 	}
@@ -291,21 +286,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	p := pass{
-		r: r, member: member, epoch: epoch, raise: r.Shards.Raise,
-		client: cl.GetClient(), liveReader: cl.GetAPIReader(), events: recorder(cl), now: r.Now(),
-		id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
-	}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory}, live: cl.GetAPIReader(), events: recorder(cl)}
+	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)
 	return result, errors.Join(err, buryErr)
 }
 
-// passOver runs a pass over the group of this name, if there is one. p lacks the group.
+// gatherer returns one for the groups of a member.
+func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
+	return gatherer{
+		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations,
+		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
+	}
+}
+
+func (r *Reconciler) inventory(vcenter string) (vsphere.Inventory, bool) {
+	return r.Servers.Server(vcenter)
+}
+
+// passOver runs a pass over the group of this name, if there is one.
 func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pass) (reconcile.Result, error) {
-	p.group = &v1alpha1.VmGroup{}
-	if err := p.client.Get(ctx, req.NamespacedName, p.group); err != nil {
+	group := &v1alpha1.VmGroup{}
+	if err := p.cache.Get(ctx, req.NamespacedName, group); err != nil {
 		if apierrors.IsNotFound(err) {
 			if len(r.vanished.of(req)) == 0 {
 				r.forget(req)
@@ -314,12 +318,11 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
-	if r.writes.stale(p.group.UID, p.group.ResourceVersion) {
+	if r.memory.stale(group.UID, group.ResourceVersion) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
-	p.id.Group = string(p.group.UID)
-	return p.run(ctx)
+	return p.run(ctx, group)
 }
 
 // controllerOptions turns the priority queue off. That of controller-runtime v0.24 can block its workers for ever when it

@@ -4,19 +4,17 @@
 //
 //	 1  an informer event of a member, or an observation of vCenter
 //	 2  is mapped to {cluster, namespace, name}            (controller.go, groups.go)
-//	 3  and de-duplicated by the queue
+//	 3  and de-duplicated by the queue                     (queue.go)
 //	 4  the shard's token is entered, or the item dropped  (sharding.Gate)
-//	 5  fetch; a cache older than our own last write waits (writes.go)
-//	 6  finalizer, legacy objects                          (controller.go, legacy.go)
-//	 7  resolve vCenter, template, placement, grants       (resolve.go)
-//	 8  observe, from memory only                          (observe.go)
-//	    what policies and quotas refuse is held            (guard.go, policy.Decide, internal/quota)
-//	 9  plan.Compute decides                               (internal/plan)
-//	10  status, with what is about to be done, is written  (status.go): one patch, none if nothing changed
-//	11  the actions are submitted, never waited for        (act.go)
-//	12  the task's completion re-enters at 1
+//	 5  fetch; a cache older than our own last write waits (memory.go)
+//	 6  what is known is read from memory                  (gather.go, resolve.go)
+//	 7  group.Decide says what the next step is            (internal/group)
+//	 8  which is carried out; 7 again, with what came of it (effects.go)
+//	 9  status, with what is about to be done, is written  (store.go): one patch, none if nothing changed
+//	10  the actions are submitted, never waited for        (act.go)
+//	11  the task's completion re-enters at 1
 //
-// Step 10 comes before step 11 because status is the operator's memory: a clone's name and UUID and the
+// Step 9 comes before step 10 because status is the operator's memory: a clone's name and UUID and the
 // ordinals that are to be destroyed are stored before vCenter is asked, and so is what was admitted, so that a
 // crash in between loses nothing and a stale controller fails with a conflict instead of acting.
 //

@@ -9,6 +9,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -67,15 +68,15 @@ func (g *Groups) deliverTo(bucket func(mcreconcile.Request) (int, bool), enqueue
 }
 
 // seen records a group that exists, the vCenter it uses and its number of VMs.
-func (g *Groups) seen(request mcreconcile.Request, group *v1alpha1.VmGroup, vcenter string) {
+func (g *Groups) seen(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
-	if old, ok := g.uids[request]; ok && old != group.UID {
+	if old, ok := g.uids[request]; ok && old != of.UID {
 		delete(g.byUID, old)
 	}
-	g.uids[request] = group.UID
-	was, known := g.byUID[group.UID]
-	is := groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas), holds: holdsOf(group, 0)}
-	g.byUID[group.UID] = is
+	g.uids[request] = of.UID
+	was, known := g.byUID[of.UID]
+	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), holds: group.Holds(of, 0)}
+	g.byUID[of.UID] = is
 	g.mu.Unlock()
 	if !known || was.vms != is.vms {
 		g.counted(string(request.ClusterName))
@@ -99,10 +100,10 @@ func (g *Groups) forget(request mcreconcile.Request) types.UID {
 }
 
 // keep records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
-func (g *Groups) keep(request mcreconcile.Request, group *v1alpha1.VmGroup, vcenter string) {
+func (g *Groups) keep(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.byUID[group.UID] = groupEntry{request: request, vcenter: vcenter, vms: int(group.Status.Replicas), holds: occupies(group)}
+	g.byUID[of.UID] = groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), holds: group.Occupies(of)}
 }
 
 // forgetUID drops a group, and not another one that has its name by now.

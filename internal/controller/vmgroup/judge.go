@@ -41,24 +41,20 @@ func (r *Reconciler) Judge(ctx context.Context, set *policy.Set, yield func(poli
 				}
 				requesters[where] = requester
 			}
-			yield(requester, r.violations(set, requester, group))
+			yield(requester, r.broken(set, requester, group))
 		}
 	}
 	return nil
 }
 
-// violations of one group, which is not changed.
-func (r *Reconciler) violations(set *policy.Set, requester policy.Requester, group *v1alpha1.VmGroup) []policy.Violation {
-	path, missing, vcenter := "", false, vcenterOf(group)
-	if server, ok := r.Servers.Server(vcenter); ok && group.Spec.Template != "" {
-		template, err := server.Template(group.Spec.Template)
-		path, missing = template.Path, vsphere.KindOf(err) == vsphere.KindNotFound
+// broken are the rules that one group breaks, which is not changed.
+func (r *Reconciler) broken(set *policy.Set, requester policy.Requester, group *v1alpha1.VmGroup) []policy.Violation {
+	var t template
+	if inventory, ok := r.inventory(vcenterOf(group)); ok && group.Spec.Template != "" {
+		found, err := inventory.Template(group.Spec.Template)
+		t = template{found.Path, vsphere.KindOf(err) == vsphere.KindNotFound}
 	}
-	violations := set.Evaluate(requester, group.Spec, path)
-	if missing {
-		refused, kept := set.MissingTemplate(requester, nil, group.Spec, vcenter)
-		violations = append(append(violations, refused...), kept...)
-	}
+	violations := withTemplate(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
 	if checker, ok := r.Quotas.(quotaChecker); ok && len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
 		if a := group.Status.Admitted; a != nil {

@@ -166,25 +166,6 @@ func TestARefusedGroupGivesBackWhatItWasGrantedAndMayNotUse(t *testing.T) {
 	}
 }
 
-// A VM whose clone is about to end, and copies that carry the stamp, are not more VMs.
-func TestExistingVMsAreCountedOnce(t *testing.T) {
-	p := &pass{id: vsphere.GroupID{Group: "u"}}
-	stamped := func(ordinal int32, group string) vsphere.VM {
-		return vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: group}, Ordinal: ordinal}}
-	}
-	gone := stamped(7, "u")
-	gone.Tombstone = true
-	got := p.existing(vsphere.Observation{
-		VMs: []vsphere.VM{stamped(0, "u"), stamped(1, "u"), stamped(1, "u"), stamped(5, "another"), gone},
-		InFlight: []vsphere.Operation{
-			{Kind: vsphere.OpClone, Ordinal: 0}, {Kind: vsphere.OpClone, Ordinal: 2}, {Kind: vsphere.OpPowerOn, Ordinal: 3},
-		},
-	})
-	if got != 3 {
-		t.Errorf("%d VMs exist, want those of ordinals 0, 1 and 2", got)
-	}
-}
-
 func TestNothingIsWrittenForASettledGroupUnderPoliciesAndQuotas(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(quotaVMs(3))

@@ -29,6 +29,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
+// blindPatience is how long a group may be out of sight before it says so.
+const blindPatience = 5 * time.Second
+
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // rig is a reconciler over a fake vCenter and one member.
@@ -129,7 +132,7 @@ func newRig(t testing.TB) *rig {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
 		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(),
-		Installation: "installation", Now: func() time.Time { return r.now }, writes: newWrites(), blind: newBlind(), lanes: newLanes(4), vanished: newVanished(),
+		Installation: "installation", Now: func() time.Time { return r.now }, lanes: newLanes(4), vanished: newVanished(),
 	}
 	r.request = mcreconcile.Request{
 		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
@@ -251,7 +254,7 @@ func TestAFailedStatusWriteSendsNothingToVCenter(t *testing.T) {
 func TestACacheOlderThanOurOwnWriteIsNotActedOn(t *testing.T) {
 	r := newRig(t)
 	g := r.group()
-	r.writes.wrote(g.UID, g.ResourceVersion+"0", time.Time{})
+	r.memory.change(g.UID, func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 	if result := r.mustPass(); result.RequeueAfter == 0 {
 		t.Error("the pass does not come back")
 	}
@@ -412,7 +415,7 @@ func TestATemplateThatRefusesIsAskedOnceAndNotForEveryVM(t *testing.T) {
 func TestAnIntentIsNeverHeldBack(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
-	r.writes.wrote(g.UID, g.ResourceVersion, r.now) // a report was written just now
+	r.memory.change(g.UID, func(m *remembered) { m.resourceVersion, m.reported = g.ResourceVersion, r.now }) // a report was written just now
 	*g.Spec.Replicas = 3
 	g.Generation++
 	if err := r.member.Update(t.Context(), g); err != nil {
@@ -449,17 +452,6 @@ func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.settle()
-}
-
-func TestAMisspelledPausePauses(t *testing.T) {
-	for value, paused := range map[string]bool{
-		"true": true, "True": true, "1": true, "yes": true, "until monday": true,
-		"": false, "false": false, "False": false, "0": false,
-	} {
-		if got := pausedByAnnotation(map[string]string{v1alpha1.PausedAnnotation: value}); got != paused {
-			t.Errorf("the annotation with value %q pauses: %v, want %v", value, got, paused)
-		}
-	}
 }
 
 func TestASatisfiedGroupSaysWhenItCouldNotBeRepaired(t *testing.T) {
@@ -501,6 +493,48 @@ func TestAStatusThatWasWipedDoesNotLetVMsBeForgotten(t *testing.T) {
 	}
 	if err := r.member.Get(t.Context(), r.request.NamespacedName, g); !apierrors.IsNotFound(err) {
 		t.Errorf("the group is still there: %s", words(r.group().Status.Conditions))
+	}
+}
+
+func TestAPausedGroupGetsNoFolderWhenItsStatusWasWiped(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	g.Status = v1alpha1.VmGroupStatus{}
+	if err := r.member.Status().Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	g.Spec.Paused = true
+	if err := r.member.Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.vcenter.ClearJournal()
+	r.mustPass()
+	if calls := r.vcenter.Journal(); len(calls) != 0 {
+		t.Errorf("something was done for a group that is paused: %v", calls)
+	}
+}
+
+// withoutFinalizers is an API server with a webhook that takes finalizers away.
+type withoutFinalizers struct{ client.Client }
+
+func (w withoutFinalizers) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if err := w.Client.Patch(ctx, o, patch, opts...); err != nil {
+		return err
+	}
+	o.SetFinalizers(nil)
+	return w.Update(ctx, o)
+}
+
+func TestNothingIsClonedForAGroupThatDoesNotKeepItsFinalizer(t *testing.T) {
+	r := newRig(t)
+	r.Clusters = testCluster{client: withoutFinalizers{r.member}}
+	for range 3 {
+		if _, err := r.pass(); err == nil || !strings.Contains(err.Error(), "AddFinalizer") {
+			t.Errorf("the pass ends with %v", err)
+		}
+	}
+	if calls := r.vcenter.Journal(); len(calls) != 0 {
+		t.Errorf("vCenter was asked for a group that can be removed at any time: %v", calls)
 	}
 }
 

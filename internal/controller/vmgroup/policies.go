@@ -3,7 +3,7 @@ package vmgroup
 import (
 	"context"
 	"fmt"
-	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,23 +23,6 @@ import (
 type policyCache struct {
 	mu  sync.Mutex
 	set *policy.Set
-	// verdicts are what was found of groups, so that a pass over one that did not change evaluates nothing.
-	verdicts map[types.UID]verdict
-}
-
-// verdict is an evaluation and all that it depends on.
-type verdict struct {
-	set        *policy.Set
-	asked      question
-	labels     map[string]string
-	violations []policy.Violation
-}
-
-// question is what an evaluation looks at, besides labels.
-type question struct {
-	member, namespace, template, path string
-	cpu, memory, replicas             int32
-	counted                           bool
 }
 
 // changed makes the next reader compile the policies anew.
@@ -64,35 +47,22 @@ func (c *policyCache) get(ctx context.Context, hub client.Reader) (*policy.Set, 
 	return c.set, nil
 }
 
-// evaluate is set.Evaluate, remembered by group.
-func (c *policyCache) evaluate(set *policy.Set, uid types.UID, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
-	asked := question{
-		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
-		cpu: spec.CPU, memory: spec.Memory, counted: spec.Replicas != nil,
+// violations of the hub's policies by a group's spec, remembered by group.
+func (r *Reconciler) violations(ctx context.Context, q policy.Requester, group *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+	set, err := r.policies.get(ctx, r.Hub)
+	if err != nil {
+		return nil, err
 	}
-	if asked.counted {
-		asked.replicas = *spec.Replicas
-	}
-	c.mu.Lock()
-	v, ok := c.verdicts[uid]
-	c.mu.Unlock()
-	if ok && v.set == set && v.asked == asked && maps.Equal(v.labels, r.NamespaceLabels) {
-		return v.violations
-	}
-	v = verdict{set: set, asked: asked, labels: r.NamespaceLabels, violations: set.Evaluate(r, *spec, path)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.verdicts == nil {
-		c.verdicts = map[types.UID]verdict{}
-	}
-	c.verdicts[uid] = v
-	return v.violations
+	return withTemplate(set, q, group, t, r.memory.evaluate(set, group.UID, q, &group.Spec, t.path)), nil
 }
 
-func (c *policyCache) forget(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.verdicts, uid)
+// withTemplate adds what policies say of a template that does not exist.
+func withTemplate(set *policy.Set, q policy.Requester, group *v1alpha1.VmGroup, t template, found []policy.Violation) []policy.Violation {
+	if !t.missing {
+		return found
+	}
+	refused, kept := set.MissingTemplate(q, nil, group.Spec, vcenterOf(group))
+	return slices.Concat(found, refused, kept)
 }
 
 // policiesPatience bounds the wait for the hub's cache, which is filled before the controllers run.

@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Preview is what the operator would make of a group.
@@ -31,7 +31,7 @@ type Preview struct {
 
 // Preview says what a pass over the group would do now. It reads memory: it asks no vCenter and no API server, and changes
 // nothing. The group need not exist; it is not kept and not changed.
-func (r *Reconciler) Preview(ctx context.Context, member string, group *v1alpha1.VmGroup) (Preview, error) {
+func (r *Reconciler) Preview(ctx context.Context, member string, of *v1alpha1.VmGroup) (Preview, error) {
 	m, ok := r.Members(member)
 	if !ok {
 		return Preview{}, fmt.Errorf("member cluster %q is not connected", member)
@@ -40,46 +40,45 @@ func (r *Reconciler) Preview(ctx context.Context, member string, group *v1alpha1
 	if err != nil {
 		return Preview{}, fmt.Errorf("find the clients of member %q: %w", member, err)
 	}
-	p := &pass{
-		r: r, group: group.DeepCopy(), imagined: true, member: m, client: cl.GetClient(), now: r.Now(),
-		id: vsphere.GroupID{Installation: r.Installation, Member: m.UID, Group: string(group.UID)},
-	}
-	p.planWith(group.Spec)
-	res, err := p.resolve(ctx)
+	g := r.gatherer(cl, m, v1alpha1.Epoch{})
+	g.violations = r.evaluate
+	of = of.DeepCopy()
+	of.Finalizers, of.Status.Ownership = []string{v1alpha1.VmGroupFinalizer}, nil
+	s, err := g.gather(ctx, of)
 	if err != nil {
 		return Preview{}, err
 	}
-	preview := Preview{VCenter: res.vcenter, Denials: res.denials}
-	if group.Spec.UserDataSecretRef != nil && m.UserDataSecrets != v1alpha1.UserDataAllow {
-		preview.Denials = append(preview.Denials, userDataDenial(m.Name))
+	s.Stranger, s.Quota = false, &group.QuotaAnswer{}
+	preview := Preview{VCenter: s.VCenter, Denials: s.Names.Denials}
+	if of.Spec.UserDataSecretRef != nil && s.UserDataDenied {
+		preview.Denials = append(preview.Denials, group.UserDataDenial(s.Member))
 	}
 	if len(preview.Denials) > 0 {
 		return preview, nil
 	}
-	if res.unavailable != nil {
-		preview.Reason = res.unavailable.Message
+	if !s.Observation.Complete {
+		preview.Reason = s.Observation.Incomplete
 		return preview, nil
 	}
-	observation := p.observe(res)
-	if !observation.Complete {
-		preview.Reason = observation.Incomplete
-		return preview, nil
+	preview.Known, preview.TemplatePath, preview.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
+	for {
+		switch d := group.Decide(s); d.Step {
+		case group.MakeFolder:
+			s.FolderMade = &group.Attempt{}
+		case group.ReadUserData:
+			s.UserData = &group.UserDataAnswer{}
+		default:
+			preview.Plan = d.Plan
+			return preview, nil
+		}
 	}
-	hold := policy.Hold{Spec: group.Spec}
-	if !p.deleting() {
-		hold = policy.Decide(p.judge(ctx, res, observation))
-	}
-	preview.Known, preview.TemplatePath, preview.TemplateMissing = true, res.template.Path, res.templateMissing
-	if err := p.apply(ctx, &res, hold); err != nil {
-		return Preview{}, err
-	}
-	preview.Plan = p.decide(res, observation)
-	return preview, nil
 }
 
-func userDataDenial(member string) policy.Denial {
-	return policy.Denial{
-		Field:   "spec.userDataSecretRef",
-		Message: fmt.Sprintf("MemberCluster %q does not allow user data Secrets; remove it, or ask the platform team to set userDataSecrets: Allow", member),
+// evaluate is violations of a group that need not exist, so that nothing of it is remembered.
+func (r *Reconciler) evaluate(ctx context.Context, q policy.Requester, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+	set, err := r.policies.get(ctx, r.Hub)
+	if err != nil {
+		return nil, err
 	}
+	return withTemplate(set, q, of, t, set.Evaluate(q, of.Spec, t.path)), nil
 }

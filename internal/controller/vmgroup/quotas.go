@@ -21,21 +21,6 @@ type Quotas interface {
 	Forget(uid types.UID)
 }
 
-// holdsOf is what a group was admitted, or what it has if nothing was ever admitted: groups that are older than
-// status.admitted, or whose status was wiped.
-func holdsOf(group *v1alpha1.VmGroup, existing int32) policy.Usage {
-	spec := group.Spec
-	if a := group.Status.Admitted; a != nil && a.CPU > 0 {
-		return policy.UsageOf(policy.AdmittedSpec(spec, *a))
-	}
-	existing = max(existing, group.Status.Replicas, int32(len(group.Status.VMs)))
-	if existing == 0 {
-		return policy.Usage{}
-	}
-	spec.Replicas = &existing
-	return policy.UsageOf(spec)
-}
-
 // World is what the ledger of quotas asks about groups and policies. It reads memory.
 func (r *Reconciler) World() quota.World { return world{r} }
 

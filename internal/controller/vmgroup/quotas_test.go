@@ -64,7 +64,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	another.request.Name = "api"
 	another.Reconciler = &Reconciler{
 		Clusters: r.Clusters, Members: r.Members, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Groups: NewGroups(),
-		Installation: r.Installation, Now: r.Now, writes: newWrites(), blind: newBlind(), lanes: newLanes(4), vanished: newVanished(),
+		Installation: r.Installation, Now: r.Now, lanes: newLanes(4), vanished: newVanished(),
 	}
 	store := &quotatest.Store{}
 	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)
@@ -72,7 +72,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 
 	// Each wants 2 of 3, and each replica looks before the other has written.
 	for _, rig := range []*rig{r, another} {
-		if result := rig.mustPass(); result.RequeueAfter != quotaNet {
+		if result := rig.mustPass(); result.RequeueAfter != time.Second {
 			t.Errorf("the group does not wait for the ledger: %+v", result)
 		}
 	}
@@ -201,7 +201,7 @@ func TestACacheThatIsBehindGivesNothingBack(t *testing.T) {
 	// Another replica takes over with a cache that shows the group as it was with 2 VMs.
 	live := r.Clusters
 	r.Clusters = testCluster{client: cached{Client: r.member, group: old}, live: r.member}
-	r.writes = newWrites()
+	r.memory.forget(r.group().UID)
 	r.gate.epoch.Number++
 	r.mustPass()
 	flush(t, ledger)

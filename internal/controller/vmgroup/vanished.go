@@ -17,6 +17,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
 const (
@@ -134,20 +135,20 @@ func (v *vanished) drop(uid types.UID) bool {
 }
 
 // vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.
-func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, group *v1alpha1.VmGroup) bool {
+func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, of *v1alpha1.VmGroup) bool {
 	switch {
-	case !group.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(group, v1alpha1.VmGroupFinalizer), !r.holds(request):
+	case !of.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(of, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
-	case group.Spec.Paused, pausedByAnnotation(group.Annotations), group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle,
-		controllerutil.ContainsFinalizer(group, v1alpha1.LegacyFinalizer):
+	case group.Paused(of, "", false) != nil, of.Spec.DeletionPolicy == v1alpha1.DeletionRecycle,
+		controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
 		return false // nobody could change that any more
 	}
-	if !r.vanished.add(request, group, r.Now()) {
+	if !r.vanished.add(request, of, r.Now()) {
 		return false
 	}
-	r.Groups.keep(request, group, vcenterOf(group)) // a pass may have seen the cache without it, and forgotten it
+	r.Groups.keep(request, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
 	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
-		"VmGroup", request.String(), "uid", group.UID)
+		"VmGroup", request.String(), "uid", of.UID)
 	return true
 }
 
@@ -161,7 +162,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 			continue
 		}
 		exists := &v1alpha1.VmGroup{}
-		getErr := like.client.Get(ctx, request.NamespacedName, exists)
+		getErr := like.cache.Get(ctx, request.NamespacedName, exists)
 		if getErr == nil && exists.UID == v.group.UID {
 			r.vanished.drop(v.group.UID) // a backup brought it back
 			continue
@@ -170,8 +171,8 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 			return vanishedInterval, getErr
 		}
 		p := like
-		p.group, p.id.Group, p.vanished = v.group.DeepCopy(), string(v.group.UID), &v
-		result, runErr := p.run(ctx)
+		p.store = vanishedStore{r, v}
+		result, runErr := p.run(ctx, v.group)
 		err = errors.Join(err, runErr)
 		if len(r.vanished.of(request)) > 0 {
 			after = sooner(after, cmp.Or(result.RequeueAfter, vanishedInterval))

@@ -94,8 +94,8 @@ func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) 
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("survivors: %v", vms)
 	}
-	if n := r.Groups.CountVCenter("default"); n != 0 || len(r.vanished.groups)+len(r.writes.last) != 0 {
-		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.writes.last)
+	if n := r.Groups.CountVCenter("default"); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
+		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.memory.groups)
 	}
 }
 

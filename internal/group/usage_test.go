@@ -1,4 +1,4 @@
-package vmgroup
+package group
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
 		4: {Groups: 1, VMs: 4, CPU: 8, Memory: 12},
 	} {
 		group.Status.VMs = make([]v1alpha1.VMStatus, vms)
-		if got := occupies(group); got != want {
+		if got := Occupies(group); got != want {
 			t.Errorf("with %d VMs it occupies %+v, want %+v", vms, got, want)
 		}
 	}

@@ -1,0 +1,224 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// userDataKey is the key of a user data Secret that is handed to cloud-init.
+const userDataKey = "userdata"
+
+// carryOut does what a decision asks for. It adds what came of it to the snapshot, or reports that the pass ends. refused is true
+// when vCenter refused something, so that it is to be tried again. Errors are those of Kubernetes' API.
+func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision) (end, refused bool, err error) {
+	switch d.Step {
+	case group.RaiseEpoch:
+		// Nobody else may act on it now, so the ring has lost its memory: it was restored or made anew.
+		later := s.Group.Status.Ownership.Epoch
+		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", later)
+		p.r.Shards.Raise(sharding.Epoch(later))
+	case group.RemoveLegacyFinalizer:
+		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
+		return false, false, err
+	case group.AddFinalizer:
+		p.r.vanished.claiming(s.Group, p.now)
+		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
+		return false, false, err
+	case group.MakeFolder:
+		s.FolderMade = &group.Attempt{Err: p.makeFolder(ctx, s)}
+		return false, false, nil
+	case group.AskQuota:
+		s.Quota = p.askQuota(ctx, s, d.Quota)
+		return false, false, nil
+	case group.ReadUserData:
+		s.UserData, err = p.readUserData(ctx, s, d.Spec.UserDataSecretRef.Name)
+		return false, false, err
+	case group.RemoveFolder:
+		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
+		return false, false, nil
+	case group.Act:
+		if planted.Is(planted.ActBeforeIntent) {
+			p.submitPlan(ctx, s, d)
+		}
+		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
+		if d.Status != nil {
+			err = p.writeStatus(ctx, s, d)
+		}
+		if err == nil {
+			refused = p.submitPlan(ctx, s, d)
+		}
+	case group.Release:
+		err = p.release(ctx, s, d)
+	case group.Wait:
+	}
+	return true, refused, err
+}
+
+// makeFolder makes sure that the group's folder exists. Its reference goes into status with the intent to clone.
+func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
+	path := vsphere.FolderPath{Member: p.member.Name, Namespace: s.Group.Namespace, Leaf: group.FolderName(s.Group.Name, s.Group.UID)}
+	if planted.Is(planted.JoinedFolderName) {
+		path.Namespace, path.Leaf = "groups", s.Group.Namespace+"-"+s.Group.Name
+	}
+	server, err := p.server(s)
+	if err != nil {
+		return err
+	}
+	folder, err := server.EnsureFolder(ctx, path)
+	if err != nil {
+		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
+		return err
+	}
+	wiped := s.Folder == nil && len(s.Observation.VMs) > 0
+	s.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
+	if wiped {
+		p.observe(s, server) // the folder tells which of them are the group's
+	}
+	return nil
+}
+
+// removeFolder removes the group's folder, unless something is in it.
+func (p *pass) removeFolder(ctx context.Context, s *group.Snapshot) error {
+	server, err := p.server(s)
+	if err == nil {
+		err = server.DestroyFolder(ctx, vsphere.FolderRef(s.Folder.MoRef))
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("Could not remove the group's folder", "reason", err.Error())
+	}
+	return err
+}
+
+// server is the group's vCenter. It was there when the group was observed, and may have been taken away since.
+func (p *pass) server(s *group.Snapshot) (vsphere.Server, error) {
+	if server, ok := p.r.Servers.Server(s.VCenter); ok {
+		return server, nil
+	}
+	return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: fmt.Sprintf("find the connection to VCenter %q", s.VCenter)}
+}
+
+// askQuota gives back what is not needed, and claims what spec needs.
+func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) *group.QuotaAnswer {
+	answer := &group.QuotaAnswer{}
+	if p.r.Quotas == nil {
+		set, ok := p.r.Policies()
+		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 && !q.Holds.Covers(policy.UsageOf(s.Group.Spec)) {
+			answer.Unavailable = "This operator keeps no ledger of quotas"
+		}
+		return answer
+	}
+	if q.Returns {
+		answer.Unwatched = !p.returnQuota(ctx, s, q)
+	}
+	if !q.Claims {
+		return answer
+	}
+	said := p.r.Quotas.Ask(ctx, quota.Claim{
+		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
+		Spec:  s.Group.Spec, Epoch: s.Epoch,
+	})
+	answer.Waiting, answer.Violations = said.Verdict == quota.Waiting, said.Violations
+	if said.Verdict == quota.Unavailable {
+		answer.Unavailable, answer.Unwatched = said.Problem, true
+	}
+	return answer
+}
+
+// returnQuota gives back what the group was granted and does not need any more. Whether it does is read afresh: a cache may not know
+// yet what a former holder of the group did. It reports whether nothing is left to give back.
+func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) bool {
+	needs, some := p.r.Quotas.Surplus(s.Group.UID, q.Occupies, q.Wants)
+	if !some {
+		return true
+	}
+	live := &v1alpha1.VmGroup{}
+	readCtx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	err := p.live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live)
+	if err == nil && live.UID == s.Group.UID && live.ResourceVersion == s.Group.ResourceVersion {
+		p.r.Quotas.GiveBack(s.Group.UID, needs, s.Epoch)
+		return true
+	}
+	reason := "the cache is behind"
+	if err != nil {
+		reason = fmt.Sprintf("read the group: %v", err)
+	}
+	log.FromContext(ctx).Info("Quota is given back later", "reason", reason)
+	return false
+}
+
+// readUserData reads the user data Secret afresh, and only for a clone that is about to be sent: the
+// operator keeps no Secrets of members in memory.
+func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string) (*group.UserDataAnswer, error) {
+	blocked := func(reason, format string, args ...any) (*group.UserDataAnswer, error) {
+		return &group.UserDataAnswer{Blocked: &plan.Blocker{Reason: reason, Terminal: true, Message: fmt.Sprintf(format, args...)}}, nil
+	}
+	if s.UserDataDenied {
+		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask the platform team to set userDataSecrets: Allow", s.Member)
+	}
+	var secret corev1.Secret
+	err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef does not exist in namespace %q; create it", name, s.Group.Namespace)
+	case apierrors.IsForbidden(err):
+		return blocked(v1alpha1.ReasonUserDataDenied, "the operator may not read Secret %q in namespace %q of member cluster %q; the platform team has to grant it get on secrets there", name, s.Group.Namespace, s.Member)
+	case err != nil:
+		return nil, fmt.Errorf("read Secret %q of spec.userDataSecretRef: %w", name, err)
+	case len(secret.Data[userDataKey]) == 0:
+		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q; add it", name, userDataKey)
+	}
+	return &group.UserDataAnswer{Data: secret.Data[userDataKey]}, nil
+}
+
+// writeStatus stores status with an optimistic lock: a controller that was overtaken, or decided on an old
+// object, fails here, before vCenter is asked for anything.
+func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decision) error {
+	next := s.Group.DeepCopy()
+	next.Status = *d.Status
+	if err := p.store.writeStatus(ctx, s.Group, next); err != nil {
+		return err
+	}
+	p.r.memory.change(next.UID, func(m *remembered) { m.resourceVersion, m.reported = next.ResourceVersion, p.now })
+	s.Group = next
+	p.tell(ctx, s, d.Events)
+	return nil
+}
+
+func (p *pass) tell(ctx context.Context, s *group.Snapshot, events []group.Event) {
+	for _, e := range events {
+		log.FromContext(ctx).Info("Group changed", "reason", e.Reason, "message", e.Note)
+		p.events.Eventf(s.Group, nil, e.Type, e.Reason, e.Action, "%s", group.Truncate(e.Note, 1000))
+	}
+}
+
+// release lets the group go, and forgets what was asked of vCenter and quotas for it.
+func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision) error {
+	p.tell(ctx, s, d.Events)
+	if err := p.store.release(ctx, s.Group); err != nil {
+		return err
+	}
+	if server, ok := p.r.Servers.Server(s.VCenter); ok {
+		server.Forget(string(s.Group.UID))
+	}
+	if p.r.Quotas != nil {
+		p.r.Quotas.GiveBack(s.Group.UID, policy.Usage{}, s.Epoch)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// gatherer reads what decisions about the groups of one member depend on. It reads memory, and has nothing to write with.
+type gatherer struct {
+	// hub and cache read the caches of the hub and of the member.
+	hub, cache client.Reader
+	// inventory finds what is known of a vCenter.
+	inventory func(vcenter string) (vsphere.Inventory, bool)
+	// violations of policies by a spec whose template has this path.
+	violations func(context.Context, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
+	member     Member
+	now        time.Time
+	// id of the group that is read, and the epoch under which it may be acted on.
+	id    vsphere.GroupID
+	epoch v1alpha1.Epoch
+}
+
+// template is what is known of the template that a spec names.
+type template struct {
+	path string
+	// missing is true when there certainly is none.
+	missing bool
+}
+
+// gather reads everything that costs no call. The error is one of reading Kubernetes.
+func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snapshot, error) {
+	s := &group.Snapshot{
+		Now: g.now, Group: of, Revision: plan.Revision(of.Spec), ID: g.id, Epoch: g.epoch,
+		Member: g.member.Name, UserDataDenied: g.member.UserDataSecrets != v1alpha1.UserDataAllow,
+		Paused: group.Paused(of, g.member.Name, g.member.Paused), VCenter: vcenterOf(of), Folder: of.Status.Folder,
+	}
+	s.ID.Group = string(of.UID)
+	var err error
+	if s.Requester, s.Stranger, err = lookUpRequester(ctx, g.cache, g.member.Name, of.Namespace); err != nil {
+		return nil, err
+	}
+	if err := g.look(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.Group.DeletionTimestamp.IsZero() {
+		missing := s.Names.TemplateMissing && len(s.Names.Denials) == 0
+		if s.Violations, err = g.violations(ctx, s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {
+			s.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
+		}
+	}
+	return s, nil
+}
+
+// look reads what is known of the group's vCenter.
+func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
+	name := s.VCenter
+	unavailable := func(reason string, terminal bool, format string, args ...any) {
+		s.Unavailable = &plan.Blocker{Reason: reason, Terminal: terminal, Message: fmt.Sprintf(format, args...)}
+		s.See(vsphere.Observation{Incomplete: s.Unavailable.Message})
+	}
+	var vcenter v1alpha1.VCenter
+	switch err := g.hub.Get(ctx, types.NamespacedName{Name: name}, &vcenter); {
+	case apierrors.IsNotFound(err):
+		unavailable(v1alpha1.ReasonVCenterNotFound, true,
+			"VCenter %q does not exist on the hub; ask the platform team to create it, or delete this VmGroup and create one that names another", name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("read VCenter %q from the hub: %w", name, err)
+	}
+	// A group that may not use a vCenter must not learn its state from its own conditions either.
+	denial := policy.CheckVCenter(name, vcenter.Spec.Grants, s.Requester)
+	if denial != nil {
+		deny(&s.Names, *denial)
+		deny(&s.AdmittedNames, *denial)
+	}
+	inventory, ok := g.inventory(name)
+	if !ok {
+		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
+			"the operator has no connection to VCenter %q yet; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
+		return nil
+	}
+	if !inventory.Health().Reachable {
+		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
+			"VCenter %q cannot be reached, so nothing is created or deleted; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
+	}
+	g.observe(s, inventory)
+	if denial != nil || !s.Group.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	resolver := resolver{vcenter: name, inventory: inventory, grants: vcenter.Spec.Grants, requester: s.Requester}
+	s.Names = resolver.resolve(s.Group.Spec)
+	if group.Reshaped(s.Group) {
+		s.AdmittedNames = resolver.resolve(policy.AdmittedSpec(s.Group.Spec, *s.Group.Status.Admitted))
+	}
+	return nil
+}
+
+// observe reads which VMs the group has, as far as status has recorded them and its folder.
+func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
+	q := vsphere.Query{ID: s.ID}
+	if s.Folder != nil {
+		q.Folder = vsphere.FolderRef(s.Folder.MoRef)
+	}
+	for _, vm := range s.Group.Status.VMs {
+		if vm.MoRef != "" {
+			q.Known = append(q.Known, vsphere.VMRef(vm.MoRef))
+		}
+	}
+	observation := inventory.Observe(q)
+	if s.Unavailable != nil {
+		observation.Complete, observation.Incomplete = false, s.Unavailable.Message
+	}
+	if planted.Is(planted.PartialInventory) {
+		observation.Complete = true
+	}
+	s.See(observation)
+}

@@ -1,0 +1,110 @@
+package vmgroup
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// memory is what this process remembers of acting on groups. Nothing in it outlives the process, and nothing has to. The zero value
+// is ready to use.
+type memory struct {
+	mu     sync.Mutex
+	groups map[types.UID]remembered
+}
+
+// remembered is what is remembered of one group.
+type remembered struct {
+	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
+	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
+	// newer than any write before.
+	resourceVersion string
+	// reported is when status was written last.
+	reported time.Time
+	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
+	outOfSight time.Time
+	// evaluated is what policies said of its spec.
+	evaluated evaluation
+}
+
+// evaluation is what policies said, and all that it depends on.
+type evaluation struct {
+	set        *policy.Set
+	asked      question
+	labels     map[string]string
+	violations []policy.Violation
+}
+
+// question is what an evaluation looks at, besides labels.
+type question struct {
+	member, namespace, template, path string
+	cpu, memory, replicas             int32
+	counted                           bool
+}
+
+func (m *memory) of(uid types.UID) remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.groups[uid]
+}
+
+func (m *memory) change(uid types.UID, change func(*remembered)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.groups == nil {
+		m.groups = map[types.UID]remembered{}
+	}
+	r := m.groups[uid]
+	change(&r)
+	m.groups[uid] = r
+}
+
+func (m *memory) forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.groups, uid)
+}
+
+// stale reports whether an object with this resourceVersion is older than the last write. Versions that
+// cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
+// and a write based on them fails with a conflict if they were not.
+func (m *memory) stale(uid types.UID, resourceVersion string) bool {
+	last := m.of(uid).resourceVersion
+	if last == "" || planted.Is(planted.StaleCache) {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(resourceVersion, last)
+	return err == nil && order < 0
+}
+
+// sight remembers since when a group is out of sight, or that it is in sight.
+func (m *memory) sight(uid types.UID, since time.Time) {
+	if !m.of(uid).outOfSight.Equal(since) {
+		m.change(uid, func(r *remembered) { r.outOfSight = since })
+	}
+}
+
+// evaluate is set.Evaluate, remembered by group, so that a pass over one that did not change evaluates nothing.
+func (m *memory) evaluate(set *policy.Set, uid types.UID, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
+	asked := question{
+		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
+		cpu: spec.CPU, memory: spec.Memory, counted: spec.Replicas != nil,
+	}
+	if asked.counted {
+		asked.replicas = *spec.Replicas
+	}
+	last := m.of(uid).evaluated
+	if last.set == set && last.asked == asked && maps.Equal(last.labels, r.NamespaceLabels) {
+		return last.violations
+	}
+	last = evaluation{set: set, asked: asked, labels: r.NamespaceLabels, violations: set.Evaluate(r, *spec, path)}
+	m.change(uid, func(r *remembered) { r.evaluated = last })
+	return last.violations
+}

@@ -1,0 +1,71 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// store keeps what becomes of a group.
+type store interface {
+	// writeStatus stores the status of next, unless the group has changed since it was read: that is a conflict.
+	writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error
+	// release lets a group go of which nothing is left.
+	release(ctx context.Context, group *v1alpha1.VmGroup) error
+}
+
+// apiStore is the API server of the group's member.
+type apiStore struct {
+	client client.Client
+	memory *memory
+}
+
+func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := a.client.Status().Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	return nil
+}
+
+func (a apiStore) release(ctx context.Context, group *v1alpha1.VmGroup) error {
+	_, err := a.patchFinalizers(ctx, group, controllerutil.RemoveFinalizer, v1alpha1.VmGroupFinalizer)
+	return client.IgnoreNotFound(err)
+}
+
+// patchFinalizers changes a group's finalizers with an optimistic lock: finalizers are an atomic list, and
+// those of others must not get lost. It returns the group as it is then.
+func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, change func(client.Object, string) bool, finalizer string) (*v1alpha1.VmGroup, error) {
+	next := group.DeepCopy()
+	change(next, finalizer)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := a.client.Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
+		return group, fmt.Errorf("write finalizers: %w", err)
+	}
+	a.memory.change(next.UID, func(m *remembered) { m.resourceVersion = next.ResourceVersion })
+	return next, nil
+}
+
+// vanishedStore is the memory of a group that its API server has removed.
+type vanishedStore struct {
+	r     *Reconciler
+	group vanishedGroup
+}
+
+func (v vanishedStore) writeStatus(_ context.Context, _, next *v1alpha1.VmGroup) error {
+	v.r.vanished.store(next)
+	return nil
+}
+
+func (v vanishedStore) release(ctx context.Context, group *v1alpha1.VmGroup) error {
+	log.FromContext(ctx).Info("The deletion of a group that was removed in spite of its finalizer is complete", "uid", group.UID)
+	v.r.bury(v.group)
+	return nil
+}

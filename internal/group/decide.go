@@ -1,0 +1,379 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/planted"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Step is what a decision asks for.
+type Step string
+
+// Steps, in the order in which a pass meets them. Wait, RaiseEpoch, Act and Release end the pass. What comes of every other is a fact
+// of the next decision, which does not ask for it again.
+const (
+	// Wait does nothing.
+	Wait Step = "Wait"
+	// RaiseEpoch tells the shards of an epoch in status that is later than theirs.
+	RaiseEpoch Step = "RaiseEpoch"
+	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks.
+	RemoveLegacyFinalizer Step = "RemoveLegacyFinalizer"
+	// AddFinalizer writes ours.
+	AddFinalizer Step = "AddFinalizer"
+	// MakeFolder makes sure that the group's folder exists. Its answer is FolderMade.
+	MakeFolder Step = "MakeFolder"
+	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
+	AskQuota Step = "AskQuota"
+	// ReadUserData reads the user data Secret. Its answer is UserData.
+	ReadUserData Step = "ReadUserData"
+	// Act writes Status, if there is one, and then submits as much of Plan as the budget of the vCenter allows.
+	Act Step = "Act"
+	// RemoveFolder removes the group's folder. Its answer is FolderRemoved.
+	RemoveFolder Step = "RemoveFolder"
+	// Release lets a group go whose VMs are gone.
+	Release Step = "Release"
+)
+
+const (
+	// blindPatience is how long a group's VMs may be out of sight before that is reported. Every start of the operator,
+	// every new session and every swap of a connection takes a moment in which nothing is known; a thousand groups that
+	// each say so, and then take it back, would be two thousand writes about nothing. Nothing is created or deleted
+	// meanwhile, reported or not.
+	blindPatience = 5 * time.Second
+	// statusInterval is the shortest time between two status writes of one group that only report. Writes that
+	// something depends on (the intent to clone or destroy) are never delayed. It bounds the API writes of a big
+	// scale-up by its duration instead of by its number of VMs.
+	statusInterval = time.Second
+	// soon is when to look again at what an event is about to tell of.
+	soon = time.Second
+	// RetryInterval is when to look again after vCenter refused something, folderInterval after it refused to remove a folder.
+	RetryInterval  = 2 * time.Second
+	folderInterval = 10 * time.Second
+	// unwatchedInterval is how often something is looked for again that no event tells of: a Secret of a member, a VM
+	// outside of the root folder, a privilege.
+	unwatchedInterval = 30 * time.Second
+)
+
+// Decision is the next step of a pass over a group.
+type Decision struct {
+	Step Step
+	// After is when to look again although nothing changed; zero for never.
+	After time.Duration
+	// Quota is what AskQuota asks.
+	Quota QuotaQuestion
+	// Spec is what is planned with: the group's, or what was admitted of it. Revision and Names are those of Spec.
+	Spec     v1alpha1.VmGroupSpec
+	Revision string
+	Names    Names
+	// Plan is what Act submits.
+	Plan plan.Plan
+	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
+	Status *v1alpha1.VmGroupStatus
+	Events []Event
+}
+
+// QuotaQuestion is what AskQuota asks.
+type QuotaQuestion struct {
+	// Returns is true when what the group was granted and needs no more is given back: more than what it Occupies and Wants.
+	Returns         bool
+	Occupies, Wants policy.Usage
+	// Claims is true when spec is to be claimed for a group that Holds this much.
+	Claims bool
+	Holds  policy.Usage
+}
+
+// Decide says what a pass over a group does next. It computes one plan at most, and changes nothing.
+func Decide(s *Snapshot) Decision {
+	if d := s.own(); d.Step != "" {
+		return d
+	}
+	if d := s.sight(); d.Step != "" {
+		return d
+	}
+	hold, d := s.admit()
+	if d.Step != "" {
+		return d
+	}
+	next := s.plan(hold)
+	creates := next.Plan.Creates() > 0
+	switch {
+	case creates && next.Spec.UserDataSecretRef != nil && s.UserData == nil:
+		next.Step = ReadUserData
+		return next
+	case next.Plan.Gone:
+		return s.finish(next)
+	case creates && s.FolderMade == nil && s.lacksFolder():
+		next.Step = MakeFolder
+		return next
+	}
+	return s.act(hold, next)
+}
+
+// own decides whether the group is ours to touch. Nothing is to be done first if there is no step.
+func (s *Snapshot) own() Decision {
+	has := func(finalizer string) bool { return slices.Contains(s.Group.Finalizers, finalizer) }
+	switch {
+	case s.overtaken():
+		return Decision{Step: RaiseEpoch, After: soon}
+	case has(v1alpha1.LegacyFinalizer) && s.Group.Annotations[v1alpha1.AdoptAnnotation] == v1alpha1.AdoptAbandon:
+		return Decision{Step: RemoveLegacyFinalizer}
+	case has(v1alpha1.LegacyFinalizer):
+		return s.blocked(legacy(), 0)
+	case has(v1alpha1.VmGroupFinalizer), planted.Is(planted.DroppedFinalizer) && !s.deleting():
+		return Decision{}
+	case s.deleting():
+		return Decision{Step: Wait}
+	}
+	return Decision{Step: AddFinalizer}
+}
+
+// legacy blocks a group of the original operator. Its VMs carry no stamp and random names, so that acting on it as on a group of
+// ours would clone every VM a second time.
+func legacy() plan.Blocker {
+	return plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
+		"this VmGroup carries the finalizer %q of the original operator, so it and its VMs are left untouched. "+
+			"To leave those VMs to yourself and let this operator create new ones, annotate the VmGroup with %s=%s. "+
+			"Taking the existing VMs over (%s) is not available in this version",
+		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptLegacy)}
+}
+
+// sight decides whether enough is known to go on.
+func (s *Snapshot) sight() Decision {
+	switch {
+	case s.Stranger && !s.deleting():
+		return Decision{Step: Wait, After: soon}
+	case s.deleting() && s.neverActed() && s.Unavailable != nil:
+		return Decision{Step: Release}
+	case s.wiped() && s.FolderMade == nil && s.Paused == nil:
+		return Decision{Step: MakeFolder}
+	case s.OutOfSight.IsZero():
+		return Decision{}
+	}
+	if wait := s.OutOfSight.Add(blindPatience).Sub(s.Now); wait > 0 {
+		return Decision{Step: Wait, After: wait}
+	}
+	return Decision{}
+}
+
+// admit decides how far the group may follow its spec.
+func (s *Snapshot) admit() (policy.Hold, Decision) {
+	if s.deleting() {
+		if s.Quota == nil && !s.Vanished {
+			return policy.Hold{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(policy.Usage{}, false)}
+		}
+		return policy.Hold{Spec: s.Group.Spec, Admitted: s.Group.Status.Admitted}, Decision{}
+	}
+	v := s.verdicts()
+	if s.Quota == nil {
+		var wants policy.Usage // what it may not use, others may
+		if !v.Refused() {
+			wants = policy.UsageOf(s.Group.Spec)
+		}
+		claims := !v.Refused() && !v.Unresolved && v.Unavailable == ""
+		return policy.Hold{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
+	}
+	if s.Quota.Waiting {
+		return policy.Hold{}, Decision{Step: Wait, After: soon}
+	}
+	v.Quota, v.Unavailable = s.Quota.Violations, cmp.Or(v.Unavailable, s.Quota.Unavailable)
+	return policy.Decide(v), Decision{}
+}
+
+// verdicts is what there is to say about the group's spec, except by quotas.
+func (s *Snapshot) verdicts() policy.Verdicts {
+	spec := &s.Group.Spec
+	v := policy.Verdicts{
+		Spec: *spec, Revision: s.Revision, Admitted: s.Group.Status.Admitted, Existing: s.existing,
+		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: s.PoliciesUnread,
+		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1,
+	}
+	if spec.UserDataSecretRef != nil && s.UserDataDenied {
+		// Of a group that has an admitted shape this is a change that is refused; any other says so when it clones.
+		if v.Unresolved = true; shaped(v.Admitted) {
+			v.Denials = append(slices.Clip(v.Denials), UserDataDenial(s.Member))
+		}
+	}
+	return v
+}
+
+// UserDataDenial is what a member says to a user data Secret that it does not allow.
+func UserDataDenial(member string) policy.Denial {
+	return policy.Denial{
+		Field:   "spec.userDataSecretRef",
+		Message: fmt.Sprintf("MemberCluster %q does not allow user data Secrets; remove it, or ask the platform team to set userDataSecrets: Allow", member),
+	}
+}
+
+// plan decides what is done next for the spec that hold allows. What the held shape names has to be there, and granted, for a VM that
+// is lost to come back.
+func (s *Snapshot) plan(hold policy.Hold) Decision {
+	d := Decision{Spec: hold.Spec, Revision: s.Revision, Names: s.Names}
+	in := plan.Input{
+		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.folder(), UpdateRevision: s.Revision,
+		Deleting: s.deleting(), Paused: s.Paused,
+		Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
+	}
+	if hold.Held {
+		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
+	}
+	if hold.Reshaped {
+		d.Revision, d.Names = plan.Revision(hold.Spec), s.AdmittedNames
+	}
+	if hold.NoCreate {
+		d.Names.Blocked = BlockerOf(hold)
+	}
+	if d.Names.Blocked == nil && s.UserData != nil {
+		d.Names.Blocked = s.UserData.Blocked
+	}
+	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
+	d.Plan = plan.Compute(in)
+	return d
+}
+
+// lacksFolder reports whether the group has no folder. One that was moved away is not made anew.
+func (s *Snapshot) lacksFolder() bool {
+	return !s.Observation.FolderElsewhere && (s.Folder == nil || s.Observation.FolderGone)
+}
+
+// folderProblem says why nothing can be cloned into the group's folder, or is nil.
+func (s *Snapshot) folderProblem() error {
+	switch {
+	case s.Observation.FolderElsewhere:
+		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
+			"folder %s (%s) was moved out of the operator's root folder; move it back", s.Folder.Path, s.Folder.MoRef)}
+	case s.FolderMade != nil && s.lacksFolder():
+		return s.FolderMade.Err
+	}
+	return nil
+}
+
+// act decides what status says of the plan, and when to look again.
+func (s *Snapshot) act(hold policy.Hold, d Decision) Decision {
+	d.Step = Act
+	var problem error
+	if d.Plan.Creates() > 0 {
+		if problem = s.folderProblem(); problem != nil {
+			d.Plan = d.Plan.Limit(0, d.Plan.Tasks())
+		}
+	}
+	f := s.facts()
+	// VMs whose clone has not been sent yet show as Pending.
+	f.Plan, f.Hold, f.CreateBlocked = d.Plan.Limit(0, 0), hold, d.Names.Blocked
+	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
+	if problem != nil {
+		f.Failure = &plan.Blocker{Message: problem.Error()}
+		f.Failure.Reason, f.Failure.Terminal = plan.Explain(problem)
+	}
+	s.say(&d, f.Status())
+
+	if !d.Plan.WakeAt.IsZero() {
+		d.look(d.Plan.WakeAt.Sub(s.Now))
+	}
+	current := d.Status
+	if current == nil {
+		current = &s.Group.Status
+	}
+	if deadline := ProgressDeadline(current, s.Group.Spec); deadline.After(s.Now) {
+		d.look(deadline.Sub(s.Now))
+	}
+	if problem != nil && vsphere.KindOf(problem) == vsphere.KindTransient {
+		d.look(RetryInterval)
+	} else if problem != nil || s.unwatched() {
+		d.look(unwatchedInterval) // a privilege or a moved folder: asking every two seconds helps nobody
+	}
+	return d
+}
+
+// unwatched reports whether the group waits for something that no event tells of.
+func (s *Snapshot) unwatched() bool {
+	return s.Observation.FolderElsewhere || len(s.Observation.Elsewhere) > 0 || s.Quota != nil && s.Quota.Unwatched ||
+		s.UserData != nil && s.UserData.Blocked != nil && !s.UserDataDenied
+}
+
+// finish removes the folder of a group whose VMs are gone, and lets the group go.
+func (s *Snapshot) finish(d Decision) Decision {
+	d.Step = Release
+	if s.Folder == nil || s.Observation.FolderGone {
+		return d
+	}
+	if s.FolderRemoved == nil {
+		d.Step = RemoveFolder
+		return d
+	}
+	switch err := s.FolderRemoved.Err; {
+	case err == nil:
+	case vsphere.KindOf(err) == vsphere.KindNotEmpty && len(s.Observation.VMs) > 0:
+		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", s.Folder.Path)}}
+	default:
+		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
+		b := plan.Blocker{Message: err.Error()}
+		b.Reason, b.Terminal = plan.Explain(err)
+		return s.blocked(b, folderInterval)
+	}
+	return d
+}
+
+// blocked says why nothing is done, and nothing else.
+func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
+	d := Decision{Step: Act, After: after}
+	f := s.facts()
+	f.Incomplete, f.Failure = b.Message, &b
+	s.say(&d, f.blockedStatus())
+	return d
+}
+
+// facts are those that every status is made of.
+func (s *Snapshot) facts() Facts {
+	return Facts{
+		Old: s.Group.Status, Name: s.Group.Name, Generation: s.Group.Generation, Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(),
+		VCenter: s.VCenter, Folder: s.Folder, Epoch: s.Epoch,
+	}
+}
+
+// say makes next what is written, if it is worth a write. A change that nothing depends on may be held back for a while.
+func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
+	old := s.Group.Status
+	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || equality.Semantic.DeepEqual(old, next) {
+		return
+	}
+	if !s.Reported.IsZero() && !Urgent(old, next) {
+		if wait := s.Reported.Add(statusInterval).Sub(s.Now); wait > 0 {
+			d.look(wait)
+			return
+		}
+	}
+	d.Status, d.Events = &next, Events(old, next)
+}
+
+// look makes the group be looked at again no later than after that time.
+func (d *Decision) look(after time.Duration) {
+	if after = max(after, 10*time.Millisecond); d.After == 0 || after < d.After {
+		d.After = after
+	}
+}
+
+// known returns what status has recorded of VMs.
+func known(status *v1alpha1.VmGroupStatus) []plan.Known {
+	out := make([]plan.Known, 0, len(status.VMs))
+	for _, vm := range status.VMs {
+		k := plan.Known{
+			Ordinal: vm.Ordinal, Incarnation: vm.Incarnation, MoRef: vm.MoRef, UUID: vm.UUID, Revision: vm.Revision,
+			Phase: vm.Phase,
+		}
+		if vm.ReadySince != nil {
+			k.ReadySince = vm.ReadySince.Time
+		}
+		out = append(out, k)
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+package group
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// created is a group that wants 2 VMs and was seen by nobody yet.
+func created() *Snapshot {
+	s := &Snapshot{
+		Now: noon, VCenter: "default", Member: "local", ID: vsphere.GroupID{Group: "u"}, Epoch: v1alpha1.Epoch{Generation: 1, Number: 3},
+		Group: &v1alpha1.VmGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Generation: 1},
+			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian", Replicas: ptr.To[int32](2)},
+		},
+		Names: Names{Template: vsphere.Template{Name: "debian", Host: "host-1"}},
+	}
+	s.Revision = plan.Revision(s.Group.Spec)
+	s.See(vsphere.Observation{Complete: true})
+	return s
+}
+
+// ours is created, with the finalizer.
+func ours() *Snapshot {
+	s := created()
+	s.Group.Finalizers = []string{v1alpha1.VmGroupFinalizer}
+	return s
+}
+
+// leaving is a group that is being deleted and has a folder and no VM any more.
+func leaving() *Snapshot {
+	s := ours()
+	s.Group.DeletionTimestamp = &metav1.Time{Time: noon}
+	s.Group.Status.ObservedGeneration = 1
+	s.Folder = &v1alpha1.FolderStatus{Path: "/DC/vm/x", MoRef: "group-v1"}
+	s.Group.Status.Folder = s.Folder
+	return s
+}
+
+func TestANewGroupIsDecidedAboutStepByStep(t *testing.T) {
+	s := created()
+	s.Group.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "init"}
+	step := func(want Step) Decision {
+		t.Helper()
+		d := Decide(s)
+		if d.Step != want {
+			t.Fatalf("the step is %s (%+v), want %s", d.Step, d, want)
+		}
+		return d
+	}
+	step(AddFinalizer)
+	s.Group.Finalizers = []string{v1alpha1.VmGroupFinalizer}
+	if q := step(AskQuota).Quota; !q.Claims || q.Wants.VMs != 2 || q.Holds.VMs != 0 {
+		t.Errorf("quotas are asked %+v", q)
+	}
+	s.Quota = &QuotaAnswer{}
+	step(ReadUserData)
+	s.UserData = &UserDataAnswer{Data: []byte("x")}
+	step(MakeFolder)
+	s.FolderMade, s.Folder = &Attempt{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	d := step(Act)
+	if d.Plan.Creates() != 2 || d.Status == nil || len(d.Status.VMs) != 2 || d.Status.VMs[0].Phase != v1alpha1.VMPending || d.Status.Folder != s.Folder {
+		t.Errorf("the plan is %+v, the status %+v", d.Plan, d.Status)
+	}
+	if s.Group.Status.ObservedGeneration != 0 {
+		t.Error("a decision changed the group")
+	}
+}
+
+func TestStepsOfADecision(t *testing.T) {
+	refused := &vsphere.Error{Kind: vsphere.KindPermission, Op: "create a folder", Err: errors.New("no privilege")}
+	unreachable := &plan.Blocker{Reason: v1alpha1.ReasonVCenterUnreachable, Message: "away"}
+	stamped := vsphere.Observation{Complete: true, VMs: []vsphere.VM{{
+		Ref: vsphere.VMRef("vm-1"), Name: "web-0", Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: "u"}}, Folder: vsphere.FolderRef("group-v9"),
+	}}}
+	for story, c := range map[string]struct {
+		from   func() *Snapshot
+		change func(*Snapshot)
+		want   Step
+		after  time.Duration
+	}{
+		"a later epoch in status": {ours, func(s *Snapshot) {
+			s.Group.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 1, Number: 4}}
+		}, RaiseEpoch, time.Second},
+		"an epoch that was made up": {ours, func(s *Snapshot) {
+			s.Group.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: protocol.MaxGeneration}}
+		}, AskQuota, 0},
+		"a group of the original operator": {ours, func(s *Snapshot) {
+			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
+		}, Act, 0},
+		"one whose VMs are abandoned": {ours, func(s *Snapshot) {
+			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
+			s.Group.Annotations = map[string]string{v1alpha1.AdoptAnnotation: v1alpha1.AdoptAbandon}
+		}, RemoveLegacyFinalizer, 0},
+		"deleted before it was ours":                        {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
+		"a namespace that the cache does not have yet":      {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
+		"a deletion does not wait for it":                   {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
+		"nothing was ever asked of a vCenter that is away":  {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
+		"a status that was wiped proves nothing about that": {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status = unreachable, v1alpha1.VmGroupStatus{} }, AskQuota, 0},
+		"a wiped status": {ours, func(s *Snapshot) { s.See(stamped) }, MakeFolder, 0},
+		"a wiped status, once the folder could not be made": {ours, func(s *Snapshot) { s.See(stamped); s.FolderMade = &Attempt{refused} }, AskQuota, 0},
+		"a wiped status of a paused group": {ours, func(s *Snapshot) {
+			s.See(stamped)
+			s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused}
+		}, AskQuota, 0},
+		"out of sight for a moment":                       {ours, func(s *Snapshot) { s.Unavailable, s.OutOfSight = unreachable, noon.Add(-time.Second) }, Wait, 4 * time.Second},
+		"out of sight for long":                           {ours, func(s *Snapshot) { s.Unavailable, s.OutOfSight = unreachable, noon.Add(-5*time.Second) }, AskQuota, 0},
+		"a claim on its way":                              {ours, func(s *Snapshot) { s.Quota = &QuotaAnswer{Waiting: true} }, Wait, time.Second},
+		"a deletion that is no quota's business any more": {leaving, func(s *Snapshot) { s.Vanished = true }, RemoveFolder, 0},
+		"the VMs are gone":                                {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{} }, RemoveFolder, 0},
+		"the folder is gone as well":                      {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{}; s.Observation.FolderGone = true }, Release, 0},
+		"the folder could not be removed": {leaving, func(s *Snapshot) {
+			s.Quota, s.FolderRemoved = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
+		}, Act, 10 * time.Second},
+		"a folder may not be made": {ours, func(s *Snapshot) { s.Quota, s.FolderMade = &QuotaAnswer{}, &Attempt{refused} }, Act, 30 * time.Second},
+		"a folder could not be made now": {ours, func(s *Snapshot) {
+			s.Quota, s.FolderMade = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindTransient, Op: "create a folder"}}
+		}, Act, 2 * time.Second},
+	} {
+		t.Run(story, func(t *testing.T) {
+			s := c.from()
+			c.change(s)
+			d := Decide(s)
+			if d.Step != c.want || d.After != c.after {
+				t.Errorf("the step is %s and the group is looked at again after %s; want %s after %s", d.Step, d.After, c.want, c.after)
+			}
+			if d.Step == Act && len(d.Plan.Actions) > 0 {
+				t.Errorf("something is done: %+v", d.Plan.Actions)
+			}
+		})
+	}
+}
+
+func TestWhatIsRefusedIsNotClaimedAndGivenBack(t *testing.T) {
+	s := ours()
+	s.Violations = []policy.Violation{{Rule: policy.RuleReplicasMinimum, Enforced: true}}
+	s.Group.Status.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
+	if q := Decide(s).Quota; q.Claims || !q.Returns || q.Wants.VMs != 0 || q.Occupies.VMs != 1 {
+		t.Errorf("quotas are asked %+v", q)
+	}
+}
+
+func TestAFolderWithWhatIsNotOursIsKeptAndTheGroupGoes(t *testing.T) {
+	s := leaving()
+	s.Quota = &QuotaAnswer{}
+	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{Ref: vsphere.VMRef("vm-9"), Name: "a stranger", Folder: vsphere.FolderRef("group-v1")}}})
+	s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
+	d := Decide(s)
+	if d.Step != Release || len(d.Events) != 1 || !strings.Contains(d.Events[0].Note, "/DC/vm/x") {
+		t.Errorf("decided %s with events %+v", d.Step, d.Events)
+	}
+}
+
+func TestAReportThatNothingDependsOnWaits(t *testing.T) {
+	s := ours()
+	s.Quota, s.Paused = &QuotaAnswer{}, &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
+	first := Decide(s)
+	if first.Step != Act || first.Status == nil {
+		t.Fatalf("decided %+v", first)
+	}
+	s.Group.Status, s.Reported = *first.Status, noon.Add(-300*time.Millisecond)
+	s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused by somebody else"}
+	if d := Decide(s); d.Status != nil || d.After != 700*time.Millisecond {
+		t.Errorf("it is written at once, or looked at again after %s", d.After)
+	}
+	s.Now = noon.Add(time.Second)
+	if d := Decide(s); d.Status == nil || d.After != 0 {
+		t.Errorf("it is not written when it is time to")
+	}
+}

@@ -1,0 +1,28 @@
+package group
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// Paused says who asked that nothing is done for a group; nil when nobody did.
+//
+// The annotation fails safe: somebody who annotates a group in an incident and misspells the value wants it held. Only what reads as
+// false, or nothing, does not pause.
+func Paused(group *v1alpha1.VmGroup, member string, memberPaused bool) *plan.Blocker {
+	annotation := group.Annotations[v1alpha1.PausedAnnotation]
+	annotated, err := strconv.ParseBool(annotation)
+	switch {
+	case group.Spec.Paused:
+		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
+	case annotation != "" && (annotated || err != nil):
+		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is %q: nothing is done until it is removed or set to \"false\"",
+			v1alpha1.PausedAnnotation, Truncate(annotation, 40))}
+	case memberPaused:
+		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it goes on", member)}
+	}
+	return nil
+}

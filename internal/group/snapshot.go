@@ -1,0 +1,152 @@
+package group
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Snapshot is everything that a decision depends on. What is below Quota costs a call: it is nil until a [Step] asked for it.
+type Snapshot struct {
+	// Now is the time of the decision.
+	Now time.Time
+	// Group as its API server returned it last, and the revision of its spec: see plan.Revision.
+	Group    *v1alpha1.VmGroup
+	Revision string
+	// Vanished is true for a group that its API server removed in spite of its finalizer. Its quota is given back at the end.
+	Vanished bool
+	// ID of the group. A stamp of another group is none.
+	ID vsphere.GroupID
+	// Epoch under which this replica may act on the group.
+	Epoch v1alpha1.Epoch
+	// Member is the name of the group's MemberCluster, whose groups may not hand a Secret to their VMs if UserDataDenied.
+	Member         string
+	UserDataDenied bool
+	// Paused stops every action, and says who paused; nil when nobody did.
+	Paused *plan.Blocker
+	// Requester is whose group it is. Stranger is true while the cache does not have the namespace, which is about to come: nobody
+	// knows its labels, nor what is granted to it and which policies hold.
+	Requester policy.Requester
+	Stranger  bool
+	// VCenter is the name of the VCenter that the group uses. Unavailable says why it cannot be looked at, or is nil.
+	VCenter     string
+	Unavailable *plan.Blocker
+	// Names are what spec names; AdmittedNames are those of the shape that was admitted, if that is another.
+	Names, AdmittedNames Names
+	// Violations of policies by spec, quotas left out. PoliciesUnread says why they cannot be read, or is empty.
+	Violations     []policy.Violation
+	PoliciesUnread string
+	// Folder of the group, or nil. It is in status, or was made in this pass.
+	Folder *v1alpha1.FolderStatus
+	// Observation of vCenter: see See.
+	Observation vsphere.Observation
+	existing    int32
+	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
+	OutOfSight, Reported time.Time
+
+	// Quota is what quotas said.
+	Quota *QuotaAnswer
+	// UserData is what became of reading the user data Secret.
+	UserData *UserDataAnswer
+	// FolderMade and FolderRemoved are what became of the attempts to do so.
+	FolderMade, FolderRemoved *Attempt
+}
+
+// Names is what the names in a spec stand for.
+type Names struct {
+	Template  vsphere.Template
+	Placement vsphere.ResolvedPlacement
+	Linked    bool
+	// Denials are what grants refuse.
+	Denials []policy.Denial
+	// Unresolved is true when something was not found, so that nobody knows whether it is granted; TemplateMissing when the
+	// template certainly does not exist.
+	Unresolved, TemplateMissing bool
+	// Blocked explains why nothing may be cloned, or is nil.
+	Blocked *plan.Blocker
+}
+
+// QuotaAnswer is what quotas said of a spec.
+type QuotaAnswer struct {
+	// Waiting is true while the claim is on its way. The group is notified.
+	Waiting bool
+	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.
+	Violations  []policy.Violation
+	Unavailable string
+	// Unwatched is true when there is more to ask later, and no event will tell when.
+	Unwatched bool
+}
+
+// UserDataAnswer is the user data of VMs to be cloned, or why there is none.
+type UserDataAnswer struct {
+	Data    []byte
+	Blocked *plan.Blocker
+}
+
+// Attempt is what became of something that was tried.
+type Attempt struct{ Err error }
+
+func (s *Snapshot) deleting() bool { return !s.Group.DeletionTimestamp.IsZero() }
+
+// overtaken reports whether a replica with a later epoch has written status. An epoch that no ring can have had was made up.
+func (s *Snapshot) overtaken() bool {
+	o := s.Group.Status.Ownership
+	return o != nil && o.Epoch.Generation < protocol.MaxGeneration && s.Epoch.Less(o.Epoch)
+}
+
+// neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after
+// status has recorded the folder and the intent. A status without a generation was never written, or was wiped,
+// and proves nothing.
+func (s *Snapshot) neverActed() bool {
+	status := &s.Group.Status
+	return status.ObservedGeneration != 0 && status.Folder == nil && len(status.VMs) == 0 && len(status.Deleting) == 0
+}
+
+// wiped reports whether there are VMs with the group's stamp and a status that knows nothing of them: somebody wiped it. The folder
+// tells which of them are the group's and which are copies.
+func (s *Snapshot) wiped() bool {
+	return s.Folder == nil && s.Observation.Complete && len(s.Observation.VMs) > 0
+}
+
+// Unseen reports whether nobody knows now which VMs the group has.
+func (s *Snapshot) Unseen() bool {
+	if s.Unavailable != nil {
+		return s.Unavailable.Reason == v1alpha1.ReasonVCenterUnreachable
+	}
+	return !s.Observation.Complete
+}
+
+func (s *Snapshot) folder() vsphere.Ref {
+	if s.Folder == nil {
+		return vsphere.Ref{}
+	}
+	return vsphere.FolderRef(s.Folder.MoRef)
+}
+
+// See makes observation what is known of vCenter. The VMs of the group are counted by ordinal, with those whose clone is under way:
+// a copy of a VM is no other one.
+func (s *Snapshot) See(observation vsphere.Observation) {
+	ordinals := map[int32]struct{}{}
+	for i := range observation.VMs {
+		if vm := &observation.VMs[i]; vm.Stamp != nil && vm.Stamp.GroupID == s.ID && !vm.Tombstone {
+			ordinals[vm.Stamp.Ordinal] = struct{}{}
+		}
+	}
+	for _, op := range observation.InFlight {
+		if op.Kind == vsphere.OpClone {
+			ordinals[op.Ordinal] = struct{}{}
+		}
+	}
+	s.Observation, s.existing = observation, int32(len(ordinals))
+}
+
+// FolderName is unique for ever, unlike the group's name: <group>.<first 8 of its UID>.
+func FolderName(name string, uid types.UID) string {
+	return name + "." + string(uid[:min(8, len(uid))])
+}

@@ -1,0 +1,32 @@
+package group
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func TestAGroupsFolderIsItsOwnForEver(t *testing.T) {
+	if FolderName("web", "00000000-x") == FolderName("web", "11111111-x") {
+		t.Error("a group that was created again would find the VMs of its predecessor")
+	}
+}
+
+// A VM whose clone is about to end, and copies that carry the stamp, are not more VMs.
+func TestExistingVMsAreCountedOnce(t *testing.T) {
+	s := Snapshot{ID: vsphere.GroupID{Group: "u"}}
+	stamped := func(ordinal int32, group string) vsphere.VM {
+		return vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: group}, Ordinal: ordinal}}
+	}
+	gone := stamped(7, "u")
+	gone.Tombstone = true
+	s.See(vsphere.Observation{
+		VMs: []vsphere.VM{stamped(0, "u"), stamped(1, "u"), stamped(1, "u"), stamped(5, "another"), gone},
+		InFlight: []vsphere.Operation{
+			{Kind: vsphere.OpClone, Ordinal: 0}, {Kind: vsphere.OpClone, Ordinal: 2}, {Kind: vsphere.OpPowerOn, Ordinal: 3},
+		},
+	})
+	if got := s.existing; got != 3 {
+		t.Errorf("%d VMs exist, want those of ordinals 0, 1 and 2", got)
+	}
+}

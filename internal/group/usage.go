@@ -1,0 +1,59 @@
+package group
+
+import (
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// Holds is what a group was admitted, or what it has if nothing was ever admitted: groups that are older than
+// status.admitted, or whose status was wiped.
+func Holds(group *v1alpha1.VmGroup, existing int32) policy.Usage {
+	spec := group.Spec
+	if a := group.Status.Admitted; shaped(a) {
+		return policy.UsageOf(policy.AdmittedSpec(spec, *a))
+	}
+	existing = max(existing, group.Status.Replicas, int32(len(group.Status.VMs)))
+	if existing == 0 {
+		return policy.Usage{}
+	}
+	spec.Replicas = &existing
+	return policy.UsageOf(spec)
+}
+
+// Occupies is what a group holds, or what its VMs take that are there still: what leaves counts until it is gone.
+func Occupies(group *v1alpha1.VmGroup) policy.Usage {
+	holds, admitted := Holds(group, 0), group.Status.Admitted
+	there := int32(len(group.Status.VMs))
+	if admitted == nil || there <= admitted.Replicas {
+		return holds
+	}
+	spec := policy.AdmittedSpec(group.Spec, *admitted)
+	spec.Replicas = &there
+	return holds.Max(policy.UsageOf(spec))
+}
+
+// shaped reports whether VMs can be cloned from what was admitted.
+func shaped(a *v1alpha1.Admitted) bool { return a != nil && a.CPU > 0 }
+
+// Reshaped reports whether spec asks for VMs of another shape than was admitted.
+func Reshaped(group *v1alpha1.VmGroup) bool {
+	return shaped(group.Status.Admitted) && !policy.SameShape(group.Spec, *group.Status.Admitted)
+}
+
+// quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
+// others may have. That is known only of a group with an admitted shape, or from vCenter: nothing was admitted yet, or somebody wiped
+// status.
+func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
+	q := QuotaQuestion{Wants: wants, Claims: claims}
+	admitted := shaped(s.Group.Status.Admitted)
+	if claims || !admitted {
+		q.Holds = Holds(s.Group, s.existing)
+	}
+	switch {
+	case admitted:
+		q.Returns, q.Occupies = true, Occupies(s.Group)
+	case s.Observation.Complete:
+		q.Returns, q.Occupies = true, q.Holds
+	}
+	return q
+}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 // rank orders blockers: what stops more comes first.
@@ -39,15 +37,14 @@ func (b *blockers) add(r rank, blocker Blocker) {
 
 // addFailure adds a failure; of those with one reason the first is told and the others are counted.
 func (b *blockers) addFailure(f *failure) {
-	terminal := f.terminal && f.reason != v1alpha1.ReasonNameConflict // another ordinal is used instead
 	for i := range b.all {
 		if b.all[i].rank == rankFailure && b.all[i].Reason == f.reason {
 			b.all[i].more++
-			b.all[i].Terminal = b.all[i].Terminal || terminal
+			b.all[i].Terminal = b.all[i].Terminal || f.terminal
 			return
 		}
 	}
-	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Terminal: terminal})
+	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Terminal: f.terminal})
 }
 
 // sorted returns the blockers, the most important first.

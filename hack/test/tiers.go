@@ -95,7 +95,7 @@ func orAll(packages []string) []string {
 func withPackages(steps ...step) ([]step, error) {
 	steps = slices.DeleteFunc(steps, func(s step) bool { return len(s.packages) == 0 })
 	if len(steps) == 0 {
-		return nil, errors.New("no package has tests")
+		return nil, errors.New("none of these packages has tests that this command runs")
 	}
 	return steps, nil
 }
@@ -147,7 +147,7 @@ var raced = []string{
 }
 
 // pure packages have no goroutines of their own: the race detector would only make them slow. For most of them the linter forbids it.
-var pure = []string{"internal/admission/objects", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring"}
+var pure = []string{"internal/admission/objects", "internal/group", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring"}
 
 // name of the package in this repository.
 func (p testedPackage) name() string { return strings.TrimPrefix(p.path, assets.Module+"/") }

@@ -40,6 +40,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{name: "replicas", spec: v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Min: new(int32(1)), Max: new(int32(0))}}}, want: "limits.replicas allows no value: the minimum 1 is above the maximum 0"},
 		{name: "memory", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("3Gi", "2Gi")}, want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB"},
 		{name: "no whole number", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1100Mi", "1900Mi")}, want: "limits.memory allows no value: the minimum 2 GiB is above the maximum 1 GiB"},
+		{name: "a quota of nothing", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("0"))}}},
 		{name: "quota", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("-1Gi"))}}, want: "quota.memory is negative"},
 		{name: "operator", spec: v1alpha1.VmGroupPolicySpec{Match: selector("a", "Sometimes")}, want: `match.namespaceSelector is not valid: "Sometimes" is not a valid label selector operator`},
 		{name: "values", spec: v1alpha1.VmGroupPolicySpec{Match: selector("a", metav1.LabelSelectorOpIn)}, want: "match.namespaceSelector is not valid: "},

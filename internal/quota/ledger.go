@@ -258,9 +258,7 @@ func (l *Ledger) take(s Stored) []types.UID {
 		l.known, l.failure = false, s.Err.Error()
 		return nil
 	}
-	if !l.known {
-		l.failure = ""
-	}
+	l.failure = ""
 	before, after := l.totals, totals(s.State)
 	room := len(s.State.Counted) != len(l.stored.State.Counted) || lessUsed(before, after)
 	for mark, members := range s.State.Counted {

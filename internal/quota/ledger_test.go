@@ -396,3 +396,42 @@ type broken struct{ quotatest.Store }
 func (*broken) Read(context.Context) (quota.Stored, error) {
 	return quota.Stored{Version: "1", Seen: "1", Err: errBroken}, nil
 }
+
+func TestAFailureIsForgottenWithTheNextAnswer(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.flush()
+	d.Observe(quota.Stored{Err: errors.New("no ledger at all")})
+	d.ask(claim("one", "m", 0, 3, 1), quota.Unavailable)
+	d.Observe(store.Stored())
+	d.ask(claim("one", "m", 0, 3, 1), quota.Waiting)
+
+	store.OnWrite = func() quotatest.Fault { return quotatest.Refuse }
+	if d.Flush(t.Context()) == nil {
+		t.Fatal("the write went well")
+	}
+	d.ask(claim("two", "m", 0, 1, 1), quota.Unavailable)
+	store.OnWrite = nil
+	d.flush()
+	d.ask(claim("three", "m", 0, 1, 1), quota.Waiting)
+}
+
+func TestOnlyWhatIsNotNeededIsSurplus(t *testing.T) {
+	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 3, 1))
+	for _, c := range []struct {
+		holds, wants int32
+		needs        int64
+		some         bool
+	}{{3, 0, 3, false}, {1, 3, 3, false}, {1, 2, 2, true}, {1, 0, 1, true}, {0, 0, 0, true}, {4, 0, 4, false}} {
+		wants := policy.Usage{}
+		if c.wants > 0 {
+			wants = policy.UsageOf(spec(c.wants))
+		}
+		needs, some := d.Surplus("one", group("one", "m", c.holds).Holds, wants)
+		if needs.VMs != c.needs || some != c.some {
+			t.Errorf("a group that holds %d of the 3 VMs that it was granted, and wants %d: %d are needed, surplus %v; want %d, %v",
+				c.holds, c.wants, needs.VMs, some, c.needs, c.some)
+		}
+	}
+}

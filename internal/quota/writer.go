@@ -269,7 +269,6 @@ func (l *Ledger) settle(d *deliberation, version string, b batch, answers map[ty
 	if d.changed {
 		notify = l.take(Stored{State: d.state, Version: version, Seen: version})
 	}
-	l.failure = ""
 	clear(l.flying)
 	told := map[types.UID]bool{}
 	for _, uid := range notify {

@@ -1,0 +1,21 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// One reason is that of failures which end by themselves, and of others: the group is stalled if one of them is.
+func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
+	passing, stays := failure{reason: v1alpha1.ReasonOperationFailed, message: "busy"}, failure{reason: v1alpha1.ReasonOperationFailed, message: "never", terminal: true}
+	for _, order := range [][]failure{{passing, stays}, {stays, passing}, {passing, stays, passing}} {
+		var b blockers
+		for i := range order {
+			b.addFailure(&order[i])
+		}
+		if all := b.sorted(); len(all) != 1 || !all[0].Terminal {
+			t.Errorf("of %+v is told %+v", order, all)
+		}
+	}
+}

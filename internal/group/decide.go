@@ -11,7 +11,6 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -129,7 +128,7 @@ func (s *Snapshot) own() Decision {
 		return Decision{Step: RemoveLegacyFinalizer}
 	case has(v1alpha1.LegacyFinalizer):
 		return s.blocked(legacy(), 0)
-	case has(v1alpha1.VmGroupFinalizer), planted.Is(planted.DroppedFinalizer) && !s.deleting():
+	case has(v1alpha1.VmGroupFinalizer):
 		return Decision{}
 	case s.deleting():
 		return Decision{Step: Wait}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -85,8 +84,6 @@ func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision,
 		})
 	case isGone:
-		p.add(gone, k, nil, slot)
-	case planted.Is(planted.MissingIsAbsent):
 		p.add(gone, k, nil, slot)
 	default:
 		p.add(suspect, k, nil, slot)

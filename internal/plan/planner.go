@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -142,9 +141,6 @@ func (p *planner) finish() Plan {
 	complete := p.in.Observation.Complete
 	idle := len(p.in.Observation.InFlight) == 0
 	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.Slots) == 0
-	if planted.Is(planted.EarlyRelease) {
-		plan.Gone = p.in.Deleting && !slices.ContainsFunc(p.table(), func(m *member) bool { return m.vm != nil })
-	}
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })

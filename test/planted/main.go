@@ -1,7 +1,8 @@
 //go:build unix
 
 // Command planted puts one bug after the other back into the operator, runs the tests, and says which of them noticed.
-// It fails if a bug goes unnoticed: then the tests are not worth what they cost. See internal/planted for the bugs.
+// It fails if a bug goes unnoticed: then the tests are not worth what they cost. The bugs are the
+// patches in bugs.
 //
 //	go run ./test/planted                        all bugs
 //	go run ./test/planted -bug random-names      one
@@ -15,13 +16,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
@@ -39,12 +40,15 @@ func main() {
 }
 
 func run(ctx context.Context, only string, names []string) error {
-	bugs := slices.Clone(planted.All)
+	bugs, err := bugs()
+	if err != nil {
+		return err
+	}
 	if only != "" {
-		if !slices.Contains(bugs, planted.Bug(only)) {
+		if !slices.Contains(bugs, only) {
 			return fmt.Errorf("there is no bug %q; there are %v", only, bugs)
 		}
-		bugs = []planted.Bug{planted.Bug(only)}
+		bugs = []string{only}
 	}
 	for _, name := range names {
 		if _, ok := suites[name]; !ok {
@@ -59,11 +63,20 @@ func run(ctx context.Context, only string, names []string) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintf(table, "BUG\t%s\n", strings.ToUpper(strings.Join(names, "\t")))
 	unnoticed := 0
+	dir, err := os.MkdirTemp("", "planted-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	for i, bug := range bugs {
-		row, noticed := []string{string(bug)}, false
+		row, noticed := []string{bug}, false
+		overlay, err := plant(ctx, bug, filepath.Join(dir, bug))
+		if err != nil {
+			return err
+		}
 		for _, name := range names {
 			fmt.Printf("%s: %d of %d, %s, %s\n", progress.Elapsed(time.Since(began)), i+1, len(bugs), bug, name)
-			caught, err := suites[name].notice(ctx, programs, bug)
+			caught, err := suites[name].notice(ctx, programs, overlay)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", bug, name, err)
 			}

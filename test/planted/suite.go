@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -27,10 +26,10 @@ var suites = map[string]suite{
 	"whole": {"./test/crash", "./test/integration"},
 }
 
-// notice runs the suite with a bug and returns the first test that failed, or "" when none did.
-func (s suite) notice(ctx context.Context, programs string, bug planted.Bug) (string, error) {
+// notice runs the suite with the files of an overlay and returns the first test that failed, or "" when none did.
+func (s suite) notice(ctx context.Context, programs, overlay string) (string, error) {
 	for _, packages := range s {
-		caught, err := failing(ctx, programs, bug, packages)
+		caught, err := failing(ctx, programs, overlay, packages)
 		if caught != "" || err != nil {
 			return caught, err
 		}
@@ -43,10 +42,10 @@ type event struct {
 	Action, Package, Test string
 }
 
-func failing(ctx context.Context, programs string, bug planted.Bug, packages string) (string, error) {
-	args := append([]string{"test", "-tags", planted.Tag, "-failfast", "-count=1", "-json", "-timeout", "60m"}, progress.Flags()...)
+func failing(ctx context.Context, programs, overlay, packages string) (string, error) {
+	args := append([]string{"test", "-overlay", overlay, "-failfast", "-count=1", "-json", "-timeout", "60m"}, progress.Flags()...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages)...)
-	cmd.Env = append(progress.Environ(false), "KUBEBUILDER_ASSETS="+programs, planted.Variable+"="+string(bug), stack.TagsVariable+"="+planted.Tag, "CRASH_FAIL_FAST=1")
+	cmd.Env = append(progress.Environ(false), "KUBEBUILDER_ASSETS="+programs, stack.OverlayVariable+"="+overlay, "CRASH_FAIL_FAST=1")
 	cmd.Stderr = os.Stderr
 	// Once a test has failed the others need not be waited for: they end with their group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -7,6 +7,19 @@ import (
 	"testing"
 )
 
+// TestEveryBugCanBePlanted sees to it that the bugs follow the code: it changes, and what is put into it has to fit.
+func TestEveryBugCanBePlanted(t *testing.T) {
+	names, err := bugs()
+	if err != nil || len(names) < 15 {
+		t.Fatalf("there are only the bugs %v: %v", names, err)
+	}
+	for _, bug := range names {
+		if _, err := plant(t.Context(), bug, t.TempDir()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheFirstFailureIsTheInnermostTestThatFailedFirst(t *testing.T) {
 	const p = `"Package":"github.com/codeconnect/vmgroup-operator/internal/plan"`
 	for name, c := range map[string]struct{ out, want string }{

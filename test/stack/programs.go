@@ -88,8 +88,9 @@ const (
 	vcsimPackage   = "./test/vcsim"
 )
 
-// TagsVariable of the environment holds a build tag for the manager.
-const TagsVariable = "VMGROUP_MANAGER_TAGS"
+// OverlayVariable of the environment names a file that says which files of the manager are replaced by others when it is built: see
+// `go help build`, -overlay.
+const OverlayVariable = "VMGROUP_MANAGER_OVERLAY"
 
 // BuildManager compiles the operator and returns the path of its binary.
 func BuildManager(ctx context.Context, out io.Writer) (string, error) {
@@ -98,8 +99,8 @@ func BuildManager(ctx context.Context, out io.Writer) (string, error) {
 	if race {
 		name += "-race"
 	}
-	if tags := os.Getenv(TagsVariable); tags != "" {
-		return build(ctx, name+"-"+tags, managerPackage, race, out, "-tags="+tags)
+	if overlay := os.Getenv(OverlayVariable); overlay != "" {
+		return build(ctx, name+"-overlay", managerPackage, race, out, "-overlay="+overlay)
 	}
 	return build(ctx, name, managerPackage, race, out)
 }

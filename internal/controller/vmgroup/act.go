@@ -9,7 +9,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -116,16 +115,12 @@ func cloneRequest(s *group.Snapshot, d group.Decision, action plan.Action) vsphe
 	if d.Names.Linked {
 		mode = v1alpha1.CloneLinked
 	}
-	name := action.Name
-	if planted.Is(planted.RandomNames) {
-		name += s.Now.Format("-150405.000000000")
-	}
 	var userData []byte
 	if s.UserData != nil {
 		userData = s.UserData.Data
 	}
 	return vsphere.CloneRequest{
-		Template: d.Names.Template, Folder: vsphere.FolderRef(s.Folder.MoRef), Name: name, UUID: action.UUID,
+		Template: d.Names.Template, Folder: vsphere.FolderRef(s.Folder.MoRef), Name: action.Name, UUID: action.UUID,
 		Stamp: vsphere.Stamp{
 			GroupID: s.ID, Ordinal: action.Ordinal, Incarnation: action.Incarnation,
 			Revision: d.Revision, CloneMode: string(mode),

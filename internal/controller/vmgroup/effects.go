@@ -14,7 +14,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -53,9 +52,6 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
 		return false, false, nil
 	case group.Act:
-		if planted.Is(planted.ActBeforeIntent) {
-			p.submitPlan(ctx, s, d)
-		}
 		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
 		if d.Status != nil {
 			err = p.writeStatus(ctx, s, d)
@@ -73,9 +69,6 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 // makeFolder makes sure that the group's folder exists. Its reference goes into status with the intent to clone.
 func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
 	path := vsphere.FolderPath{Member: p.member.Name, Namespace: s.Group.Namespace, Leaf: group.FolderName(s.Group.Name, s.Group.UID)}
-	if planted.Is(planted.JoinedFolderName) {
-		path.Namespace, path.Leaf = "groups", s.Group.Namespace+"-"+s.Group.Name
-	}
 	server, err := p.server(s)
 	if err != nil {
 		return err

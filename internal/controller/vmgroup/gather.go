@@ -12,7 +12,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -121,9 +120,6 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
 	observation := inventory.Observe(q)
 	if s.Unavailable != nil {
 		observation.Complete, observation.Incomplete = false, s.Unavailable.Message
-	}
-	if planted.Is(planted.PartialInventory) {
-		observation.Complete = true
 	}
 	s.See(observation)
 }

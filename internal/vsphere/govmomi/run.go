@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -180,9 +179,6 @@ func (s *Server) inherit(ctx context.Context, c *connection) error {
 	tasks, err := s.untracked(ctx, c)
 	if err != nil {
 		return translate("read vCenter's recent tasks", err)
-	}
-	if planted.Is(planted.NoInheritedTasks) {
-		tasks = nil
 	}
 	s.ops.Inherit(at, tasks)
 	s.inherited = true

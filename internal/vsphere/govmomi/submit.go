@@ -7,7 +7,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -73,9 +72,6 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 // refused files the answer of a request that started no task, and returns what the caller is told.
 func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Token, host string, err, cause error) error {
 	switch {
-	case planted.Is(planted.LostReplyIsFailure) && vsphere.IsOutcomeUnknown(err):
-		h.Withdraw()
-		return err
 	case vsphere.IsOutcomeUnknown(err):
 		// Not an error of the operation: what became of it will show.
 		s.log.Info("The reply of vCenter was lost; its tasks will tell", "operation", phrase(r), "reason", err.Error())

@@ -6,7 +6,6 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -184,10 +183,6 @@ func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destro
 		}
 		return vm, op.Kind == vsphere.OpDestroy
 	case types.TaskInfoStateError:
-		if planted.Is(planted.IgnoredTaskError) {
-			s.ops.Succeeded(id, vsphere.Ref{}, uint64(s.index.Begin()))
-			return op.VM, false
-		}
 		return w.failed(ctx, id, op, taskFault(o))
 	}
 	return vsphere.Ref{}, false

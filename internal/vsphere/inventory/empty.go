@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -16,9 +15,6 @@ const emptyAtLeast = 2
 
 // guardListing is called with the stamped VMs that a listing lacks, and the number that it shows.
 func (x *Index) guardListing(missing []vsphere.Ref, stamped int) {
-	if planted.Is(planted.SuddenlyEmpty) {
-		return
-	}
 	x.reappeared()
 	if stamped > 0 {
 		x.acceptEmpty = false

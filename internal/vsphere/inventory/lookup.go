@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/internal/planted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -47,24 +46,12 @@ func (x *Index) Group(q vsphere.Query) Group {
 	for ref := range known {
 		candidates[ref] = struct{}{}
 	}
-	if planted.Is(planted.FolderIsOwner) {
-		x.stampFolder(q)
-	}
 	for ref := range candidates {
 		_, isKnown := known[ref]
 		x.classify(ref, isKnown, q, &g)
 	}
 	g.sort()
 	return g
-}
-
-// stampFolder is a planted bug: what lies in the group's folder is taken for the group's.
-func (x *Index) stampFolder(q vsphere.Query) {
-	for ref := range x.byFolder[q.Folder] {
-		if e := x.vms[ref]; e.state == Present && e.vm.Stamp == nil {
-			e.vm.Stamp = &vsphere.Stamp{GroupID: q.ID, Ordinal: int32(len(x.byFolder[q.Folder]))}
-		}
-	}
 }
 
 func (x *Index) folderOf(q vsphere.Query, g *Group) {

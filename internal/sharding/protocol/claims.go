@@ -57,10 +57,6 @@ func (r *Replica) fenceOp(now Instant) Op {
 		if p.fenced.ever || r.silent(now, p) < r.patience(p) || !r.holds(name) && !r.leader.held {
 			continue
 		}
-		if r.ablate.noFence {
-			r.dead(now, name, p)
-			continue
-		}
 		lease := p.lease.Lease
 		lease.State, lease.FencedBy, lease.Board, lease.DeathProven = Fenced, r.session.name, nil, p.proven
 		if p.missing {

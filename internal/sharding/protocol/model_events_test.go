@@ -46,7 +46,6 @@ type setup struct {
 	// hubLoses: faults take back what the hub had promised to keep.
 	hubLoses bool
 	faults   []fault
-	ablate   ablation
 	// story is told what happens, if it is not nil.
 	story func(line string)
 	// verbose: it is also told each request.

@@ -45,7 +45,6 @@ func (s *sim) start(in time.Duration) *process {
 		},
 		Random: s.random.Float64,
 	})
-	p.replica.ablate = s.setup.ablate
 	for k := range p.streams {
 		p.streams[k] = stream{process: p, kind: kind(k)}
 	}

@@ -18,10 +18,10 @@ type totals struct {
 }
 
 // try runs one history and returns what is wrong with it.
-func try(seed uint64, ablate ablation, sum *totals, story func(string)) (problems []string) {
+func try(seed uint64, sum *totals, story func(string)) (problems []string) {
 	draw := &sim{random: rand.New(rand.NewPCG(seed, 3))}
 	w := randomSetup(draw, seed%3 == 0)
-	w.ablate, w.story, w.verbose = ablate, story, *verbose
+	w.story, w.verbose = story, *verbose
 	s := newSim(seed, w)
 	t := w.timings
 	// A bucket that is moved has no holder for a moment.
@@ -87,7 +87,7 @@ func each(seeds int, f func(seed uint64)) {
 func TestNoTwoReplicasEverActOnOneBucket(t *testing.T) {
 	var sum totals
 	each(*runs, func(seed uint64) {
-		for i, problem := range try(seed, ablation{}, &sum, nil) {
+		for i, problem := range try(seed, &sum, nil) {
 			if i < 5 {
 				t.Errorf("seed %d: %s", seed, problem)
 			}
@@ -101,35 +101,6 @@ func TestNoTwoReplicasEverActOnOneBucket(t *testing.T) {
 		sum.late.Load(), sum.refused.Load(), sum.zombies.Load(), sum.lateCalls.Load())
 }
 
-// TestEveryRuleIsNeeded switches off one rule at a time. The same histories must then show what the rule is for.
-func TestEveryRuleIsNeeded(t *testing.T) {
-	const histories, enough = 400, 3
-	for name, without := range map[string]ablation{
-		"fence":    {noFence: true},
-		"deadline": {noDeadline: true},
-		"gate":     {noGate: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var tried, found atomic.Int64
-			var last atomic.Pointer[string]
-			each(histories, func(seed uint64) {
-				if found.Load() >= enough {
-					return
-				}
-				tried.Add(1)
-				if problems := try(seed, without, nil, nil); len(problems) > 0 {
-					found.Add(1)
-					last.Store(&problems[0])
-				}
-			})
-			if found.Load() < enough {
-				t.Fatalf("the rule is gone, and only %d of %d histories show it", found.Load(), histories)
-			}
-			t.Logf("seen in %d of %d histories, for example: %s", found.Load(), tried.Load(), *last.Load())
-		})
-	}
-}
-
 var (
 	story   = flag.Uint64("protocol.story", 1, "the seed of a history to tell")
 	verbose = flag.Bool("protocol.verbose", false, "tell each request as well")
@@ -138,7 +109,7 @@ var (
 // TestTellOneHistory tells what happens in the history of one seed, for whoever looks for the cause of a failure.
 func TestTellOneHistory(t *testing.T) {
 	lines := 0
-	problems := try(*story, ablation{}, nil, func(line string) {
+	problems := try(*story, nil, func(line string) {
 		lines++
 		t.Log(line)
 	})

@@ -283,9 +283,6 @@ func (r *Replica) noteClaims(before ring.Ring) {
 
 // silent is for how long a session has shown no sign of life while this replica could judge.
 func (r *Replica) silent(now Instant, p *peer) time.Duration {
-	if r.ablate.patienceWhileInvalid {
-		return now.Since(p.change)
-	}
 	if !r.Valid(now) {
 		return 0
 	}

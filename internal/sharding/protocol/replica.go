@@ -26,7 +26,6 @@ type Config struct {
 type Replica struct {
 	cfg      Config
 	settings ring.Settings
-	ablate   ablation
 
 	state   State
 	session session
@@ -58,11 +57,6 @@ type Replica struct {
 	sessionProblem, ringProblem, writeProblem string
 	// missed is true when somebody was turned away because validity had ended.
 	missed bool
-}
-
-// ablation switches off one rule each, so that the model can show that the rule is needed.
-type ablation struct {
-	noFence, noDeadline, noGate, patienceWhileInvalid bool
 }
 
 type instantOrNever struct {
@@ -216,9 +210,6 @@ func (r *Replica) Take() Changes {
 func (r *Replica) Left(now Instant) time.Duration {
 	if !r.renewed.ever || !r.verified.ever || r.session.version == "" {
 		return -1
-	}
-	if r.ablate.noDeadline {
-		return r.cfg.Timings.Validity
 	}
 	v := r.cfg.Timings.Validity
 	return min(now.left(r.renewed.Add(v)), now.left(r.verified.Add(v)))

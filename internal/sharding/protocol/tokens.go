@@ -23,10 +23,7 @@ type Token struct {
 // Enter gives a token, or false if the replica may not act on the bucket.
 func (r *Replica) Enter(now Instant, bucket int) (*Token, bool) {
 	s := &r.slots[bucket]
-	if !r.ablate.noGate && !r.Holds(now, bucket) {
-		return nil, false
-	}
-	if r.ablate.noGate && s.number == 0 {
+	if !r.Holds(now, bucket) {
 		return nil, false
 	}
 	s.tokens++
@@ -49,9 +46,6 @@ func (r *Replica) Releasable(bucket int) bool {
 
 // Alive reports whether what was begun under a token may go on.
 func (r *Replica) Alive(now Instant, t *Token) bool {
-	if r.ablate.noGate {
-		return true
-	}
 	s := &r.slots[t.Bucket]
 	return !t.over && s.held && s.number == t.Number && r.session.name == t.session && r.Valid(now)
 }
@@ -60,8 +54,6 @@ func (r *Replica) Alive(now Instant, t *Token) bool {
 // otherwise.
 func (r *Replica) Check(now Instant, t *Token) error {
 	switch {
-	case r.ablate.noGate:
-		return nil
 	case !r.Alive(now, t):
 		return ErrLost
 	case r.slots[t.Bucket].yielding:

@@ -18,11 +18,13 @@ import (
 // Step is what a decision asks for.
 type Step string
 
-// Steps, in the order in which a pass meets them. Wait, RaiseEpoch, Act and Release end the pass. What comes of every other is a fact
+// Steps, in the order in which a pass meets them. Wait, RaiseEpoch, Report, Act and Release end the pass. What comes of every other is a fact
 // of the next decision, which does not ask for it again.
 const (
 	// Wait does nothing.
 	Wait Step = "Wait"
+	// Report writes Status, if there is one, and does nothing else.
+	Report Step = "Report"
 	// RaiseEpoch tells the shards of an epoch in status that is later than theirs.
 	RaiseEpoch Step = "RaiseEpoch"
 	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks.
@@ -53,6 +55,8 @@ const (
 	// something depends on (the intent to clone or destroy) are never delayed. It bounds the API writes of a big
 	// scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
+	// newFor is for how long after its creation a group is certainly new.
+	newFor = 2 * time.Minute
 	// soon is when to look again at what an event is about to tell of.
 	soon = time.Second
 	// RetryInterval is when to look again after vCenter refused something, folderInterval after it refused to remove a folder.
@@ -153,8 +157,8 @@ func (s *Snapshot) sight() Decision {
 		return Decision{Step: Wait, After: soon}
 	case s.deleting() && s.neverActed() && s.Unavailable != nil:
 		return Decision{Step: Release}
-	case s.wiped() && s.FolderMade == nil && s.Paused == nil:
-		return Decision{Step: MakeFolder}
+	case s.wiped():
+		return s.findFolder()
 	case s.OutOfSight.IsZero():
 		return Decision{}
 	}
@@ -162,6 +166,37 @@ func (s *Snapshot) sight() Decision {
 		return Decision{Step: Wait, After: wait}
 	}
 	return Decision{}
+}
+
+// findFolder decides about a group with VMs and a status that was wiped. Until its folder is known, its own VMs look like copies, so
+// nothing is said of them.
+func (s *Snapshot) findFolder() Decision {
+	switch {
+	case s.Paused != nil:
+		return s.blocked(*s.Paused, 0)
+	case s.FolderMade == nil:
+		return Decision{Step: MakeFolder}
+	}
+	err := s.FolderMade.Err
+	if err == nil {
+		err = &vsphere.Error{Kind: vsphere.KindTransient, Op: "find the folder of this group, whose status was wiped"}
+	}
+	return s.blocked(*explained(err), retryAfter(err))
+}
+
+// explained is an error of vCenter as a reason for which a group is not ready.
+func explained(err error) *plan.Blocker {
+	b := &plan.Blocker{Message: err.Error()}
+	b.Reason, b.Terminal = plan.Explain(err)
+	return b
+}
+
+// retryAfter is when to try again what vCenter refused. A privilege or a moved folder: asking every two seconds helps nobody.
+func retryAfter(err error) time.Duration {
+	if vsphere.KindOf(err) == vsphere.KindTransient {
+		return RetryInterval
+	}
+	return unwatchedInterval
 }
 
 // admit decides how far the group may follow its spec.
@@ -241,7 +276,7 @@ func (s *Snapshot) plan(hold policy.Hold) Decision {
 
 // lacksFolder reports whether the group has no folder. One that was moved away is not made anew.
 func (s *Snapshot) lacksFolder() bool {
-	return !s.Observation.FolderElsewhere && (s.Folder == nil || s.Observation.FolderGone)
+	return !s.Observation.FolderElsewhere && (s.folder().IsZero() || s.Observation.FolderGone)
 }
 
 // folderProblem says why nothing can be cloned into the group's folder, or is nil.
@@ -270,8 +305,8 @@ func (s *Snapshot) act(hold policy.Hold, d Decision) Decision {
 	f.Plan, f.Hold, f.CreateBlocked = d.Plan.Limit(0, 0), hold, d.Names.Blocked
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
 	if problem != nil {
-		f.Failure = &plan.Blocker{Message: problem.Error()}
-		f.Failure.Reason, f.Failure.Terminal = plan.Explain(problem)
+		f.Failure = explained(problem)
+		d.look(retryAfter(problem))
 	}
 	s.say(&d, f.Status())
 
@@ -285,10 +320,8 @@ func (s *Snapshot) act(hold policy.Hold, d Decision) Decision {
 	if deadline := ProgressDeadline(current, s.Group.Spec); deadline.After(s.Now) {
 		d.look(deadline.Sub(s.Now))
 	}
-	if problem != nil && vsphere.KindOf(problem) == vsphere.KindTransient {
-		d.look(RetryInterval)
-	} else if problem != nil || s.unwatched() {
-		d.look(unwatchedInterval) // a privilege or a moved folder: asking every two seconds helps nobody
+	if s.unwatched() {
+		d.look(unwatchedInterval)
 	}
 	return d
 }
@@ -302,7 +335,7 @@ func (s *Snapshot) unwatched() bool {
 // finish removes the folder of a group whose VMs are gone, and lets the group go.
 func (s *Snapshot) finish(d Decision) Decision {
 	d.Step = Release
-	if s.Folder == nil || s.Observation.FolderGone {
+	if s.folder().IsZero() || s.Observation.FolderGone {
 		return d
 	}
 	if s.FolderRemoved == nil {
@@ -315,16 +348,14 @@ func (s *Snapshot) finish(d Decision) Decision {
 		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", s.Folder.Path)}}
 	default:
 		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
-		b := plan.Blocker{Message: err.Error()}
-		b.Reason, b.Terminal = plan.Explain(err)
-		return s.blocked(b, folderInterval)
+		return s.blocked(*explained(err), folderInterval)
 	}
 	return d
 }
 
 // blocked says why nothing is done, and nothing else.
 func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
-	d := Decision{Step: Act, After: after}
+	d := Decision{Step: Report, After: after}
 	f := s.facts()
 	f.Incomplete, f.Failure = b.Message, &b
 	s.say(&d, f.blockedStatus())
@@ -334,7 +365,7 @@ func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 // facts are those that every status is made of.
 func (s *Snapshot) facts() Facts {
 	return Facts{
-		Old: s.Group.Status, Name: s.Group.Name, Generation: s.Group.Generation, Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(),
+		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(),
 		VCenter: s.VCenter, Folder: s.Folder, Epoch: s.Epoch,
 	}
 }

@@ -18,18 +18,17 @@ import (
 // Actions of one kind are submitted in batches of 1, 2, 4, ...; the first refusal ends the pass, so that a
 // template or a vCenter that refuses everything is asked once and not five hundred times.
 func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decision) (refused bool) {
-	server, ok := p.r.Servers.Server(s.VCenter)
-	if !ok {
-		return len(d.Plan.Actions) > 0
+	if p.server == nil {
+		return false // and nothing to submit
 	}
-	todo, slots := limit(server, string(s.Group.UID), d)
+	todo, slots := limit(p.server, string(s.Group.UID), d)
 	defer slots.Release()
 	for start := 0; start < len(todo.Actions); {
 		end := start + 1
 		for end < len(todo.Actions) && todo.Actions[end].Kind == todo.Actions[start].Kind {
 			end++
 		}
-		if p.submitSlowly(ctx, server, s, d, todo.Actions[start:end]) {
+		if p.submitSlowly(ctx, s, d, todo.Actions[start:end]) {
 			return true
 		}
 		start = end
@@ -59,14 +58,14 @@ func (g grants) Release() {
 	}
 }
 
-func (p *pass) submitSlowly(ctx context.Context, server vsphere.Server, s *group.Snapshot, d group.Decision, actions []plan.Action) (refused bool) {
+func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Decision, actions []plan.Action) (refused bool) {
 	for size := 1; len(actions) > 0; size *= 2 {
 		batch := actions[:min(size, len(actions))]
 		actions = actions[len(batch):]
 		errs := make([]error, len(batch))
 		var wg sync.WaitGroup
 		for i, action := range batch {
-			wg.Go(func() { errs[i] = p.submit(ctx, server, s, d, action) })
+			wg.Go(func() { errs[i] = p.submit(ctx, s, d, action) })
 		}
 		wg.Wait()
 		for i, err := range errs {
@@ -86,26 +85,26 @@ func (p *pass) submitSlowly(ctx context.Context, server vsphere.Server, s *group
 	return false
 }
 
-func (p *pass) submit(ctx context.Context, server vsphere.Server, s *group.Snapshot, d group.Decision, action plan.Action) error {
+func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, action plan.Action) error {
 	log.FromContext(ctx).Info("Asking vCenter", "action", action.Kind, "vm", action.Name, "moRef", action.MoRef, "because", action.Reason)
 	target := vsphere.Target{
 		VM: vsphere.VMRef(action.MoRef), ID: s.ID, Ordinal: action.Ordinal, ChangeVersion: action.ChangeVersion,
 	}
 	switch action.Kind {
 	case plan.CreateVM:
-		return server.Clone(ctx, cloneRequest(s, d, action))
+		return p.server.Clone(ctx, cloneRequest(s, d, action))
 	case plan.PowerOnVM:
-		return server.PowerOn(ctx, target)
+		return p.server.PowerOn(ctx, target)
 	case plan.PowerOffVM:
-		return server.PowerOff(ctx, target)
+		return p.server.PowerOff(ctx, target)
 	case plan.ShutdownGuest:
-		return server.ShutdownGuest(ctx, target)
+		return p.server.ShutdownGuest(ctx, target)
 	case plan.MarkVM:
-		return server.Mark(ctx, target)
+		return p.server.Mark(ctx, target)
 	case plan.DestroyVM:
-		return server.Destroy(ctx, target)
+		return p.server.Destroy(ctx, target)
 	case plan.ReleaseVM:
-		return server.Release(ctx, target)
+		return p.server.Release(ctx, target)
 	}
 	return &vsphere.Error{Kind: vsphere.KindSpec, Op: "carry out " + string(action.Kind)}
 }

@@ -51,12 +51,11 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.RemoveFolder:
 		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
 		return false, false, nil
+	case group.Report:
+		err = p.writeStatus(ctx, s, d)
 	case group.Act:
 		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
-		if d.Status != nil {
-			err = p.writeStatus(ctx, s, d)
-		}
-		if err == nil {
+		if err = p.writeStatus(ctx, s, d); err == nil {
 			refused = p.submitPlan(ctx, s, d)
 		}
 	case group.Release:
@@ -69,41 +68,26 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 // makeFolder makes sure that the group's folder exists. Its reference goes into status with the intent to clone.
 func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
 	path := vsphere.FolderPath{Member: p.member.Name, Namespace: s.Group.Namespace, Leaf: group.FolderName(s.Group.Name, s.Group.UID)}
-	server, err := p.server(s)
-	if err != nil {
-		return err
-	}
-	folder, err := server.EnsureFolder(ctx, path)
+	folder, err := p.server.EnsureFolder(ctx, path)
 	if err != nil {
 		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
 		return err
 	}
-	wiped := s.Folder == nil && len(s.Observation.VMs) > 0
+	wiped := (s.Folder == nil || s.Folder.MoRef == "") && len(s.Observation.VMs) > 0
 	s.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
 	if wiped {
-		p.observe(s, server) // the folder tells which of them are the group's
+		p.observe(s, p.server) // the folder tells which of them are the group's
 	}
 	return nil
 }
 
 // removeFolder removes the group's folder, unless something is in it.
 func (p *pass) removeFolder(ctx context.Context, s *group.Snapshot) error {
-	server, err := p.server(s)
-	if err == nil {
-		err = server.DestroyFolder(ctx, vsphere.FolderRef(s.Folder.MoRef))
-	}
+	err := p.server.DestroyFolder(ctx, vsphere.FolderRef(s.Folder.MoRef))
 	if err != nil {
 		log.FromContext(ctx).Info("Could not remove the group's folder", "reason", err.Error())
 	}
 	return err
-}
-
-// server is the group's vCenter. It was there when the group was observed, and may have been taken away since.
-func (p *pass) server(s *group.Snapshot) (vsphere.Server, error) {
-	if server, ok := p.r.Servers.Server(s.VCenter); ok {
-		return server, nil
-	}
-	return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: fmt.Sprintf("find the connection to VCenter %q", s.VCenter)}
 }
 
 // askQuota gives back what is not needed, and claims what spec needs.
@@ -180,9 +164,12 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 	return &group.UserDataAnswer{Data: secret.Data[userDataKey]}, nil
 }
 
-// writeStatus stores status with an optimistic lock: a controller that was overtaken, or decided on an old
+// writeStatus stores status, if there is one to store, with an optimistic lock: a controller that was overtaken, or decided on an old
 // object, fails here, before vCenter is asked for anything.
 func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decision) error {
+	if d.Status == nil {
+		return nil
+	}
 	next := s.Group.DeepCopy()
 	next.Status = *d.Status
 	if err := p.store.writeStatus(ctx, s.Group, next); err != nil {
@@ -207,8 +194,8 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 	if err := p.store.release(ctx, s.Group); err != nil {
 		return err
 	}
-	if server, ok := p.r.Servers.Server(s.VCenter); ok {
-		server.Forget(string(s.Group.UID))
+	if p.server != nil {
+		p.server.Forget(string(s.Group.UID))
 	}
 	if p.r.Quotas != nil {
 		p.r.Quotas.GiveBack(s.Group.UID, policy.Usage{}, s.Epoch)

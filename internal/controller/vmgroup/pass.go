@@ -13,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // writeTimeout bounds a write to a member. API servers answer in milliseconds; one that does not must not hold
@@ -30,10 +31,17 @@ type pass struct {
 	store  store
 	live   client.Reader
 	events events.EventRecorder
+	// server is the vCenter that the group was observed with, or nil: what was decided must not be done with another, which may have
+	// taken its name meanwhile.
+	server vsphere.Server
 }
 
 // run gathers what is known of a group, and then decides and carries out in turn.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
+	p.inventory = func(vcenter string) (_ vsphere.Inventory, ok bool) {
+		p.server, ok = p.r.Servers.Server(vcenter)
+		return p.server, ok
+	}
 	s, err := p.gather(ctx, of)
 	if err != nil {
 		return reconcile.Result{}, err

@@ -512,6 +512,50 @@ func TestAPausedGroupGetsNoFolderWhenItsStatusWasWiped(t *testing.T) {
 	if calls := r.vcenter.Journal(); len(calls) != 0 {
 		t.Errorf("something was done for a group that is paused: %v", calls)
 	}
+	says(t, r.group(), v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonPaused)
+	before := r.group().ResourceVersion
+	r.now = r.now.Add(time.Hour)
+	r.mustPass()
+	if r.group().ResourceVersion != before {
+		t.Error("the same is written again")
+	}
+	r.neverLetGo()
+}
+
+// neverLetGo deletes a group while its vCenter is away, whose VMs status does not know.
+func (r *rig) neverLetGo() {
+	r.t.Helper()
+	if foreign := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionForeignVMs); foreign != nil {
+		r.t.Errorf("it says of its own VMs: %s", foreign.Message)
+	}
+	if err := r.member.Delete(r.t.Context(), r.group()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
+	for range 3 {
+		r.mustPass()
+		r.now = r.now.Add(time.Minute)
+	}
+	if !slices.Contains(r.group().Finalizers, v1alpha1.VmGroupFinalizer) {
+		r.t.Error("the group was let go, and its VMs stay")
+	}
+}
+
+func TestAWipedStatusIsNotTakenForThatOfANewGroupWhileTheVCenterIsAway(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	r.now = r.now.Add(time.Hour)
+	g.Status = v1alpha1.VmGroupStatus{}
+	if err := r.member.Status().Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
+	for range 2 {
+		r.mustPass()
+		r.now = r.now.Add(time.Minute)
+	}
+	says(t, r.group(), v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonVCenterUnreachable)
+	r.neverLetGo()
 }
 
 // withoutFinalizers is an API server with a webhook that takes finalizers away.

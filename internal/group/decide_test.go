@@ -120,7 +120,7 @@ func TestStepsOfADecision(t *testing.T) {
 		"a deletion that is no quota's business any more": {leaving, func(s *Snapshot) { s.Vanished = true }, RemoveFolder, 0},
 		"the VMs are gone":                                {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{} }, RemoveFolder, 0},
 		"the folder is gone as well":                      {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{}; s.Observation.FolderGone = true }, Release, 0},
-		"status names a folder without a reference": {leaving, func(s *Snapshot) { s.Quota, s.Folder = &QuotaAnswer{}, &v1alpha1.FolderStatus{Path: "/x"} }, Release, 0},
+		"status names a folder without a reference":       {leaving, func(s *Snapshot) { s.Quota, s.Folder = &QuotaAnswer{}, &v1alpha1.FolderStatus{Path: "/x"} }, Release, 0},
 		"the folder could not be removed": {leaving, func(s *Snapshot) {
 			s.Quota, s.FolderRemoved = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
 		}, Report, 10 * time.Second},
@@ -178,5 +178,45 @@ func TestAReportThatNothingDependsOnWaits(t *testing.T) {
 	s.Now = noon.Add(time.Second)
 	if d := Decide(s); d.Status == nil || d.After != 0 {
 		t.Errorf("it is not written when it is time to")
+	}
+}
+
+func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
+	blocked := &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound}
+	for story, c := range map[string]struct {
+		change func(*Snapshot)
+		after  time.Duration
+	}{
+		"nothing of the kind":          {func(*Snapshot) {}, 0},
+		"a VM outside of the root":     {func(s *Snapshot) { s.Observation.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-1")} }, 30 * time.Second},
+		"a quota that cannot be asked": {func(s *Snapshot) { s.Quota.Unwatched = true }, 30 * time.Second},
+		"a Secret that is missing":     {func(s *Snapshot) { s.UserData = &UserDataAnswer{Blocked: blocked} }, 30 * time.Second},
+		"a Secret that is there":       {func(s *Snapshot) { s.UserData = &UserDataAnswer{Data: []byte("x")} }, 0},
+		"a Secret that is not allowed": {func(s *Snapshot) { s.UserData, s.UserDataDenied = &UserDataAnswer{Blocked: blocked}, true }, 0},
+		"a folder that was moved away": {func(s *Snapshot) {
+			s.Folder, s.Observation.FolderElsewhere = &v1alpha1.FolderStatus{MoRef: "group-v1"}, true
+		}, 30 * time.Second},
+		"a change that becomes overdue": {overdueIn(time.Minute), time.Minute},
+		"a change that is overdue":      {overdueIn(-time.Minute), 0},
+	} {
+		t.Run(story, func(t *testing.T) {
+			s := ours()
+			s.Quota, s.Paused = &QuotaAnswer{}, &plan.Blocker{Reason: v1alpha1.ReasonPaused}
+			c.change(s)
+			if d := Decide(s); d.Step != Act || d.After != c.after {
+				t.Errorf("%s, and looked at again after %s; want %s", d.Step, d.After, c.after)
+			}
+		})
+	}
+}
+
+// overdueIn makes a group that clones have this long until its deadline.
+func overdueIn(left time.Duration) func(*Snapshot) {
+	return func(s *Snapshot) {
+		s.Paused, s.Group.Spec.Readiness = nil, &v1alpha1.Readiness{ProgressDeadlineSeconds: 600}
+		s.Folder = &v1alpha1.FolderStatus{MoRef: "group-v1"}
+		s.Group.Status.Conditions = []metav1.Condition{{
+			Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(left - 600*time.Second)),
+		}}
 	}
 }

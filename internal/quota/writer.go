@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -18,12 +20,13 @@ const (
 	requestTimeout = 5 * time.Second
 	// conflicts is how often in a row another replica may be first before the claims wait for a moment.
 	conflicts = 10
-	// retryShortest and retryLongest bound the pause after a failure; it doubles.
-	retryShortest, retryLongest = 250 * time.Millisecond, 10 * time.Second
 	// collectInterval is how often the leader looks for entries of groups that are gone; an entry is one when its group
 	// was missing for absentFor.
 	collectInterval, absentFor = 30 * time.Second, time.Minute
 )
+
+// retry is the pause after a failure.
+var retry = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Cap: 10 * time.Second, Steps: math.MaxInt}
 
 // batch is what one write is to do.
 type batch struct {
@@ -39,7 +42,7 @@ func (l *Ledger) Start(ctx context.Context) error {
 	collect := time.NewTicker(collectInterval)
 	defer collect.Stop()
 	l.signal() // the first round reads the ledger
-	for pause := retryShortest; ; {
+	for pause := retry; ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -49,13 +52,12 @@ func (l *Ledger) Start(ctx context.Context) error {
 		case <-l.wake:
 		}
 		if err := l.round(ctx); err == nil {
-			pause = retryShortest
+			pause = retry
 			continue
 		}
-		if !sleep(ctx, pause) {
+		if !sleep(ctx, pause.Step()) {
 			return nil
 		}
-		pause = min(2*pause, retryLongest)
 		l.signal()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -30,7 +31,7 @@ type admissionKeeper struct {
 	term     int
 	// due is when they are applied anew at the latest.
 	due        time.Time
-	retry      backoff
+	retry      wait.Backoff
 	unanswered int
 }
 
@@ -42,9 +43,7 @@ func (c *connection) keepAdmission(ctx context.Context, apis memberAPIs, uid str
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	k := &admissionKeeper{c: c, apis: apis, uid: uid, retry: backoff{
-		least: opts.Timings.BackoffMin, most: opts.Timings.BackoffMax, random: opts.Random,
-	}}
+	k := &admissionKeeper{c: c, apis: apis, uid: uid, retry: opts.Timings.retry()}
 	go func() {
 		defer close(done)
 		k.run(ctx)
@@ -65,7 +64,7 @@ func (k *admissionKeeper) run(ctx context.Context) {
 			changed = false
 		case <-k.c.admissionPoke:
 			changed = true
-			k.retry.reset()
+			k.retry = k.c.provider.opts.Timings.retry()
 		}
 		timer.Stop()
 	}
@@ -94,14 +93,14 @@ func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration
 	k.versions = result.versions
 	k.publish(result)
 	if result.versions == nil {
-		return k.retry.next()
+		return k.retry.Step()
 	}
-	k.retry.reset()
+	k.retry = opts.Timings.retry()
 	reapply := opts.Timings.Reapply
 	if k.c.target.manage == v1alpha1.ManageNone {
 		reapply = opts.Timings.Recheck // for somebody else's change
 	}
-	reapply = spread(reapply, opts.Random()) // members are not all written to at once
+	reapply = spread(reapply) // members are not all written to at once
 	if k.schemaLag > 0 {
 		reapply = min(reapply, k.schemaLag)
 	}

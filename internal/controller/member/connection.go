@@ -146,22 +146,20 @@ func (c *connection) run() {
 		c.leave()
 		return
 	}
-	pause := backoff{
-		least: c.provider.opts.Timings.BackoffMin, most: c.provider.opts.Timings.BackoffMax, random: c.provider.opts.Random,
-	}
+	pause := c.provider.opts.Timings.retry()
 	for {
 		wasEngaged, err := c.attempt()
 		if c.ctx.Err() != nil {
 			return
 		}
 		if wasEngaged {
-			pause.reset()
+			pause = c.provider.opts.Timings.retry()
 		}
 		p := asProblem(c.target.config.Host, err)
-		wait := pause.next()
+		wait := pause.Step()
 		if p.lasting {
-			pause.reset()
-			wait = spread(c.provider.opts.Timings.Recheck, c.provider.opts.Random())
+			pause = c.provider.opts.Timings.retry()
+			wait = spread(c.provider.opts.Timings.Recheck)
 		}
 		if p.waiting {
 			c.await(p)

@@ -20,7 +20,7 @@ func (c *connection) watchHealth(ctx context.Context, apis memberAPIs, uid strin
 	api, timings := apis.runtime, c.provider.opts.Timings
 	failures := 0
 	audited := c.provider.opts.Now()
-	wait := spread(timings.HealthInterval, c.provider.opts.Random()) // members are not all asked at once
+	wait := spread(timings.HealthInterval) // members are not all asked at once
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
 			return err

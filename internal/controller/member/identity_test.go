@@ -34,23 +34,21 @@ func TestLearnFindsTheOldestOther(t *testing.T) {
 	}
 }
 
-func TestBackoffGrowsToItsBoundAndSpreads(t *testing.T) {
-	for _, random := range []float64{0, 0.5, 0.999} {
-		b := backoff{least: time.Second, most: time.Minute, random: func() float64 { return random }}
-		previous := time.Duration(0)
-		for range 12 {
-			pause := b.next()
-			if pause < previous || pause < time.Second/2 || pause > time.Minute {
-				t.Fatalf("random %v: pause %s after %s", random, pause, previous)
+func TestThePauseGrowsToItsBoundAndSpreads(t *testing.T) {
+	timings := Timings{BackoffMin: time.Second, BackoffMax: time.Minute}
+	seen := map[time.Duration]bool{}
+	for range 100 {
+		pause := timings.retry()
+		for i := range 12 {
+			most := min(3*time.Second/2<<i, time.Minute)
+			got := pause.Step()
+			if got < time.Second/2 || got > most || i == 11 && got < 20*time.Second {
+				t.Fatalf("pause %d is %s", i, got)
 			}
-			previous = pause
+			seen[got] = true
 		}
-		if previous < 30*time.Second {
-			t.Errorf("random %v: the last pause is %s", random, previous)
-		}
-		b.reset()
-		if pause := b.next(); pause > 1500*time.Millisecond {
-			t.Errorf("random %v: %s after the reset", random, pause)
-		}
+	}
+	if len(seen) < 1000 {
+		t.Errorf("there are only %d different pauses", len(seen))
 	}
 }

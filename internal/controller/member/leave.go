@@ -49,9 +49,7 @@ func (c *connection) leave() {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Leave)
 	defer cancel()
-	pause := backoff{
-		least: c.provider.opts.Timings.BackoffMin, most: c.provider.opts.Timings.BackoffMax, random: c.provider.opts.Random,
-	}
+	pause := c.provider.opts.Timings.retry()
 	var last error
 	l := &leaving{c: c, letGo: map[types.UID]struct{}{}, pageSize: groupsPerPage}
 	for {
@@ -72,7 +70,7 @@ func (c *connection) leave() {
 		if ctx.Err() == nil || last == nil {
 			last = err // and not that our own time was up
 		}
-		wait := pause.next()
+		wait := pause.Step()
 		deadline, _ := ctx.Deadline()
 		tooLate := ctx.Err() != nil || c.provider.opts.Now().Add(wait).After(deadline) || !c.pause(wait)
 		if c.ctx.Err() != nil {

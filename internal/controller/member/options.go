@@ -3,7 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,8 +63,6 @@ type Options struct {
 	Counts func(member string) (groups, vms int)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
-	// Random spreads retries, in [0, 1); math/rand/v2 when nil.
-	Random func() float64
 	// VmGroupCRD is the CRD that members get; the embedded one when nil.
 	VmGroupCRD func() *apiextensionsv1.CustomResourceDefinition
 	// LimitsCRD is the CRD that members get together with the admission objects; the embedded one of VmGroupLimits when nil.
@@ -183,9 +182,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Random == nil {
-		o.Random = rand.Float64
-	}
 	if o.VmGroupCRD == nil {
 		o.VmGroupCRD = crd.VmGroupCRD
 	}
@@ -213,3 +209,11 @@ func namespaceMetadata() *metav1.PartialObjectMetadata {
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return metadata
 }
+
+// retry is the pause between attempts: it doubles, and never exceeds BackoffMax.
+func (t Timings) retry() wait.Backoff {
+	return wait.Backoff{Duration: t.BackoffMin / 2, Factor: 2, Jitter: 2, Cap: t.BackoffMax / 3, Steps: math.MaxInt}
+}
+
+// spread draws from half to three halves of d, so that members that went away together do not come back together.
+func spread(d time.Duration) time.Duration { return wait.Jitter(d/2, 2) }

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -57,8 +58,8 @@ type Ledger struct {
 	claims []Claim
 	lowers map[types.UID]giveBack
 	flying map[types.UID]policy.Usage
-	// refused are the groups that want more than there is.
-	refused map[types.UID]struct{}
+	// refused are the groups that want more than there is, unsure those that asked for their surplus while nobody knew.
+	refused, unsure map[types.UID]struct{}
 	// problems are why claims could not be judged when they were written.
 	problems map[types.UID]problem
 	absent   map[types.UID]time.Time
@@ -77,7 +78,7 @@ func New(opts Options) *Ledger {
 	return &Ledger{
 		opts: opts, wake: make(chan struct{}, 1),
 		lowers: map[types.UID]giveBack{}, flying: map[types.UID]policy.Usage{},
-		refused: map[types.UID]struct{}{}, problems: map[types.UID]problem{}, absent: map[types.UID]time.Time{},
+		refused: map[types.UID]struct{}{}, unsure: map[types.UID]struct{}{}, problems: map[types.UID]problem{}, absent: map[types.UID]time.Time{},
 	}
 }
 
@@ -163,7 +164,8 @@ func (l *Ledger) askMore(sc scene, c Claim, quotas []*policy.Policy, covered boo
 }
 
 // Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has
-// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed.
+// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed. While nobody knows,
+// there is none; the group is notified once it is known.
 func (l *Ledger) Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,12 +174,12 @@ func (l *Ledger) Surplus(uid types.UID, holds, wants policy.Usage) (needs policy
 	if e.Usage.Covers(wants) {
 		needs = needs.Max(wants)
 	}
-	_, lowering := l.lowers[uid]
 	_, flying := l.flying[uid]
-	if !ok || !l.known || lowering || flying || needs.Covers(e.Usage) {
+	if !l.known || flying || slices.ContainsFunc(l.claims, func(c Claim) bool { return c.UID == uid }) {
+		l.unsure[uid] = struct{}{}
 		return needs, false
 	}
-	return needs, !slices.ContainsFunc(l.claims, func(c Claim) bool { return c.UID == uid })
+	return needs, ok && !needs.Covers(e.Usage)
 }
 
 // GiveBack lowers what a group was granted to what it needs; nothing removes it. Only the holder of the group may call it,
@@ -198,6 +200,7 @@ func (l *Ledger) Forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(uid)
+	delete(l.unsure, uid)
 }
 
 // Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
@@ -233,23 +236,32 @@ func (l *Ledger) Observe(s Stored) {
 	l.mu.Lock()
 	var notify []types.UID
 	if order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen); l.stored.Seen == "" || err != nil || order >= 0 {
-		before := l.stored.State
-		notify = append(l.take(s), l.changedSince(before)...)
+		notify = l.learn(s)
 	}
 	l.mu.Unlock()
 	l.tell(notify)
 }
 
-// changedSince returns the groups whose entries are not as they were, by another replica or by a person: their holders enter
-// what they hold, or give back what they do not.
-func (l *Ledger) changedSince(before State) []types.UID {
-	var changed []types.UID
-	for uid, was := range before.Entries {
-		if is, ok := l.stored.State.Entries[uid]; !ok || is.Usage != was.Usage {
-			changed = append(changed, uid)
+// learn takes what was read, and returns the groups that may get another answer now. Those whose entries are not as they were, by
+// another replica or by a person, are among them: their holders enter what they hold, or give back what they do not.
+func (l *Ledger) learn(s Stored) []types.UID {
+	before := l.stored
+	notify := l.take(s)
+	if before.Seen == "" {
+		return notify // who asked before the first reading is told anyway
+	}
+	was, is := before.State.Entries, l.stored.State.Entries
+	for uid, e := range was {
+		if now, ok := is[uid]; !ok || now.Usage != e.Usage {
+			notify = append(notify, uid)
 		}
 	}
-	return changed
+	for uid := range is {
+		if _, ok := was[uid]; !ok {
+			notify = append(notify, uid)
+		}
+	}
+	return notify
 }
 
 // take makes s what is known, and returns the groups that may get another answer now.
@@ -265,15 +277,18 @@ func (l *Ledger) take(s Stored) []types.UID {
 		room = room || len(members) != len(l.stored.State.Counted[mark])
 	}
 	l.stored, l.known, l.totals = s, true, after
-	if !room {
-		return nil
+	notify := drained(l.unsure)
+	if room {
+		notify = append(notify, drained(l.refused)...)
 	}
-	notify := make([]types.UID, 0, len(l.refused))
-	for uid := range l.refused {
-		notify = append(notify, uid)
-	}
-	clear(l.refused)
 	return notify
+}
+
+// drained empties a set and returns what was in it.
+func drained(set map[types.UID]struct{}) []types.UID {
+	uids := slices.Collect(maps.Keys(set))
+	clear(set)
+	return uids
 }
 
 // lessUsed reports whether any total has fallen.

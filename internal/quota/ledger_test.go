@@ -29,11 +29,18 @@ type desk struct {
 	notified map[types.UID]int
 	leading  bool
 	exists   map[types.UID]bool
+	// onMembers runs when the members are asked for, as before each write.
+	onMembers func()
 }
 
-func (d *desk) Policies() (*policy.Set, bool)             { return d.set, d.set != nil }
-func (d *desk) Served(member string) bool                 { return !d.away[member] }
-func (d *desk) Members(context.Context) ([]string, error) { return d.members, nil }
+func (d *desk) Policies() (*policy.Set, bool) { return d.set, d.set != nil }
+func (d *desk) Served(member string) bool     { return !d.away[member] }
+func (d *desk) Members(context.Context) ([]string, error) {
+	if d.onMembers != nil {
+		d.onMembers()
+	}
+	return d.members, nil
+}
 func (d *desk) Groups(context.Context) (groups []quota.Group, _ error) {
 	for _, g := range d.groups {
 		if !d.away[g.Requester.Member] {
@@ -434,4 +441,70 @@ func TestOnlyWhatIsNotNeededIsSurplus(t *testing.T) {
 				c.holds, c.wants, needs.VMs, some, c.needs, c.some)
 		}
 	}
+}
+
+func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 3, 1))
+	shrunk := func() bool {
+		_, some := d.Surplus("one", group("one", "m", 1).Holds, policy.UsageOf(spec(1)))
+		d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
+		return some
+	}
+	looked := func(when string, want bool) {
+		t.Helper()
+		if got := d.notified["one"] > 0; got != want {
+			t.Errorf("%s the group is told to look again: %v, want %v", when, got, want)
+		}
+		clear(d.notified)
+	}
+	clear(d.notified)
+
+	d.Observe(quota.Stored{Err: errors.New("no ledger at all")})
+	if shrunk() {
+		t.Error("there is a surplus in a ledger that cannot be read")
+	}
+	d.Observe(store.Stored())
+	looked("when the ledger is there again", true)
+
+	// Another replica held it for a moment, so this one has nothing to write.
+	other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	other.grant(claim("one", "m", 3, 4, 2))
+	d.Observe(store.Stored())
+	looked("when another replica has changed its entry", true)
+	d.GiveBack("one", policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.onMembers = func() {
+		if shrunk() {
+			t.Error("there is a surplus while the group's entry is written")
+		}
+	}
+	d.flush()
+	d.onMembers = nil
+	looked("after a write of its own entry", true)
+
+	if !shrunk() {
+		t.Error("what is left over is no surplus")
+	}
+	d.Observe(store.Stored())
+	looked("of what was answered", false)
+}
+
+func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {
+	store := &quotatest.Store{}
+	d, former := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.flush()
+	told := func(when string) {
+		t.Helper()
+		clear(d.notified)
+		if d.Observe(store.Stored()); d.notified["one"] != 1 {
+			t.Errorf("%s its holder is told %d times", when, d.notified["one"])
+		}
+	}
+	former.grant(claim("one", "m", 0, 3, 1))
+	told("when a former holder's claim comes late")
+	former.grant(claim("one", "m", 3, 4, 1))
+	told("when it changes")
+	store.Lose()
+	told("when it is lost")
 }

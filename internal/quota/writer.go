@@ -186,8 +186,7 @@ func (l *Ledger) current(ctx context.Context) (Stored, error) {
 		return Stored{}, s.Err
 	}
 	l.mu.Lock()
-	before := l.stored.State
-	notify := append(l.take(s), l.changedSince(before)...)
+	notify := l.learn(s)
 	l.mu.Unlock()
 	l.tell(notify)
 	return s, nil
@@ -272,6 +271,7 @@ func (l *Ledger) settle(d *deliberation, version string, b batch, answers map[ty
 		notify = l.take(Stored{State: d.state, Version: version, Seen: version})
 	}
 	clear(l.flying)
+	notify = append(notify, drained(l.unsure)...)
 	told := map[types.UID]bool{}
 	for _, uid := range notify {
 		told[uid] = true

@@ -237,7 +237,7 @@ func drawSpec(t *rapid.T) v1alpha1.VmGroupSpec {
 // TestQuotasAreNeverExceeded: whoever holds a group, whatever a cache shows late and whichever reply is lost, what groups
 // were admitted together stays within the quota. In the end everybody gets what there is room for, and nothing leaks.
 func TestQuotasAreNeverExceeded(t *testing.T) {
-	for range 30 { // one in some hundred inputs shows something
+	for range 10 { // one in some hundred inputs shows something
 		rapid.Check(t, quotasAreKept)
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// replicas brings the number of VMs to what is wanted: new ones at the lowest free ordinals, or the scale-down
-// order chooses who leaves. Clones in flight count as VMs. Of what is gone or was only intended, nothing stays
-// in the table that is not created here or kept by repair.
+// replicas plans to clone what is missing, at the lowest free ordinals, or to remove what is too much, in the scale-down order. Clones
+// in flight count as VMs.
+//
+// A VM that is gone, or that was only intended, leaves the table at the end, unless it is cloned here or kept by repair.
 func (p *planner) replicas() {
 	if p.in.Deleting {
 		return
@@ -53,14 +54,15 @@ func (p *planner) fill(have int32) {
 		case !blocked:
 			p.create(ordinal, m, reason)
 		case m != nil:
-			m.kept = true // remember the incarnation until the clone may be made
+			m.kept = true // its incarnation is needed when the clone is allowed
 			m.slot.Message = "the VM cannot be cloned now: see the group's message"
 		}
 	}
 	slices.Sort(p.ordinals)
 }
 
-// occupied is true for an ordinal that gets no new VM.
+// occupied reports whether an ordinal cannot get a new VM: it has one, its VM is being removed, another VM has its name, or a call about
+// it is in flight.
 func (p *planner) occupied(ordinal int32) bool {
 	if m := p.member(ordinal); m != nil && (!m.missing() || m.kept) {
 		return true
@@ -68,9 +70,9 @@ func (p *planner) occupied(ordinal int32) bool {
 	return p.doomed[ordinal] || p.taken[ordinal] != nil || p.ops.busy(ordinal) || p.ops.nameHeld(ordinal) != nil
 }
 
-// create plans a clone. A clone that was decided on before keeps its incarnation and UUID, so that a VM of that
-// decision that appears late is recognized; a VM that replaces a lost one gets the next incarnation. Incarnations whose
-// UUID another VM has are passed over.
+// create plans a clone. If this clone was decided on before, it keeps its incarnation and its UUID: the VM of the earlier decision may
+// appear late, and is recognized then. A VM that replaces a lost one gets the next incarnation. An incarnation is left out if another
+// VM has its UUID.
 func (p *planner) create(ordinal int32, m *member, reason string) {
 	slot := Slot{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: p.in.Revision,

@@ -15,11 +15,11 @@ const (
 	KeyAuthorities = "authorities.pem"
 	KeyServedCert  = "served.crt"
 	KeyServedKey   = "served.key"
-	// KeyBundles holds, as JSON, which authorities recent bundles had: it tells from a member's hash what it trusts.
+	// KeyBundles has the recent bundles as JSON. A member acknowledges a hash; they tell which authorities it trusts.
 	KeyBundles = "bundles.json"
 )
 
-// maxBundles is how many bundles are remembered. A member that acknowledged an older one counts as trusting nobody knows what.
+// maxBundles is how many bundles are remembered. If a member has acknowledged an older one, nobody knows which authorities it trusts.
 const maxBundles = 32
 
 // Bundle is a set of authorities that members were told to trust.
@@ -44,7 +44,7 @@ type State struct {
 	Bundles []Bundle
 }
 
-// ParseState reads the data of the Secret. What cannot be read is left empty: it is replaced by what is decided next.
+// ParseState reads the data of the Secret. A part that cannot be read is left empty, and is written anew by the next decision.
 func ParseState(data map[string][]byte) State {
 	s := State{Authorities: ParseAuthorities(data[KeyAuthorities])}
 	if len(data[KeyPath]) >= keyLength {
@@ -75,7 +75,7 @@ func (s State) Encode() map[string][]byte {
 	return data
 }
 
-// note appends the present set of authorities to the bundles, if it is another than the last.
+// note appends the present authorities to the bundles, if they differ from those of the last bundle.
 func (s *State) note(now time.Time) {
 	hash := BundleHash(s.Authorities)
 	if n := len(s.Bundles); n > 0 && s.Bundles[n-1].Hash == hash || n == 0 && hash == "" {
@@ -90,7 +90,7 @@ func (s *State) note(now time.Time) {
 	s.Bundles = s.Bundles[max(0, len(s.Bundles)-maxBundles):]
 }
 
-// trusted returns the authorities of a bundle that a member acknowledged; false when nothing is known of it.
+// trusted returns the authorities of the bundle with this hash, or false if it is not remembered.
 func (s *State) trusted(hash string) (authorities []string, known bool) {
 	for i := len(s.Bundles) - 1; i >= 0; i-- {
 		if s.Bundles[i].Hash == hash {
@@ -100,7 +100,7 @@ func (s *State) trusted(hash string) (authorities []string, known bool) {
 	return nil, false
 }
 
-// since is when members were first told of an authority that they are still told of.
+// since is when members were told of an authority, without a break until now. It is zero if they are not told of it.
 func (s *State) since(authority string) time.Time {
 	var since time.Time
 	for i := len(s.Bundles) - 1; i >= 0 && slices.Contains(s.Bundles[i].Authorities, authority); i-- {

@@ -2,39 +2,40 @@ package share
 
 import "time"
 
-// term is what a leader knows of the others, since it leads.
+// term is the time for which one replica leads without a break, and what it has learned of the others in it.
 type term struct {
-	// number and seq are those of the last grants.
+	// number is that of the term. seq counts the grants that were published in it.
 	number, seq int64
 	began       time.Time
 	peers       map[string]*peer
-	// published is the last that was, without its seq.
+	// published are the last grants, encoded without seq: nothing is published when it would say the same again.
 	published string
 }
 
 // peer is another replica, as the leader knows it.
 type peer struct {
-	// since is when this leader saw it first in this term; founding is true if that was when the term began.
+	// since is when the leader saw it first in this term. founding is true if that was when the term began.
 	since    time.Time
 	founding bool
-	// claims are the last that could be read; known is true if there were any, readable if the board shows some now.
+	// claims are the last that could be read. known is true if there ever were any. readable is true if those that are published now
+	// can be read.
 	claims          claims
 	known, readable bool
-	// followed is true when it has answered in this term.
+	// followed is true when the replica has answered a grant of this term.
 	followed bool
-	// open are grants that it may follow without having said so, of each resource.
+	// open are the grants that the replica has not answered. It may already use them.
 	open map[resource]outstanding
 }
 
-// resource is all tasks of a vCenter, or the clones of one host if host is not empty.
+// resource is what slots are granted of: all tasks of a vCenter, or, with a host, the clones of that host.
 type resource struct{ vcenter, host string }
 
-// see takes in what the board of a replica shows. It reports whether the replica has turned away to follow another, or
-// would have to be won back.
+// see takes what the replica publishes. It reports whether the replica does not follow this term any more: it follows another
+// leader, or it has refused this term.
 //
-// Claims that cannot be read are taken for the last that could be, with no demand. The replica may be of a version that
-// writes something else, and use what it was granted; but it cannot use more, since a grant needs a demand. To assume
-// that it uses everything would be no safer, and one bad board would stop all.
+// Claims that cannot be read change nothing: the last that could be read count, without a demand. Such a replica may be of another
+// version. It may use what it was granted. It cannot use more, because nothing is granted without a demand. To take all slots for used
+// would not be safer, and one replica that publishes nonsense would stop all others.
 func (p *peer) see(text string, self string, number int64) (turnedAway bool) {
 	c, err := decodeClaims(text)
 	p.readable = err == nil
@@ -56,13 +57,14 @@ func (p *peer) see(text string, self string, number int64) (turnedAway bool) {
 	return false
 }
 
-// unsettled reports whether nobody knows what the replica may be using: it may follow grants of another leader that are
-// not to be seen yet. One that came later and has followed nobody was never granted anything.
+// unsettled reports whether nobody knows how many slots the replica may be using. It may still follow an earlier leader, whose last
+// grants cannot be seen yet. A replica that came after the term had begun, and that has followed nobody, was never granted anything.
 func (p *peer) unsettled(now time.Time) bool {
 	return !p.followed && (p.founding || p.claims.Leader != "") && now.Sub(p.since) < patience
 }
 
-// tasks is what the replica says of a vCenter.
+// tasks are the replica's slots of a vCenter: those that it demands, those of them that are no clones (loose), and the most that it may
+// be using.
 func (p *peer) tasks(vcenter string) (demand, loose, using int) {
 	u := p.claims.VCenters[vcenter]
 	using = max(u.Using, p.open[resource{vcenter, ""}].most())
@@ -75,7 +77,7 @@ func (p *peer) tasks(vcenter string) (demand, loose, using int) {
 	return u.Demand, u.Loose, using
 }
 
-// clones is what the replica says of a host.
+// clones are the replica's slots of a host: those that it demands, and the most that it may be using.
 func (p *peer) clones(vcenter, host string) (demand, using int) {
 	h := p.claims.VCenters[vcenter].Hosts[host]
 	using = max(h.Using, p.open[resource{vcenter, host}].most())
@@ -100,8 +102,8 @@ func (p *peer) sent(seq int64, vcenters map[string]slots) {
 	}
 }
 
-// outstanding are grants of one resource without an answer: older ones first, each greater than all after it. Those that
-// a later one is not below of are left out, since they do not matter while that one is outstanding.
+// outstanding are the grants of one resource that have no answer. They are sorted by age, the oldest first. A grant is left out when a
+// later one is as great or greater: the replica may use the greatest of them, so the smaller one changes nothing.
 type outstanding []grant
 
 type grant struct {
@@ -114,12 +116,12 @@ func (o outstanding) add(seq int64, slots int) outstanding {
 		o = o[:len(o)-1]
 	}
 	if slots == 0 {
-		return o // what was granted before counts until it is answered, and this is nothing
+		return o // a grant of nothing adds nothing; the earlier ones count until they are answered
 	}
 	return append(o, grant{seq, slots})
 }
 
-// answered leaves out what the replica had followed when it spoke: its own word says what became of that.
+// answered removes the grants up to seq, which the replica has answered. Its claims say what it uses of them.
 func (o outstanding) answered(seq int64) outstanding {
 	for len(o) > 0 && o[0].seq <= seq {
 		o = o[1:]
@@ -127,6 +129,7 @@ func (o outstanding) answered(seq int64) outstanding {
 	return o
 }
 
+// most is the greatest of the grants.
 func (o outstanding) most() int {
 	if len(o) == 0 {
 		return 0

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -18,14 +18,6 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
-
-const checkUsage = `manager check says whether the operator on this hub is healthy, and if not, what to do. It changes nothing.
-
-It fails when the kinds are not served, when there are fewer working replicas than there should be, when groups have no replica, and
-when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that is not Ready is a warning.
-
-Flags:
-`
 
 // checkOptions are the flags of the command.
 type checkOptions struct {
@@ -39,10 +31,17 @@ type checkOptions struct {
 	webhookCheck
 }
 
-func parseCheck(args []string, out io.Writer) (checkOptions, error) {
+func checkCommand() *cobra.Command {
 	o := checkOptions{}
-	flags := flag.NewFlagSet("manager check", flag.ContinueOnError)
-	config.RegisterFlags(flags)
+	c := &cobra.Command{
+		Use: "check", Short: "Say whether the operator on this hub is healthy", Args: cobra.NoArgs,
+		Long: `manager check says whether the operator on this hub is healthy, and if not, what to do. It changes nothing.
+
+It fails when the kinds are not served, when there are fewer working replicas than there should be, when groups have no replica, and
+when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that is not Ready is a warning.`,
+		RunE: func(c *cobra.Command, _ []string) error { return check(c.Context(), o, c.OutOrStdout()) },
+	}
+	flags := c.Flags()
 	namespaceFlag(flags, &o.options)
 	flags.IntVar(&o.replicas, "replicas", 0, "How many replicas must work; 0 means as many as the Deployment wants.")
 	flags.StringVar(&o.deployment, "deployment", "vmgroup-operator", "Name of the operator's Deployment.")
@@ -51,17 +50,7 @@ func parseCheck(args []string, out io.Writer) (checkOptions, error) {
 	flags.StringVar(&o.url, "webhook-url", "", "URL of the webhooks, for example https://vmgroup-operator-webhook.vmgroup-operator-system.svc. Empty leaves them out.")
 	flags.StringVar(&o.ca, "webhook-ca", "", "File with the authorities that may have signed the webhooks' certificate; empty means those of the system.")
 	flags.StringVar(&o.serverName, "webhook-server-name", "", "Name that the webhooks' certificate must be for, where it is not the host of the URL.")
-	if err := parse(flags, args, out, checkUsage); err != nil {
-		return o, err
-	}
-	if o.replicas < 0 || o.wait < 0 {
-		return o, errors.New("--replicas and --wait must not be negative")
-	}
-	o.url = bracketed(o.url)
-	if o.url != "" && !strings.HasPrefix(o.url, "https://") {
-		return o, errors.New("--webhook-url must begin with https://")
-	}
-	return o, nil
+	return c
 }
 
 // level of a finding.
@@ -86,11 +75,14 @@ type finding struct {
 
 var errUnhealthy = errors.New("the operator is not healthy")
 
-// check is the command of that name.
-func check(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parseCheck(args, out)
-	if err != nil {
-		return err
+// check looks once, or again until all is well and time is up, and prints what it saw.
+func check(ctx context.Context, o checkOptions, out io.Writer) error {
+	if o.replicas < 0 || o.wait < 0 {
+		return errors.New("--replicas and --wait must not be negative")
+	}
+	o.url = bracketed(o.url)
+	if o.url != "" && !strings.HasPrefix(o.url, "https://") {
+		return errors.New("--webhook-url must begin with https://")
 	}
 	kubeconfig, err := config.GetConfig()
 	if err != nil {

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,14 +21,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
-
-const crdsUsage = `manager crds installs, upgrades or removes the hub's CustomResourceDefinitions.
-
-  manager crds apply     install those that are missing and upgrade older ones; nothing is ever downgraded
-  manager crds remove    delete those of which no object is left; the others stay
-
-Flags:
-`
 
 const (
 	// crdFieldManager names the operator in managedFields of what it installs, as in members.
@@ -44,37 +36,45 @@ var (
 	errStillThere  = errors.New("it is still being deleted")
 )
 
-// crds is the command of that name.
-func crds(ctx context.Context, args []string, out io.Writer) error {
-	command := ""
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		command, args = args[0], args[1:]
+func crdsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "crds", Short: "Install, upgrade or remove the hub's CustomResourceDefinitions",
+		RunE: func(*cobra.Command, []string) error { return errCRDsCommand },
 	}
-	flags := flag.NewFlagSet("manager crds", flag.ContinueOnError)
-	config.RegisterFlags(flags)
-	timeout := flags.Duration("timeout", time.Minute, "For how long what fails is tried again, and for how long the API server may take.")
-	if err := parse(flags, args, out, crdsUsage); err != nil {
-		return err
+	timeout := c.PersistentFlags().Duration("timeout", time.Minute, "For how long what fails is tried again, and for how long the API server may take.")
+	add := func(name, short string, run func(context.Context, client.Client, io.Writer) error) {
+		c.AddCommand(&cobra.Command{
+			Use: name, Short: short, Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error {
+				ctx, cancel := context.WithTimeout(c.Context(), *timeout)
+				defer cancel()
+				hub, err := crdClient()
+				if err != nil {
+					return err
+				}
+				return run(ctx, hub, c.OutOrStdout())
+			},
+		})
 	}
-	run := map[string]func(context.Context, client.Client, io.Writer) error{"apply": applyCRDs, "remove": removeCRDs}[command]
-	if run == nil {
-		return errCRDsCommand
-	}
+	add("apply", "Install those that are missing and upgrade older ones; nothing is ever downgraded", applyCRDs)
+	add("remove", "Delete those of which no object is left; the others stay", removeCRDs)
+	return c
+}
+
+func crdClient() (client.Client, error) {
 	kubeconfig, err := config.GetConfig()
 	if err != nil {
-		return fmt.Errorf("find the hub's API server: %w", err)
+		return nil, fmt.Errorf("find the hub's API server: %w", err)
 	}
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		return fmt.Errorf("build the scheme: %w", err)
+		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	hub, err := client.New(kubeconfig, client.Options{Scheme: scheme, Mapper: crdMapper()})
 	if err != nil {
-		return fmt.Errorf("connect to the hub: %w", err)
+		return nil, fmt.Errorf("connect to the hub: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, *timeout)
-	defer cancel()
-	return run(ctx, hub, out)
+	return hub, nil
 }
 
 // applyCRDs installs and upgrades the hub's CRDs and waits until they are served.

@@ -68,7 +68,7 @@ func TestACRDOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 func TestCRDsCommandLine(t *testing.T) {
 	for _, args := range [][]string{nil, {"frobnicate"}, {"--timeout=1s"}} {
-		if err := crds(t.Context(), args, &strings.Builder{}); !errors.Is(err, errCRDsCommand) {
+		if err := run(t.Context(), append([]string{"crds"}, args...), &strings.Builder{}); !errors.Is(err, errCRDsCommand) {
 			t.Errorf("manager crds %v: %v", args, err)
 		}
 	}

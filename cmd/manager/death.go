@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/death"
@@ -33,14 +30,6 @@ func announceDeath(replica *sharding.Replica, o options, boot string) {
 }
 
 // watchDeaths looks for proofs that other replicas have ended.
-func watchDeaths(hub manager.Manager, replica *sharding.Replica, namespace string) (*death.Watcher, error) {
-	pods, err := corev1client.NewForConfigAndClient(hub.GetConfig(), hub.GetHTTPClient())
-	if err != nil {
-		return nil, fmt.Errorf("make a client for the replicas' Pods: %w", err)
-	}
-	watcher := death.NewWatcher(death.Options{
-		Pods: pods.Pods(namespace), Replicas: replica, Log: ctrl.Log.WithName("sharding"),
-	})
-	replica.OnPeers(watcher.Changed)
-	return watcher, nil
+func watchDeaths(pods corev1client.PodInterface, replica *sharding.Replica) *death.Watcher {
+	return death.NewWatcher(death.Options{Pods: pods, Replicas: replica, Log: ctrl.Log.WithName("sharding")})
 }

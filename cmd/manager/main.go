@@ -1,60 +1,62 @@
-// Command manager is the VmGroup operator. It runs on the hub cluster.
-//
-//	manager            run the operator
-//	manager shards     print which replica holds which share of the groups
-//	manager check      say whether the operator on this hub is healthy
-//	manager crds       install, upgrade or remove the hub's CustomResourceDefinitions
-//	manager version    print the version
-//	manager render     print what a member needs that the operator does not manage, or how to remove it
+// Command manager is the VmGroup operator. It runs on the hub cluster. `manager help` lists what else it does.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
 )
 
 // version is set by the linker.
 var version = "dev"
 
 func main() {
-	err := run(os.Args[1:], os.Stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(1)
 	}
 }
 
-// commands are what the program does besides running the operator, for a person or a job.
-var commands = map[string]func(ctx context.Context, args []string, out io.Writer) error{
-	"render": render, "shards": shards, "check": check, "crds": crds,
+func run(ctx context.Context, args []string, out io.Writer) error {
+	command := newCommand(start)
+	command.SetArgs(args)
+	command.SetOut(out)
+	return command.ExecuteContext(ctx)
 }
 
-func run(args []string, out io.Writer) error {
-	if len(args) == 1 {
-		switch args[0] {
-		case "version":
-			_, err := fmt.Fprintln(out, version)
-			return err
-		case "help":
-			args = []string{"--help"}
+// newCommand is the command line. Without a subcommand it runs the operator, which is what operate does.
+func newCommand(operate func(context.Context, options) error) *cobra.Command {
+	root := operatorCommand(operate)
+	root.AddCommand(shardsCommand(), checkCommand(), crdsCommand(), renderCommand(), versionCommand())
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SilenceUsage, root.SilenceErrors = true, true // main tells errors, once
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+	})
+	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+		if c != root {
+			ctrl.SetLogger(logr.Discard()) // what goes wrong is returned
 		}
 	}
-	if len(args) > 0 && commands[args[0]] != nil {
-		ctrl.SetLogger(logr.Discard()) // what goes wrong is returned
-		return commands[args[0]](context.Background(), args[1:], out)
+	kubeconfig := flag.NewFlagSet("", flag.ContinueOnError)
+	config.RegisterFlags(kubeconfig)
+	root.PersistentFlags().AddGoFlagSet(kubeconfig)
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), version)
+			return err
+		},
 	}
-	opts, err := parseOptions(args, out)
-	if err != nil {
-		return err
-	}
-	return start(ctrl.SetupSignalHandler(), opts)
 }

@@ -2,17 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
@@ -45,23 +45,23 @@ type options struct {
 	zap         zap.Options
 }
 
-// usage is printed before the flags.
-const usage = `manager is the VmGroup operator; it runs on the hub cluster.
-
-  manager [flags]    run the operator
-  manager shards     print which replica holds which share of the groups
-  manager check      say whether the operator on this hub is healthy
-  manager crds       install, upgrade or remove the hub's CustomResourceDefinitions
-  manager version    print the version
-  manager render     print what a member with manage: None needs
-
-Flags:
-`
-
-func parseOptions(args []string, out io.Writer) (options, error) {
+// operatorCommand runs the operator with the options that its flags give.
+func operatorCommand(operate func(context.Context, options) error) *cobra.Command {
 	o := options{}
-	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
-	config.RegisterFlags(flags) // --kubeconfig
+	c := &cobra.Command{
+		Use: "manager", Short: "Run the VmGroup operator", Args: cobra.NoArgs,
+		Long: "manager is the VmGroup operator; it runs on the hub cluster. Without a command it runs the operator.",
+	}
+	flags := c.Flags()
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if !flags.Changed("webhook-drain") {
+			o.webhookDrain = time.Duration(float64(leaveTime) * o.shardingScale)
+		}
+		if err := o.check(); err != nil {
+			return err
+		}
+		return operate(c.Context(), o)
+	}
 	namespaceFlag(flags, &o)
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Address of the metrics endpoint; 0 turns it off.")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
@@ -96,61 +96,42 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.memberBurst, "member-burst", 200, "Requests at once to each member's API server.")
 	// What is expected to fail now and then is logged with its cause; where in the code it was noticed helps nobody.
 	o.zap.StacktraceLevel = zapcore.PanicLevel
-	o.zap.BindFlags(flags)
-	if err := parse(flags, args, out, usage); err != nil {
-		return o, err
-	}
-	drainGiven := false
-	flags.Visit(func(f *flag.Flag) { drainGiven = drainGiven || f.Name == "webhook-drain" })
-	if !drainGiven {
-		o.webhookDrain = time.Duration(float64(leaveTime) * o.shardingScale)
-	}
+	logging := flag.NewFlagSet("", flag.ContinueOnError)
+	o.zap.BindFlags(logging)
+	flags.AddGoFlagSet(logging)
+	return c
+}
+
+// check says what is wrong with the values of flags, or returns nil.
+func (o *options) check() error {
 	if o.webhookDrain < 0 {
-		return o, fmt.Errorf("--webhook-drain must not be negative")
+		return errors.New("--webhook-drain must not be negative")
 	}
 	if o.shardBuckets < 1 || o.shardBuckets > 4096 {
-		return o, fmt.Errorf("--shard-buckets must be between 1 and 4096")
+		return errors.New("--shard-buckets must be between 1 and 4096")
 	}
 	if o.shardingScale < 0.05 || o.shardingScale > 10 {
-		return o, fmt.Errorf("--sharding-scale must be between 0.05 and 10")
+		return errors.New("--sharding-scale must be between 0.05 and 10")
 	}
 	if o.webhookPort < 1 || o.webhookPort > 65535 {
-		return o, fmt.Errorf("--webhook-port must be between 1 and 65535")
+		return errors.New("--webhook-port must be between 1 and 65535")
 	}
 	if o.metricsCerts != "" && !o.metricsSecure {
-		return o, fmt.Errorf("--metrics-cert-path needs --metrics-secure")
+		return errors.New("--metrics-cert-path needs --metrics-secure")
 	}
 	if o.admissionURL != "" && !strings.HasPrefix(o.admissionURL, "https://") {
-		return o, fmt.Errorf("--admission-url must begin with https://, as API servers call webhooks by TLS only")
+		return errors.New("--admission-url must begin with https://, as API servers call webhooks by TLS only")
 	}
 	if o.lostReplica <= 0 {
-		return o, fmt.Errorf("--lost-replica-wait must be positive")
+		return errors.New("--lost-replica-wait must be positive")
 	}
 	if o.workers < 1 || o.memberQPS <= 0 || o.memberBurst < 1 {
-		return o, fmt.Errorf("--workers, --member-qps and --member-burst must be positive")
-	}
-	return o, nil
-}
-
-func namespaceFlag(flags *flag.FlagSet, o *options) {
-	flags.StringVar(&o.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vmgroup-operator-system"),
-		"Namespace of the operator, where its Secrets, its Leases and the ring are.")
-}
-
-// parse reads args; for --help it prints usage and all flags.
-func parse(flags *flag.FlagSet, args []string, out io.Writer, usage string) error {
-	flags.SetOutput(io.Discard) // errors are told once, by main
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			flags.SetOutput(out)
-			_, _ = fmt.Fprint(out, usage)
-			flags.PrintDefaults()
-			return err
-		}
-		return fmt.Errorf("%w; see manager --help", err)
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unknown argument %q; see manager --help", flags.Arg(0))
+		return errors.New("--workers, --member-qps and --member-burst must be positive")
 	}
 	return nil
+}
+
+func namespaceFlag(flags *pflag.FlagSet, o *options) {
+	flags.StringVar(&o.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vmgroup-operator-system"),
+		"Namespace of the operator, where its Secrets, its Leases and the ring are.")
 }

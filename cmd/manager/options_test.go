@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"context"
 	"testing"
 	"time"
 )
@@ -11,12 +11,12 @@ func TestTheDrainOfWebhooksIsScaledUnlessItIsGiven(t *testing.T) {
 		args []string
 		want time.Duration
 	}{
-		{nil, leaveTime},
+		{[]string{}, leaveTime},
 		{[]string{"--sharding-scale=0.2"}, leaveTime / 5},
 		{[]string{"--sharding-scale=0.2", "--webhook-drain=30s"}, 30 * time.Second},
 		{[]string{"--webhook-drain=0"}, 0},
 	} {
-		o, err := parseOptions(c.args, io.Discard)
+		o, err := optionsOf(t, c.args)
 		if err != nil || o.webhookDrain != c.want {
 			t.Errorf("manager %v: %s, error %v, want %s", c.args, o.webhookDrain, err, c.want)
 		}
@@ -26,8 +26,20 @@ func TestTheDrainOfWebhooksIsScaledUnlessItIsGiven(t *testing.T) {
 func TestTheContainerIsKnownFromItsEnvironment(t *testing.T) {
 	t.Setenv("POD_UID", "pod-1")
 	t.Setenv("CONTAINER_NAME", "")
-	o, err := parseOptions(nil, io.Discard)
+	o, err := optionsOf(t, []string{})
 	if err != nil || o.podUID != "pod-1" || o.containerName != "manager" || o.terminationLog != "/dev/termination-log" {
 		t.Errorf("%q, %q, %q, error %v", o.podUID, o.containerName, o.terminationLog, err)
 	}
+}
+
+// optionsOf are the options that the operator is run with.
+func optionsOf(t *testing.T, args []string) (o options, err error) {
+	t.Helper()
+	command := newCommand(func(_ context.Context, given options) error {
+		o = given
+		return nil
+	})
+	command.SetArgs(args)
+	err = command.ExecuteContext(t.Context())
+	return o, err
 }

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,16 +28,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// renderUsage is printed before the flags of manager render.
-const renderUsage = `manager render prints what a member has, ready for kubectl apply.
-
-  manager render                        CRDs, ServiceAccounts and roles of every member
-  manager render --member NAME          the admission objects of one member, for a MemberCluster with manage: None
-  manager render --leave [--member NAME]  a shell script that removes the operator from a member whose hub is gone
-
-Flags:
-`
-
 type renderOptions struct {
 	options
 	member  string
@@ -44,30 +35,31 @@ type renderOptions struct {
 	writers []string
 }
 
-func parseRender(args []string, out io.Writer) (renderOptions, error) {
+func renderCommand() *cobra.Command {
 	o := renderOptions{}
-	flags := flag.NewFlagSet("manager render", flag.ContinueOnError)
-	config.RegisterFlags(flags) // --kubeconfig
+	c := &cobra.Command{
+		Use: "render", Short: "Print what a member with manage: None needs, or how to remove the operator from a member", Args: cobra.NoArgs,
+		Long: `manager render prints what a member has, ready for kubectl apply.
+
+  manager render                          CRDs, ServiceAccounts and roles of every member
+  manager render --member NAME            the admission objects of one member, for a MemberCluster with manage: None
+  manager render --leave [--member NAME]  a shell script that removes the operator from a member whose hub is gone`,
+		RunE: func(c *cobra.Command, _ []string) error { return render(c.Context(), o, c.OutOrStdout()) },
+	}
+	flags := c.Flags()
 	namespaceFlag(flags, &o.options)
 	flags.StringVar(&o.member, "member", "", "Name of the MemberCluster. Its policies and its webhook are read from the hub.")
 	flags.BoolVar(&o.leave, "leave", false, "Print how to remove the operator from a member. The hub is not asked.")
 	flags.StringVar(&o.admissionURL, "admission-url", "", "As for the manager: where members reach the webhooks, if their MemberCluster says nothing else.")
-	flags.Func("writer", "Username in the member that may write VmGroupLimits besides the operator: that of the tool which applies this. "+
-		"May be repeated.", func(username string) error {
-		if username == "" {
-			return errors.New("it must not be empty")
-		}
-		o.writers = append(o.writers, username)
-		return nil
-	})
-	return o, parse(flags, args, out, renderUsage)
+	flags.StringArrayVar(&o.writers, "writer", nil, "Username in the member that may write VmGroupLimits besides the operator: that of the tool which applies this. "+
+		"May be repeated.")
+	return c
 }
 
 // render prints what somebody else than the operator has to apply to a member, or to remove from it.
-func render(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parseRender(args, out)
-	if err != nil {
-		return err
+func render(ctx context.Context, o renderOptions, out io.Writer) (err error) {
+	if slices.Contains(o.writers, "") {
+		return errors.New("--writer must not be empty")
 	}
 	switch {
 	case o.leave:

@@ -64,13 +64,16 @@ func (b board) Boards() []share.Peer {
 // runSharded runs the manager as a member of the ring until ctx ends, and leaves in order: first nothing new is begun,
 // what is in flight ends and every bucket is given up, leave returns meanwhile, and only then the manager ends, which cuts
 // whatever is left.
-func runSharded(ctx context.Context, replica *sharding.Replica, shared *share.Coordinator, leave func(context.Context), run func(context.Context) error) error {
+func runSharded(
+	ctx context.Context, replica *sharding.Replica, listeners sharding.Listeners, shared *share.Coordinator,
+	leave func(context.Context), run func(context.Context) error,
+) error {
 	// Both outlive ctx, which ends with the first signal.
 	ringCtx, endRing := context.WithCancel(context.WithoutCancel(ctx))
 	managerCtx, endManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer endManager()
 	ringDone := make(chan error, 1)
-	go func() { ringDone <- replica.Run(ringCtx) }()
+	go func() { ringDone <- replica.Run(ringCtx, listeners) }()
 	go shared.Run(ringCtx)
 	managerDone := make(chan error, 1)
 	go func() { managerDone <- run(managerCtx) }()

@@ -3,29 +3,35 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 )
 
-// shards prints who holds the buckets, as the hub says.
-func shards(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parseShards(args, out)
-	if err != nil {
-		return err
+func shardsCommand() *cobra.Command {
+	o := options{}
+	c := &cobra.Command{
+		Use: "shards", Short: "Print which replica holds which share of the groups", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return shards(c.Context(), o.namespace, c.OutOrStdout()) },
 	}
+	namespaceFlag(c.Flags(), &o)
+	return c
+}
+
+// shards prints who holds the buckets, as the hub says.
+func shards(ctx context.Context, namespace string, out io.Writer) error {
 	kubeconfig, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
 	}
-	client, err := hub.New(kubeconfig, hub.Options{Namespace: o.namespace})
+	client, err := hub.New(kubeconfig, hub.Options{Namespace: namespace})
 	if err != nil {
 		return err
 	}
@@ -33,7 +39,7 @@ func shards(ctx context.Context, args []string, out io.Writer) error {
 	defer cancel()
 	snapshot, err := client.Snapshot(ctx)
 	if err != nil {
-		return fmt.Errorf("read the ring and the sessions in namespace %q: %w", o.namespace, err)
+		return fmt.Errorf("read the ring and the sessions in namespace %q: %w", namespace, err)
 	}
 	return printShards(out, snapshot, time.Now())
 }
@@ -91,13 +97,4 @@ func ago(d time.Duration) string {
 		return "just now"
 	}
 	return d.Truncate(100*time.Millisecond).String() + " ago"
-}
-
-// parseShards reads the flags of the command.
-func parseShards(args []string, out io.Writer) (options, error) {
-	o := options{}
-	flags := flag.NewFlagSet("manager shards", flag.ContinueOnError)
-	config.RegisterFlags(flags)
-	namespaceFlag(flags, &o)
-	return o, parse(flags, args, out, "manager shards prints which replica holds which share of the groups.\n\nFlags:\n")
 }

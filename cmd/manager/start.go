@@ -7,26 +7,26 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
-	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
@@ -34,155 +34,137 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
 
-// start runs the operator until ctx ends.
+// start runs the operator until ctx ends. It makes every part from those above it; nothing runs before the last line.
 func start(ctx context.Context, o options) error {
+	// The hub, and what identifies this installation on it.
 	log := zap.New(zap.UseFlagOptions(&o.zap))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	hub, err := config.GetConfig()
+	hubConfig, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
 	}
-	hub.UserAgent = "vmgroup-operator/" + version
+	hubConfig.UserAgent = "vmgroup-operator/" + version
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
-	installation, err := preflight(ctx, hub, scheme)
+	installation, err := preflight(ctx, hubConfig, scheme)
 	if err != nil {
 		return err
 	}
 	log.Info("Starting", "version", version, "installation", installation, "namespace", o.namespace)
 
+	// This process as one of those that share the groups, and the task limits of the vCenters.
 	boot := uuid.NewString()
-	replica, err := newReplica(hub, o, boot)
+	replica, err := newReplica(hubConfig, o, boot)
 	if err != nil {
 		return err
 	}
 	announceDeath(replica, o, boot)
 	shared := share.New(board{replica}, time.Now)
-	replica.OnPeers(shared.Changed)
+
+	// The members, and the manager that runs the controllers of the hub and of all members.
 	groups := vmgroup.NewGroups()
-	admission, keeper := &door{url: o.admissionURL}, newKeeper(o)
 	members, err := member.NewProvider(member.Options{
-		Namespace: o.namespace, InstallationUID: installation, HubName: hub.Host,
-		Local: o.localMember, HubConfig: hub,
-		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hub.UserAgent,
-		Leadership: replica, Counts: groups.CountMember, Gone: groups.ForgetMember,
-		Admission: admission,
+		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
+		Local: o.localMember, HubConfig: hubConfig,
+		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent,
+		Leadership: replica, Counts: groups.CountMember, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)
 	}
-	mgr, err := mcmanager.New(hub, members, managerOptions(o, scheme, keeper))
+	keeper := newKeeper(o) // nil without webhooks
+	mgr, err := mcmanager.New(hubConfig, members, managerOptions(o, scheme, keeper))
 	if err != nil {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
-	op := operator{
-		options: o, installation: installation, boot: boot,
-		mgr: mgr, members: members, groups: groups, replica: replica, shared: shared,
-		admission: admission, keeper: keeper, leaving: &leaving{},
-	}
-	if err := op.addControllers(); err != nil {
-		return err
-	}
-	return runSharded(ctx, replica, shared, op.leaving.leave, mgr.Start)
-}
-
-// operator is what a manager is wired from.
-type operator struct {
-	options
-	installation, boot string
-	mgr                mcmanager.Manager
-	members            *member.Provider
-	groups             *vmgroup.Groups
-	replica            *sharding.Replica
-	shared             *share.Coordinator
-	admission          *door
-	// keeper is nil without webhooks.
-	keeper  *serving.Keeper
-	leaving *leaving
-}
-
-func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) manager.Options {
-	return manager.Options{
-		Scheme:                  scheme,
-		Metrics:                 metricsOptions(o),
-		HealthProbeBindAddress:  o.probeAddress,
-		GracefulShutdownTimeout: new(managerGrace),
-		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by
-		// the ring. The manager's own election would end the process whenever the hub is away for ten seconds.
-		LeaderElection: false,
-		WebhookServer:  webhookServer(o, keeper),
-		// See controllerOptions of the VmGroup controller: the priority queue can hang when it is shut down.
-		Controller: controllerconfig.Controller{UsePriorityQueue: new(bool)},
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			ByObject: map[client.Object]cache.ByObject{
-				// Secrets of other namespaces are none of the operator's business, and it may not read them.
-				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
-			},
-		},
-	}
-}
-
-func (op operator) addControllers() error {
-	mgr, members, groups, replica := op.mgr, op.members, op.groups, op.replica
 	hub := mgr.GetLocalManager()
-	if err := member.SetupWithManager(mgr, members); err != nil {
-		return fmt.Errorf("set up the MemberCluster controller: %w", err)
+	core, err := corev1client.NewForConfigAndClient(hub.GetConfig(), hub.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make a client for the ledger of quotas and the replicas' Pods: %w", err)
 	}
-	members.OnMemberChanged(groups.MemberChanged)
-	groups.OnCount(members.CountsChanged)
-	groups.OnServed(members.Serves)
+
+	// The vCenters.
 	pool := vcenter.NewPool()
-	login := &session.Process{Boot: op.boot, Dead: replica.BootDead}
+	login := &session.Process{Boot: boot, Dead: replica.BootDead}
 	vcenters := &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: groups, Dial: dialer(op.installation, login, op.shared), Leadership: replica,
-		Events: hub.GetEventRecorder("vmgroup-operator"), Namespace: op.namespace, Now: time.Now,
+		Client: hub.GetClient(), Pool: pool, Groups: groups, Dial: dialer(installation, login, shared), Leadership: replica,
+		Events: hub.GetEventRecorder("vmgroup-operator"), Namespace: o.namespace, Now: time.Now,
 	}
-	if err := vcenters.SetupWithManager(hub); err != nil {
-		return fmt.Errorf("set up the VCenter controller: %w", err)
-	}
+
+	// The groups, their quotas, and the policies about them.
 	reconciler := &vmgroup.Reconciler{
 		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), Servers: pool,
-		Shards: replica, Groups: groups, Installation: op.installation, Now: time.Now,
+		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
+		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 	}
-	ledger, err := op.newLedger(hub, reconciler)
-	if err != nil {
-		return err
-	}
-	reconciler.Quotas, reconciler.PoliciesChanged = ledger, op.admission.changed
-	if err := reconciler.SetupWithManager(mgr, vmgroup.Options{Workers: op.workers}); err != nil {
-		return fmt.Errorf("set up the VmGroup controller: %w", err)
-	}
+	ledger := quota.New(quota.Options{
+		Store: quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, World: reconciler.World(),
+		Notify: func(uid types.UID) { groups.GroupChanged(string(uid)) }, Now: time.Now,
+		Leading: replica.Leading, Absent: reconciler.Absent,
+	})
+	reconciler.Quotas = ledger
 	policies := &policy.Reconciler{Client: hub.GetClient(), Judge: reconciler.Judge, Now: time.Now, Leadership: replica}
-	if err := policies.SetupWithManager(hub); err != nil {
-		return fmt.Errorf("set up the VmGroupPolicy controller: %w", err)
-	}
-	if err := op.addAdmission(hub, knowledge{reconciler, ledger}); err != nil {
-		return err
-	}
-	replica.OnGained(groups.Gained)
-	replica.OnLost(reconciler.Lost)
-	replica.OnLeading(members.LeadershipChanged)
-	replica.OnLeading(vcenters.LeadershipChanged)
-	replica.OnLeading(policies.LeadershipChanged)
-	replica.OnDead(pool.EndLeftovers)
-	deaths, err := watchDeaths(hub, replica, op.namespace)
-	if err != nil {
-		return err
+	deaths := watchDeaths(core.Pods(o.namespace), replica)
+
+	listeners := sharding.Listeners{
+		Gained:  []func([]int){groups.Gained},
+		Lost:    []func([]int){reconciler.Lost},
+		Leading: []func(){members.LeadershipChanged, vcenters.LeadershipChanged, policies.LeadershipChanged},
+		Peers:   []func(){shared.Changed, deaths.Changed},
+		Dead:    []func(){pool.EndLeftovers},
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
-	return errors.Join(
+	problems := []error{
+		hub.Add(ledger),
 		hub.Add(&vmgroup.Watchman{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),
 		hub.Add(warm),
-		mgr.AddReadyzCheck("warm", warm.check),
 		mgr.AddHealthzCheck("alive", healthz.Ping),
+		mgr.AddReadyzCheck("warm", warm.check),
 		mgr.AddReadyzCheck("caches", cachesSynced(hub)),
 		mgr.AddReadyzCheck("ring", sharesWork(replica)),
+	}
+
+	// What members get so that policy holds at their door, and the webhooks where there is a certificate.
+	admission := &memberAdmission{url: o.admissionURL, policies: reconciler.Policies}
+	leaving := &leaving{}
+	if keeper != nil {
+		publish := func() { replica.Publish(trust.BoardKey, keeper.Published()) }
+		publish()
+		certificates := newCertificates(o, hub, replica, keeper, members.AdmissionChanged, publish)
+		listeners.Leading = append(listeners.Leading, certificates.Changed)
+		listeners.Peers = append(listeners.Peers, certificates.Changed)
+		admission.certificates, leaving.time = certificates, o.webhookDrain
+		server := hub.GetWebhookServer()
+		problems = append(problems,
+			hub.Add(manager.RunnableFunc(func(ctx context.Context) error {
+				return keeper.Run(ctx, func() {
+					publish()
+					certificates.Changed()
+				})
+			})),
+			hub.Add(certificates),
+			metrics.Registry.Register(certificates),
+			serveWebhooks(leaving.on(server), hub.GetClient(), o.namespace, certificates, knowledge{reconciler, ledger}),
+			hub.AddReadyzCheck("webhooks", server.StartedChecker()),
+			hub.AddReadyzCheck("certificate", keeper.Check),
+			hub.AddReadyzCheck("leaving", leaving.check),
+		)
+	}
+
+	problems = append(problems,
+		member.SetupWithManager(mgr, members, admission),
+		vcenters.SetupWithManager(hub),
+		reconciler.SetupWithManager(mgr, vmgroup.Options{Workers: o.workers}),
+		policies.SetupWithManager(hub),
 	)
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("prepare the operator: %w", err)
+	}
+	return runSharded(ctx, replica, listeners, shared, leaving.leave, mgr.Start)
 }
 
 func memberOf(provider *member.Provider) vmgroup.Members {

@@ -56,12 +56,15 @@ type Replica struct {
 	// changed is closed and replaced whenever anything may have changed.
 	changed chan struct{}
 	tokens  map[*token]struct{}
+}
 
-	gained  []func(buckets []int)
-	lost    []func(buckets []int)
-	leading []func()
-	peers   []func()
-	dead    []func()
+// Listeners are told what changed, in order, and must not block.
+type Listeners struct {
+	// Gained are told which buckets this replica may act on from now on: it claimed them, or its validity was interrupted and is back.
+	// Everything that is due for their objects has to be looked at. Lost are told which may be another replica's from now on.
+	Gained, Lost []func(buckets []int)
+	// Leading, Peers and Dead are called when [Replica.Leading], [Replica.Boards] and [Replica.BootDead] may answer differently.
+	Leading, Peers, Dead []func()
 }
 
 var _ Gate = &Replica{}
@@ -84,25 +87,8 @@ func New(opts Options) (*Replica, error) {
 	}, nil
 }
 
-// OnGained registers a function that is told which buckets this replica may act on from now on: it claimed them, or its
-// validity was interrupted and is back. Everything that is due for their objects has to be looked at. Like those of the
-// other On methods the function is called in order, must not block, and is registered before Run.
-func (r *Replica) OnGained(f func(buckets []int)) { r.gained = append(r.gained, f) }
-
-// OnLost registers a function that is told which buckets may be another replica's from now on.
-func (r *Replica) OnLost(f func(buckets []int)) { r.lost = append(r.lost, f) }
-
-// OnLeading registers a function that is called when Leading may have changed.
-func (r *Replica) OnLeading(f func()) { r.leading = append(r.leading, f) }
-
-// OnPeers registers a function that is called when Boards may return something else.
-func (r *Replica) OnPeers(f func()) { r.peers = append(r.peers, f) }
-
-// OnDead registers a function that is called when a session has ended, so that BootDead may have changed.
-func (r *Replica) OnDead(f func()) { r.dead = append(r.dead, f) }
-
-// Run keeps the session and the buckets until ctx ends. What is held then is not given up; see Drain.
-func (r *Replica) Run(ctx context.Context) error {
+// Run keeps the session and the buckets until ctx ends, and tells listeners. What is held then is not given up; see Drain.
+func (r *Replica) Run(ctx context.Context, listeners Listeners) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -115,7 +101,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		for _, request := range requests {
 			wg.Go(func() { r.send(ctx, request) })
 		}
-		r.tell(changes)
+		r.tell(changes, listeners)
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
@@ -202,7 +188,7 @@ func (s *seldom) due(now time.Time) bool {
 }
 
 // tell logs and passes on what happened.
-func (r *Replica) tell(c protocol.Changes) {
+func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
 	log := r.opts.Log
 	if problem := r.Problem(); problem != r.problem {
 		if r.problem = problem; problem != "" {
@@ -226,13 +212,13 @@ func (r *Replica) tell(c protocol.Changes) {
 	}
 	if len(c.Lost) > 0 {
 		log.Info("Buckets lost or released", "lost", len(c.Lost), "held", r.Status().Held)
-		for _, f := range r.lost {
+		for _, f := range listeners.Lost {
 			f(c.Lost)
 		}
 	}
 	if len(c.Gained) > 0 {
 		log.Info("Buckets gained", "gained", len(c.Gained), "held", r.Status().Held)
-		for _, f := range r.gained {
+		for _, f := range listeners.Gained {
 			f(c.Gained)
 		}
 	}
@@ -245,16 +231,16 @@ func (r *Replica) tell(c protocol.Changes) {
 		log.Info("A session renewed itself although the status of its Pod says that its process has ended: that is not believed any more, and the "+
 			"session is given up when it is silent for its whole patience. Something writes false statuses, or the runtime lost its state", "session", session)
 	}
-	call := func(when bool, listeners []func()) {
-		for _, f := range listeners {
+	call := func(when bool, those []func()) {
+		for _, f := range those {
 			if when {
 				f()
 			}
 		}
 	}
-	call(c.Leading, r.leading)
-	call(c.Peers, r.peers)
-	call(len(c.Dead) > 0, r.dead)
+	call(c.Leading, listeners.Leading)
+	call(c.Peers, listeners.Peers)
+	call(len(c.Dead) > 0, listeners.Dead)
 }
 
 // Ready lets the replica take buckets. It is called once whatever serves them is warm.

@@ -53,13 +53,15 @@ func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.OnGained(func(b []int) { n.mu.Lock(); n.gained = append(n.gained, b...); n.mu.Unlock() })
-	n.OnLost(func(b []int) { n.mu.Lock(); n.lost = append(n.lost, b...); n.mu.Unlock() })
+	listeners := Listeners{
+		Gained: []func([]int){func(b []int) { n.mu.Lock(); n.gained = append(n.gained, b...); n.mu.Unlock() }},
+		Lost:   []func([]int){func(b []int) { n.mu.Lock(); n.lost = append(n.lost, b...); n.mu.Unlock() }},
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	n.stop = stop
 	go func() {
 		defer close(n.done)
-		_ = n.Run(ctx)
+		_ = n.Run(ctx, listeners)
 	}()
 	n.Ready()
 	t.Cleanup(n.leave)

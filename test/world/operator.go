@@ -73,8 +73,8 @@ func (o *Operator) set(r *Replica) error {
 	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {
 		return fmt.Errorf("set up the group controller: %w", err)
 	}
-	r.OnGained(groups.Gained)
-	r.OnLost(o.reconciler.Lost)
+	r.listeners.Gained = append(r.listeners.Gained, groups.Gained)
+	r.listeners.Lost = append(r.listeners.Lost, o.reconciler.Lost)
 	r.world.VCenter.subscribe(r, func(group string) { o.feed.add(func() { groups.GroupChanged(group) }) })
 	m.subscribe(known)
 	return nil

@@ -36,7 +36,7 @@ func (p *Prober) set(r *Replica) error {
 	for b := range p.gained {
 		p.gained[b] = make(chan struct{}, 1)
 	}
-	r.OnGained(func(gained []int) {
+	r.listeners.Gained = append(r.listeners.Gained, func(gained []int) {
 		for _, b := range gained {
 			select {
 			case p.gained[b] <- struct{}{}:

@@ -23,6 +23,8 @@ type Replica struct {
 
 	world *World
 	wire  *wire
+	// listeners are complete before the replica runs.
+	listeners sharding.Listeners
 	// killed and terminated are closed by Kill and Terminate, done when the process has ended.
 	killed, terminated, done chan struct{}
 	// Drained is what Drain returned, once done is closed.
@@ -89,8 +91,8 @@ func (w *World) Start(name string, options ...Option) *Replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r.OnGained(func(b []int) { r.count(len(b), 0) })
-	r.OnLost(func(b []int) { r.count(0, len(b)) })
+	r.listeners.Gained = append(r.listeners.Gained, func(b []int) { r.count(len(b), 0) })
+	r.listeners.Lost = append(r.listeners.Lost, func(b []int) { r.count(0, len(b)) })
 	work := w.work()
 	if err := work.set(r); err != nil {
 		w.t.Fatal(err)
@@ -106,7 +108,7 @@ func (r *Replica) run(ctx context.Context, work work) {
 	workCtx, endWork := context.WithCancel(ctx)
 	defer endRing()
 	var ring, working sync.WaitGroup
-	ring.Go(func() { _ = r.Run(ringCtx) })
+	ring.Go(func() { _ = r.Run(ringCtx, r.listeners) })
 	working.Go(func() { work.run(workCtx, r) })
 	r.Ready()
 	select {

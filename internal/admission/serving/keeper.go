@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -33,8 +32,7 @@ type Options struct {
 
 // Keeper knows the certificate to serve. It is safe for concurrent use.
 type Keeper struct {
-	opts     Options
-	onChange []func()
+	opts Options
 
 	mu sync.RWMutex
 	// read is what the files held when they were last read; offer is the last of them that fitted together.
@@ -54,17 +52,13 @@ func New(opts Options) *Keeper {
 	return k
 }
 
-// OnChange registers a function that is called when Published or Offer may return something else. It must not block, and
-// is registered before Run and SetState.
-func (k *Keeper) OnChange(f func()) { k.onChange = append(k.onChange, f) }
-
-// Run looks at the files until ctx ends.
-func (k *Keeper) Run(ctx context.Context) error {
+// Run looks at the files until ctx ends, and calls changed when Published or Offer may return something else.
+func (k *Keeper) Run(ctx context.Context, changed func()) error {
 	ticker := time.NewTicker(k.opts.Poll)
 	defer ticker.Stop()
 	for {
 		if k.look() {
-			k.tell()
+			changed()
 		}
 		select {
 		case <-ctx.Done():
@@ -74,15 +68,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Start is Run, for a manager.
-func (k *Keeper) Start(ctx context.Context) error { return k.Run(ctx) }
-
-// NeedLeaderElection makes a manager run it on every replica.
-func (k *Keeper) NeedLeaderElection() bool { return false }
-
 // SetState takes the data of the Secret that the leader writes; nil says that there is none. Nothing is served before the
 // first call, and what was chosen once stays until another one can be read: a Secret that is deleted or damaged is made
-// anew, and until then the members trust what they trusted.
+// anew, and until then the members trust what they trusted. Published may return something else afterwards.
 func (k *Keeper) SetState(data map[string][]byte) {
 	leaf, err := trust.ServedOf(data)
 	if err == nil {
@@ -94,7 +82,6 @@ func (k *Keeper) SetState(data map[string][]byte) {
 		k.chosen = leaf
 	}
 	k.mu.Unlock()
-	k.tell()
 }
 
 // Offer returns what the files held when they last fitted together. Its values must not be changed.
@@ -167,11 +154,5 @@ func (k *Keeper) complain(err error) {
 	if err.Error() != k.problem {
 		k.problem = err.Error()
 		k.opts.Log.Info("The files of the serving certificate cannot be used, the last one that could stays", "directory", k.opts.Dir, "problem", k.problem)
-	}
-}
-
-func (k *Keeper) tell() {
-	for _, f := range slices.Clone(k.onChange) {
-		f()
 	}
 }

@@ -146,7 +146,6 @@ func (l *lab) start(name, dir string) *labReplica {
 		Namespace: namespace, Client: l.hub, Leading: func() bool { return l.leads(name) }, Offer: r.keeper.Offer, Replicas: l.boards,
 		Deliver: r.keeper.SetState, Random: rand.Reader, Now: time.Now, Limits: shortLimits, Resync: 20 * time.Millisecond, Log: logr.Discard(),
 	})
-	r.keeper.OnChange(r.leader.Changed)
 	r.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	certificate := r.keeper.GetCertificate
 	if l.naive {
@@ -156,7 +155,7 @@ func (l *lab) start(name, dir string) *labReplica {
 	r.server.Listener = tls.NewListener(r.server.Listener, &tls.Config{GetCertificate: certificate, MinVersion: tls.VersionTLS12})
 	r.server.Start()
 	var running sync.WaitGroup
-	running.Go(func() { _ = r.keeper.Run(ctx) })
+	running.Go(func() { _ = r.keeper.Run(ctx, r.leader.Changed) })
 	running.Go(func() { _ = r.leader.Run(ctx) })
 	r.stop = func() {
 		cancel()

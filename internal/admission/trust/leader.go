@@ -69,7 +69,9 @@ type Options struct {
 	Resync time.Duration
 	// Events may be nil.
 	Events Events
-	Log    logr.Logger
+	// Changed, if set, is called when Bundle or Segment may return something else. It must not block.
+	Changed func()
+	Log     logr.Logger
 }
 
 // Leader runs on every replica: it makes known what the Secret says, and keeps it while the replica leads. It is safe for
@@ -82,8 +84,7 @@ type Leader struct {
 	reported map[string]bool
 	memory   Memory
 
-	mu       sync.Mutex
-	onChange []func()
+	mu sync.Mutex
 	// known is false until the Secret was looked for.
 	known bool
 	// version is that of the Secret which was delivered last.
@@ -97,10 +98,6 @@ type Leader struct {
 func NewLeader(opts Options) *Leader {
 	return &Leader{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
 }
-
-// OnChange registers a function that is called when Bundle or Segment may return something else. It must not block, and is
-// registered before Run.
-func (l *Leader) OnChange(f func()) { l.onChange = append(l.onChange, f) }
 
 // Changed makes Run look again, without blocking: the lead, the files or what replicas publish may have changed.
 func (l *Leader) Changed() {

@@ -74,15 +74,14 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 
 // replica is another process with the same files and hub.
 func (b *bench) replica(hub client.Client) *Leader {
-	l := NewLeader(Options{
+	return NewLeader(Options{
 		Namespace: "operator", Client: hub, Leading: func() bool { return b.leading }, Offer: func() Offer { return b.offer },
 		Replicas: func() []Replica { return []Replica{{Process: "p", Serving: ServingLeaf(b.offer.Leaf)}} },
 		Deliver:  func(data map[string][]byte) { b.delivered = append(b.delivered, data) },
 		Random:   bytes.NewReader(bytes.Repeat([]byte{1, 2, 3, 4}, 100)), Now: func() time.Time { return b.now },
 		Limits: limits, Resync: time.Minute, Events: b, Log: logr.Discard(),
+		Changed: func() { b.changes++ },
 	})
-	l.OnChange(func() { b.changes++ })
-	return l
 }
 
 func (b *bench) files(a *trusttest.Authority, from, to time.Duration) {

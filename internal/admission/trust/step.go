@@ -92,11 +92,10 @@ func (l *Leader) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	l.mu.Unlock()
 	if deliver {
 		l.opts.Deliver(data)
+		l.Changed() // this replica may serve something else now
 	}
-	if changed {
-		for _, f := range l.onChange {
-			f()
-		}
+	if changed && l.opts.Changed != nil {
+		l.opts.Changed()
 	}
 	return stored, damaged || len(stored.PathKey) == 0
 }

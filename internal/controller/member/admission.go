@@ -12,7 +12,8 @@ import (
 )
 
 // Admission renders what the operator keeps in members so that policy holds at their door. It knows policies,
-// certificates and messages; this package knows how the objects get there and stay there.
+// certificates and messages; this package knows how the objects get there and stay there. When it answers differently for some
+// member, it tells [Provider.AdmissionChanged].
 type Admission interface {
 	// Objects returns what the member is to have now. It is asked often and by several goroutines, so it must be
 	// cheap, safe for concurrent use, and must not wait for anything. An error is shown in the condition
@@ -21,9 +22,6 @@ type Admission interface {
 	// CABundleHash is that of the bundle which Objects would return; "" when it would have no webhook configurations. The
 	// target has no Exempt then, as it is asked for members that do not answer as well. The rules of Objects hold.
 	CABundleHash(AdmissionTarget) string
-	// OnChange registers a function that is called when Objects may answer differently for some member. The
-	// function does not block.
-	OnChange(listener func())
 }
 
 // AdmissionTarget is a member to render for.
@@ -100,8 +98,9 @@ func exempt(usernames ...string) []string {
 	return slices.Compact(usernames)
 }
 
-// admissionChanged has the admission objects of all members looked at. It does not block.
-func (p *Provider) admissionChanged() {
+// AdmissionChanged tells the Provider that its Admission answers differently now. It does not block: the admission objects of all
+// members are looked at soon.
+func (p *Provider) AdmissionChanged() {
 	p.mu.RLock()
 	for _, c := range p.connections {
 		c.wakeAdmission()

@@ -32,7 +32,7 @@ type fakeAdmission struct {
 	targets  []AdmissionTarget
 }
 
-func (f *fakeAdmission) OnChange(listener func()) { f.listener = listener }
+func (f *fakeAdmission) tells(changed func()) { f.listener = changed }
 
 // change makes Objects answer differently.
 func (f *fakeAdmission) change(change func(*fakeAdmission)) {
@@ -152,10 +152,16 @@ func (f *fakeAdmission) object(kind string, target AdmissionTarget) (*unstructur
 	return object, nil
 }
 
+// testOptions are what an installation is made of.
+type testOptions struct {
+	Options
+	admission Admission
+}
+
 // withAdmission makes an installation that keeps the fake's objects. Reapply is far away, so that what is repaired was found.
-func withAdmission(fake *fakeAdmission) func(*Options) {
-	return func(o *Options) {
-		o.Admission = fake
+func withAdmission(fake *fakeAdmission) func(*testOptions) {
+	return func(o *testOptions) {
+		o.admission = fake
 		o.Timings.Inspect = 100 * time.Millisecond
 		o.Timings.SchemaLag = time.Nanosecond
 		o.Timings.Reapply = 1000 * time.Hour

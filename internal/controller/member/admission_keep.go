@@ -38,7 +38,7 @@ type admissionKeeper struct {
 // keepAdmission starts the keeper; the caller must call end, which waits for its end.
 func (c *connection) keepAdmission(ctx context.Context, apis memberAPIs, uid string) (end func()) {
 	opts := &c.provider.opts
-	if opts.Admission == nil {
+	if c.provider.admission == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -147,7 +147,7 @@ func (k *admissionKeeper) pass(ctx context.Context) outcome {
 	if err != nil {
 		return k.failed(err)
 	}
-	bundle, err := k.c.provider.opts.Admission.Objects(target)
+	bundle, err := k.c.provider.admission.Objects(target)
 	if err != nil {
 		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
 			"The admission objects cannot be made; the member keeps those that it has: " + shorten(err.Error(), 500)}}

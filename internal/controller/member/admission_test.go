@@ -225,7 +225,7 @@ func TestAnUnreachableMemberKeepsItsHashAndComesBack(t *testing.T) {
 	}
 	t.Run("also after a restart of the operator", func(t *testing.T) {
 		in.stop()
-		in.start(servers.hub.Config, in.provider.opts)
+		in.start(servers.hub.Config, in.opts)
 		eventually(t, "the new process to fail as well", func() error { // status says so from before
 			if seen, _ := in.provider.observe("alpha"); seen.phase != phaseFailing {
 				return fmt.Errorf("seen: %+v", seen)
@@ -321,7 +321,7 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 func TestTheMemberLocalGetsItsAdmissionObjects(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "home", func(o *Options) {
+	in := install(t, servers.hub, "home", func(o *testOptions) {
 		withAdmission(fake)(o)
 		o.Local = true
 	})
@@ -340,7 +340,7 @@ func TestTheMemberLocalGetsItsAdmissionObjects(t *testing.T) {
 func TestNewKindsAreNotMutatedBeforeAPIServersKnowTheirSchema(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{limit: 3}
-	in := install(t, servers.hub, "young", func(o *Options) {
+	in := install(t, servers.hub, "young", func(o *testOptions) {
 		withAdmission(fake)(o)
 		o.Timings.SchemaLag = time.Hour
 	})

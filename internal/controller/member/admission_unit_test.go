@@ -75,7 +75,7 @@ func TestAdmissionCondition(t *testing.T) {
 	}
 	without, _ := computeStatus(input(func(in *statusInput) { in.admission = false }))
 	if meta.FindStatusCondition(without.Conditions, v1alpha1.ConditionAdmissionReady) != nil {
-		t.Error("without Options.Admission there is nothing to say")
+		t.Error("without an Admission there is nothing to say")
 	}
 }
 

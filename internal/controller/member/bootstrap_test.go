@@ -62,7 +62,7 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		}
 		in.awaitEngaged("alpha")
 		in.stop()
-		in.start(servers.hub.Config, in.provider.opts)
+		in.start(servers.hub.Config, in.opts)
 		eventually(t, "handle after the restart", func() error {
 			if _, ok := in.provider.Member("alpha"); !ok {
 				return errors.New("not engaged")

@@ -16,7 +16,7 @@
 //
 // # Admission
 //
-// An engaged member has one more goroutine, on the leader, that keeps its admission objects (Options.Admission): they
+// An engaged member has one more goroutine, on the leader, that keeps its admission objects ([Admission]): they
 // are applied when they change, every few minutes, and when somebody changed or deleted one. Its trouble shows in the
 // condition AdmissionReady and never ends or delays the engagement. A CA bundle is acknowledged in status.caBundleHash
 // once the member's API server accepted every webhook configuration that carries it.

@@ -96,6 +96,7 @@ type installation struct {
 	namespace string
 	hub       client.Client
 	provider  *Provider
+	opts      testOptions
 	stop      func()
 	changed   chan string
 
@@ -115,13 +116,13 @@ func testTimings() Timings {
 }
 
 // install starts an installation on a hub; it ends with the test, after its MemberClusters were removed.
-func install(t *testing.T, hub *localcluster.ControlPlane, uid string, change func(*Options)) *installation {
+func install(t *testing.T, hub *localcluster.ControlPlane, uid string, change func(*testOptions)) *installation {
 	t.Helper()
 	return installVia(t, hub, hub.Config, uid, change)
 }
 
 // installVia is install with a configuration that leads the replica to the hub.
-func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Config, uid string, change func(*Options)) *installation {
+func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Config, uid string, change func(*testOptions)) *installation {
 	t.Helper()
 	in := &installation{
 		t: t, uid: uid, namespace: "operator-" + strings.ToLower(uid), hub: directClient(t, hub.Config),
@@ -131,10 +132,10 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	opts := Options{
+	opts := testOptions{Options: Options{
 		Namespace: in.namespace, InstallationUID: uid, HubName: "hub of " + uid, HubConfig: hub.Config,
-		Timings: testTimings(), SkipNameValidation: true,
-	}
+		Timings: testTimings(), SkipNameValidation: true, Changed: func(member string) { in.changed <- member },
+	}}
 	if change != nil {
 		change(&opts)
 	}
@@ -147,14 +148,13 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 }
 
 // start runs a manager; in.stop ends it and waits.
-func (in *installation) start(config *rest.Config, opts Options) {
+func (in *installation) start(config *rest.Config, opts testOptions) {
 	in.t.Helper()
-	provider, err := NewProvider(opts)
+	provider, err := NewProvider(opts.Options)
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	in.provider = provider
-	provider.OnMemberChanged(func(member string) { in.changed <- member })
+	in.provider, in.opts = provider, opts
 	mgr, err := mcmanager.New(config, provider, manager.Options{
 		Scheme:  in.hub.Scheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
@@ -167,7 +167,10 @@ func (in *installation) start(config *rest.Config, opts Options) {
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	if err := SetupWithManager(mgr, provider); err != nil {
+	if a, ok := opts.admission.(interface{ tells(changed func()) }); ok {
+		a.tells(provider.AdmissionChanged)
+	}
+	if err := SetupWithManager(mgr, provider, opts.admission); err != nil {
 		in.t.Fatal(err)
 	}
 	err = mcbuilder.ControllerManagedBy(mgr).Named("vmgroups-of-"+in.uid).

@@ -26,7 +26,7 @@ import (
 
 func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "join", func(o *Options) {
+	in := install(t, servers.hub, "join", func(o *testOptions) {
 		o.Counts = func(string) (int, int) { return 3, 7 }
 	})
 	index := func(field string) {
@@ -169,7 +169,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	in.awaitEngaged("alpha")
 	before := in.get("alpha")
 	in.stop()
-	in.start(servers.hub.Config, in.provider.opts)
+	in.start(servers.hub.Config, in.opts)
 	eventually(t, "handle after the restart", func() error {
 		if _, ok := in.provider.Member("alpha"); !ok {
 			return errors.New("not engaged")
@@ -230,7 +230,7 @@ func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	servers := clustersForTest(t)
 	var looks atomic.Int64
 	var provider atomic.Pointer[Provider]
-	in := install(t, servers.hub, "gone", func(o *Options) {
+	in := install(t, servers.hub, "gone", func(o *testOptions) {
 		o.Gone = func(member string) {
 			looks.Add(1)
 			provider.Load().CountsChanged(member)
@@ -259,7 +259,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 		}
 	})
 	t.Run("enabled", func(t *testing.T) {
-		in := install(t, servers.hub, "local-on", func(o *Options) { o.Local = true })
+		in := install(t, servers.hub, "local-on", func(o *testOptions) { o.Local = true })
 		in.join(v1alpha1.LocalMember, nil)
 		in.awaitEngaged(v1alpha1.LocalMember)
 		newGroup(t, servers.hub, "at-home")
@@ -274,7 +274,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 
 func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "gone", func(o *Options) { o.Timings.Leave = 2 * time.Second })
+	in := install(t, servers.hub, "gone", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
 	in.join("gone", silentKubeconfig(t))
 	eventually(t, "finalizer", func() error {
 		if len(in.get("gone").Finalizers) == 0 {

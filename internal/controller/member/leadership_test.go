@@ -55,7 +55,7 @@ func (r *replica) resign(member string) {
 		}
 		return nil
 	})
-	if r.provider.opts.Admission != nil {
+	if r.provider.admission != nil {
 		c.wakeAdmission()
 		eventually(r.t, "the keeper's last round to end", func() error {
 			if len(c.admissionPoke) > 0 {
@@ -71,10 +71,10 @@ func (r *replica) resign(member string) {
 // proxies before members first: they have to outlive the removal.
 func newReplica(t *testing.T, hub *localcluster.ControlPlane, uid, name string, leads bool) *replica {
 	t.Helper()
-	return newReplicaWith(t, hub, uid, name, leads, func(*Options) {})
+	return newReplicaWith(t, hub, uid, name, leads, func(*testOptions) {})
 }
 
-func newReplicaWith(t *testing.T, hub *localcluster.ControlPlane, uid, name string, leads bool, change func(*Options)) *replica {
+func newReplicaWith(t *testing.T, hub *localcluster.ControlPlane, uid, name string, leads bool, change func(*testOptions)) *replica {
 	t.Helper()
 	r := &replica{agent: "replica-" + name}
 	r.leads.Store(leads)
@@ -87,7 +87,7 @@ func newReplicaWith(t *testing.T, hub *localcluster.ControlPlane, uid, name stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.installation = installVia(t, hub, config, uid, func(o *Options) {
+	r.installation = installVia(t, hub, config, uid, func(o *testOptions) {
 		o.UserAgent, o.Leadership = r.agent, r
 		change(o)
 	})

@@ -163,10 +163,10 @@ func (l *leaving) mine(ctx context.Context, apis memberAPIs) error {
 // knownObjects are the admission objects in their order of removal.
 func (l *leaving) knownObjects() ([]AdmissionObject, error) {
 	c := l.c
-	if c.provider.opts.Admission == nil {
+	if c.provider.admission == nil {
 		return nil, nil
 	}
-	bundle, err := c.provider.opts.Admission.Objects(AdmissionTarget{Name: c.target.name, UID: c.target.uid,
+	bundle, err := c.provider.admission.Objects(AdmissionTarget{Name: c.target.name, UID: c.target.uid,
 		FailurePolicy: c.target.admission.failurePolicy, Leaving: true})
 	if err != nil {
 		return nil, fmt.Errorf("list the admission objects: %w", err)

@@ -136,7 +136,7 @@ func TestWhatCannotBeRemovedIsSaid(t *testing.T) {
 	servers := clustersForTest(t)
 	proxy := newProxy(t, servers.alpha)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "refused", func(o *Options) {
+	in := install(t, servers.hub, "refused", func(o *testOptions) {
 		withAdmission(fake)(o)
 		o.Timings.Leave = 15 * time.Second // enough for all that is not refused
 	})

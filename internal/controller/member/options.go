@@ -52,12 +52,11 @@ type Options struct {
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
 
-	// Admission renders what members get so that policy holds at their door; nil installs nothing.
-	Admission Admission
-
 	// Gone, if set, is told the name of a MemberCluster that does not exist any more.
 	Gone func(member string)
-
+	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, so that its groups
+	// can be enqueued. It must not block. Engaging a member does not call it: the member's informers deliver every group then.
+	Changed func(member string)
 	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
 	// Tell the Provider with CountsChanged.
 	Counts func(member string) (groups, vms int)

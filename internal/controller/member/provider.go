@@ -21,6 +21,8 @@ const stopPatience = 10 * time.Second
 // MemberClusters. It is safe for concurrent use, and none of its methods except Start wait for a member.
 type Provider struct {
 	opts Options
+	// admission renders what members get so that policy holds at their door; nil installs nothing. It is set before Start.
+	admission Admission
 
 	// ctx is the life of all connections. It begins with the Provider, since the MemberCluster controller may
 	// ask for a connection before the manager has started the Provider, and ends with Start.
@@ -34,7 +36,6 @@ type Provider struct {
 	connections map[string]*connection // the newest incarnation by member name
 	identities  identities
 	indexes     []fieldIndex
-	listeners   []func(member string)
 	queue       requestQueue
 
 	// elections holds the news that leadership changed, until all MemberClusters are enqueued.
@@ -60,7 +61,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Provider{
+	return &Provider{
 		opts:        opts,
 		ctx:         ctx,
 		cancel:      cancel,
@@ -68,11 +69,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		connections: map[string]*connection{},
 		identities:  newIdentities(),
 		elections:   make(chan event.TypedGenericEvent[struct{}], 1),
-	}
-	if opts.Admission != nil {
-		opts.Admission.OnChange(p.admissionChanged)
-	}
-	return p, nil
+	}, nil
 }
 
 // Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay: the next
@@ -133,15 +130,6 @@ func (p *Provider) IndexField(ctx context.Context, object client.Object, field s
 	return nil
 }
 
-// OnMemberChanged registers a function that is called with an engaged member's name when its spec.paused or
-// spec.userDataSecrets changed, so that its groups can be enqueued. It must not block. Engaging a member
-// does not call it: the member's informers deliver every group then.
-func (p *Provider) OnMemberChanged(listener func(member string)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.listeners = append(p.listeners, listener)
-}
-
 // CountsChanged tells the Provider that Options.Counts has news about a member. It is cheap and may be called
 // for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: Options.Gone
 // may well be what changed the counts, and one would call the other for ever.
@@ -188,7 +176,6 @@ func (p *Provider) ensure(target target, commissioned bool) {
 		current.commissioned = commissioned
 		changedAdmission := current.admission != target.admission
 		current.admission = target.admission
-		listeners := p.listeners
 		p.mu.Unlock()
 		if due {
 			current.wake()
@@ -196,10 +183,8 @@ func (p *Provider) ensure(target target, commissioned bool) {
 		if due || changedAdmission {
 			current.wakeAdmission()
 		}
-		if changed {
-			for _, listener := range listeners {
-				listener(target.name)
-			}
+		if changed && p.opts.Changed != nil {
+			p.opts.Changed(target.name)
 		}
 		return
 	}

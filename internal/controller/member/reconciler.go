@@ -169,7 +169,7 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	due, again := r.countsDue(mc, seen, now)
 	status, transition := computeStatus(statusInput{
 		generation: mc.Generation, previous: mc.Status, config: failed, seen: seen, counts: due, now: now,
-		admission: opts.Admission != nil, caBundle: r.caBundle(mc),
+		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
 	})
 	result := reconcile.Result{RequeueAfter: again}
 	if equality.Semantic.DeepEqual(status, mc.Status) {
@@ -197,11 +197,11 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 
 // caBundle is the hash of the CA bundle that the member should have.
 func (r *reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
-	if r.provider.opts.Admission == nil {
+	if r.provider.admission == nil {
 		return ""
 	}
 	settings := admissionSettingsOf(&mc.Spec)
-	return r.provider.opts.Admission.CABundleHash(AdmissionTarget{
+	return r.provider.admission.CABundleHash(AdmissionTarget{
 		Name: mc.Name, UID: mc.UID, URL: settings.url, FailurePolicy: settings.failurePolicy,
 	})
 }

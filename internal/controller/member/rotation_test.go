@@ -24,7 +24,7 @@ func (r *renderedAdmission) summarize(summary string) {
 	r.summary = summary
 }
 
-func (r *renderedAdmission) OnChange(listener func()) { r.changed = listener }
+func (r *renderedAdmission) tells(changed func()) { r.changed = changed }
 
 func (r *renderedAdmission) CABundleHash(AdmissionTarget) string { return "" }
 

@@ -32,11 +32,12 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
 // and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
 // Only the leader writes (Options.Leadership): two replicas that see a member differently would otherwise contradict
-// each other in status for ever.
-func SetupWithManager(mgr mcmanager.Manager, provider *Provider) error {
+// each other in status for ever. admission renders what members get so that policy holds at their door; nil installs nothing.
+func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission Admission) error {
 	if mgr.GetProvider() != provider {
 		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
 	}
+	provider.admission = admission
 	hub := mgr.GetLocalManager()
 	r := &reconciler{
 		client:   hub.GetClient(),

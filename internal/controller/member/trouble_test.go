@@ -61,7 +61,7 @@ users: [{name: x, user: {token: t}}]
 
 func TestSilentMembersDelayNobody(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "silent", func(o *Options) {
+	in := install(t, servers.hub, "silent", func(o *testOptions) {
 		// With these, anything that waits for a silent member waits until the test has failed.
 		o.Timings.Dial, o.Timings.Request, o.Timings.ResponseHeader = time.Hour, time.Hour, time.Hour
 		o.Timings.Leave = 2 * time.Second
@@ -87,17 +87,17 @@ func TestSilentMembersDelayNobody(t *testing.T) {
 	}
 	timings := testTimings()
 	timings.Leave = in.provider.opts.Timings.Leave
-	in.start(servers.hub.Config, withTimings(in.provider.opts, timings)) // for the cleanup
+	in.start(servers.hub.Config, withTimings(in.opts, timings)) // for the cleanup
 }
 
-func withTimings(o Options, timings Timings) Options {
+func withTimings(o testOptions, timings Timings) testOptions {
 	o.Timings = timings
 	return o
 }
 
 func TestSilentMemberIsReported(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "reported", func(o *Options) {
+	in := install(t, servers.hub, "reported", func(o *testOptions) {
 		o.Timings.Dial, o.Timings.Request = 200*time.Millisecond, 200*time.Millisecond
 		o.Timings.Leave = 2 * time.Second
 	})

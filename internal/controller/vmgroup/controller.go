@@ -64,7 +64,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but Quotas and PoliciesChanged are required.
+// Reconciler reconciles VmGroups. All fields but Quotas, CountChanged, Serves and PoliciesChanged are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -79,6 +79,10 @@ type Reconciler struct {
 	Quotas Quotas
 	// Groups is told of every group that is seen.
 	Groups *Groups
+	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
+	CountChanged func(member string)
+	// Serves says whether a member with this cluster UID is engaged, so that all of its groups are known. Without it none is.
+	Serves func(clusterUID string) bool
 	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
 	PoliciesChanged func()
 	// Installation is the UID of this installation, part of every owner stamp.
@@ -102,6 +106,12 @@ type Options struct {
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.lanes = newVanished(), newLanes(opts.Workers)
+	if r.CountChanged != nil {
+		r.Groups.counted = r.CountChanged
+	}
+	if r.Serves != nil {
+		r.Groups.served = r.Serves
+	}
 	urgent := newUrgency[mcreconcile.Request]()
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

@@ -23,6 +23,7 @@ type Groups struct {
 	uids    map[mcreconcile.Request]types.UID
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
+	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
 	// members are those whose groups are all known, or were when they were engaged last.
@@ -50,14 +51,6 @@ func NewGroups() *Groups {
 		served:  func(string) bool { return false },
 	}
 }
-
-// OnServed registers a function that says whether a member with this cluster UID is engaged, so that all of its groups are
-// known. It must be called before the controller runs.
-func (g *Groups) OnServed(served func(clusterUID string) bool) { g.served = served }
-
-// OnCount registers a function that is called with the name of a member whose counts changed. It must be
-// called before the controller runs, and the function must not block.
-func (g *Groups) OnCount(counted func(member string)) { g.counted = counted }
 
 // deliverTo sends all later notifications to enqueue, which must not block; first are those that go before all others.
 // bucket finds the bucket of a group, or false while its member is not engaged.

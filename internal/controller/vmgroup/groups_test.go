@@ -25,7 +25,7 @@ func TestGroupsDelivers(t *testing.T) {
 			firsts++
 		}
 	})
-	g.OnCount(func(member string) { counted = append(counted, member) })
+	g.counted = func(member string) { counted = append(counted, member) }
 	request := func(member, namespace, name string) mcreconcile.Request {
 		return mcreconcile.Request{
 			ClusterName: multicluster.ClusterName(member),
@@ -110,7 +110,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 		g.seen(r, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}}, "vc")
 	}
 	told := 0
-	g.OnCount(func(string) { told++ })
+	g.counted = func(string) { told++ }
 	for range 2 { // what is gone is no news again
 		g.keepOnly("m", map[types.UID]struct{}{"b": {}})
 	}
@@ -121,7 +121,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 
 func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	g := NewGroups()
-	g.OnServed(func(uid string) bool { return uid == "here" })
+	g.served = func(uid string) bool { return uid == "here" }
 	r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "g"}}}
 	g.seen(r, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "known"}}, "vc")
 	vm := func(name, member, group string) vsphere.VM {

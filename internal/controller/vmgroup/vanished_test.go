@@ -138,7 +138,7 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 			if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.Groups.Orphans(vms)) != 0 {
 				t.Errorf("VMs: %v", vms)
 			}
-			r.Groups.OnServed(func(string) bool { return true })
+			r.Groups.served = func(string) bool { return true }
 			if orphans := r.Groups.Orphans(r.vcenter.VMs()); len(orphans) != 2 {
 				t.Errorf("%d orphans are reported, want 2", len(orphans))
 			}

@@ -168,7 +168,7 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 		w.t.Fatal(err)
 	}
 	r.Publish(BoardKey, Place{Pod: pod.UID, Container: "manager"}.String())
-	r.OnGained(func(buckets []int) {
+	gained := func(buckets []int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, bucket := range buckets {
@@ -176,23 +176,25 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 				r.gained[bucket] = time.Now()
 			}
 		}
-	})
-	r.OnLost(func(buckets []int) {
+	}
+	lost := func(buckets []int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, bucket := range buckets {
 			delete(r.gained, bucket)
 		}
-	})
+	}
 	pods, err := kubernetes.NewForConfig(w.watches)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	watcher := NewWatcher(Options{Pods: pods.CoreV1().Pods(w.namespace), Replicas: r.Replica, Log: log})
-	r.OnPeers(watcher.Changed)
+	listeners := sharding.Listeners{
+		Gained: []func([]int){gained}, Lost: []func([]int){lost}, Peers: []func(){watcher.Changed},
+	}
 	ctx, stop := context.WithCancel(w.t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = r.Run(ctx) })
+	running.Go(func() { _ = r.Run(ctx, listeners) })
 	running.Go(func() { _ = watcher.Start(ctx) })
 	r.kill = func() { // nothing is given up
 		stop()

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+)
+
+// trustResync is how often the leader looks at certificates and acknowledgements although nothing changed.
+const trustResync = 30 * time.Second
+
+// newKeeper returns what serves the webhooks' certificate, or nil without webhooks.
+func newKeeper(o options) *serving.Keeper {
+	if o.webhookCerts == "" {
+		return nil
+	}
+	return serving.New(serving.Options{
+		Dir: o.webhookCerts, Poll: serving.DefaultPoll, Now: time.Now, Log: ctrl.Log.WithName("certificates"),
+	})
+}
+
+// webhookServer listens for the members' API servers. HTTP/2 is off: what is called a few times a second does not need it,
+// and its ways to tie up a server are not worth having.
+func webhookServer(o options, keeper *serving.Keeper) webhook.Server {
+	opts := webhook.Options{Host: o.webhookHost, Port: o.webhookPort}
+	if keeper != nil {
+		opts.TLSOpts = append(opts.TLSOpts, func(c *tls.Config) {
+			c.MinVersion = tls.VersionTLS12
+			c.NextProtos = []string{"http/1.1"}
+			c.GetCertificate = keeper.GetCertificate
+		})
+	}
+	return webhook.NewServer(opts)
+}
+
+// newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
+// members should get something else; publish, when this replica may serve something else.
+func newCertificates(o options, hub manager.Manager, replica *sharding.Replica, keeper *serving.Keeper, changed, publish func()) *trust.Leader {
+	limits := trust.DefaultLimits().Scale(o.shardingScale)
+	limits.Lost = o.lostReplica
+	return trust.NewLeader(trust.Options{
+		Namespace: o.namespace, Client: hub.GetClient(), Informers: hub.GetCache(), Leading: replica.Leading,
+		Offer: keeper.Offer, Replicas: func() []trust.Replica { return servingReplicas(replica) },
+		Deliver: func(data map[string][]byte) {
+			keeper.SetState(data)
+			publish()
+		},
+		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
+		Limits: limits, Resync: trustResync,
+		Events:  certificateEvents{hub.GetClient(), hub.GetEventRecorder("vmgroup-operator")},
+		Changed: changed, Log: ctrl.Log.WithName("certificates"),
+	})
+}
+
+// servingReplicas reads what each replica serves from the boards.
+func servingReplicas(replica *sharding.Replica) []trust.Replica {
+	boards := replica.Boards()
+	out := make([]trust.Replica, 0, len(boards))
+	for _, b := range boards {
+		out = append(out, trust.Replica{Process: b.Boot, Serving: trust.ParseServing(b.Board[trust.BoardKey])})
+	}
+	return out
+}
+
+// certificateEvents tells of members that are behind as events of their MemberClusters.
+type certificateEvents struct {
+	client   client.Client
+	recorder events.EventRecorder
+}
+
+// MemberBehind implements trust.Events.
+func (e certificateEvents) MemberBehind(b trust.Behind) {
+	words := "does not know the current certificate authority of the hub's webhooks yet; the certificate is not switched before it does"
+	if b.Broken {
+		words = "does not trust the certificate of the hub's webhooks: its calls fail, and its admission.failurePolicy decides"
+	}
+	if !b.Reachable {
+		words += ". The member cannot be reached; see condition Ready"
+	}
+	e.tell(b.Member, words)
+}
+
+// LeafSwitched implements trust.Events. That it was switched is in the log.
+func (e certificateEvents) LeafSwitched(_ *trust.Leaf, forced []string) {
+	for _, member := range forced {
+		e.tell(member, "did not learn in time of the authority of the webhooks' next certificate, and the one in use was about to end: "+
+			"another is served now, and the member's calls fail until it can be reached")
+	}
+}
+
+func (e certificateEvents) tell(member, words string) {
+	mc := &v1alpha1.MemberCluster{}
+	if err := e.client.Get(context.Background(), client.ObjectKey{Name: member}, mc); err != nil {
+		return // it was deleted meanwhile
+	}
+	e.recorder.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.ReasonCABundleBehind, "Trust", "MemberCluster %q %s.", member, words)
+}

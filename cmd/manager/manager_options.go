@@ -1,0 +1,34 @@
+package main
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
+)
+
+func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) manager.Options {
+	return manager.Options{
+		Scheme:                  scheme,
+		Metrics:                 metricsOptions(o),
+		HealthProbeBindAddress:  o.probeAddress,
+		GracefulShutdownTimeout: new(managerGrace),
+		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by
+		// the ring. The manager's own election would end the process whenever the hub is away for ten seconds.
+		LeaderElection: false,
+		WebhookServer:  webhookServer(o, keeper),
+		// See controllerOptions of the VmGroup controller: the priority queue can hang when it is shut down.
+		Controller: controllerconfig.Controller{UsePriorityQueue: new(bool)},
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				// Secrets of other namespaces are none of the operator's business, and it may not read them.
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
+			},
+		},
+	}
+}

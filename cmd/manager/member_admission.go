@@ -1,0 +1,77 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// memberAdmission renders what members get so that policy holds at their door.
+type memberAdmission struct {
+	// url is where members reach the webhooks, if their MemberCluster says nothing else.
+	url      string
+	policies func() (*policy.Set, bool)
+	// certificates is nil without webhooks.
+	certificates *trust.Leader
+}
+
+var (
+	errPoliciesUnread     = errors.New("the VmGroupPolicies of the hub have not been read yet")
+	errCertificatesUnread = errors.New("the certificates of the hub's webhooks have not been read yet")
+)
+
+// Objects implements member.Admission.
+func (a *memberAdmission) Objects(target member.AdmissionTarget) (member.AdmissionBundle, error) {
+	out := member.AdmissionBundle{}
+	for _, known := range objects.Known() {
+		out.Known = append(out.Known, member.AdmissionObject{GroupVersionKind: known.GroupVersionKind, Name: known.Name})
+	}
+	if target.Leaving {
+		return out, nil
+	}
+	set, ok := a.policies()
+	switch {
+	case !ok:
+		return out, errPoliciesUnread
+	case a.certificates != nil && !a.certificates.Known():
+		return out, errCertificatesUnread // after a start, members must not lose their webhooks for a moment
+	}
+	in := a.input(target)
+	var err error
+	if in.Limits, err = objects.Compile(set, target.Name); err != nil {
+		return out, err
+	}
+	bundle, err := objects.Render(in)
+	if err != nil {
+		return out, err
+	}
+	out.Objects, out.CABundleHash, out.NoWebhook = bundle.Objects, bundle.CABundleHash, bundle.NoWebhook
+	return out, nil
+}
+
+// CABundleHash implements member.Admission.
+func (a *memberAdmission) CABundleHash(target member.AdmissionTarget) string {
+	in := a.input(target)
+	if in.WebhookBase == "" || in.Segment == "" {
+		return ""
+	}
+	return objects.BundleHash(in.CABundle)
+}
+
+// input is what a member's objects are rendered from, but for the limits.
+func (a *memberAdmission) input(target member.AdmissionTarget) objects.Input {
+	in := objects.Input{
+		Member: target.Name, FailurePolicy: target.FailurePolicy,
+		Exempt: target.Exempt, ServesMutatingPolicies: target.ServesMutatingPolicies,
+	}
+	if a.certificates != nil {
+		in.WebhookBase = cmp.Or(target.URL, a.url)
+		in.Segment, _ = a.certificates.Segment(target.Name, target.UID)
+		in.CABundle, _ = a.certificates.Bundle()
+	}
+	return in
+}

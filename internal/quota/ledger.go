@@ -272,10 +272,7 @@ func (l *Ledger) take(s Stored) []types.UID {
 	}
 	l.failure = ""
 	before, after := l.totals, totals(s.State)
-	room := len(s.State.Counted) != len(l.stored.State.Counted) || lessUsed(before, after)
-	for mark, members := range s.State.Counted {
-		room = room || len(members) != len(l.stored.State.Counted[mark])
-	}
+	room := lessUsed(before, after) || !maps.EqualFunc(s.State.Counted, l.stored.State.Counted, slices.Equal[[]string])
 	l.stored, l.known, l.totals = s, true, after
 	notify := drained(l.unsure)
 	if room {

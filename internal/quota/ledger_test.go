@@ -488,6 +488,38 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	}
 	d.Observe(store.Stored())
 	looked("of what was answered", false)
+
+	d.ask(claim("one", "m", 4, 5, 3), quota.Waiting)
+	if shrunk() {
+		t.Error("there is a surplus while a claim of the group waits")
+	}
+}
+
+func TestOldNewsOfTheLedgerIsDropped(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 3, 1))
+	old := store.Stored()
+	d.grant(claim("one", "m", 3, 5, 1))
+	d.Observe(old)
+	d.ask(claim("one", "m", 3, 5, 1), quota.Granted)
+	d.Observe(store.Stored())
+	d.ask(claim("one", "m", 3, 5, 1), quota.Granted)
+}
+
+func TestAGroupThatWaitsForAnotherMemberIsToldWhenThatIsCounted(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5)), newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
+	d.away["other"] = true
+	d.flush()
+	d.ask(claim("one", "m", 0, 3, 1), quota.Unavailable)
+	other.grant(claim("two", "other", 0, 1, 1)) // which counts both members
+	clear(d.notified)
+	d.Observe(store.Stored())
+	if d.notified["one"] == 0 {
+		t.Error("nobody tells the group that the other member's groups are counted now")
+	}
+	d.grant(claim("one", "m", 0, 3, 1))
 }
 
 func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {

@@ -13,7 +13,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-crash test-failover test-skew test-e2e test-planted demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-race test-slow test-crash test-failover test-skew test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -53,6 +53,10 @@ test-planted: ## Put known bugs back, one after the other, and say which tests n
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(RUN) ./hack/progress -label "compiling" -o bin/test-planted ./test/planted
 	@./bin/test-planted $(ARGS)
+
+test-mutants: ## Change the pure packages, one line at a time, and print what no test notices; BASE=commit ARGS="-all ./internal/plan"
+	@$(RUN) ./hack/tool gremlins >/dev/null
+	@$(RUN) ./hack/mutants $(if $(BASE),-base $(BASE)) $(ARGS)
 
 demo: ## Show the operator at work on three local clusters and a vCenter simulator; DEMO=stay keeps it up
 	@began=$$(date +%s) && $(RUN) ./hack/tool assets >/dev/null && \

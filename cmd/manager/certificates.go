@@ -48,10 +48,10 @@ func webhookServer(o options, keeper *serving.Keeper) webhook.Server {
 
 // newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
 // members should get something else; publish, when this replica may serve something else.
-func newCertificates(o options, hub manager.Manager, replica *sharding.Replica, keeper *serving.Keeper, changed, publish func()) *trust.Leader {
+func newCertificates(o options, hub manager.Manager, replica *sharding.Replica, keeper *serving.Keeper, changed, publish func()) *trust.Rotator {
 	limits := trust.DefaultLimits().Scale(o.shardingScale)
 	limits.Lost = o.lostReplica
-	return trust.NewLeader(trust.Options{
+	return trust.NewRotator(trust.Options{
 		Namespace: o.namespace, Client: hub.GetClient(), Informers: hub.GetCache(), Leading: replica.Leading,
 		Offer: keeper.Offer, Replicas: func() []trust.Replica { return servingReplicas(replica) },
 		Deliver: func(data map[string][]byte) {

@@ -16,7 +16,7 @@ type memberAdmission struct {
 	url      string
 	policies func() (*policy.Set, bool)
 	// certificates is nil without webhooks.
-	certificates *trust.Leader
+	certificates *trust.Rotator
 }
 
 var (

@@ -34,7 +34,7 @@ func (k knowledge) Preview(ctx context.Context, member string, group *v1alpha1.V
 }
 
 // serveWebhooks serves them on this replica, whether it leads or not.
-func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Leader, world knowledge) error {
+func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Rotator, world knowledge) error {
 	return webhook.Register(server, webhook.Options{
 		World: world, Hub: reader, Namespace: namespace, Log: ctrl.Log.WithName("webhook"),
 		Segment: func(name string) (string, bool) {

@@ -57,12 +57,12 @@ type lab struct {
 }
 
 type labReplica struct {
-	name   string
-	dir    string
-	keeper *Keeper
-	leader *trust.Leader
-	server *httptest.Server
-	stop   func()
+	name    string
+	dir     string
+	keeper  *Keeper
+	rotator *trust.Rotator
+	server  *httptest.Server
+	stop    func()
 }
 
 func newLab(t *testing.T, naive bool, members ...string) *lab {
@@ -142,7 +142,7 @@ func (l *lab) start(name, dir string) *labReplica {
 	ctx, cancel := context.WithCancel(l.t.Context())
 	r := &labReplica{name: name, dir: dir}
 	r.keeper = New(Options{Dir: dir, Poll: 10 * time.Millisecond, Now: time.Now, Log: logr.Discard()})
-	r.leader = trust.NewLeader(trust.Options{
+	r.rotator = trust.NewRotator(trust.Options{
 		Namespace: namespace, Client: l.hub, Leading: func() bool { return l.leads(name) }, Offer: r.keeper.Offer, Replicas: l.boards,
 		Deliver: r.keeper.SetState, Random: rand.Reader, Now: time.Now, Limits: shortLimits, Resync: 20 * time.Millisecond, Log: logr.Discard(),
 	})
@@ -155,8 +155,8 @@ func (l *lab) start(name, dir string) *labReplica {
 	r.server.Listener = tls.NewListener(r.server.Listener, &tls.Config{GetCertificate: certificate, MinVersion: tls.VersionTLS12})
 	r.server.Start()
 	var running sync.WaitGroup
-	running.Go(func() { _ = r.keeper.Run(ctx, r.leader.Changed) })
-	running.Go(func() { _ = r.leader.Run(ctx) })
+	running.Go(func() { _ = r.keeper.Run(ctx, r.rotator.Changed) })
+	running.Go(func() { _ = r.rotator.Run(ctx) })
 	r.stop = func() {
 		cancel()
 		running.Wait()
@@ -258,7 +258,7 @@ func (l *lab) tend(ctx context.Context, member string) error {
 	for _, r := range l.replicas {
 		if l.naive {
 			bundle = trust.EncodeAuthorities(r.keeper.Offer().Authorities)
-		} else if own, ok := r.leader.Bundle(); ok && slices.Min(slices.Collect(maps.Keys(l.replicas))) == r.name {
+		} else if own, ok := r.rotator.Bundle(); ok && slices.Min(slices.Collect(maps.Keys(l.replicas))) == r.name {
 			bundle = own
 		}
 	}
@@ -312,7 +312,7 @@ func (l *lab) await(what string, check func() bool) {
 	})
 	if !held {
 		for name, r := range l.replicas {
-			l.t.Logf("%s: serves %s, waits: %s, behind: %v", name, r.keeper.Published(), r.leader.Waiting(), r.leader.Behind())
+			l.t.Logf("%s: serves %s, waits: %s, behind: %v", name, r.keeper.Published(), r.rotator.Waiting(), r.rotator.Behind())
 		}
 		l.t.Fatalf("%s: not within %s", what, patience)
 	}

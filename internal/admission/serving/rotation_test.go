@@ -47,7 +47,7 @@ func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 		hash := trust.BundleHash(trust.ParseAuthorities(issued.authority))
 		l.await("all serve the new certificate, and members trust only its authority", func() bool {
 			for _, r := range replicas {
-				bundle, _ := r.leader.Bundle()
+				bundle, _ := r.rotator.Bundle()
 				if r.keeper.serving().Fingerprint != want.Fingerprint || trust.BundleHash(trust.ParseAuthorities(bundle)) != hash {
 					return false
 				}

@@ -13,7 +13,7 @@
 // A member that cannot be reached, or that takes no new bundle, delays the switch until the last third of what the leaf in
 // use has left, is named meanwhile, and loses the webhook (not its policies) from then until it takes the bundle.
 //
-// [Decide] is that decision, a pure function over values. [Leader] is the part with clients: it keeps the Secret
+// [Decide] is that decision, a pure function over values. [Rotator] is the part with clients: it keeps the Secret
 // "vmgroup-operator-admission", which only the leading replica writes and all of them read.
 //
 // What is not covered: a replica that the hub has given up for longer than Limits.Lost, but that members still reach,

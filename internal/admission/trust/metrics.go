@@ -18,35 +18,35 @@ var (
 )
 
 // Describe satisfies prometheus.Collector.
-func (l *Leader) Describe(out chan<- *prometheus.Desc) {
+func (r *Rotator) Describe(out chan<- *prometheus.Desc) {
 	out <- oldestAck
 	out <- leafExpiry
 	out <- caExpiry
 }
 
 // Collect satisfies prometheus.Collector. Every replica shows what it knows; nothing is shown of what is not known.
-func (l *Leader) Collect(out chan<- prometheus.Metric) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.known {
+func (r *Rotator) Collect(out chan<- prometheus.Metric) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.known {
 		return
 	}
-	now := l.opts.Now()
+	now := r.opts.Now()
 	gauge := func(desc *prometheus.Desc, d time.Duration) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, d.Seconds())
 	}
 	var oldest time.Duration
-	for _, b := range l.decision.Behind {
+	for _, b := range r.decision.Behind {
 		if !b.Since.IsZero() {
 			oldest = max(oldest, now.Sub(b.Since))
 		}
 	}
 	gauge(oldestAck, oldest)
-	if served := l.state.Served; served != nil {
+	if served := r.state.Served; served != nil {
 		gauge(leafExpiry, served.NotAfter.Sub(now))
 	}
 	var last time.Time
-	for _, a := range l.state.Authorities {
+	for _, a := range r.state.Authorities {
 		if a.NotAfter.After(last) {
 			last = a.NotAfter
 		}

@@ -25,25 +25,25 @@ const retry = time.Second
 var errOvertaken = errors.New("the Secret changed since it was read")
 
 // step looks at everything once and returns when to do so again.
-func (l *Leader) step(ctx context.Context) (wait time.Duration, err error) {
-	secret, err := l.readSecret(ctx)
+func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
+	secret, err := r.readSecret(ctx)
 	if err != nil {
 		return retry, err
 	}
-	stored, damaged := l.learn(secret)
-	in, err := l.observe(ctx, stored)
+	stored, damaged := r.learn(secret)
+	in, err := r.observe(ctx, stored)
 	if err != nil {
 		return retry, err
 	}
-	decision, memory := Decide(in, l.memory)
-	l.memory = memory
-	l.mu.Lock()
-	l.decision = decision
-	l.mu.Unlock()
-	if l.opts.Leading() {
-		l.report(in, decision)
+	decision, memory := Decide(in, r.memory)
+	r.memory = memory
+	r.mu.Lock()
+	r.decision = decision
+	r.mu.Unlock()
+	if r.opts.Leading() {
+		r.report(in, decision)
 		if decision.Changed || damaged {
-			err := l.write(ctx, secret, decision)
+			err := r.write(ctx, secret, decision)
 			if errors.Is(err, errOvertaken) {
 				return retry, nil
 			}
@@ -53,7 +53,7 @@ func (l *Leader) step(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 	// Not longer than what Decide takes for a sleep.
-	wait = min(l.opts.Resync, l.opts.Limits.Settle)
+	wait = min(r.opts.Resync, r.opts.Limits.Settle)
 	if !decision.Next.IsZero() {
 		wait = min(wait, max(decision.Next.Sub(in.Now), 0))
 	}
@@ -61,9 +61,9 @@ func (l *Leader) step(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // readSecret returns nil when there is none.
-func (l *Leader) readSecret(ctx context.Context) (*corev1.Secret, error) {
+func (r *Rotator) readSecret(ctx context.Context) (*corev1.Secret, error) {
 	var secret corev1.Secret
-	err := l.opts.Client.Get(ctx, client.ObjectKey{Namespace: l.opts.Namespace, Name: SecretName}, &secret)
+	err := r.opts.Client.Get(ctx, client.ObjectKey{Namespace: r.opts.Namespace, Name: SecretName}, &secret)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -76,26 +76,26 @@ func (l *Leader) readSecret(ctx context.Context) (*corev1.Secret, error) {
 // learn makes known what the Secret says, and tells whether it has to be written because something is missing from it.
 // What was deleted or damaged is taken from memory: a new key would change every member's URL, and a forgotten authority
 // or leaf would break calls.
-func (l *Leader) learn(secret *corev1.Secret) (stored State, damaged bool) {
+func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	var data map[string][]byte
 	version := ""
 	if secret != nil {
 		data, version = secret.Data, secret.ResourceVersion
 	}
 	stored = ParseState(data)
-	l.mu.Lock()
-	before := l.state
+	r.mu.Lock()
+	before := r.state
 	damaged = stored.fill(before)
-	changed := !l.known || !bytes.Equal(stored.PathKey, before.PathKey) || !stored.same(before)
-	deliver := !l.known || version != "" && version != l.version
-	l.state, l.known, l.version = stored, true, version
-	l.mu.Unlock()
+	changed := !r.known || !bytes.Equal(stored.PathKey, before.PathKey) || !stored.same(before)
+	deliver := !r.known || version != "" && version != r.version
+	r.state, r.known, r.version = stored, true, version
+	r.mu.Unlock()
 	if deliver {
-		l.opts.Deliver(data)
-		l.Changed() // this replica may serve something else now
+		r.opts.Deliver(data)
+		r.Changed() // this replica may serve something else now
 	}
-	if changed && l.opts.Changed != nil {
-		l.opts.Changed()
+	if changed && r.opts.Changed != nil {
+		r.opts.Changed()
 	}
 	return stored, damaged || len(stored.PathKey) == 0
 }
@@ -123,18 +123,18 @@ func (s *State) fill(before State) (filled bool) {
 }
 
 // observe collects what is decided on. An error means that something is not known, and then nothing is decided.
-func (l *Leader) observe(ctx context.Context, stored State) (Input, error) {
+func (r *Rotator) observe(ctx context.Context, stored State) (Input, error) {
 	var members v1alpha1.MemberClusterList
-	if err := l.opts.Client.List(ctx, &members); err != nil {
+	if err := r.opts.Client.List(ctx, &members); err != nil {
 		return Input{}, fmt.Errorf("list the MemberClusters: %w", err)
 	}
-	offer := l.opts.Offer()
+	offer := r.opts.Offer()
 	in := Input{
-		Now: l.opts.Now(), Limits: l.opts.Limits, Stored: stored,
-		Members: MembersOf(members.Items, l.opts.AdmissionURL), Replicas: l.opts.Replicas(),
+		Now: r.opts.Now(), Limits: r.opts.Limits, Stored: stored,
+		Members: MembersOf(members.Items, r.opts.AdmissionURL), Replicas: r.opts.Replicas(),
 	}
 	var err error
-	if in.Current, err = l.current(ctx, offer); err != nil {
+	if in.Current, err = r.current(ctx, offer); err != nil {
 		return Input{}, err
 	}
 	if offer.Leaf != nil {
@@ -147,9 +147,9 @@ func (l *Leader) observe(ctx context.Context, stored State) (Input, error) {
 
 // current returns the authorities that sign now: cert-manager's, and the one of the file ca.crt where there is no other or
 // where it signed the leaf on offer, which then needs it.
-func (l *Leader) current(ctx context.Context, offer Offer) ([]Authority, error) {
+func (r *Rotator) current(ctx context.Context, offer Offer) ([]Authority, error) {
 	var secret corev1.Secret
-	err := l.opts.Client.Get(ctx, client.ObjectKey{Namespace: l.opts.Namespace, Name: AuthoritySecretName}, &secret)
+	err := r.opts.Client.Get(ctx, client.ObjectKey{Namespace: r.opts.Namespace, Name: AuthoritySecretName}, &secret)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the Secret %s: %w", AuthoritySecretName, err)
 	}
@@ -177,19 +177,19 @@ func signs(a Authority, leaf *Leaf) bool {
 }
 
 // write stores what was decided, if nobody wrote since the Secret was read.
-func (l *Leader) write(ctx context.Context, read *corev1.Secret, decision Decision) error {
+func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decision) error {
 	state := decision.State
 	if len(state.PathKey) == 0 {
 		state.PathKey = make([]byte, keyLength)
-		if _, err := io.ReadFull(l.opts.Random, state.PathKey); err != nil {
+		if _, err := io.ReadFull(r.opts.Random, state.PathKey); err != nil {
 			return fmt.Errorf("draw the key of the webhook's paths: %w", err)
 		}
 	}
 	var err error
 	if read == nil {
-		err = l.opts.Client.Create(ctx, &corev1.Secret{
+		err = r.opts.Client.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: l.opts.Namespace, Name: SecretName, Labels: map[string]string{"app.kubernetes.io/name": "vmgroup-operator"},
+				Namespace: r.opts.Namespace, Name: SecretName, Labels: map[string]string{"app.kubernetes.io/name": "vmgroup-operator"},
 			},
 			Data: state.Encode(),
 		})
@@ -199,7 +199,7 @@ func (l *Leader) write(ctx context.Context, read *corev1.Secret, decision Decisi
 			secret.Data = map[string][]byte{}
 		}
 		maps.Copy(secret.Data, state.Encode())
-		err = l.opts.Client.Update(ctx, secret)
+		err = r.opts.Client.Update(ctx, secret)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || read != nil && apierrors.IsNotFound(err) {
 		return errOvertaken
@@ -208,20 +208,20 @@ func (l *Leader) write(ctx context.Context, read *corev1.Secret, decision Decisi
 		return fmt.Errorf("write the Secret %s: %w", SecretName, err)
 	}
 	if decision.Switched {
-		l.opts.Log.Info("Another certificate is served", "fingerprint", short(state.Served.Fingerprint), "notAcceptedBy", decision.Forced)
-		if l.opts.Events != nil {
-			l.opts.Events.LeafSwitched(state.Served, decision.Forced)
+		r.opts.Log.Info("Another certificate is served", "fingerprint", short(state.Served.Fingerprint), "notAcceptedBy", decision.Forced)
+		if r.opts.Events != nil {
+			r.opts.Events.LeafSwitched(state.Served, decision.Forced)
 		}
 	}
 	if len(decision.Pruned) > 0 {
-		l.opts.Log.Info("Authorities are not needed any more", "fingerprints", decision.Pruned)
+		r.opts.Log.Info("Authorities are not needed any more", "fingerprints", decision.Pruned)
 	}
 	return nil
 }
 
 // report tells of members that have been behind for longer than it takes to be told.
-func (l *Leader) report(in Input, decision Decision) {
-	if l.opts.Events == nil {
+func (r *Rotator) report(in Input, decision Decision) {
+	if r.opts.Events == nil {
 		return
 	}
 	present := map[string]bool{}
@@ -231,9 +231,9 @@ func (l *Leader) report(in Input, decision Decision) {
 		}
 		key := fmt.Sprintf("%s %t", b.Member, b.Broken)
 		present[key] = true
-		if !l.reported[key] {
-			l.opts.Events.MemberBehind(b)
+		if !r.reported[key] {
+			r.opts.Events.MemberBehind(b)
 		}
 	}
-	l.reported = present
+	r.reported = present
 }

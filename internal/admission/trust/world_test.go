@@ -206,7 +206,7 @@ func (m *model) leads(i int) bool {
 	return i == m.leader || i == m.formerly && m.now.Before(m.leaderSince.Add(lag))
 }
 
-// step is what Leader does on a replica.
+// step is what a Rotator does on a replica.
 func (m *model) step(i int) {
 	r := m.replicas[i]
 	if !r.works() {

@@ -42,7 +42,7 @@ type Events interface {
 	LeafSwitched(leaf *Leaf, forced []string)
 }
 
-// Options of a [Leader]. All are required unless they say otherwise.
+// Options of a [Rotator]. All are required unless they say otherwise.
 type Options struct {
 	// Namespace of the release.
 	Namespace string
@@ -74,9 +74,9 @@ type Options struct {
 	Log     logr.Logger
 }
 
-// Leader runs on every replica: it makes known what the Secret says, and keeps it while the replica leads. It is safe for
+// Rotator runs on every replica: it makes known what the Secret says, and keeps it while the replica leads. It is safe for
 // concurrent use.
-type Leader struct {
+type Rotator struct {
 	opts Options
 	// wake ends the wait of Run; it holds one wake-up.
 	wake chan struct{}
@@ -94,58 +94,58 @@ type Leader struct {
 	decision Decision
 }
 
-// NewLeader returns a Leader that does nothing before Run.
-func NewLeader(opts Options) *Leader {
-	return &Leader{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
+// NewRotator returns a Rotator that does nothing before Run.
+func NewRotator(opts Options) *Rotator {
+	return &Rotator{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
 }
 
 // Changed makes Run look again, without blocking: the lead, the files or what replicas publish may have changed.
-func (l *Leader) Changed() {
+func (r *Rotator) Changed() {
 	select {
-	case l.wake <- struct{}{}:
+	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
 // Bundle returns the authorities that members shall trust, as PEM; false while there are none.
-func (l *Leader) Bundle() (bundle []byte, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.opts.Now()
-	living := slices.DeleteFunc(slices.Clone(l.state.Authorities), func(a Authority) bool { return !now.Before(a.NotAfter) })
+func (r *Rotator) Bundle() (bundle []byte, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.opts.Now()
+	living := slices.DeleteFunc(slices.Clone(r.state.Authorities), func(a Authority) bool { return !now.Before(a.NotAfter) })
 	return EncodeAuthorities(living), len(living) > 0
 }
 
 // Segment returns the secret part of a member's path; false while the key is not known.
-func (l *Leader) Segment(memberName string, uid types.UID) (string, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.state.PathKey) == 0 {
+func (r *Rotator) Segment(memberName string, uid types.UID) (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.state.PathKey) == 0 {
 		return "", false
 	}
-	return Segment(l.state.PathKey, memberName, uid), true
+	return Segment(r.state.PathKey, memberName, uid), true
 }
 
 // Behind returns the members that do not know all authorities, sorted by name, as this replica sees it.
-func (l *Leader) Behind() []Behind {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.decision.Behind)
+func (r *Rotator) Behind() []Behind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.decision.Behind)
 }
 
 // Waiting is a sentence that says why the certificate in the files is not served yet; "" when it is, or when there is none.
-func (l *Leader) Waiting() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.decision.Waiting
+func (r *Rotator) Waiting() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.decision.Waiting
 }
 
 // NeedLeaderElection makes a manager run it on every replica.
-func (l *Leader) NeedLeaderElection() bool { return false }
+func (r *Rotator) NeedLeaderElection() bool { return false }
 
 // Run works until ctx ends. What fails is logged and tried again: it is never a reason to end the process.
-func (l *Leader) Run(ctx context.Context) error {
-	if err := l.watch(ctx); err != nil {
+func (r *Rotator) Run(ctx context.Context) error {
+	if err := r.watch(ctx); err != nil {
 		return err
 	}
 	timer := time.NewTimer(0)
@@ -154,23 +154,23 @@ func (l *Leader) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.wake:
+		case <-r.wake:
 		case <-timer.C:
 		}
-		wait, err := l.step(ctx)
+		wait, err := r.step(ctx)
 		if err != nil && ctx.Err() == nil {
-			l.opts.Log.Error(err, "The certificates of the webhooks were not looked after; trying again", "after", wait)
+			r.opts.Log.Error(err, "The certificates of the webhooks were not looked after; trying again", "after", wait)
 		}
 		timer.Reset(wait)
 	}
 }
 
 // Start is Run, for a manager.
-func (l *Leader) Start(ctx context.Context) error { return l.Run(ctx) }
+func (r *Rotator) Start(ctx context.Context) error { return r.Run(ctx) }
 
 // watch wakes Run when what it reads may have changed.
-func (l *Leader) watch(ctx context.Context) error {
-	if l.opts.Informers == nil {
+func (r *Rotator) watch(ctx context.Context) error {
+	if r.opts.Informers == nil {
 		return nil
 	}
 	secrets := toolscache.FilteringResourceEventHandler{
@@ -179,14 +179,14 @@ func (l *Leader) watch(ctx context.Context) error {
 				obj = gone.Obj
 			}
 			secret, ok := obj.(*corev1.Secret)
-			return ok && secret.Namespace == l.opts.Namespace && (secret.Name == SecretName || secret.Name == AuthoritySecretName)
+			return ok && secret.Namespace == r.opts.Namespace && (secret.Name == SecretName || secret.Name == AuthoritySecretName)
 		},
-		Handler: always(l.Changed),
+		Handler: always(r.Changed),
 	}
 	for obj, handler := range map[client.Object]toolscache.ResourceEventHandler{
-		&corev1.Secret{}: secrets, &v1alpha1.MemberCluster{}: always(l.Changed),
+		&corev1.Secret{}: secrets, &v1alpha1.MemberCluster{}: always(r.Changed),
 	} {
-		informer, err := l.opts.Informers.GetInformer(ctx, obj)
+		informer, err := r.opts.Informers.GetInformer(ctx, obj)
 		if err == nil {
 			_, err = informer.AddEventHandler(handler)
 		}

@@ -25,9 +25,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
 )
 
-// bench is a Leader with a hub, files and time that a test sets.
+// bench is a Rotator with a hub, files and time that a test sets.
 type bench struct {
-	*Leader
+	*Rotator
 	t         *testing.T
 	hub       client.WithWatch
 	now       time.Time
@@ -59,7 +59,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 			b.before()
 		}
 	}
-	b.Leader = b.replica(interceptor.NewClient(b.hub, interceptor.Funcs{
+	b.Rotator = b.replica(interceptor.NewClient(b.hub, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			write()
 			return c.Create(ctx, obj, opts...)
@@ -73,8 +73,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 }
 
 // replica is another process with the same files and hub.
-func (b *bench) replica(hub client.Client) *Leader {
-	return NewLeader(Options{
+func (b *bench) replica(hub client.Client) *Rotator {
+	return NewRotator(Options{
 		Namespace: "operator", Client: hub, Leading: func() bool { return b.leading }, Offer: func() Offer { return b.offer },
 		Replicas: func() []Replica { return []Replica{{Process: "p", Serving: ServingLeaf(b.offer.Leaf)}} },
 		Deliver:  func(data map[string][]byte) { b.delivered = append(b.delivered, data) },
@@ -344,7 +344,7 @@ func TestAMemberThatIsBehindIsReportedOnceAndMeasured(t *testing.T) {
 	}
 	measured := map[string]float64{}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(b.Leader)
+	registry.MustRegister(b.Rotator)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

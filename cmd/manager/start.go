@@ -119,7 +119,7 @@ func start(ctx context.Context, o options) error {
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
 		hub.Add(ledger),
-		hub.Add(&vmgroup.Watchman{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
+		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),
 		hub.Add(warm),
 		mgr.AddHealthzCheck("alive", healthz.Ping),

@@ -90,7 +90,7 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	lanes    *lanes
+	limiter  *limiter
 	vanished *vanished
 	memory   memory
 	policies policyCache
@@ -105,7 +105,7 @@ type Options struct {
 
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
-	r.vanished, r.lanes = newVanished(), newLanes(opts.Workers)
+	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	if r.CountChanged != nil {
 		r.Groups.counted = r.CountChanged
 	}
@@ -277,9 +277,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
 	}
-	leave, ok := r.lanes.enter(member.Name, r.Groups.vcenterOf(req))
+	leave, ok := r.limiter.enter(member.Name, r.Groups.vcenterOf(req))
 	if !ok {
-		return reconcile.Result{RequeueAfter: laneInterval}, nil
+		return reconcile.Result{RequeueAfter: crowdedInterval}, nil
 	}
 	defer leave()
 	token, ok := r.Shards.Enter(ctx, key)

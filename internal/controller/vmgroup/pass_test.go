@@ -132,7 +132,7 @@ func newRig(t testing.TB) *rig {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
 		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(),
-		Installation: "installation", Now: func() time.Time { return r.now }, lanes: newLanes(4), vanished: newVanished(),
+		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	r.request = mcreconcile.Request{
 		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},

@@ -64,7 +64,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	another.request.Name = "api"
 	another.Reconciler = &Reconciler{
 		Clusters: r.Clusters, Members: r.Members, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Groups: NewGroups(),
-		Installation: r.Installation, Now: r.Now, lanes: newLanes(4), vanished: newVanished(),
+		Installation: r.Installation, Now: r.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	store := &quotatest.Store{}
 	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)

@@ -22,10 +22,10 @@ const unattendedAfter = 30 * time.Second
 // unattendedInterval is how often the leader looks.
 const unattendedInterval = 10 * time.Second
 
-// Watchman says on groups that no replica looks after that this is so: their status would otherwise look well for as long
+// UnattendedReporter says on groups that no replica looks after that this is so: their status would otherwise look well for as long
 // as nobody touches it. It runs on every replica and acts on the one that leads. The next pass over the group takes its
 // words back.
-type Watchman struct {
+type UnattendedReporter struct {
 	Reconciler *Reconciler
 	// Leading reports whether this replica does what must be done once.
 	Leading func() bool
@@ -34,7 +34,7 @@ type Watchman struct {
 }
 
 // Start implements manager.Runnable.
-func (w *Watchman) Start(ctx context.Context) error {
+func (u *UnattendedReporter) Start(ctx context.Context) error {
 	tick := time.NewTicker(unattendedInterval)
 	defer tick.Stop()
 	for {
@@ -42,17 +42,17 @@ func (w *Watchman) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			w.look(ctx)
+			u.look(ctx)
 		}
 	}
 }
 
-func (w *Watchman) look(ctx context.Context) {
-	if !w.Leading() {
+func (u *UnattendedReporter) look(ctx context.Context) {
+	if !u.Leading() {
 		return
 	}
 	var buckets []int
-	for b, unowned := range w.Unowned() {
+	for b, unowned := range u.Unowned() {
 		if unowned >= unattendedAfter {
 			buckets = append(buckets, b)
 		}
@@ -61,23 +61,23 @@ func (w *Watchman) look(ctx context.Context) {
 		return
 	}
 	groups := 0
-	w.Reconciler.Groups.inBuckets(buckets, func(_ types.UID, e groupEntry) {
+	u.Reconciler.Groups.inBuckets(buckets, func(_ types.UID, e groupEntry) {
 		// Saying it takes a while; it has to be true when it is said.
-		if b, ok := w.Reconciler.bucketOf(e.request); !ok || !w.Leading() || w.Unowned()[b] < unattendedAfter {
+		if b, ok := u.Reconciler.bucketOf(e.request); !ok || !u.Leading() || u.Unowned()[b] < unattendedAfter {
 			return
 		}
 		groups++
-		if err := w.say(ctx, e); err != nil {
+		if err := u.say(ctx, e); err != nil {
 			log.FromContext(ctx).Info("Could not say on a group that nobody looks after it", "VmGroup", e.request.String(), "reason", err.Error())
 		}
 	})
 	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", groups)
 }
 
-func (w *Watchman) say(ctx context.Context, e groupEntry) error {
+func (u *UnattendedReporter) say(ctx context.Context, e groupEntry) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	cl, err := w.Reconciler.Clusters.GetCluster(ctx, e.request.ClusterName)
+	cl, err := u.Reconciler.Clusters.GetCluster(ctx, e.request.ClusterName)
 	if err != nil {
 		return fmt.Errorf("find the clients of member %q: %w", e.request.ClusterName, err)
 	}
@@ -94,7 +94,7 @@ func (w *Watchman) say(ctx context.Context, e groupEntry) error {
 	set := func(conditionType string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&group.Status.Conditions, metav1.Condition{
 			Type: conditionType, Status: status, Reason: v1alpha1.ReasonNoReplica, Message: message,
-			ObservedGeneration: group.Status.ObservedGeneration, LastTransitionTime: metav1.NewTime(w.Reconciler.Now().Truncate(time.Second)),
+			ObservedGeneration: group.Status.ObservedGeneration, LastTransitionTime: metav1.NewTime(u.Reconciler.Now().Truncate(time.Second)),
 		})
 	}
 	set(v1alpha1.ConditionUnattended, metav1.ConditionTrue)

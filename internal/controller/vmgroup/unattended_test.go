@@ -16,9 +16,9 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 	r.Groups.deliverTo(r.bucketOf, func(_ mcreconcile.Request, _ bool) {})
 	r.Groups.seen(r.request, group, "default")
 	leading, unowned := false, map[int]time.Duration{0: unattendedAfter - time.Second}
-	w := Watchman{Reconciler: r.Reconciler, Leading: func() bool { return leading }, Unowned: func() map[int]time.Duration { return unowned }}
+	u := UnattendedReporter{Reconciler: r.Reconciler, Leading: func() bool { return leading }, Unowned: func() map[int]time.Duration { return unowned }}
 	unattended := func() bool {
-		w.look(t.Context())
+		u.look(t.Context())
 		c := r.group().Status.Conditions
 		said := meta.IsStatusConditionTrue(c, v1alpha1.ConditionUnattended)
 		if ready := meta.IsStatusConditionTrue(c, v1alpha1.ConditionReady); ready == said {
@@ -37,7 +37,7 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 		t.Error("nobody says that the group is unattended")
 	}
 	version := r.group().ResourceVersion
-	if w.look(t.Context()); r.group().ResourceVersion != version {
+	if u.look(t.Context()); r.group().ResourceVersion != version {
 		t.Error("it is said again and again")
 	}
 	unowned = nil

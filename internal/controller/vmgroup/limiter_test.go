@@ -3,7 +3,7 @@ package vmgroup
 import "testing"
 
 func TestASilentMemberTakesNeitherEveryWorkerNorItsVCenter(t *testing.T) {
-	l := newLanes(8)
+	l := newLimiter(8)
 	var leave func()
 	for i := range 4 {
 		var ok bool

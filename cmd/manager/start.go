@@ -101,7 +101,7 @@ func start(ctx context.Context, o options) error {
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 	}
 	ledger := quota.New(quota.Options{
-		Store: quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, World: reconciler.World(),
+		Store: quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: func(uid types.UID) { groups.GroupChanged(string(uid)) }, Now: time.Now,
 		Leading: replica.Leading, Absent: reconciler.Absent,
 	})

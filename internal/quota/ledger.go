@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// World is what the ledger asks about groups and policies. Every method reads memory.
-type World interface {
+// Lister is what the ledger asks about groups and policies. Every method reads memory.
+type Lister interface {
 	// Policies returns the compiled policies, false while they have not been read.
 	Policies() (*policy.Set, bool)
 	// Groups returns all groups of all members that are served. It fails rather than leave one out.
@@ -28,8 +28,8 @@ type World interface {
 
 // Options of a Ledger. All fields but Leading and Absent are required.
 type Options struct {
-	Store Store
-	World World
+	Store  Store
+	Lister Lister
 	// Notify is told of groups whose Answer has changed. It must not block.
 	Notify func(uid types.UID)
 	// Now is the clock.
@@ -88,7 +88,7 @@ func New(opts Options) *Ledger {
 //
 // A group that asks for no more than it holds is always granted.
 func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
-	set, ok := l.opts.World.Policies()
+	set, ok := l.opts.Lister.Policies()
 	if !ok {
 		if c.grows() {
 			return Answer{Verdict: Unavailable, Problem: "The VmGroupPolicies on the hub have not been read yet"}
@@ -96,14 +96,14 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 		return Answer{}
 	}
 	quotas := set.Quotas(c.Requester)
-	var sc scene
+	var f facts
 	enforced := slices.ContainsFunc(quotas, (*policy.Policy).Enforced)
 	if enforced && c.grows() {
-		members, err := l.opts.World.Members(ctx)
+		members, err := l.opts.Lister.Members(ctx)
 		if err != nil {
 			return Answer{Verdict: Unavailable, Problem: "The MemberClusters on the hub cannot be read: " + err.Error()}
 		}
-		sc = scene{set: set, served: l.opts.World.Served, members: members}
+		f = facts{set: set, served: l.opts.Lister.Served, members: members}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,24 +127,24 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	if !enforced {
 		// Nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
 		l.forget(c.UID)
-		return judge(sc, l.stored.State, l.totals, c, quotas)
+		return evaluate(f, l.stored.State, l.totals, c, quotas)
 	}
-	return l.askMore(sc, c, quotas, current && entry.Epoch == c.Epoch && entry.Usage.Covers(policy.UsageOf(c.Spec)))
+	return l.askMore(f, c, quotas, current && entry.Epoch == c.Epoch && entry.Usage.Covers(policy.UsageOf(c.Spec)))
 }
 
 // askMore answers a claim that grows. covered says whether its holder was granted it before.
-func (l *Ledger) askMore(sc scene, c Claim, quotas []*policy.Policy, covered bool) Answer {
+func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool) Answer {
 	want := policy.UsageOf(c.Spec)
 	lower, lowering := l.lowers[c.UID]
 	flight, flying := l.flying[c.UID]
 	if covered && (!lowering || lower.to.Covers(want)) && (!flying || flight.Covers(want)) {
 		l.forget(c.UID)
 		// What is given back meanwhile leaves enough. Of policies that warn there may be something to say.
-		return judge(sc, l.stored.State, l.totals, c, quotas)
+		return evaluate(f, l.stored.State, l.totals, c, quotas)
 	}
 	if l.known && !flying {
 		// What memory refuses a fresh ledger would refuse as well, or its change will be told. That costs no call.
-		if answer := judge(sc, l.stored.State, l.totals, c, quotas); answer.Verdict != Granted {
+		if answer := evaluate(f, l.stored.State, l.totals, c, quotas); answer.Verdict != Granted {
 			l.forget(c.UID)
 			l.refused[c.UID] = struct{}{}
 			return answer
@@ -206,7 +206,7 @@ func (l *Ledger) Forget(uid types.UID) {
 // Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
 // is for admission, where it is advice: two that ask at the same time can both pass, and the reconciler holds one.
 func (l *Ledger) Check(r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
-	set, ok := l.opts.World.Policies()
+	set, ok := l.opts.Lister.Policies()
 	if !ok {
 		return nil
 	}

@@ -56,7 +56,7 @@ func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *
 		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[types.UID]bool{},
 	}
 	d.Ledger = quota.New(quota.Options{
-		Store: store, World: d, Notify: func(uid types.UID) { d.notified[uid]++ }, Now: func() time.Time { return d.now },
+		Store: store, Lister: d, Notify: func(uid types.UID) { d.notified[uid]++ }, Now: func() time.Time { return d.now },
 		Leading: func() bool { return d.leading },
 		Absent:  func(_ context.Context, _, _, _ string, uid types.UID) (bool, error) { return !d.exists[uid], nil },
 	})

@@ -112,7 +112,7 @@ func newModel(t *rapid.T) *model {
 
 func (m *model) newReplica() *replica {
 	r := &replica{m: m, view: slices.Clone(m.objects)}
-	r.ledger = quota.New(quota.Options{Store: m.store, World: r, Now: func() time.Time { return m.now }, Notify: func(uid types.UID) {
+	r.ledger = quota.New(quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(uid types.UID) {
 		for i := range m.objects {
 			if m.uid(i) == uid && m.replicas[m.holder[i]] == r {
 				m.due[i] = true

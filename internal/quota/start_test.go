@@ -28,7 +28,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 		notified := make(chan types.UID, 100)
 		d.Ledger = quota.New(quota.Options{
-			Store: store, World: d, Notify: func(uid types.UID) { notified <- uid }, Now: time.Now,
+			Store: store, Lister: d, Notify: func(uid types.UID) { notified <- uid }, Now: time.Now,
 			Leading: func() bool { return true },
 			Absent:  func(context.Context, string, string, string, types.UID) (bool, error) { return true, nil },
 		})

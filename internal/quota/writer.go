@@ -78,7 +78,7 @@ func (l *Ledger) Flush(ctx context.Context) error { return l.round(ctx) }
 
 // round answers everything that waits, with one write if one is needed. After an error all of it waits still.
 func (l *Ledger) round(ctx context.Context) error {
-	b := l.board()
+	b := l.nextBatch()
 	err := l.carryOut(ctx, b)
 	if err == nil {
 		return nil
@@ -114,8 +114,8 @@ func (l *Ledger) round(ctx context.Context) error {
 	return err
 }
 
-// board takes everything that waits.
-func (l *Ledger) board() batch {
+// nextBatch takes everything that waits.
+func (l *Ledger) nextBatch() batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := batch{claims: l.claims, lowers: l.lowers}
@@ -138,16 +138,16 @@ func (l *Ledger) carryOut(ctx context.Context, b batch) error {
 		if len(b.claims) == 0 && len(b.lowers) == 0 {
 			return nil
 		}
-		sc, groups, err := l.survey(ctx)
+		f, groups, err := l.survey(ctx)
 		if err != nil {
 			return err
 		}
-		d, answers := decide(current, sc, groups, b, true)
+		d, answers := decide(current, f, groups, b, true)
 		version, err := l.write(ctx, d, current.Version)
 		if errors.Is(err, ErrFull) {
 			// What shrinks or was entered before still fits.
 			full := err
-			d, answers = decide(current, sc, groups, b, false)
+			d, answers = decide(current, f, groups, b, false)
 			for uid := range answers {
 				answers[uid] = Answer{Verdict: Unavailable, Problem: full.Error()}
 			}
@@ -193,35 +193,35 @@ func (l *Ledger) current(ctx context.Context) (Stored, error) {
 }
 
 // survey looks at all groups that are known, so that none is forgotten in what is granted.
-func (l *Ledger) survey(ctx context.Context) (scene, []Group, error) {
+func (l *Ledger) survey(ctx context.Context) (facts, []Group, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	set, ok := l.opts.World.Policies()
+	set, ok := l.opts.Lister.Policies()
 	if !ok {
-		return scene{}, nil, errors.New("the VmGroupPolicies on the hub have not been read yet")
+		return facts{}, nil, errors.New("the VmGroupPolicies on the hub have not been read yet")
 	}
-	members, err := l.opts.World.Members(ctx)
+	members, err := l.opts.Lister.Members(ctx)
 	if err != nil {
-		return scene{}, nil, fmt.Errorf("read the MemberClusters on the hub: %w", err)
+		return facts{}, nil, fmt.Errorf("read the MemberClusters on the hub: %w", err)
 	}
 	served := map[string]bool{}
 	for _, member := range members {
-		served[member] = l.opts.World.Served(member)
+		served[member] = l.opts.Lister.Served(member)
 	}
-	groups, err := l.opts.World.Groups(ctx)
+	groups, err := l.opts.Lister.Groups(ctx)
 	if err != nil {
-		return scene{}, nil, fmt.Errorf("list the groups of all members: %w", err)
+		return facts{}, nil, fmt.Errorf("list the groups of all members: %w", err)
 	}
 	for _, member := range members {
 		// One that came or went meanwhile may have its groups in the list, or not.
-		served[member] = served[member] && l.opts.World.Served(member)
+		served[member] = served[member] && l.opts.Lister.Served(member)
 	}
-	return scene{set: set, members: members, served: func(member string) bool { return served[member] }}, groups, nil
+	return facts{set: set, members: members, served: func(member string) bool { return served[member] }}, groups, nil
 }
 
 // decide is what a write does. It is pure. Without claims only what gives back and what is missing is written.
-func decide(current Stored, sc scene, groups []Group, b batch, claims bool) (*deliberation, map[types.UID]Answer) {
-	d := deliberate(current.State, totals(current.State), sc)
+func decide(current Stored, f facts, groups []Group, b batch, claims bool) (*draft, map[types.UID]Answer) {
+	d := newDraft(current.State, totals(current.State), f)
 	for uid, g := range b.lowers {
 		d.lower(uid, g)
 	}
@@ -253,7 +253,7 @@ func decide(current Stored, sc scene, groups []Group, b batch, claims bool) (*de
 	return d, answers
 }
 
-func (l *Ledger) write(ctx context.Context, d *deliberation, version string) (string, error) {
+func (l *Ledger) write(ctx context.Context, d *draft, version string) (string, error) {
 	if !d.changed {
 		return version, nil
 	}
@@ -264,7 +264,7 @@ func (l *Ledger) write(ctx context.Context, d *deliberation, version string) (st
 }
 
 // settle makes a write known and tells those that it answers.
-func (l *Ledger) settle(d *deliberation, version string, b batch, answers map[types.UID]Answer) {
+func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID]Answer) {
 	l.mu.Lock()
 	var notify []types.UID
 	if d.changed {
@@ -296,7 +296,7 @@ func (l *Ledger) Collect(ctx context.Context) {
 	if l.opts.Leading == nil || !l.opts.Leading() {
 		return
 	}
-	sc, groups, err := l.survey(ctx)
+	f, groups, err := l.survey(ctx)
 	if err != nil {
 		return
 	}
@@ -305,7 +305,7 @@ func (l *Ledger) Collect(ctx context.Context) {
 		exist[g.UID] = true
 	}
 	members := map[string]bool{}
-	for _, m := range sc.members {
+	for _, m := range f.members {
 		members[m] = true
 	}
 	l.mu.Lock()
@@ -313,7 +313,7 @@ func (l *Ledger) Collect(ctx context.Context) {
 	l.mu.Unlock()
 	now, missing, silent := l.opts.Now(), map[types.UID]time.Time{}, map[string]bool{}
 	for uid, e := range entries {
-		if exist[uid] || members[e.Member] && !sc.served(e.Member) {
+		if exist[uid] || members[e.Member] && !f.served(e.Member) {
 			continue
 		}
 		since, ok := l.absent[uid]

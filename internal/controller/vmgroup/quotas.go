@@ -21,19 +21,19 @@ type Quotas interface {
 	Forget(uid types.UID)
 }
 
-// World is what the ledger of quotas asks about groups and policies. It reads memory.
-func (r *Reconciler) World() quota.World { return world{r} }
+// QuotaLister is what the ledger of quotas asks about groups and policies. It reads memory.
+func (r *Reconciler) QuotaLister() quota.Lister { return quotaLister{r} }
 
-type world struct{ *Reconciler }
+type quotaLister struct{ *Reconciler }
 
-// Served implements quota.World.
-func (w world) Served(member string) bool {
+// Served implements quota.Lister.
+func (w quotaLister) Served(member string) bool {
 	_, engaged := w.Reconciler.Members(member)
 	return engaged && w.Reconciler.Groups.listed(member)
 }
 
-// Members implements quota.World.
-func (w world) Members(ctx context.Context) ([]string, error) {
+// Members implements quota.Lister.
+func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 	var list v1alpha1.MemberClusterList
 	if err := w.Hub.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("read MemberClusters from the hub: %w", err)
@@ -45,8 +45,8 @@ func (w world) Members(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Groups implements quota.World.
-func (w world) Groups(ctx context.Context) ([]quota.Group, error) {
+// Groups implements quota.Lister.
+func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
 	requesters := map[[2]string]policy.Requester{}
 	var groups []quota.Group
 	for uid, e := range w.Reconciler.Groups.all() {

@@ -18,7 +18,7 @@ import (
 func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
-		Store: store, World: rec.World(), Now: rec.Now,
+		Store: store, Lister: rec.QuotaLister(), Now: rec.Now,
 		Notify: func(uid types.UID) { rec.Groups.GroupChanged(string(uid)) },
 	})
 	rec.Quotas = ledger

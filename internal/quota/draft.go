@@ -62,8 +62,8 @@ type Answer struct {
 	Problem string
 }
 
-// scene is what is known besides the ledger.
-type scene struct {
+// facts is what is known besides the ledger.
+type facts struct {
 	set *policy.Set
 	// served reports whether all groups of a member are known here; members are the names of all.
 	served  func(member string) bool
@@ -81,9 +81,9 @@ func totals(s State) map[string]policy.Usage {
 	return sums
 }
 
-// deliberation decides over one write of the ledger. It is pure.
-type deliberation struct {
-	scene
+// draft decides over one write of the ledger. It is pure.
+type draft struct {
+	facts
 	state   State
 	totals  map[string]policy.Usage
 	changed bool
@@ -91,16 +91,16 @@ type deliberation struct {
 	keys map[[2]string][]string
 }
 
-// deliberate begins with a state, which is left as it is.
-func deliberate(s State, sums map[string]policy.Usage, sc scene) *deliberation {
-	return &deliberation{
-		scene: sc, totals: maps.Clone(sums), keys: map[[2]string][]string{},
+// newDraft begins with a state, which is left as it is.
+func newDraft(s State, sums map[string]policy.Usage, f facts) *draft {
+	return &draft{
+		facts: f, totals: maps.Clone(sums), keys: map[[2]string][]string{},
 		state: State{Entries: maps.Clone(s.Entries), Counted: maps.Clone(s.Counted)},
 	}
 }
 
 // put enters a group, and keeps the totals in step.
-func (d *deliberation) put(uid types.UID, e Entry) {
+func (d *draft) put(uid types.UID, e Entry) {
 	old, had := d.state.Entries[uid]
 	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && slices.Equal(old.Keys, e.Keys) {
 		return
@@ -116,7 +116,7 @@ func (d *deliberation) put(uid types.UID, e Entry) {
 	d.changed = true
 }
 
-func (d *deliberation) remove(uid types.UID) {
+func (d *draft) remove(uid types.UID) {
 	old, had := d.state.Entries[uid]
 	if !had {
 		return
@@ -142,7 +142,7 @@ func usedByOthers(s State, sums map[string]policy.Usage, key string, uid types.U
 }
 
 // lower gives back what a group does not need any more, unless a later holder has spoken.
-func (d *deliberation) lower(uid types.UID, g giveBack) {
+func (d *draft) lower(uid types.UID, g giveBack) {
 	e, ok := d.state.Entries[uid]
 	switch {
 	case !ok:
@@ -161,7 +161,7 @@ func (d *deliberation) lower(uid types.UID, g giveBack) {
 }
 
 // count enters a group that is missing, with what it holds already.
-func (d *deliberation) count(g Group) {
+func (d *draft) count(g Group) {
 	if g.Holds.Groups == 0 {
 		return
 	}
@@ -184,7 +184,7 @@ func (d *deliberation) count(g Group) {
 
 // mark notes which members have been counted for the totals over all members, and forgets those that are not counted in
 // them now: a quota that comes back as it once was has not counted what went on meanwhile.
-func (d *deliberation) mark() {
+func (d *draft) mark() {
 	over := map[string]*policy.Policy{}
 	for _, p := range d.set.Policies() {
 		if p.HasQuota() && together(p) {
@@ -225,12 +225,12 @@ func entryOf(g Group) Entry {
 }
 
 // claim grants or refuses one claim. What the group has already is entered in any case.
-func (d *deliberation) claim(c Claim) Answer {
+func (d *draft) claim(c Claim) Answer {
 	quotas := d.set.Quotas(c.Requester)
 	if len(quotas) == 0 {
 		return Answer{}
 	}
-	answer := judge(d.scene, d.state, d.totals, c, quotas)
+	answer := evaluate(d.facts, d.state, d.totals, c, quotas)
 	e, ok := d.state.Entries[c.UID]
 	has := c.Holds
 	if ok {
@@ -248,8 +248,8 @@ func (d *deliberation) claim(c Claim) Answer {
 	return answer
 }
 
-// judge says what would become of a claim. It changes nothing.
-func judge(sc scene, s State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
+// evaluate says what would become of a claim. It changes nothing.
+func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
 	granted := c.Holds
 	if e, ok := s.Entries[c.UID]; ok {
 		granted = granted.Max(e.Usage)
@@ -264,7 +264,7 @@ func judge(sc scene, s State, sums map[string]policy.Usage, c Claim, quotas []*p
 			answer.Verdict = Refused
 		}
 		if problem == "" && more && p.Enforced() {
-			problem = unknown(sc, s, p, c.Requester)
+			problem = unknown(f, s, p, c.Requester)
 		}
 	}
 	if answer.Verdict == Granted && problem != "" {
@@ -274,16 +274,16 @@ func judge(sc scene, s State, sums map[string]policy.Usage, c Claim, quotas []*p
 }
 
 // unknown says whose groups would have to be known to judge a claim and are not, or returns an empty string.
-func unknown(sc scene, s State, p *policy.Policy, r policy.Requester) string {
-	if !sc.served(r.Member) {
+func unknown(f facts, s State, p *policy.Policy, r policy.Requester) string {
+	if !f.served(r.Member) {
 		return fmt.Sprintf("The quota of VmGroupPolicy %q cannot be judged before all groups of MemberCluster %q are known", p.Name(), r.Member)
 	}
 	if !together(p) {
 		return ""
 	}
 	mark := markOf(p)
-	for _, member := range sc.members {
-		if sc.served(member) || slices.Contains(s.Counted[mark], member) || !slices.Contains(sc.set.ForMember(member), p) {
+	for _, member := range f.members {
+		if f.served(member) || slices.Contains(s.Counted[mark], member) || !slices.Contains(f.set.ForMember(member), p) {
 			continue
 		}
 		return fmt.Sprintf("The quota of VmGroupPolicy %q counts over all members, and the groups of MemberCluster %q, which is not connected, are not known", p.Name(), member)

@@ -65,12 +65,12 @@ func newCertificates(o options, hub manager.Manager, replica *sharding.Replica, 
 	})
 }
 
-// servingReplicas reads what each replica serves from the boards.
+// servingReplicas reads what each replica serves from what it publishes.
 func servingReplicas(replica *sharding.Replica) []trust.Replica {
-	boards := replica.Boards()
-	out := make([]trust.Replica, 0, len(boards))
-	for _, b := range boards {
-		out = append(out, trust.Replica{Process: b.Boot, Serving: trust.ParseServing(b.Board[trust.BoardKey])})
+	peers := replica.Peers()
+	out := make([]trust.Replica, 0, len(peers))
+	for _, p := range peers {
+		out = append(out, trust.Replica{Process: p.Boot, Serving: trust.ParseServing(p.Published[trust.PublishedKey])})
 	}
 	return out
 }

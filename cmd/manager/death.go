@@ -25,7 +25,7 @@ func announceDeath(replica *sharding.Replica, o options, boot string) {
 	case !written:
 		log.V(1).Info("There is no file for the termination message: others will wait for this replica's Lease when it dies", "file", o.terminationLog)
 	default:
-		replica.Publish(death.BoardKey, place.String())
+		replica.Publish(death.PublishedKey, place.String())
 	}
 }
 

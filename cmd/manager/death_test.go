@@ -37,7 +37,7 @@ func TestOnlyAProcessThatLeftItsMessageSaysWhereItRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		announceDeath(replica, c.options, "boot-"+c.name)
-		if got := replica.Boards()[0].Board[death.BoardKey]; got != c.want {
+		if got := replica.Peers()[0].Published[death.PublishedKey]; got != c.want {
 			t.Errorf("%s: it says that it runs in %q, want %q", c.name, got, c.want)
 		}
 	}

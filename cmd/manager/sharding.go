@@ -48,17 +48,17 @@ func newReplica(config *rest.Config, o options, boot string) (*sharding.Replica,
 	return replica, nil
 }
 
-// board is what replicas tell each other about their use of the vCenters' task limits.
-type board struct{ *sharding.Replica }
+// peers is how replicas tell each other about their use of the vCenters' task limits.
+type peers struct{ *sharding.Replica }
 
-// Boards implements share.Board.
-func (b board) Boards() []share.Peer {
-	sessions := b.Replica.Boards()
-	peers := make([]share.Peer, 0, len(sessions))
+// Peers implements share.Peers.
+func (p peers) Peers() []share.Peer {
+	sessions := p.Replica.Peers()
+	all := make([]share.Peer, 0, len(sessions))
 	for _, s := range sessions {
-		peers = append(peers, share.Peer{Session: s.Session, Self: s.Self, Leader: s.Leader, Entries: s.Board})
+		all = append(all, share.Peer{Session: s.Session, Self: s.Self, Leader: s.Leader, Published: s.Published})
 	}
-	return peers
+	return all
 }
 
 // runSharded runs the manager as a member of the ring until ctx ends, and leaves in order: first nothing new is begun,

@@ -62,7 +62,7 @@ func start(ctx context.Context, o options) error {
 		return err
 	}
 	announceDeath(replica, o, boot)
-	shared := share.New(board{replica}, time.Now)
+	shared := share.New(peers{replica}, time.Now)
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
 	groups := vmgroup.NewGroups()
@@ -132,7 +132,7 @@ func start(ctx context.Context, o options) error {
 	admission := &memberAdmission{url: o.admissionURL, policies: reconciler.Policies}
 	leaving := &leaving{}
 	if keeper != nil {
-		publish := func() { replica.Publish(trust.BoardKey, keeper.Published()) }
+		publish := func() { replica.Publish(trust.PublishedKey, keeper.Published()) }
 		publish()
 		certificates := newCertificates(o, hub, replica, keeper, members.AdmissionChanged, publish)
 		listeners.Leading = append(listeners.Leading, certificates.Changed)

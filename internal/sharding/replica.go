@@ -63,7 +63,7 @@ type Listeners struct {
 	// Gained are told which buckets this replica may act on from now on: it claimed them, or its validity was interrupted and is back.
 	// Everything that is due for their objects has to be looked at. Lost are told which may be another replica's from now on.
 	Gained, Lost []func(buckets []int)
-	// Leading, Peers and Dead are called when [Replica.Leading], [Replica.Boards] and [Replica.BootDead] may answer differently.
+	// Leading, Peers and Dead are called when [Replica.Leading], [Replica.Peers] and [Replica.BootDead] may answer differently.
 	Leading, Peers, Dead []func()
 }
 
@@ -302,17 +302,17 @@ func (r *Replica) Problem() string {
 	return r.state.Problem()
 }
 
-// Publish replaces an entry of the board that the other replicas see; an empty value removes it. It is published within
+// Publish replaces an entry of what the other replicas see; an empty value removes it. It is published within
 // a fraction of the renewal interval, and lost with the process.
 func (r *Replica) Publish(key, value string) {
 	r.change(func(protocol.Instant) { r.state.Publish(key, value) })
 }
 
-// Boards returns the sessions that are not known to have ended, the own one included, with what they publish.
-func (r *Replica) Boards() []protocol.Peer {
+// Peers returns the sessions that are not known to have ended, the own one included, with what they publish.
+func (r *Replica) Peers() []protocol.Peer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.state.Boards()
+	return r.state.Peers()
 }
 
 // BootDead reports whether another process can act no more; false when that is not known.

@@ -236,20 +236,20 @@ func TestARenewalThatIsOutstandingIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestBoardsReachTheOthers(t *testing.T) {
+func TestWhatIsPublishedReachesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := shardingtest.NewHub()
 		a, b := join(t, h, "a"), join(t, h, "b")
 		pass(13 * time.Second)
 		a.Publish("tasks", "7")
 		pass(time.Second)
-		for _, peer := range b.Boards() {
-			if peer.Host == "a" && (peer.Board["tasks"] != "7" || peer.Self) || peer.Host == "b" && !peer.Self {
+		for _, peer := range b.Peers() {
+			if peer.Host == "a" && (peer.Published["tasks"] != "7" || peer.Self) || peer.Host == "b" && !peer.Self {
 				t.Errorf("b sees %+v", peer)
 			}
 		}
-		if len(b.Boards()) != 2 {
-			t.Errorf("b sees %d sessions", len(b.Boards()))
+		if len(b.Peers()) != 2 {
+			t.Errorf("b sees %d sessions", len(b.Peers()))
 		}
 	})
 }

@@ -117,7 +117,7 @@ func (k *Keeper) serving() *trust.Leaf {
 	}
 }
 
-// Published is what the other replicas have to know of this one, for the board's entry [trust.BoardKey].
+// Published is what the other replicas have to know of this one, as its entry [trust.PublishedKey].
 func (k *Keeper) Published() string { return trust.ServingLeaf(k.serving()).String() }
 
 // Check is for a readiness probe.

@@ -2,10 +2,10 @@ package trust
 
 import "strings"
 
-// BoardKey is the entry of the board on which a replica publishes what it serves.
-const BoardKey = "tls"
+// PublishedKey is the entry under which a replica publishes what it serves.
+const PublishedKey = "tls"
 
-// fingerprintLength is how many hexadecimal digits of a hash are published: boards are written every two seconds.
+// fingerprintLength is how many hexadecimal digits of a hash are published: they are written every two seconds.
 const fingerprintLength = 32
 
 // Serving is what a replica publishes of the leaf that it serves.

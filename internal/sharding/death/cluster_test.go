@@ -167,7 +167,7 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r.Publish(BoardKey, Place{Pod: pod.UID, Container: "manager"}.String())
+	r.Publish(PublishedKey, Place{Pod: pod.UID, Container: "manager"}.String())
 	gained := func(buckets []int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -285,8 +285,8 @@ func (r *replica) gainedAt() (last time.Time) {
 
 // knows reports whether the replica sees a session of a Pod.
 func (r *replica) knows(pod types.UID) bool {
-	for _, peer := range r.Boards() {
-		if place, ok := ParsePlace(peer.Board[BoardKey]); ok && place.Pod == pod && !peer.Self && peer.State == protocol.Ready {
+	for _, peer := range r.Peers() {
+		if place, ok := ParsePlace(peer.Published[PublishedKey]); ok && place.Pod == pod && !peer.Self && peer.State == protocol.Ready {
 			return true
 		}
 	}

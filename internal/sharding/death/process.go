@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BoardKey is the entry of a replica's board that says in which container it runs; see [Place].
-const BoardKey = "place"
+// PublishedKey is the published entry of a replica that says in which container it runs; see [Place].
+const PublishedKey = "place"
 
 // Place is where a process runs: a container of a Pod. A container that is started again is the same place, and another
 // process.
@@ -16,7 +16,7 @@ type Place struct {
 	Container string    `json:"container"`
 }
 
-// String is for a board. It is "" for a place that is not known.
+// String is to be published. It is "" for a place that is not known.
 func (p Place) String() string {
 	if p.Pod == "" || p.Container == "" {
 		return ""

@@ -23,8 +23,8 @@ const Selector = "app.kubernetes.io/name=vmgroup-operator"
 
 // Replicas are the sessions whose processes are looked for. *sharding.Replica implements it.
 type Replicas interface {
-	// Boards returns the sessions that are not known to have ended.
-	Boards() []protocol.Peer
+	// Peers returns the sessions that are not known to have ended.
+	Peers() []protocol.Peer
 	// DeathProven tells that the process of a session has ended, and reports whether it is believed.
 	DeathProven(session string) (believed bool)
 }
@@ -55,7 +55,7 @@ func NewWatcher(opts Options) *Watcher {
 	return &Watcher{opts: opts, changed: make(chan struct{}, 1), judged: map[string]string{}}
 }
 
-// Changed tells that Boards may return something else. It does not block.
+// Changed tells that Peers may return something else. It does not block.
 func (w *Watcher) Changed() {
 	select {
 	case w.changed <- struct{}{}:
@@ -138,16 +138,16 @@ type session struct {
 
 // peers are the sessions that say where they run, the own process's left out.
 func (w *Watcher) peers() []session {
-	boards := w.opts.Replicas.Boards()
+	peers := w.opts.Replicas.Peers()
 	own := ""
-	for _, peer := range boards {
+	for _, peer := range peers {
 		if peer.Self {
 			own = peer.Boot
 		}
 	}
-	sessions := make([]session, 0, len(boards))
-	for _, peer := range boards {
-		if place, ok := ParsePlace(peer.Board[BoardKey]); ok && peer.Boot != own {
+	sessions := make([]session, 0, len(peers))
+	for _, peer := range peers {
+		if place, ok := ParsePlace(peer.Published[PublishedKey]); ok && peer.Boot != own {
 			sessions = append(sessions, session{peer.Session, peer.Host, Process{place, peer.Boot}})
 		}
 	}

@@ -27,7 +27,7 @@ func TestSessionsAreCreatedWrittenReadAndDeleted(t *testing.T) {
 	}
 	must(t, c, protocol.CreateSession{Lease: lease}, protocol.Exists)
 
-	lease.Renewals, lease.Board = 8, nil
+	lease.Renewals, lease.Published = 8, nil
 	written := must(t, c, protocol.WriteSession{Lease: lease, Version: created.Lease.Version}, protocol.Done)
 	if diff := cmp.Diff(lease, written.Lease.Lease); diff != "" || written.Lease.Version == created.Lease.Version {
 		t.Errorf("written at version %q (-want +got):\n%s", written.Lease.Version, diff)
@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 	nobody := newClient(t, configOf(t, cluster, "nobody"), Options{Namespace: f.namespace})
 	stored := must(t, c, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease.Version
 	large := exampleLease("s2")
-	large.Board = map[string]string{"large": strings.Repeat("x", maxBoard)}
+	large.Published = map[string]string{"large": strings.Repeat("x", maxPublished)}
 	broken := exampleRing()
 	broken.Buckets = nil
 	frozen := true
@@ -154,12 +154,12 @@ func TestAWriteKeepsWhatOthersPutOnALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	fenced := exampleLease("s1")
-	fenced.State, fenced.FencedBy, fenced.Board = protocol.Fenced, "s2", nil
+	fenced.State, fenced.FencedBy, fenced.Published = protocol.Fenced, "s2", nil
 	must(t, c, protocol.WriteSession{Lease: fenced, Version: object.ResourceVersion}, protocol.Done)
 	if object, err = leases.Get(t.Context(), object.Name, metav1.GetOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	_, board := object.Annotations[boardAnnotation]
+	_, board := object.Annotations[publishedAnnotation]
 	if object.Annotations["somebody/note"] != "kept" || board || *object.Spec.HolderIdentity != "manager-0_s1" {
 		t.Errorf("after the fencing the Lease is %+v", object)
 	}

@@ -199,7 +199,7 @@ func eventually(t *testing.T, what string, check func() error) {
 func exampleLease(session string) protocol.Lease {
 	return protocol.Lease{
 		Session: session, Boot: "boot-1", Host: "manager-0", State: protocol.Ready,
-		Settings: exampleSettings(), Renewals: 7, Board: map[string]string{"demand": `{"vc":3}`},
+		Settings: exampleSettings(), Renewals: 7, Published: map[string]string{"demand": `{"vc":3}`},
 	}
 }
 

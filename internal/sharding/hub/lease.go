@@ -18,24 +18,24 @@ import (
 const (
 	leaseResource = "leases"
 
-	annotationPrefix   = "sharding.vmgroup-operator.vm.codeconnect.vmworld.com/"
-	stateAnnotation    = annotationPrefix + "state"
-	bootAnnotation     = annotationPrefix + "boot"
-	hostAnnotation     = annotationPrefix + "host"
-	sessionAnnotation  = annotationPrefix + "session"
-	settingsAnnotation = annotationPrefix + "settings"
-	renewalsAnnotation = annotationPrefix + "renewals"
-	fencedByAnnotation = annotationPrefix + "fenced-by"
-	provenAnnotation   = annotationPrefix + "death-proven"
-	boardAnnotation    = annotationPrefix + "board"
-	ringAnnotation     = annotationPrefix + "ring"
+	annotationPrefix    = "sharding.vmgroup-operator.vm.codeconnect.vmworld.com/"
+	stateAnnotation     = annotationPrefix + "state"
+	bootAnnotation      = annotationPrefix + "boot"
+	hostAnnotation      = annotationPrefix + "host"
+	sessionAnnotation   = annotationPrefix + "session"
+	settingsAnnotation  = annotationPrefix + "settings"
+	renewalsAnnotation  = annotationPrefix + "renewals"
+	fencedByAnnotation  = annotationPrefix + "fenced-by"
+	provenAnnotation    = annotationPrefix + "death-proven"
+	publishedAnnotation = annotationPrefix + "board" // its name in all releases
+	ringAnnotation      = annotationPrefix + "ring"
 
-	// maxBoard keeps an object that every replica writes and reads every few seconds small, in bytes of JSON. All
+	// maxPublished keeps an object that every replica writes and reads every few seconds small, in bytes of JSON. All
 	// annotations of an object together may have 256 KiB.
-	maxBoard = 64 << 10
+	maxPublished = 64 << 10
 )
 
-var errBoardTooLarge = errors.New("the board is too large")
+var errPublishedTooLarge = errors.New("what the replica publishes is too large")
 
 // settings as they are stored: durations as a person writes them.
 type settings struct {
@@ -74,7 +74,7 @@ func (c *Client) encodePatch(l protocol.Lease, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]any{fencedByAnnotation: nil, provenAnnotation: nil, boardAnnotation: nil} // nil removes
+	values := map[string]any{fencedByAnnotation: nil, provenAnnotation: nil, publishedAnnotation: nil} // nil removes
 	for key, value := range annotations {
 		values[key] = value
 	}
@@ -117,15 +117,15 @@ func encodeAnnotations(l protocol.Lease) (map[string]string, error) {
 	if l.DeathProven {
 		annotations[provenAnnotation] = "true"
 	}
-	if len(l.Board) > 0 {
-		board, err := json.Marshal(l.Board)
+	if len(l.Published) > 0 {
+		published, err := json.Marshal(l.Published)
 		if err != nil {
-			return nil, fmt.Errorf("encode the board of session %s: %w", l.Session, err)
+			return nil, fmt.Errorf("encode what session %s publishes: %w", l.Session, err)
 		}
-		if len(board) > maxBoard {
-			return nil, fmt.Errorf("%w: %d bytes, %d are allowed", errBoardTooLarge, len(board), maxBoard)
+		if len(published) > maxPublished {
+			return nil, fmt.Errorf("%w: %d bytes, %d are allowed", errPublishedTooLarge, len(published), maxPublished)
 		}
-		annotations[boardAnnotation] = string(board)
+		annotations[publishedAnnotation] = string(published)
 	}
 	return annotations, nil
 }
@@ -167,9 +167,9 @@ func decodeAnnotations(session string, annotations map[string]string) (protocol.
 	if _, err := fmt.Sscanf(annotations[ringAnnotation], "%d/%d", &generation, &sequence); err != nil {
 		return protocol.Lease{}, false
 	}
-	var board map[string]string
-	if text, ok := annotations[boardAnnotation]; ok {
-		if err := json.Unmarshal([]byte(text), &board); err != nil {
+	var published map[string]string
+	if text, ok := annotations[publishedAnnotation]; ok {
+		if err := json.Unmarshal([]byte(text), &published); err != nil {
 			return protocol.Lease{}, false
 		}
 	}
@@ -179,7 +179,7 @@ func decodeAnnotations(session string, annotations map[string]string) (protocol.
 			Buckets: stored.Buckets, Hash: stored.Hash,
 			Validity: stored.Validity.Duration, Patience: stored.Patience.Duration,
 		},
-		Renewals: renewals, RingGeneration: generation, RingSequence: sequence, Board: board, FencedBy: annotations[fencedByAnnotation],
+		Renewals: renewals, RingGeneration: generation, RingSequence: sequence, Published: published, FencedBy: annotations[fencedByAnnotation],
 		DeathProven: annotations[provenAnnotation] == "true",
 	}, true
 }

@@ -19,8 +19,8 @@ func codecClient() *Client {
 func TestALeaseSurvivesItsEncoding(t *testing.T) {
 	full := protocol.Lease{
 		Session: "s", Boot: "b", Host: "h", State: protocol.Fenced, FencedBy: "other", DeathProven: true, Renewals: 1 << 40,
-		Settings: ring.Settings{Buckets: 128, Hash: "any", Validity: 1234567891, Patience: time.Nanosecond},
-		Board:    map[string]string{"a": "ü\"", "": ""},
+		Settings:  ring.Settings{Buckets: 128, Hash: "any", Validity: 1234567891, Patience: time.Nanosecond},
+		Published: map[string]string{"a": "ü\"", "": ""},
 	}
 	for name, lease := range map[string]protocol.Lease{"full": full, "bare": {Session: "s", State: protocol.Starting}} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestALeaseSurvivesItsEncoding(t *testing.T) {
 func TestAnEditedLeaseIsUnknownAndKeepsItsName(t *testing.T) {
 	c := codecClient()
 	good, err := c.encodeLease(protocol.Lease{
-		Session: "s", State: protocol.Fenced, FencedBy: "f", Board: map[string]string{"a": "b"}, Renewals: 3,
+		Session: "s", State: protocol.Fenced, FencedBy: "f", Published: map[string]string{"a": "b"}, Renewals: 3,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestAnEditedLeaseIsUnknownAndKeepsItsName(t *testing.T) {
 		"no settings":         func(a map[string]string) { delete(a, settingsAnnotation) },
 		"broken settings":     func(a map[string]string) { a[settingsAnnotation] = `{"validity":"soon"}` },
 		"broken renewals":     func(a map[string]string) { a[renewalsAnnotation] = "many" },
-		"broken board":        func(a map[string]string) { a[boardAnnotation] = "[]" },
+		"broken board":        func(a map[string]string) { a[publishedAnnotation] = "[]" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := &coordinationv1.Lease{}

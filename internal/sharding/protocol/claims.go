@@ -58,7 +58,7 @@ func (r *Replica) fenceOp(now Instant) Op {
 			continue
 		}
 		lease := p.lease.Lease
-		lease.State, lease.FencedBy, lease.Board, lease.DeathProven = Fenced, r.session.name, nil, p.proven
+		lease.State, lease.FencedBy, lease.Published, lease.DeathProven = Fenced, r.session.name, nil, p.proven
 		if p.missing {
 			return CreateSession{Lease: lease}
 		}

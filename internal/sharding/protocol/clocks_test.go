@@ -68,16 +68,16 @@ func TestShortValidityBeginsNoCall(t *testing.T) {
 	}
 }
 
-func TestBoardReachesTheOthers(t *testing.T) {
+func TestWhatIsPublishedReachesTheOthers(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
 	sc.pass(settled)
 	a.Publish("tasks", "7")
 	sc.pass(DefaultTimings().Renew/4 + tick)
 	read := func() string {
-		for _, peer := range b.Boards() {
+		for _, peer := range b.Peers() {
 			if peer.Session == a.Session() {
-				return peer.Board["tasks"]
+				return peer.Published["tasks"]
 			}
 		}
 		return "nobody"

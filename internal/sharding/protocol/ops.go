@@ -32,8 +32,8 @@ type Lease struct {
 	// RingGeneration and RingSequence are those of the newest ring that the replica has seen, so that one that has just
 	// started notices that the ring was restored from a backup.
 	RingGeneration, RingSequence int64
-	// Board is what the replica tells the others; see Replica.Publish. Nil and empty are the same.
-	Board map[string]string
+	// Published is what the replica tells the others; see Replica.Publish. Nil and empty are the same.
+	Published map[string]string
 	// FencedBy is the session that fenced this one, and DeathProven whether it had a proof that the process had ended.
 	FencedBy    string
 	DeathProven bool

@@ -34,23 +34,23 @@ type Peer struct {
 	Self, Leader bool
 }
 
-// Boards returns the sessions that are not known to be dead, with what they publish, sorted by name.
-func (r *Replica) Boards() []Peer {
+// Peers returns the sessions that are not known to be dead, with what they publish, sorted by name.
+func (r *Replica) Peers() []Peer {
 	own := r.lease()
-	boards := []Peer{{Lease: own, Self: true, Leader: r.leader.held}}
+	peers := []Peer{{Lease: own, Self: true, Leader: r.leader.held}}
 	for name, p := range r.peers {
 		if p.fenced.ever {
 			continue // one whose Lease is missing may still act
 		}
-		boards = append(boards, Peer{Lease: p.lease.Lease, Leader: r.view.ring.Leader.Holder == name})
+		peers = append(peers, Peer{Lease: p.lease.Lease, Leader: r.view.ring.Leader.Holder == name})
 	}
-	slices.SortFunc(boards, func(a, b Peer) int {
+	slices.SortFunc(peers, func(a, b Peer) int {
 		if a.Session < b.Session {
 			return -1
 		}
 		return 1
 	})
-	return boards
+	return peers
 }
 
 // BootDead reports whether no session of a process can act any more. It is false whenever this replica cannot
@@ -147,7 +147,7 @@ func (r *Replica) SawLease(now Instant, lease StoredLease) {
 		r.refute(p) // only the process itself counts its renewals on
 	}
 	if p.missing || p.lease.Version != lease.Version {
-		if p.lease.State != lease.State || !maps.Equal(p.lease.Board, lease.Board) {
+		if p.lease.State != lease.State || !maps.Equal(p.lease.Published, lease.Published) {
 			r.changes.Peers = true
 		}
 		if lease.State != Fenced { // the last sign of life was before the fence

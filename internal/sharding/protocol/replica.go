@@ -27,9 +27,9 @@ type Replica struct {
 	cfg      Config
 	settings ring.Settings
 
-	state   State
-	session session
-	board   map[string]string
+	state     State
+	session   session
+	published map[string]string
 
 	// renewed and verified are the instants before the last successful renewal, and read of the ring, were sent.
 	renewed, verified instantOrNever
@@ -91,7 +91,7 @@ type Changes struct {
 	Gained []int
 	// Lost buckets may be another replica's from now on. Buckets whose validity alone has ended are not among them.
 	Lost []int
-	// Peers is true when the boards, the set of sessions or the leader may have changed.
+	// Peers is true when what others publish, the set of sessions or the leader may have changed.
 	Peers bool
 	// Leading is true when Leading may have changed.
 	Leading bool
@@ -131,7 +131,7 @@ func New(cfg Config) *Replica {
 			Buckets: cfg.Buckets, Hash: cfg.Hash, Validity: cfg.Timings.Validity, Patience: cfg.Timings.Patience,
 		},
 		session:     session{name: cfg.NewSession()},
-		board:       map[string]string{},
+		published:   map[string]string{},
 		slots:       slots,
 		peers:       map[string]*peer{},
 		ringProblem: "the ring has not been read yet",
@@ -176,16 +176,16 @@ func (r *Replica) Idle() bool {
 	return true
 }
 
-// Publish replaces an entry of the own board; an empty value removes it.
+// Publish replaces an entry of what this replica tells the others; an empty value removes it.
 func (r *Replica) Publish(key, value string) {
-	if r.board[key] == value {
+	if r.published[key] == value {
 		return
 	}
-	r.board = maps.Clone(r.board)
+	r.published = maps.Clone(r.published)
 	if value == "" {
-		delete(r.board, key)
+		delete(r.published, key)
 	} else {
-		r.board[key] = value
+		r.published[key] = value
 	}
 	r.renewSoon()
 	r.changes.Peers = true

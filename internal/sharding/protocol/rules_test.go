@@ -403,14 +403,14 @@ func TestUnownedIsJudgedOnlyByOneWhoCan(t *testing.T) {
 	_ = b
 }
 
-func TestSessionWhoseLeaseIsMissingStaysOnTheBoards(t *testing.T) {
+func TestSessionWhoseLeaseIsMissingStaysAPeer(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
 	sc.pass(2 * settled)
 	b.still = true
 	sc.hub.deleteLease(b.Session())
 	sc.pass(time.Second)
-	if n := len(a.Boards()); n != 2 {
+	if n := len(a.Peers()); n != 2 {
 		t.Errorf("%d boards; what the other may use is given away while it may still use it", n)
 	}
 }

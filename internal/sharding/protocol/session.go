@@ -41,7 +41,7 @@ func (r *Replica) lease() Lease {
 	}
 	return Lease{
 		Session: r.session.name, Boot: r.cfg.Boot, Host: r.cfg.Host, State: state, Settings: r.settings,
-		Renewals: r.session.renewals, Board: r.board,
+		Renewals: r.session.renewals, Published: r.published,
 		RingGeneration: r.view.generation, RingSequence: r.view.sequence,
 	}
 }

@@ -43,7 +43,7 @@ type Status struct {
 // Status of the replica.
 func (r *Replica) Status(now Instant) Status {
 	s := Status{
-		State: r.state, Held: r.Held(), Left: r.Left(now), Leading: r.Leading(now), Sessions: len(r.Boards()),
+		State: r.state, Held: r.Held(), Left: r.Left(now), Leading: r.Leading(now), Sessions: len(r.Peers()),
 		Generation: r.view.ring.Generation, Sequence: r.view.ring.Sequence,
 	}
 	for _, d := range r.Unowned(now) {

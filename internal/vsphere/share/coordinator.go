@@ -10,14 +10,14 @@ import (
 // Coordinator keeps the budgets of this process within their part of the limits. All methods are safe for concurrent
 // use.
 type Coordinator struct {
-	board Board
+	peers Peers
 	now   func() time.Time
 	// kick wakes Run; it holds at most one wake-up.
 	kick chan struct{}
 
 	mu      sync.Mutex
 	holders map[string]*holder
-	// self is the own session when the boards were looked at last.
+	// self is the own session when the peers were looked at last.
 	self   string
 	follow following
 	// term is nil while another leads; terms counts those of this process.
@@ -28,12 +28,12 @@ type Coordinator struct {
 }
 
 // New returns a coordinator that does nothing before Run.
-func New(board Board, now func() time.Time) *Coordinator {
-	return &Coordinator{board: board, now: now, kick: make(chan struct{}, 1), holders: make(map[string]*holder)}
+func New(peers Peers, now func() time.Time) *Coordinator {
+	return &Coordinator{peers: peers, now: now, kick: make(chan struct{}, 1), holders: make(map[string]*holder)}
 }
 
 // Add takes over the caps of a vCenter's budget until remove is called. The name must be the same in all replicas. The
-// budget may use one slot until Run has looked at the boards. Another budget of the same name replaces the one before.
+// budget may use one slot until Run has looked at the peers. Another budget of the same name replaces the one before.
 func (c *Coordinator) Add(vcenter string, r Resource) (remove func()) {
 	h := &holder{Resource: r}
 	h.set(unmentioned)
@@ -52,7 +52,7 @@ func (c *Coordinator) Add(vcenter string, r Resource) (remove func()) {
 	}
 }
 
-// Changed is called after any change of the boards, of the own session, of the leader, or of a budget's usage. It does
+// Changed is called after any change of what peers publish, of the own session, of the leader, or of a budget's usage. It does
 // not block; calls that come together are answered by one look.
 func (c *Coordinator) Changed() {
 	select {
@@ -80,17 +80,17 @@ func (c *Coordinator) Run(ctx context.Context) {
 	}
 }
 
-// look does what the boards and the usage demand now.
+// look does what the peers and the usage demand now.
 func (c *Coordinator) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	boards := c.board.Boards()
-	self, leader, others := sort(boards)
+	peers := c.peers.Peers()
+	self, leader, others := sort(peers)
 	if self.Session != c.self {
 		c.reset(self.Session)
 	}
-	c.follow.retain(boards)
+	c.follow.retain(peers)
 	if self.Session != "" && self.Leader {
 		c.leads(now, self.Session, others)
 	} else {
@@ -99,9 +99,9 @@ func (c *Coordinator) look() {
 	c.claim()
 }
 
-// sort tells the own board and the leader's from the others'. Self and leader are empty if there is none.
-func sort(boards []Peer) (self, leader Peer, others []Peer) {
-	for _, p := range boards {
+// sort tells this replica and the leader from the others. Self and leader are empty if there is none.
+func sort(peers []Peer) (self, leader Peer, others []Peer) {
+	for _, p := range peers {
 		if p.Leader {
 			leader = p
 		}
@@ -138,7 +138,7 @@ func (c *Coordinator) leads(now time.Time, self string, others []Peer) {
 			sessions[session][name] = s
 		}
 	}
-	t.publish(c.board, sessions)
+	t.publish(c.peers, sessions)
 	c.follow.obey(self, grants{Term: t.number, Seq: t.seq})
 }
 
@@ -146,10 +146,10 @@ func (c *Coordinator) leads(now time.Time, self string, others []Peer) {
 func (c *Coordinator) follows(now time.Time, leader Peer) {
 	if c.term != nil {
 		c.term = nil
-		c.board.Publish(grantsKey, "")
+		c.peers.Publish(grantsKey, "")
 	}
 	if leader.Session != "" {
-		c.follow.see(leader.Session, leader.Entries[grantsKey])
+		c.follow.see(leader.Session, leader.Published[grantsKey])
 	}
 	for name, h := range c.holders {
 		if s, ok := c.follow.granted(leader.Session, c.self, name); ok {
@@ -177,5 +177,5 @@ func (c *Coordinator) claim() {
 		said.Number++
 		c.claims = said
 	}
-	c.board.Publish(claimsKey, encode(c.claims))
+	c.peers.Publish(claimsKey, encode(c.claims))
 }

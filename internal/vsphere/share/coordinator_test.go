@@ -108,7 +108,7 @@ func (b ownBoard) Publish(key, value string) {
 	}
 }
 
-func (b ownBoard) Boards() []Peer {
+func (b ownBoard) Peers() []Peer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	peers := make([]Peer, 0, len(b.boards))
@@ -117,7 +117,7 @@ func (b ownBoard) Boards() []Peer {
 		for k, v := range board {
 			entries[k] = v
 		}
-		peers = append(peers, Peer{Session: fmt.Sprint(i), Self: i == b.index, Leader: i == 0, Entries: entries})
+		peers = append(peers, Peer{Session: fmt.Sprint(i), Self: i == b.index, Leader: i == 0, Published: entries})
 	}
 	return peers
 }

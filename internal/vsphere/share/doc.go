@@ -1,8 +1,8 @@
 // Package share divides the task limits of a vCenter between the replicas of the operator.
 //
-// Each replica has a budget of its own for each vCenter. It says on its board what it could use and what it may be using
-// (claims). One replica, the leader, reads all boards and writes on its own how much each may use (grants). Everybody
-// sets the caps of its budgets to that. A board travels with the Lease of its session, so everything here is late, and
+// Each replica has a budget of its own for each vCenter. It publishes what it could use and what it may be using
+// (claims). One replica, the leader, reads what all publish, and publishes how much each may use (grants). Everybody
+// sets the caps of its budgets to that. What is published travels with the Lease of the session, so everything here is late, and
 // some of it is never seen. There is no I/O in this package and no goroutine but Run's caller.
 //
 // # Never too much

@@ -17,7 +17,7 @@ type following struct {
 	refuses string
 }
 
-// see takes in what the leader's board shows, unless that is old or cannot be read. A text that cannot be read changes
+// see takes what the leader publishes, unless that is old or cannot be read. A text that cannot be read changes
 // nothing: it grants nothing, and what was granted before is still the last that is known.
 func (f *following) see(leader, text string) {
 	f.refuses = ""

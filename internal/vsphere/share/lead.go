@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
 
-// lead takes in the boards of the others, begins a term if that is due, and returns it.
+// lead takes in what the others publish, begins a term if that is due, and returns it.
 func (c *Coordinator) lead(now time.Time, self string, others []Peer) *term {
 	if c.term == nil || c.term.see(now, self, others) {
 		c.terms++
@@ -21,7 +21,7 @@ func (c *Coordinator) lead(now time.Time, self string, others []Peer) *term {
 	return c.term
 }
 
-// see takes in the boards of the others. It reports whether a replica has turned away to follow another leader.
+// see takes in what the others publish. It reports whether a replica has turned away to follow another leader.
 func (t *term) see(now time.Time, self string, others []Peer) (turnedAway bool) {
 	live := make(map[string]bool, len(others))
 	for _, o := range others {
@@ -31,7 +31,7 @@ func (t *term) see(now time.Time, self string, others []Peer) (turnedAway bool) 
 			p = &peer{since: now, open: make(map[resource]outstanding)}
 			t.peers[o.Session] = p
 		}
-		turnedAway = p.see(o.Entries[claimsKey], self, t.number) || turnedAway
+		turnedAway = p.see(o.Published[claimsKey], self, t.number) || turnedAway
 	}
 	maps.DeleteFunc(t.peers, func(session string, _ *peer) bool { return !live[session] })
 	return turnedAway
@@ -151,7 +151,7 @@ func (d division) each(f func(limit int, claims []Claim, turn int) []int) map[st
 }
 
 // publish says what was decided, if it is anything new.
-func (t *term) publish(board Board, sessions map[string]map[string]slots) {
+func (t *term) publish(peers Peers, sessions map[string]map[string]slots) {
 	g := grants{Term: t.number, Sessions: sessions}
 	text := encode(g)
 	if text == t.published {
@@ -165,5 +165,5 @@ func (t *term) publish(board Board, sessions map[string]map[string]slots) {
 			p.sent(g.Seq, sessions[session])
 		}
 	}
-	board.Publish(grantsKey, encode(g))
+	peers.Publish(grantsKey, encode(g))
 }

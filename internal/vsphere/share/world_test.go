@@ -196,7 +196,7 @@ func (r *replica) tick() {
 	})
 }
 
-// Publish satisfies Board.
+// Publish satisfies Peers.
 func (r *replica) Publish(key, value string) {
 	if r.own[key] == value {
 		return
@@ -227,12 +227,12 @@ func (r *replica) deliver(session string, version int, board map[string]string) 
 	r.Changed()
 }
 
-// Boards satisfies Board.
-func (r *replica) Boards() []Peer {
+// Peers satisfies Peers.
+func (r *replica) Peers() []Peer {
 	boards := make([]Peer, 0, 1+len(r.seen))
-	boards = append(boards, Peer{Session: r.session, Self: true, Leader: r.leader == r.session, Entries: r.own})
+	boards = append(boards, Peer{Session: r.session, Self: true, Leader: r.leader == r.session, Published: r.own})
 	for _, session := range slices.Sorted(maps.Keys(r.seen)) {
-		boards = append(boards, Peer{Session: session, Leader: r.leader == session, Entries: r.seen[session]})
+		boards = append(boards, Peer{Session: session, Leader: r.leader == session, Published: r.seen[session]})
 	}
 	return boards
 }

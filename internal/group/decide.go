@@ -103,11 +103,11 @@ func Decide(s *Snapshot) Decision {
 	if d := s.sight(); d.Step != "" {
 		return d
 	}
-	hold, d := s.admit()
+	admission, d := s.admit()
 	if d.Step != "" {
 		return d
 	}
-	next := s.plan(hold)
+	next := s.plan(admission)
 	creates := next.Plan.Creates() > 0
 	switch {
 	case creates && next.Spec.UserDataSecretRef != nil && s.UserData == nil:
@@ -119,7 +119,7 @@ func Decide(s *Snapshot) Decision {
 		next.Step = MakeFolder
 		return next
 	}
-	return s.act(hold, next)
+	return s.act(admission, next)
 }
 
 // own decides whether the group is ours to touch. Nothing is to be done first if there is no step.
@@ -200,12 +200,12 @@ func retryAfter(err error) time.Duration {
 }
 
 // admit decides how far the group may follow its spec.
-func (s *Snapshot) admit() (policy.Hold, Decision) {
+func (s *Snapshot) admit() (policy.Admission, Decision) {
 	if s.deleting() {
 		if s.Quota == nil && !s.Vanished {
-			return policy.Hold{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(policy.Usage{}, false)}
+			return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(policy.Usage{}, false)}
 		}
-		return policy.Hold{Spec: s.Group.Spec, Admitted: s.Group.Status.Admitted}, Decision{}
+		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Group.Status.Admitted}, Decision{}
 	}
 	v := s.verdicts()
 	if s.Quota == nil {
@@ -214,10 +214,10 @@ func (s *Snapshot) admit() (policy.Hold, Decision) {
 			wants = policy.UsageOf(s.Group.Spec)
 		}
 		claims := !v.Refused() && !v.Unresolved && v.Unavailable == ""
-		return policy.Hold{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
+		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
 	}
 	if s.Quota.Waiting {
-		return policy.Hold{}, Decision{Step: Wait, After: soon}
+		return policy.Admission{}, Decision{Step: Wait, After: soon}
 	}
 	v.Quota, v.Unavailable = s.Quota.Violations, cmp.Or(v.Unavailable, s.Quota.Unavailable)
 	return policy.Decide(v), Decision{}
@@ -250,21 +250,21 @@ func UserDataDenial(member string) policy.Denial {
 
 // plan decides what is done next for the spec that hold allows. What the held shape names has to be there, and granted, for a VM that
 // is lost to come back.
-func (s *Snapshot) plan(hold policy.Hold) Decision {
-	d := Decision{Spec: hold.Spec, Revision: s.Revision, Names: s.Names}
+func (s *Snapshot) plan(admission policy.Admission) Decision {
+	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names}
 	in := plan.Input{
 		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.folder(), UpdateRevision: s.Revision,
 		Deleting: s.deleting(), Paused: s.Paused,
 		Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
-	if hold.Held {
+	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}
-	if hold.Reshaped {
-		d.Revision, d.Names = plan.Revision(hold.Spec), s.AdmittedNames
+	if admission.Reshaped {
+		d.Revision, d.Names = plan.Revision(admission.Spec), s.AdmittedNames
 	}
-	if hold.NoCreate {
-		d.Names.Blocked = BlockerOf(hold)
+	if admission.NoCreate {
+		d.Names.Blocked = BlockerOf(admission)
 	}
 	if d.Names.Blocked == nil && s.UserData != nil {
 		d.Names.Blocked = s.UserData.Blocked
@@ -292,7 +292,7 @@ func (s *Snapshot) folderProblem() error {
 }
 
 // act decides what status says of the plan, and when to look again.
-func (s *Snapshot) act(hold policy.Hold, d Decision) Decision {
+func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	d.Step = Act
 	var problem error
 	if d.Plan.Creates() > 0 {
@@ -302,7 +302,7 @@ func (s *Snapshot) act(hold policy.Hold, d Decision) Decision {
 	}
 	f := s.facts()
 	// VMs whose clone has not been sent yet show as Pending.
-	f.Plan, f.Hold, f.CreateBlocked = d.Plan.Limit(0, 0), hold, d.Names.Blocked
+	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
 	if problem != nil {
 		f.Failure = explained(problem)

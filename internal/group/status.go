@@ -48,8 +48,8 @@ type Facts struct {
 	// VCenter is the name of the group's VCenter, Folder its folder there, or nil.
 	VCenter string
 	Folder  *v1alpha1.FolderStatus
-	// Hold is how far the group may follow its spec; without a reason, nobody has said anything about that.
-	Hold policy.Hold
+	// Admission is how far the group may follow its spec; without a reason, nobody has said anything about that.
+	Admission policy.Admission
 	// CreateBlocked explains why a VM that is lost could not be replaced, or is nil.
 	CreateBlocked *plan.Blocker
 	// Failure to create the group's folder, or nil.
@@ -63,8 +63,8 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	s := *f.Old.DeepCopy()
 	s.ObservedGeneration = f.Generation
 	s.DesiredReplicas = f.desired()
-	if f.Hold.Reason != "" {
-		s.Admitted = f.Hold.Admitted
+	if f.Admission.Reason != "" {
+		s.Admitted = f.Admission.Admitted
 	}
 	s.Selector = selectorKey + "=" + f.Name
 	s.UpdateRevision = plan.Revision(f.Spec)
@@ -186,8 +186,8 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	default:
 		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.VCenter))
 	}
-	if f.Hold.Reason != "" {
-		set(v1alpha1.ConditionPolicyCompliant, f.Hold.Status, f.Hold.Reason, f.Hold.Message)
+	if f.Admission.Reason != "" {
+		set(v1alpha1.ConditionPolicyCompliant, f.Admission.Status, f.Admission.Reason, f.Admission.Message)
 	}
 	if f.Complete {
 		setUpToDate(set, f)
@@ -205,11 +205,11 @@ func (f Facts) blockers() []plan.Blocker {
 	if f.Failure != nil {
 		all = append(all, *f.Failure)
 	}
-	if f.Hold.Held {
-		all = append(all, *BlockerOf(f.Hold))
+	if f.Admission.Held {
+		all = append(all, *BlockerOf(f.Admission))
 	}
 	for _, b := range f.Plan.Blockers {
-		if f.Hold.Held && b.Reason == f.Hold.Reason {
+		if f.Admission.Held && b.Reason == f.Admission.Reason {
 			continue
 		}
 		if f.Unavailable != nil && b.Reason == v1alpha1.ReasonInventoryIncomplete {
@@ -221,13 +221,13 @@ func (f Facts) blockers() []plan.Blocker {
 }
 
 // BlockerOf is a hold as a reason for which a group is not ready.
-func BlockerOf(hold policy.Hold) *plan.Blocker {
-	return &plan.Blocker{Reason: hold.Reason, Message: hold.Message, Terminal: hold.Terminal}
+func BlockerOf(admission policy.Admission) *plan.Blocker {
+	return &plan.Blocker{Reason: admission.Reason, Message: admission.Message, Terminal: admission.Terminal}
 }
 
 // desired is what spec asks for, also while the group is held at less.
 func (f Facts) desired() int32 {
-	if f.Hold.Held && f.Spec.Replicas != nil {
+	if f.Admission.Held && f.Spec.Replicas != nil {
 		return *f.Spec.Replicas
 	}
 	return f.Plan.Desired
@@ -263,7 +263,7 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.Incomplete
 	}
 	counts := fmt.Sprintf("%d of %s ready", p.Ready, are(p.Desired))
-	satisfied := !f.Deleting && !f.Hold.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
+	satisfied := !f.Deleting && !f.Admission.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
 	if satisfied && terminal(blockers) == nil {
 		if len(blockers) > 0 {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "; " + blockers[0].Message

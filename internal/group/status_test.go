@@ -20,9 +20,9 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func running() Facts {
 	return Facts{
 		Name: "vg-1", Generation: 4, Now: noon, Complete: true, VCenter: "default",
-		Spec:   v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"},
-		Folder: &v1alpha1.FolderStatus{Path: "/DC/vm/vm-operator/a/b/vg-1.12345678", MoRef: "group-v1"},
-		Hold:   policy.Hold{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPolicyAllows, Message: "allowed"},
+		Spec:      v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"},
+		Folder:    &v1alpha1.FolderStatus{Path: "/DC/vm/vm-operator/a/b/vg-1.12345678", MoRef: "group-v1"},
+		Admission: policy.Admission{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPolicyAllows, Message: "allowed"},
 		Plan: plan.Plan{
 			Desired: 2, Existing: 2, Ready: 2, Updated: 2, Settled: true,
 			Slots: []plan.Slot{
@@ -89,7 +89,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 		{
 			story: "a grant that was taken away is reported while the VMs run on",
 			change: func(f *Facts) {
-				f.Hold.Status, f.Hold.Reason = metav1.ConditionFalse, v1alpha1.ReasonNotGranted
+				f.Admission.Status, f.Admission.Reason = metav1.ConditionFalse, v1alpha1.ReasonNotGranted
 			},
 			phase: v1alpha1.PhaseRunning, message: "successfully", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 		},
@@ -169,7 +169,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"a doomed ordinal":    func(f *Facts) { f.Plan.Doomed = []int32{1} },
 		"a new generation":    func(f *Facts) { f.Generation++ },
 		"another epoch":       func(f *Facts) { f.Epoch = v1alpha1.Epoch{Number: 1} },
-		"what was admitted":   func(f *Facts) { f.Hold.Admitted = &v1alpha1.Admitted{CPU: 1} },
+		"what was admitted":   func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
 		"losing readiness":    func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
 	} {
 		f := running()
@@ -212,17 +212,17 @@ func TestAnEventTellsThatAPolicyWasTightened(t *testing.T) {
 	f := running()
 	before := f.Status()
 	f.Old = before
-	f.Hold.Status, f.Hold.Reason = metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened
+	f.Admission.Status, f.Admission.Reason = metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened
 	tightened := f.Status()
 	if reasons := reasonsOf(Events(before, tightened)); reasons != v1alpha1.ReasonPolicyTightened {
 		t.Errorf("events are %q", reasons)
 	}
 	f.Old = tightened
-	f.Hold.Message = "said in other words"
+	f.Admission.Message = "said in other words"
 	if reasons := reasonsOf(Events(tightened, f.Status())); reasons != "" {
 		t.Errorf("said again: %q", reasons)
 	}
-	f.Hold.Reason, f.Hold.Held, f.Hold.Terminal = v1alpha1.ReasonPolicyViolated, true, true
+	f.Admission.Reason, f.Admission.Held, f.Admission.Terminal = v1alpha1.ReasonPolicyViolated, true, true
 	if reasons := reasonsOf(Events(tightened, f.Status())); reasons != v1alpha1.ReasonPolicyViolated {
 		t.Errorf("a group that is held is told of with %q, want one event", reasons)
 	}

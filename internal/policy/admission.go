@@ -31,8 +31,8 @@ type Verdicts struct {
 	Unresolved bool
 }
 
-// Hold is how far a group may follow its spec.
-type Hold struct {
+// Admission is how far a group may follow its spec.
+type Admission struct {
 	// Spec to plan with: that of the group, or with the replicas and shape that were admitted last.
 	Spec v1alpha1.VmGroupSpec
 	// Admitted has to be stored before anything is done for Spec; nil when nothing was ever admitted.
@@ -55,46 +55,46 @@ type Hold struct {
 // lost come back in the admitted shape, the group may shrink, and neither grows nor changes. Nothing that runs is ever
 // removed by a policy. The power state, the scale-down order, readiness, repair, pause and the deletion policy always
 // follow spec.
-func Decide(v Verdicts) Hold {
+func Decide(v Verdicts) Admission {
 	reason, refusals := v.refusals()
 	replicas := replicasOf(&v.Spec)
 	if reason == "" && v.Unavailable == "" && !v.Unresolved {
 		return v.allow(replicas)
 	}
-	h := Hold{Spec: v.Spec, Admitted: v.Admitted.DeepCopy()}
-	if h.Admitted != nil && h.Admitted.CPU == 0 {
-		h.Admitted = nil // has no shape: nothing can be cloned from it
+	a := Admission{Spec: v.Spec, Admitted: v.Admitted.DeepCopy()}
+	if a.Admitted != nil && a.Admitted.CPU == 0 {
+		a.Admitted = nil // has no shape: nothing can be cloned from it
 	}
-	if h.Admitted != nil && !absent(&v.Spec) { // who took all of spec away gave nothing up
-		h.Admitted.Replicas = min(h.Admitted.Replicas, max(replicas, 0))
+	if a.Admitted != nil && !absent(&v.Spec) { // who took all of spec away gave nothing up
+		a.Admitted.Replicas = min(a.Admitted.Replicas, max(replicas, 0))
 	}
-	same := h.Admitted != nil && SameShape(v.Spec, *h.Admitted)
+	same := a.Admitted != nil && SameShape(v.Spec, *a.Admitted)
 	within := same && v.Admitted.Replicas >= replicas
 	if same {
-		h.Admitted.Revision = v.Revision // an operator of another version may compute it in another way
+		a.Admitted.Revision = v.Revision // an operator of another version may compute it in another way
 	}
 	switch {
 	case reason == "" && v.Unavailable != "":
-		h.unavailable(v, within)
+		a.unavailable(v, within)
 	case reason == "":
-		h.Status, h.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotChecked
-		h.Message = "Spec could not be checked: it is not complete, or something that it names could not be looked up; see condition Ready."
+		a.Status, a.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotChecked
+		a.Message = "Spec could not be checked: it is not complete, or something that it names could not be looked up; see condition Ready."
 	default:
-		h.refuse(v, reason, refusals, within)
+		a.refuse(v, reason, refusals, within)
 	}
-	return h
+	return a
 }
 
 // allow admits spec.
-func (v Verdicts) allow(replicas int32) Hold {
-	h := Hold{
+func (v Verdicts) allow(replicas int32) Admission {
+	a := Admission{
 		Spec: v.Spec, Admitted: admit(v.Spec, v.Revision, replicas), Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonPolicyAllows, Message: "Grants, policies and quotas allow what spec asks for.",
 	}
 	if warnings := sentences(v.Violations, v.Quota); warnings != "" {
-		h.Message = "Allowed, although policies in mode Warn say: " + warnings + "."
+		a.Message = "Allowed, although policies in mode Warn say: " + warnings + "."
 	}
-	return h
+	return a
 }
 
 // Refused reports whether spec is refused, so that no quota has to be asked.
@@ -129,53 +129,53 @@ func (v Verdicts) refusals() (reason, words string) {
 }
 
 // refuse holds a group whose spec is refused. Within what was admitted there is nothing to hold back.
-func (h *Hold) refuse(v Verdicts, reason, words string, within bool) {
-	h.Status, h.Reason = metav1.ConditionFalse, reason
+func (a *Admission) refuse(v Verdicts, reason, words string, within bool) {
+	a.Status, a.Reason = metav1.ConditionFalse, reason
 	switch {
 	case within && reason == v1alpha1.ReasonNotGranted:
-		h.Message = words
+		a.Message = words
 	case within && onlyTooFew(v.Violations):
-		h.Message = words + ". The group has shrunk below the minimum and is kept as it is; raise spec.replicas, or ask the platform team to change the policy."
+		a.Message = words + ". The group has shrunk below the minimum and is kept as it is; raise spec.replicas, or ask the platform team to change the policy."
 	case within:
-		h.Reason = v1alpha1.ReasonPolicyTightened
-		h.Message = words + ". What runs was admitted before, and is kept and repaired; the group may shrink, but grows or changes only once spec complies."
-	case h.Admitted != nil:
-		h.hold(v.Spec)
-		h.Terminal = true
-		h.Message = fmt.Sprintf("%s. The group is held at what was admitted before: %s. Change spec to what is allowed, or %s.",
-			words, describe(*h.Admitted), remedy(reason))
+		a.Reason = v1alpha1.ReasonPolicyTightened
+		a.Message = words + ". What runs was admitted before, and is kept and repaired; the group may shrink, but grows or changes only once spec complies."
+	case a.Admitted != nil:
+		a.hold(v.Spec)
+		a.Terminal = true
+		a.Message = fmt.Sprintf("%s. The group is held at what was admitted before: %s. Change spec to what is allowed, or %s.",
+			words, describe(*a.Admitted), remedy(reason))
 	default:
-		h.NoCreate, h.Terminal = true, true
-		h.Held = v.Existing < replicasOf(&v.Spec)
-		h.Message = fmt.Sprintf("%s. Nothing was admitted before, so no VM is cloned and none is removed. Change spec to what is allowed, or %s.",
+		a.NoCreate, a.Terminal = true, true
+		a.Held = v.Existing < replicasOf(&v.Spec)
+		a.Message = fmt.Sprintf("%s. Nothing was admitted before, so no VM is cloned and none is removed. Change spec to what is allowed, or %s.",
 			words, remedy(reason))
 	}
 }
 
 // unavailable holds a group that asks for more than was admitted while nobody can say whether it may have it.
-func (h *Hold) unavailable(v Verdicts, within bool) {
-	h.Status, h.Reason = metav1.ConditionUnknown, v1alpha1.ReasonPolicyUnavailable
-	h.Message = v.Unavailable + ". "
+func (a *Admission) unavailable(v Verdicts, within bool) {
+	a.Status, a.Reason = metav1.ConditionUnknown, v1alpha1.ReasonPolicyUnavailable
+	a.Message = v.Unavailable + ". "
 	switch {
 	case within:
-		h.Message += "What was admitted before is kept and repaired."
-	case h.Admitted != nil:
-		h.hold(v.Spec)
-		h.Message += fmt.Sprintf("Until then the group is held at what was admitted before: %s.", describe(*h.Admitted))
+		a.Message += "What was admitted before is kept and repaired."
+	case a.Admitted != nil:
+		a.hold(v.Spec)
+		a.Message += fmt.Sprintf("Until then the group is held at what was admitted before: %s.", describe(*a.Admitted))
 	default:
-		h.NoCreate = true
-		h.Held = v.Existing < replicasOf(&v.Spec)
-		h.Message += "Nothing was admitted before, so no VM is cloned until then."
+		a.NoCreate = true
+		a.Held = v.Existing < replicasOf(&v.Spec)
+		a.Message += "Nothing was admitted before, so no VM is cloned until then."
 	}
 }
 
 // hold plans with what was admitted.
-func (h *Hold) hold(spec v1alpha1.VmGroupSpec) {
-	h.Held = true
-	h.Reshaped = !SameShape(spec, *h.Admitted)
-	h.Spec = AdmittedSpec(spec, *h.Admitted)
-	if replicas := replicasOf(&spec); replicas < h.Admitted.Replicas {
-		h.Spec.Replicas = &replicas // less than nothing is for the planner to report
+func (a *Admission) hold(spec v1alpha1.VmGroupSpec) {
+	a.Held = true
+	a.Reshaped = !SameShape(spec, *a.Admitted)
+	a.Spec = AdmittedSpec(spec, *a.Admitted)
+	if replicas := replicasOf(&spec); replicas < a.Admitted.Replicas {
+		a.Spec.Replicas = &replicas // less than nothing is for the planner to report
 	}
 }
 

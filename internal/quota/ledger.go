@@ -49,8 +49,8 @@ type Ledger struct {
 	mu     sync.Mutex
 	stored Stored
 	totals map[string]policy.Usage
-	// known is false before the ledger was read, and after a write whose outcome nobody knows.
-	known bool
+	// read is true once the ledger was read; known is false before that, and after a write whose outcome nobody knows.
+	read, known bool
 	// failure says why the ledger cannot be read or written, or is empty.
 	failure string
 	// claims and lowers wait for the next write, claims in the order of their coming; flying are those of the one under
@@ -236,7 +236,9 @@ func (l *Ledger) Observe(s Stored) {
 	l.mu.Lock()
 	var notify []types.UID
 	if order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen); l.stored.Seen == "" || err != nil || order >= 0 {
-		notify = l.learn(s)
+		if notify = l.learn(s); l.known {
+			notify = append(notify, drained(l.unsure)...)
+		}
 	}
 	l.mu.Unlock()
 	l.tell(notify)
@@ -245,12 +247,12 @@ func (l *Ledger) Observe(s Stored) {
 // learn takes what was read, and returns the groups that may get another answer now. Those whose entries are not as they were, by
 // another replica or by a person, are among them: their holders enter what they hold, or give back what they do not.
 func (l *Ledger) learn(s Stored) []types.UID {
-	before := l.stored
+	was, first := l.stored.State.Entries, !l.read
 	notify := l.take(s)
-	if before.Seen == "" {
-		return notify // who asked before the first reading is told anyway
+	if first {
+		return notify // who asked before the first reading is unsure
 	}
-	was, is := before.State.Entries, l.stored.State.Entries
+	is := l.stored.State.Entries
 	for uid, e := range was {
 		if now, ok := is[uid]; !ok || now.Usage != e.Usage {
 			notify = append(notify, uid)
@@ -273,12 +275,17 @@ func (l *Ledger) take(s Stored) []types.UID {
 	l.failure = ""
 	before, after := l.totals, totals(s.State)
 	room := lessUsed(before, after) || !maps.EqualFunc(s.State.Counted, l.stored.State.Counted, slices.Equal[[]string])
-	l.stored, l.known, l.totals = s, true, after
-	notify := drained(l.unsure)
-	if room {
-		notify = append(notify, drained(l.refused)...)
+	l.stored, l.read, l.known, l.totals = s, true, true, after
+	if !room {
+		return nil
 	}
-	return notify
+	return drained(l.refused)
+}
+
+// overtaken reports whether a watch has told of a later version than this one.
+func (l *Ledger) overtaken(version string) bool {
+	order, err := resourceversion.CompareResourceVersion(l.stored.Seen, version)
+	return l.known && err == nil && order > 0
 }
 
 // drained empties a set and returns what was in it.

@@ -522,6 +522,99 @@ func TestAGroupThatWaitsForAnotherMemberIsToldWhenThatIsCounted(t *testing.T) {
 	d.grant(claim("one", "m", 0, 3, 1))
 }
 
+func TestAWatchThatIsAheadOfAReplyIsNotUndone(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 2, 1))
+	other.flush()
+	d.ask(claim("one", "m", 2, 3, 1), quota.Waiting)
+	store.AfterWrite = func() { // what another replica wrote on top of it comes before the answer
+		store.AfterWrite = nil
+		other.Observe(store.Stored())
+		other.grant(claim("two", "m", 0, 2, 1))
+		d.Observe(store.Stored())
+	}
+	d.flush()
+	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+	d.ask(claim("three", "m", 0, 1, 1), quota.Refused) // which the earlier state would let wait for a write
+}
+
+// lateStore answers reads late: late runs before the answer arrives.
+type lateStore struct {
+	*quotatest.Store
+	late func()
+}
+
+func (s *lateStore) Read(ctx context.Context) (quota.Stored, error) {
+	read, err := s.Store.Read(ctx)
+	if s.late != nil {
+		s.late()
+	}
+	return read, err
+}
+
+func TestAWatchThatIsAheadOfAReadIsNotUndone(t *testing.T) {
+	store := &quotatest.Store{}
+	late := &lateStore{Store: store}
+	d, other := newDesk(t, late, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	other.grant(claim("one", "m", 0, 2, 1))
+	late.late = func() {
+		other.grant(claim("one", "m", 2, 5, 1))
+		d.Observe(store.Stored())
+	}
+	d.flush()
+	d.ask(claim("three", "m", 0, 1, 1), quota.Refused)
+}
+
+func TestAGroupThatAskedBeforeTheLedgerWasReadIsLookedAtAgain(t *testing.T) {
+	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 5))
+	d.Surplus("one", policy.UsageOf(spec(1)), policy.UsageOf(spec(1)))
+	d.flush()
+	if d.notified["one"] != 1 {
+		t.Errorf("it is told %d times", d.notified["one"])
+	}
+}
+
+func TestAHolderIsToldWhenItsOldCacheEnteredMoreThanItHolds(t *testing.T) {
+	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 5))
+	d.flush()
+	d.groups = []quota.Group{group("one", "m", 3)} // the cache is behind
+	d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
+	d.flush()
+	if d.notified["one"] == 0 {
+		t.Error("nobody looks at the group again, and two VMs are used up for nothing")
+	}
+	if _, some := d.Surplus("one", group("one", "m", 1).Holds, policy.UsageOf(spec(1))); !some {
+		t.Error("there is nothing to give back")
+	}
+}
+
+func TestGroupsThatWaitForTheLedgerAreNotToldWhileItCannotBeWritten(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 3, 1))
+	store.OnWrite = func() quotatest.Fault { return quotatest.Refuse }
+	d.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
+	fail := func() {
+		t.Helper()
+		if d.Flush(t.Context()) == nil {
+			t.Fatal("the write went well")
+		}
+	}
+	fail()
+	d.Surplus("one", group("one", "m", 1).Holds, policy.UsageOf(spec(1)))
+	clear(d.notified)
+	fail() // reads, and cannot write
+	if d.notified["one"] > 0 {
+		t.Error("a group that could not give anything back is passed over at each attempt")
+	}
+	store.OnWrite = nil
+	d.flush()
+	if d.notified["one"] == 0 {
+		t.Error("nobody tells the group that the ledger is written again")
+	}
+}
+
 func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {
 	store := &quotatest.Store{}
 	d, former := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

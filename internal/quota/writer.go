@@ -136,6 +136,10 @@ func (l *Ledger) carryOut(ctx context.Context, b batch) error {
 			return err
 		}
 		if len(b.claims) == 0 && len(b.lowers) == 0 {
+			l.mu.Lock()
+			notify := drained(l.unsure)
+			l.mu.Unlock()
+			l.tell(notify)
 			return nil
 		}
 		f, groups, err := l.survey(ctx)
@@ -186,7 +190,11 @@ func (l *Ledger) current(ctx context.Context) (Stored, error) {
 		return Stored{}, s.Err
 	}
 	l.mu.Lock()
-	notify := l.learn(s)
+	var notify []types.UID
+	if !l.overtaken(s.Seen) {
+		notify = l.learn(s)
+	}
+	s = l.stored
 	l.mu.Unlock()
 	l.tell(notify)
 	return s, nil
@@ -267,7 +275,7 @@ func (l *Ledger) write(ctx context.Context, d *draft, version string) (string, e
 func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID]Answer) {
 	l.mu.Lock()
 	var notify []types.UID
-	if d.changed {
+	if d.changed && !l.overtaken(version) {
 		notify = l.take(Stored{State: d.state, Version: version, Seen: version})
 	}
 	clear(l.flying)
@@ -282,7 +290,8 @@ func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID
 		if answer.Verdict == Unavailable {
 			l.problems[c.UID] = problem{words: answer.Problem, since: l.opts.Now()}
 		}
-		if !told[c.UID] && c.grows() {
+		// A claim that does not grow enters what the group holds. What was entered before, by an old cache, may be more.
+		if !told[c.UID] && (c.grows() || !c.Holds.Covers(d.state.Entries[c.UID].Usage)) {
 			notify = append(notify, c.UID)
 		}
 	}

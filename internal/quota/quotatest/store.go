@@ -32,6 +32,8 @@ const (
 type Store struct {
 	// OnWrite, when set, decides over each write before it is looked at. It may itself use the Store.
 	OnWrite func() Fault
+	// AfterWrite, when set, runs when a write is stored and its reply is on the way. It may itself use the Store.
+	AfterWrite func()
 
 	mu      sync.Mutex
 	state   quota.State
@@ -47,6 +49,9 @@ func (s *Store) Read(context.Context) (quota.Stored, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
+	if !s.exists {
+		return quota.Stored{}, nil // an API server does not say as of when
+	}
 	return s.stored(), nil
 }
 
@@ -80,6 +85,9 @@ func (s *Store) Write(_ context.Context, state quota.State, version string) (str
 	s.exists, s.state = true, clone(state)
 	stored, sinks := s.stored(), s.sinks
 	s.mu.Unlock()
+	if s.AfterWrite != nil {
+		s.AfterWrite()
+	}
 	if fault == LoseReply {
 		return "", ErrLost
 	}

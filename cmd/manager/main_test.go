@@ -19,6 +19,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"help"}, "--workers", ""},
 		{[]string{"--nonsense"}, "", "--nonsense; see manager --help"},
 		{[]string{"frobnicate"}, "", "frobnicate"},
+		{[]string{"shard"}, "", "Did you mean this?"},
 		{[]string{"version", "extra"}, "", `unknown command "extra"`},
 		{[]string{"--workers=0"}, "", "--workers"},
 		{[]string{"--shard-buckets=0"}, "", "--shard-buckets"},

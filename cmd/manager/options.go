@@ -49,7 +49,7 @@ type options struct {
 func operatorCommand(operate func(context.Context, options) error) *cobra.Command {
 	o := options{}
 	c := &cobra.Command{
-		Use: "manager", Short: "Run the VmGroup operator", Args: cobra.NoArgs,
+		Use: "manager", Short: "Run the VmGroup operator", // without Args, cobra refuses what is no command and suggests one
 		Long: "manager is the VmGroup operator; it runs on the hub cluster. Without a command it runs the operator.",
 	}
 	flags := c.Flags()

@@ -64,21 +64,21 @@ var slowStories = []slowStory{
 	{5, "integration", everywhere, 420},
 }
 
-// parts is the number of the last part.
-func parts() int {
+// slowParts is the number of the last part.
+func slowParts() int {
 	return slices.MaxFunc(slowStories, func(a, b slowStory) int { return cmp.Compare(a.part, b.part) }).part
 }
 
 // slowSteps are the slow stories, or one part of them.
 func slowSteps(part int, args []string) []step {
 	var steps []step
-	for n := 1; n <= parts(); n++ {
+	for n := 1; n <= slowParts(); n++ {
 		if part == 0 || part == n {
 			chosen := slices.DeleteFunc(slices.Clone(slowStories), func(s slowStory) bool { return s.part != n })
-			steps = append(steps, stepsOf(chosen, fmt.Sprintf("part %d of %d", n, parts()), args)...)
+			steps = append(steps, stepsOf(chosen, fmt.Sprintf("part %d of %d", n, slowParts()), args)...)
 		}
 	}
-	if part == 0 || part == parts() {
+	if part == 0 || part == slowParts() {
 		steps = append(steps, lastStep(args))
 	}
 	return steps

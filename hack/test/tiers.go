@@ -118,20 +118,31 @@ func longestFirst(packages []string) {
 	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
 }
 
-// e2eSteps are the tests that need a node, or make images, and those of what other tests are made of. A hub with a node takes the
-// machine for itself; what needs none runs beside the tests of nodes, which hold no times.
+// e2eParts are what needs a node or makes images, and what other tests are made of. The first part has to have the machine for itself:
+// it holds how long groups are alone when a Pod dies. The second holds no times.
+var e2eParts = [][]step{
+	{{label: "a release on a cluster with a node", packages: []string{"./test/e2e"}}},
+	{
+		{label: "what tests are made of", packages: []string{"./test/localcluster"}},
+		{label: "and images", packages: []string{"./test/certmanager", "./test/inputs", "./hack/image"}, beside: true},
+	},
+}
+
+// e2eSteps are the tests that need a node, or one part of them.
 func e2eSteps(r request) []step {
-	e2e := func(label string, packages ...string) step {
-		return step{
-			label: label, packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1, args: append([]string{"-count=1"}, r.args...),
-		}
+	parts := e2eParts
+	switch {
+	case len(r.packages) > 0:
+		parts = [][]step{{{label: "what was asked for", packages: r.packages}}}
+	case r.part > 0:
+		parts = parts[r.part-1 : r.part]
 	}
-	if len(r.packages) > 0 {
-		return []step{e2e("what was asked for", r.packages...)}
+	steps := slices.Concat(parts...)
+	for i := range steps {
+		s := &steps[i]
+		s.tags, s.servers, s.nodes, s.sideBySide, s.args = "e2e", true, true, 1, append([]string{"-count=1"}, r.args...)
 	}
-	images := e2e("and images", "./test/certmanager", "./test/inputs", "./hack/image")
-	images.beside = true
-	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/localcluster"), images}
+	return steps
 }
 
 // testedPackage is a package that has tests.

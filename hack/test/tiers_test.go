@@ -28,3 +28,21 @@ func TestWhatHasGoroutinesRunsWithTheRaceDetector(t *testing.T) {
 		}
 	}
 }
+
+func TestAPartOfWhatNeedsANodeIsThatPartOnly(t *testing.T) {
+	packages := func(part int) (all []string) {
+		for _, s := range e2eSteps(request{tier: e2e, part: part}) {
+			if s.tags != "e2e" || !s.nodes {
+				t.Errorf("part %d: %s is built with tags %q, nodes %v", part, s.label, s.tags, s.nodes)
+			}
+			all = append(all, s.packages...)
+		}
+		return all
+	}
+	if got := packages(1); !slices.Equal(got, []string{"./test/e2e"}) {
+		t.Errorf("part 1 is %v", got)
+	}
+	if all, parts := packages(0), slices.Concat(packages(1), packages(2)); len(packages(2)) < 2 || !slices.Equal(all, parts) {
+		t.Errorf("all is %v, the parts %v", all, parts)
+	}
+}

@@ -44,7 +44,11 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	if req.Stamp.Installation != s.cfg.Installation {
 		return spec(vsphere.KindForeign, errOtherInstallation)
 	}
-	if _, ok := s.index.Folder(req.Folder); !ok {
+	switch _, state := s.index.FolderState(req.Folder); state {
+	case inventory.Present:
+	case inventory.Unknown, inventory.Suspect:
+		return spec(vsphere.KindTransient, fmt.Errorf("folder %s was not in vCenter's last listing; it is being looked for", req.Folder))
+	default:
 		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move "+
 			"it back", req.Folder))
 	}

@@ -75,7 +75,7 @@ func (s *Server) createChild(ctx context.Context, c *connection, parent vsphere.
 		return vsphere.Folder{}, &vsphere.Error{Kind: vsphere.KindNameTaken, Op: op, Object: ref,
 			Err: fmt.Errorf("%s has this name and is no folder; rename or move it", ref)}
 	}
-	s.index.Upsert(began, nil, []vsphere.Folder{{Ref: ref, Name: name, Parent: parent.Ref}})
+	s.index.Made(began, vsphere.Folder{Ref: ref, Name: name, Parent: parent.Ref})
 	f, ok := s.index.Folder(ref)
 	if !ok {
 		return vsphere.Folder{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Object: ref,

@@ -112,6 +112,19 @@ func (x *Index) Upsert(began Token, vms []Seen, folders []vsphere.Folder) {
 	x.notify(touched, before != after)
 }
 
+// Made records a folder that a call which began at began has made. Any listing that is under way by now may have been read before
+// that, and says nothing of the folder.
+func (x *Index) Made(began Token, folder vsphere.Folder) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	x.putFolder(folder, began, touched)
+	if e := x.folders[folder.Ref]; e.read == began {
+		e.read = x.token + 1
+	}
+	x.mu.Unlock()
+	x.notify(touched, false)
+}
+
 // Left says that a feed no longer shows these objects. They are suspects until confirmed.
 func (x *Index) Left(refs ...vsphere.Ref) {
 	touched := map[string]struct{}{}

@@ -299,6 +299,27 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+func TestAFolderMadeDuringAListingIsNoSuspect(t *testing.T) {
+	x, _ := newIndex(0)
+	made := vsphere.Folder{Ref: vsphere.FolderRef("group-2"), Name: "sub", Parent: folder.Ref}
+	called := x.Begin()
+	listed := x.Begin() // and read before vCenter made the folder
+	x.Made(called, made)
+	x.ApplyListing(listed, nil, []vsphere.Folder{folder})
+	if _, state := x.FolderState(made.Ref); state != Present {
+		t.Errorf("the folder is in state %d", state)
+	}
+	x.ApplyListing(x.Begin(), nil, []vsphere.Folder{folder})
+	if _, state := x.FolderState(made.Ref); state != Suspect {
+		t.Errorf("a later listing without it leaves it in state %d", state)
+	}
+	called = x.Begin()
+	x.Confirm(x.Begin(), made.Ref, Gone) // somebody destroyed it before the call returned
+	if x.Made(called, made); !x.Group(vsphere.Query{ID: groupID, Folder: made.Ref}).FolderGone {
+		t.Error("a folder that is gone came back")
+	}
+}
+
 func TestVerdictsExpire(t *testing.T) {
 	x, _ := newIndex(0)
 	a := vsphere.VMRef("vm-1")

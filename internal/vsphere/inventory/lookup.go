@@ -148,13 +148,22 @@ func (x *Index) Details(ref vsphere.Ref, changeVersion string) (vsphere.VM, bool
 
 // Folder returns a present folder.
 func (x *Index) Folder(ref vsphere.Ref) (vsphere.Folder, bool) {
+	folder, state := x.FolderState(ref)
+	return folder, state == Present
+}
+
+// FolderState returns what is known of a folder. Without being present it is the zero Folder.
+func (x *Index) FolderState(ref vsphere.Ref) (vsphere.Folder, State) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.folders[ref]
-	if e == nil || e.state != Present {
-		return vsphere.Folder{}, false
+	switch {
+	case e == nil:
+		return vsphere.Folder{}, Unknown
+	case e.state != Present:
+		return vsphere.Folder{}, e.state
 	}
-	return e.folder, true
+	return e.folder, Present
 }
 
 // Owner returns the group that a folder was looked up for, or "".

@@ -6,7 +6,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -24,11 +24,11 @@ var (
 	errCertificatesUnread = errors.New("the certificates of the hub's webhooks have not been read yet")
 )
 
-// Objects implements member.Admission.
-func (a *memberAdmission) Objects(target member.AdmissionTarget) (member.AdmissionBundle, error) {
-	out := member.AdmissionBundle{}
+// Objects implements install.Renderer.
+func (a *memberAdmission) Objects(target install.Target) (install.Bundle, error) {
+	out := install.Bundle{}
 	for _, known := range objects.Known() {
-		out.Known = append(out.Known, member.AdmissionObject{GroupVersionKind: known.GroupVersionKind, Name: known.Name})
+		out.Known = append(out.Known, install.Object{GroupVersionKind: known.GroupVersionKind, Name: known.Name})
 	}
 	if target.Leaving {
 		return out, nil
@@ -53,8 +53,8 @@ func (a *memberAdmission) Objects(target member.AdmissionTarget) (member.Admissi
 	return out, nil
 }
 
-// CABundleHash implements member.Admission.
-func (a *memberAdmission) CABundleHash(target member.AdmissionTarget) string {
+// CABundleHash implements install.Renderer.
+func (a *memberAdmission) CABundleHash(target install.Target) string {
 	in := a.input(target)
 	if in.WebhookBase == "" || in.Segment == "" {
 		return ""
@@ -63,7 +63,7 @@ func (a *memberAdmission) CABundleHash(target member.AdmissionTarget) string {
 }
 
 // input is what a member's objects are rendered from, but for the limits.
-func (a *memberAdmission) input(target member.AdmissionTarget) objects.Input {
+func (a *memberAdmission) input(target install.Target) objects.Input {
 	in := objects.Input{
 		Member: target.Name, FailurePolicy: target.FailurePolicy,
 		Exempt: target.Exempt, ServesMutatingPolicies: target.ServesMutatingPolicies,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -49,7 +49,7 @@ func serveWebhooks(server webhook.Server, reader client.Reader, namespace string
 			return matched, broken, err == nil
 		},
 		CheckKubeconfig: func(content []byte) error {
-			_, err := member.ParseKubeconfig(content)
+			_, err := remote.ParseKubeconfig(content)
 			return err
 		},
 	})

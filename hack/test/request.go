@@ -65,19 +65,24 @@ func parse(args []string) (r request, err error) {
 			r.args = append(r.args, args[i])
 		}
 	}
+	return r, r.check()
+}
+
+// check refuses what does not go together.
+func (r request) check() error {
 	parts := map[tier]int{slow: slowParts(), e2e: len(e2eParts)}
 	if last, has := parts[r.tier]; r.part != 0 && !has {
-		return r, errors.New("-part goes with -slow and -e2e")
+		return errors.New("-part goes with -slow and -e2e")
 	} else if r.part > last {
-		return r, fmt.Errorf("-part %d: there are the parts 1 to %d", r.part, last)
+		return fmt.Errorf("-part %d: there are the parts 1 to %d", r.part, last)
 	}
 	if len(r.packages) > 0 && r.part != 0 {
-		return r, errors.New("-part has packages of its own")
+		return errors.New("-part has packages of its own")
 	}
 	if len(r.packages) > 0 && (r.tier == slow || r.tier == pick) {
-		return r, errors.New("-slow and -pick have packages of their own; to run one story use go test -tags slow -run NAME PACKAGE")
+		return errors.New("-slow and -pick have packages of their own; to run one story use go test -tags slow -run NAME PACKAGE")
 	}
-	return r, nil
+	return nil
 }
 
 // steps are the runs of `go test` that were asked for, in order.

@@ -24,7 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -195,7 +195,7 @@ func usable(t *testing.T, kept, gone *place) {
 			t.Errorf("%s %s is still there: %v", known.Kind, known.Name, err)
 		}
 	}
-	claim := client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: member.ClaimName}
+	claim := client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}
 	if err := kept.Get(ctx, claim, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the claim is still there: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 )
 
 // fakeAdmission renders a small bundle: a policy that bounds replicas, and a webhook configuration that matches nothing.
@@ -29,7 +30,7 @@ type fakeAdmission struct {
 	limit    int
 	without  []string // kinds that are left out
 	broken   string   // kind that no API server accepts
-	targets  []AdmissionTarget
+	targets  []install.Target
 }
 
 func (f *fakeAdmission) tells(changed func()) { f.listener = changed }
@@ -43,11 +44,11 @@ func (f *fakeAdmission) change(change func(*fakeAdmission)) {
 }
 
 // lastTarget is what was rendered for last.
-func (f *fakeAdmission) lastTarget() AdmissionTarget {
+func (f *fakeAdmission) lastTarget() install.Target {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.targets) == 0 {
-		return AdmissionTarget{}
+		return install.Target{}
 	}
 	return f.targets[len(f.targets)-1]
 }
@@ -57,7 +58,7 @@ func hashOf(ca []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (f *fakeAdmission) CABundleHash(AdmissionTarget) string {
+func (f *fakeAdmission) CABundleHash(install.Target) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ca == nil {
@@ -70,8 +71,8 @@ func (f *fakeAdmission) CABundleHash(AdmissionTarget) string {
 var fakeKinds = []string{"VmGroupLimits", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 	"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"}
 
-func fakeName(kind string) AdmissionObject {
-	result := AdmissionObject{Name: "vmgroup-operator"}
+func fakeName(kind string) install.Object {
+	result := install.Object{Name: "vmgroup-operator"}
 	result.Group, result.Version, result.Kind = "admissionregistration.k8s.io", "v1", kind
 	if kind == "VmGroupLimits" {
 		result.GroupVersionKind = v1alpha1.GroupVersion.WithKind(kind)
@@ -79,11 +80,11 @@ func fakeName(kind string) AdmissionObject {
 	return result
 }
 
-func (f *fakeAdmission) Objects(target AdmissionTarget) (AdmissionBundle, error) {
+func (f *fakeAdmission) Objects(target install.Target) (install.Bundle, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.targets = append(f.targets, target)
-	bundle := AdmissionBundle{}
+	bundle := install.Bundle{}
 	for _, kind := range slices.Backward(fakeKinds) {
 		bundle.Known = append(bundle.Known, fakeName(kind))
 	}
@@ -99,7 +100,7 @@ func (f *fakeAdmission) Objects(target AdmissionTarget) (AdmissionBundle, error)
 		}
 		object, err := f.object(kind, target)
 		if err != nil {
-			return AdmissionBundle{}, err
+			return install.Bundle{}, err
 		}
 		bundle.Objects = append(bundle.Objects, object)
 	}
@@ -111,7 +112,7 @@ func (f *fakeAdmission) Objects(target AdmissionTarget) (AdmissionBundle, error)
 	return bundle, nil
 }
 
-func (f *fakeAdmission) object(kind string, target AdmissionTarget) (*unstructured.Unstructured, error) {
+func (f *fakeAdmission) object(kind string, target install.Target) (*unstructured.Unstructured, error) {
 	spec := map[string]string{
 		"VmGroupLimits": `spec: {unmatched: {}}`,
 		"ValidatingAdmissionPolicy": fmt.Sprintf(`spec:
@@ -155,7 +156,7 @@ func (f *fakeAdmission) object(kind string, target AdmissionTarget) (*unstructur
 // testOptions are what an installation is made of.
 type testOptions struct {
 	Options
-	admission Admission
+	admission install.Renderer
 }
 
 // withAdmission makes an installation that keeps the fake's objects. Reapply is far away, so that what is repaired was found.

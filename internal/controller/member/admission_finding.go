@@ -10,13 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // errAnotherCluster: the health check finds the same and has the member joined anew.
 var errAnotherCluster = errors.New("another cluster answers under the member's address")
 
 // installedFinding is the state of a member that has the whole bundle.
-func installedFinding(bundle AdmissionBundle) admissionFinding {
+func installedFinding(bundle install.Bundle) admissionFinding {
 	if bundle.NoWebhook != "" {
 		return admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonNoWebhook,
 			"The admission policies are in place. The webhook is not: " + bundle.NoWebhook}
@@ -26,38 +28,38 @@ func installedFinding(bundle AdmissionBundle) admissionFinding {
 }
 
 // refusedFinding names the first object that was refused; what comes after it often is a consequence.
-func (k *admissionKeeper) refusedFinding(refused []refusal) admissionFinding {
+func (k *admissionKeeper) refusedFinding(refused []install.Refusal) admissionFinding {
 	first := refused[0]
 	others := ""
 	if n := len(refused) - 1; n > 0 {
 		others = fmt.Sprintf(" (and %d more)", n)
 	}
-	result := k.answerFinding(first.err)
-	result.message = fmt.Sprintf("%s%s: %s", first.object, others, result.message)
+	result := k.answerFinding(first.Err)
+	result.message = fmt.Sprintf("%s%s: %s", first.Object, others, result.message)
 	return result
 }
 
 // failed is the outcome of a pass that could not go on.
 func (k *admissionKeeper) failed(err error) outcome {
-	var known *problem
+	var known *remote.Problem
 	switch {
-	case errors.Is(err, errNotLeading), errors.Is(err, errClaimMissing), errors.Is(err, errAnotherCluster):
+	case errors.Is(err, remote.ErrNotLeading), errors.Is(err, install.ErrClaimMissing), errors.Is(err, errAnotherCluster):
 		return outcome{void: true} // the health check deals with it, and a pass follows
-	case errors.As(err, &known) && known.lasting:
-		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, known.message}}
-	case answered(err) || apierrors.IsUnauthorized(err):
+	case errors.As(err, &known) && known.Lasting:
+		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, known.Message}}
+	case remote.Answered(err) || apierrors.IsUnauthorized(err):
 		return outcome{finding: k.answerFinding(err)}
 	}
-	p := asProblem(k.apis.bootstrap.config.Host, k.apis.bootstrapProblem(err))
+	p := remote.AsProblem(k.apis.Bootstrap.Host(), k.apis.BootstrapProblem(err))
 	k.c.log.V(1).Info("The admission objects could not be looked after", "error", err.Error())
 	return outcome{silent: true, finding: admissionFinding{metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending,
-		"The admission objects could not be looked after. " + p.message}}
+		"The admission objects could not be looked after. " + p.Message}}
 }
 
 // answerFinding is the state of a member whose API server refuses with err.
 func (k *admissionKeeper) answerFinding(err error) admissionFinding {
-	host, identity := k.apis.bootstrap.config.Host, "spec.kubeconfigSecretRef"
-	if k.apis.separate() {
+	host, identity := k.apis.Bootstrap.Host(), "spec.kubeconfigSecretRef"
+	if k.apis.Separate() {
 		identity = "spec.bootstrapKubeconfigSecretRef"
 	}
 	switch {
@@ -67,43 +69,34 @@ func (k *admissionKeeper) answerFinding(err error) admissionFinding {
 	case apierrors.IsForbidden(err):
 		return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
 			"%s forbids it to the identity of %s: %s. Apply config/member to the member, or config/local-member where the "+
-				"member is the hub itself.", host, identity, answerOf(err))}
+				"member is the hub itself.", host, identity, remote.AnswerOf(err))}
 	}
 	return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
-		fmt.Sprintf("%s refuses it: %s. It is tried again.", host, answerOf(err))}
-}
-
-// answerOf is what the API server said, cut to a length that a condition bears.
-func answerOf(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Message != "" {
-		return shorten(status.Status().Message, 400)
-	}
-	return shorten(err.Error(), 400)
+		fmt.Sprintf("%s refuses it: %s. It is tried again.", host, remote.AnswerOf(err))}
 }
 
 // compare looks at the objects of a member where somebody else keeps them (spec.manage None). Such a member
 // acknowledges a CA bundle when its webhook configurations say what ours would.
-func (k *admissionKeeper) compare(ctx context.Context, bundle AdmissionBundle) outcome {
-	found, err := compareBundle(ctx, k.apis.bootstrap, bundle)
+func (k *admissionKeeper) compare(ctx context.Context, bundle install.Bundle) outcome {
+	found, err := install.Compare(ctx, k.apis.Bootstrap, bundle)
 	if err != nil {
 		if apierrors.IsForbidden(err) {
-			return outcome{versions: map[AdmissionObject]string{}, finding: admissionFinding{metav1.ConditionUnknown,
+			return outcome{versions: map[install.Object]string{}, finding: admissionFinding{metav1.ConditionUnknown,
 				v1alpha1.ReasonAdmissionNotManaged, "spec.manage is None, and the operator may not look whether the admission " +
-					"objects are in place: " + answerOf(err)}}
+					"objects are in place: " + remote.AnswerOf(err)}}
 		}
 		return k.failed(err)
 	}
 	// Nothing of ours has to stay as it is: the next look comes with Timings.Reapply.
-	out := outcome{versions: map[AdmissionObject]string{}, acknowledged: found.acknowledged}
-	if found.wrong == "" {
+	out := outcome{versions: map[install.Object]string{}, acknowledged: found.Acknowledged}
+	if found.Wrong == "" {
 		out.finding = admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionNotManaged,
 			"The admission objects are in place; spec.manage is None."}
 		return out
 	}
 	out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionNotManaged, fmt.Sprintf(
 		"%s is not as it should be, and spec.manage is None. Apply the output of `manager render --member %s` to the member.",
-		found.wrong, k.c.target.name)}
+		found.Wrong, k.c.target.name)}
 	return out
 }
 

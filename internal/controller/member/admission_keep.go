@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // patienceWithAdmission is how many passes in a row must go unanswered before the condition says so.
@@ -19,7 +21,7 @@ const patienceWithAdmission = 2
 // the health checks wait for it.
 type admissionKeeper struct {
 	c    *connection
-	apis memberAPIs
+	apis remote.APIs
 	uid  string
 
 	// schemaLag is how long the schema of the VmGroup CRD may still be unknown to MutatingAdmissionPolicies.
@@ -27,7 +29,7 @@ type admissionKeeper struct {
 	// usernames of the operator in the member, asked for once in an incarnation.
 	usernames []string
 	// versions of the objects as they were applied last in this term; nil has them applied anew.
-	versions map[AdmissionObject]string
+	versions map[install.Object]string
 	term     int
 	// due is when they are applied anew at the latest.
 	due        time.Time
@@ -36,7 +38,7 @@ type admissionKeeper struct {
 }
 
 // keepAdmission starts the keeper; the caller must call end, which waits for its end.
-func (c *connection) keepAdmission(ctx context.Context, apis memberAPIs, uid string) (end func()) {
+func (c *connection) keepAdmission(ctx context.Context, apis remote.APIs, uid string) (end func()) {
 	opts := &c.provider.opts
 	if c.provider.admission == nil {
 		return func() {}
@@ -112,12 +114,12 @@ func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration
 // check says that the member does not answer, and a pass would get no further.
 func (k *admissionKeeper) intact(ctx context.Context) bool {
 	for object, version := range k.versions {
-		current, err := getMetadata(ctx, k.apis.bootstrap, object)
+		current, err := install.VersionIn(ctx, k.apis.Bootstrap, object)
 		if err != nil {
 			k.c.log.V(1).Info("An admission object cannot be looked at", "object", object.String(), "error", err.Error())
 			return true
 		}
-		if current == nil || versionOf(current) != version {
+		if current != version {
 			k.c.log.Info("Somebody changed or deleted an admission object in the member; it is put back", "object", object.String())
 			return false
 		}
@@ -131,7 +133,7 @@ type outcome struct {
 	// acknowledged is set when the member's webhook configurations are known to carry that bundle.
 	acknowledged *string
 	// versions of the objects if all is in place, nil if another pass is needed soon.
-	versions map[AdmissionObject]string
+	versions map[install.Object]string
 	// silent: the member did not answer.
 	silent bool
 	// void: there is nothing to say.
@@ -150,7 +152,7 @@ func (k *admissionKeeper) pass(ctx context.Context) outcome {
 	bundle, err := k.c.provider.admission.Objects(target)
 	if err != nil {
 		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
-			"The admission objects cannot be made; the member keeps those that it has: " + shorten(err.Error(), 500)}}
+			"The admission objects cannot be made; the member keeps those that it has: " + remote.Shorten(err.Error(), 500)}}
 	}
 	if k.c.target.manage == v1alpha1.ManageNone {
 		return k.compare(ctx, bundle)
@@ -160,46 +162,46 @@ func (k *admissionKeeper) pass(ctx context.Context) outcome {
 
 // mine checks that this still is our member, as the health check does: it may have been away in between.
 func (k *admissionKeeper) mine(ctx context.Context) error {
-	api := k.apis.bootstrap
-	if err := k.apis.sameCluster(ctx, k.uid); err != nil {
+	api := k.apis.Bootstrap
+	if err := k.apis.SameCluster(ctx, k.uid); err != nil {
 		return err
 	}
-	if !k.apis.separate() {
-		if found, err := api.clusterUID(ctx, api.timings.Request); err != nil {
+	if !k.apis.Separate() {
+		if found, err := api.ClusterUID(ctx, k.c.provider.opts.Timings.Request); err != nil {
 			return err
 		} else if found != k.uid {
 			return errAnotherCluster
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
-	return checkClaim(ctx, api.client, k.c.provider.opts.InstallationUID)
+	return install.CheckClaim(ctx, api.Client, k.c.provider.opts.InstallationUID)
 }
 
-func (k *admissionKeeper) target(ctx context.Context) (AdmissionTarget, error) {
+func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 	c := k.c
 	if k.usernames == nil {
 		var names []string
-		for _, api := range []*memberAPI{k.apis.runtime, k.apis.bootstrap} {
-			name, err := api.username(ctx)
+		for _, api := range []*remote.API{k.apis.Runtime, k.apis.Bootstrap} {
+			name, err := api.Username(ctx)
 			if err != nil {
-				return AdmissionTarget{}, err
+				return install.Target{}, err
 			}
 			names = append(names, name)
 		}
 		k.usernames = exempt(names...)
 	}
-	serves, err := k.apis.bootstrap.servesMutatingPolicies(ctx)
+	serves, err := k.apis.Bootstrap.ServesMutatingPolicies(ctx)
 	if err != nil {
-		return AdmissionTarget{}, err
+		return install.Target{}, err
 	}
 	if k.schemaLag, err = k.lag(ctx); err != nil {
-		return AdmissionTarget{}, err
+		return install.Target{}, err
 	}
 	c.provider.mu.RLock()
 	settings := c.admission
 	c.provider.mu.RUnlock()
-	return AdmissionTarget{
+	return install.Target{
 		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
 		Exempt: k.usernames, ServesMutatingPolicies: serves && k.schemaLag == 0,
 	}, nil
@@ -211,7 +213,7 @@ func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
 	defer cancel()
-	definition, err := getCRD(ctx, k.apis.bootstrap.client, opts.VmGroupCRD().Name)
+	definition, err := install.GetCRD(ctx, k.apis.Bootstrap.Client, opts.VmGroupCRD().Name)
 	if err != nil || definition == nil {
 		return 0, err
 	}
@@ -223,36 +225,36 @@ func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
 }
 
 // apply has the objects of the bundle installed, and first the CRD of one of them.
-func (k *admissionKeeper) apply(ctx context.Context, bundle AdmissionBundle) outcome {
+func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outcome {
 	crd, err := k.limitsCRD(ctx)
 	if err != nil {
 		return k.failed(err)
 	}
-	result, err := applyBundle(ctx, k.apis.bootstrap, bundle)
+	result, err := install.Apply(ctx, k.apis.Bootstrap, bundle)
 	if err != nil {
 		return k.failed(err)
 	}
 	out := outcome{}
-	if result.webhooks {
+	if result.Webhooks {
 		out.acknowledged = &bundle.CABundleHash
 	}
 	switch {
-	case !crd.ok:
-		out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, crd.message}
-	case len(result.refused) > 0:
-		out.finding = k.refusedFinding(result.refused)
+	case !crd.OK:
+		out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, crd.Message}
+	case len(result.Refused) > 0:
+		out.finding = k.refusedFinding(result.Refused)
 	default:
-		out.finding, out.versions = installedFinding(bundle), result.versions
+		out.finding, out.versions = installedFinding(bundle), result.Versions
 	}
 	return out
 }
 
-func (k *admissionKeeper) limitsCRD(ctx context.Context) (finding, error) {
+func (k *admissionKeeper) limitsCRD(ctx context.Context) (install.Finding, error) {
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, 3*opts.Timings.Request+opts.Timings.Establish)
 	defer cancel()
-	result, err := ensureCRD(ctx, k.apis.bootstrap.client, opts.LimitsCRD(), k.c.target.manage, opts.Timings)
-	return result.finding, err
+	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, opts.LimitsCRD(), k.c.target.manage, opts.Timings.Establish)
+	return result.Finding, err
 }
 
 // publish has status written. What was found in an earlier term counts no more: the next leader may have written since.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -26,7 +27,7 @@ func TestAdmissionObjectsAreInstalledRepairedAndRemoved(t *testing.T) {
 	servers := clustersForTest(t)
 	oldCA, newCA := servers.alpha.Config.CAData, servers.beta.Config.CAData
 	fake := &fakeAdmission{ca: oldCA, limit: 3}
-	in := install(t, servers.hub, "admission", withAdmission(fake))
+	in := installed(t, servers.hub, "admission", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
 	in.join("alpha", servers.alpha.Kubeconfig(), func(mc *v1alpha1.MemberCluster) {
 		mc.Spec.Admission = &v1alpha1.MemberAdmission{URL: "https://hub.test:9443"}
@@ -109,7 +110,7 @@ func checkInstalled(t *testing.T, member client.Client) {
 		if object == nil {
 			t.Fatalf("there is no %s", kind)
 		}
-		if managers := object.GetManagedFields(); managers[0].Manager != fieldManager || managers[0].Operation != metav1.ManagedFieldsOperationApply {
+		if managers := object.GetManagedFields(); managers[0].Manager != install.FieldManager || managers[0].Operation != metav1.ManagedFieldsOperationApply {
 			t.Errorf("managedFields of %s = %+v", kind, managers)
 		}
 	}
@@ -147,7 +148,7 @@ func awaitObject(t *testing.T, member client.Client, kind string, good func(*uns
 func TestAMemberThatRefusesAnObjectStillLearnsTheCABundle(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3, broken: "ValidatingAdmissionPolicyBinding"}
-	in := install(t, servers.hub, "refuses", withAdmission(fake))
+	in := installed(t, servers.hub, "refuses", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
 	in.join("alpha", servers.alpha.Kubeconfig())
 	_, condition := in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed)
@@ -177,7 +178,7 @@ func TestABundleIsAcknowledgedOnlyAfterItWasAccepted(t *testing.T) {
 	servers := clustersForTest(t)
 	proxy := newProxy(t, servers.alpha)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "accepted", withAdmission(fake))
+	in := installed(t, servers.hub, "accepted", withAdmission(fake))
 	in.join("alpha", viaProxy(t, proxy))
 	in.awaitAcknowledged("alpha", servers.alpha.Config.CAData)
 	member := directClient(t, servers.alpha.Config)
@@ -210,7 +211,7 @@ func TestAnUnreachableMemberKeepsItsHashAndComesBack(t *testing.T) {
 	proxy := newProxy(t, servers.alpha)
 	oldCA, newCA := servers.alpha.Config.CAData, servers.beta.Config.CAData
 	fake := &fakeAdmission{ca: oldCA, limit: 3}
-	in := install(t, servers.hub, "away", withAdmission(fake))
+	in := installed(t, servers.hub, "away", withAdmission(fake))
 	in.join("alpha", viaProxy(t, proxy))
 	in.awaitAcknowledged("alpha", oldCA)
 	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
@@ -248,7 +249,7 @@ func TestAMemberThatIsNotManagedIsOnlyLookedAt(t *testing.T) {
 	ca := servers.alpha.Config.CAData
 	fake := &fakeAdmission{ca: ca, limit: 3}
 	proxy := newProxy(t, servers.alpha)
-	in := install(t, servers.hub, "looked-at", withAdmission(fake))
+	in := installed(t, servers.hub, "looked-at", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
 	// Somebody else, here the operator itself, has installed everything before.
 	in.join("alpha", viaProxy(t, proxy))
@@ -321,7 +322,7 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 func TestTheMemberLocalGetsItsAdmissionObjects(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "home", func(o *testOptions) {
+	in := installed(t, servers.hub, "home", func(o *testOptions) {
 		withAdmission(fake)(o)
 		o.Local = true
 	})
@@ -340,7 +341,7 @@ func TestTheMemberLocalGetsItsAdmissionObjects(t *testing.T) {
 func TestNewKindsAreNotMutatedBeforeAPIServersKnowTheirSchema(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{limit: 3}
-	in := install(t, servers.hub, "young", func(o *testOptions) {
+	in := installed(t, servers.hub, "young", func(o *testOptions) {
 		withAdmission(fake)(o)
 		o.Timings.SchemaLag = time.Hour
 	})

@@ -8,11 +8,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 func TestAdmissionCondition(t *testing.T) {
 	installed := &admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "fine"}
-	away := &problem{reason: v1alpha1.ReasonMemberUnreachable}
+	away := &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 	input := func(change func(*statusInput)) statusInput {
 		in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
 		in.seen.admission, in.seen.acknowledged = installed, ptr.To("new")
@@ -44,7 +45,7 @@ func TestAdmissionCondition(t *testing.T) {
 			in.previous, in.seen = before, observation{phase: phaseFailing, problem: away}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
 		{"kubeconfig refused, with an old bundle", input(func(in *statusInput) {
-			in.previous, in.seen, in.config = before, observation{}, &problem{reason: v1alpha1.ReasonKubeconfigRefused}
+			in.previous, in.seen, in.config = before, observation{}, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
 		{"silent, and never had a webhook", input(func(in *statusInput) {
 			in.seen = observation{phase: phaseFailing, problem: away}
@@ -75,7 +76,7 @@ func TestAdmissionCondition(t *testing.T) {
 	}
 	without, _ := computeStatus(input(func(in *statusInput) { in.admission = false }))
 	if meta.FindStatusCondition(without.Conditions, v1alpha1.ConditionAdmissionReady) != nil {
-		t.Error("without an Admission there is nothing to say")
+		t.Error("without admission objects there is nothing to say")
 	}
 }
 
@@ -103,44 +104,5 @@ func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	k.publish(found) // a pass that was under way all the time
 	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
 		t.Errorf("a pass of the earlier term is published: %+v", seen)
-	}
-}
-
-func TestCovers(t *testing.T) {
-	type object = map[string]any
-	wanted := object{"a": int64(1), "list": []any{object{"x": "y"}}, "empty": object{}, "none": []any{}, "null": nil}
-	for _, test := range []struct {
-		story     string
-		installed any
-		want      bool
-	}{
-		{"with defaults", object{"a": int64(1), "list": []any{object{"x": "y", "default": true}}, "more": "z"}, true},
-		{"another value", object{"a": int64(2), "list": []any{object{"x": "y"}}}, false},
-		{"a missing field", object{"list": []any{object{"x": "y"}}}, false},
-		{"a longer list", object{"a": int64(1), "list": []any{object{"x": "y"}, object{}}}, false},
-		{"another value in a list", object{"a": int64(1), "list": []any{object{"x": "z"}}}, false},
-		{"nothing", nil, false},
-	} {
-		if got := covers(test.installed, wanted); got != test.want {
-			t.Errorf("%s: %v", test.story, got)
-		}
-	}
-}
-
-func TestVersionOfIgnoresStatusWhereThereIsAGeneration(t *testing.T) {
-	object := &metav1.ObjectMeta{UID: "u", Generation: 1, ResourceVersion: "5"}
-	first := versionOf(object)
-	object.ResourceVersion = "6"
-	if versionOf(object) != first {
-		t.Error("a write of status looks like a change")
-	}
-	object.Generation = 2
-	if versionOf(object) == first {
-		t.Error("a change is not seen")
-	}
-	plain := &metav1.ObjectMeta{UID: "u", ResourceVersion: "5"}
-	first = versionOf(plain)
-	if plain.ResourceVersion = "6"; versionOf(plain) == first {
-		t.Error("a change of an object without a generation is not seen")
 	}
 }

@@ -19,7 +19,7 @@ import (
 func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "two-identities", withAdmission(fake))
+	in := installed(t, servers.hub, "two-identities", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
 	runtime, _ := grantRoles(t, servers.alpha, "two-runtime", "runtime")
 	bootstrap, revoke := grantRoles(t, servers.alpha, "two-bootstrap", "bootstrap")

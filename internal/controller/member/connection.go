@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // settings of a member change without a new connection.
@@ -155,26 +157,26 @@ func (c *connection) run() {
 		if wasEngaged {
 			pause = c.provider.opts.Timings.retry()
 		}
-		p := asProblem(c.target.config.Host, err)
+		p := remote.AsProblem(c.target.config.Host, err)
 		wait := pause.Step()
-		if p.lasting {
+		if p.Lasting {
 			pause = c.provider.opts.Timings.retry()
 			wait = spread(c.provider.opts.Timings.Recheck)
 		}
-		if p.waiting {
+		if p.Waiting {
 			c.await(p)
 			if !c.pause(min(wait, c.provider.opts.Timings.Await)) {
 				return
 			}
 			continue
 		}
-		c.log.Info("The member is not engaged", "reason", p.reason, "problem", p.message, "retryAfter", wait.String(),
-			"cause", errorText(p.cause))
+		c.log.Info("The member is not engaged", "reason", p.Reason, "problem", p.Message, "retryAfter", wait.String(),
+			"cause", errorText(p.Cause))
 		c.update(func(seen *observation) {
 			seen.phase, seen.problem, seen.engagedAt = phaseFailing, p, time.Time{}
 			// Only a claim that was read says who holds the member; one that was not stays as last seen.
-			if p.reason == v1alpha1.ReasonClaimedByAnotherHub {
-				seen.claim = &finding{false, p.reason, p.message}
+			if p.Reason == v1alpha1.ReasonClaimedByAnotherHub {
+				seen.claim = &install.Finding{OK: false, Reason: p.Reason, Message: p.Message}
 			}
 		})
 		if !c.pause(wait) {
@@ -184,8 +186,8 @@ func (c *connection) run() {
 }
 
 // await notes that the member is not engaged because the leader has not been there yet.
-func (c *connection) await(p *problem) {
-	c.log.V(1).Info("The member is not engaged yet", "problem", p.message, "cause", errorText(p.cause))
+func (c *connection) await(p *remote.Problem) {
+	c.log.V(1).Info("The member is not engaged yet", "problem", p.Message, "cause", errorText(p.Cause))
 	c.update(func(seen *observation) {
 		seen.phase, seen.problem, seen.engagedAt, seen.awaited = phaseConnecting, nil, time.Time{}, true
 	})
@@ -224,15 +226,15 @@ func (c *connection) contact() {
 func (c *connection) attempt() (wasEngaged bool, err error) {
 	apis, err := c.newAPIs()
 	if err != nil {
-		return false, &problem{reason: v1alpha1.ReasonKubeconfigRefused, lasting: true, cause: err,
-			message: "No client can be made of the kubeconfig. The operator's log holds the error."}
+		return false, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Cause: err,
+			Message: "No client can be made of the kubeconfig. The operator's log holds the error."}
 	}
-	end := sync.OnceFunc(apis.end)
+	end := sync.OnceFunc(apis.End)
 	defer end()
 	// Requests end with their context; closing their connections as well makes that certain.
 	defer context.AfterFunc(c.ctx, end)()
 
-	uid, err := c.identify(apis.runtime)
+	uid, err := c.identify(apis.Runtime)
 	if err != nil {
 		return false, err
 	}
@@ -258,12 +260,12 @@ func (c *connection) clientConfig(of *rest.Config) *rest.Config {
 	return config
 }
 
-func (c *connection) identify(api *memberAPI) (uid string, err error) {
-	version, err := api.version(c.ctx)
+func (c *connection) identify(api *remote.API) (uid string, err error) {
+	version, err := api.Version(c.ctx)
 	if err != nil {
 		return "", err
 	}
-	uid, err = api.clusterUID(c.ctx, c.provider.opts.Timings.Request)
+	uid, err = api.ClusterUID(c.ctx, c.provider.opts.Timings.Request)
 	if err != nil {
 		return "", err
 	}

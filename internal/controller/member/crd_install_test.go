@@ -16,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 )
 
 // originalCRD is the original operator's, as far as upgrading goes: its names, no version, one loose schema.
@@ -49,7 +50,7 @@ func removeCRD(t *testing.T, member client.Client) {
 		t.Fatal(err)
 	}
 	eventually(t, "removal of the CRD", func() error {
-		left, err := getCRD(t.Context(), member, crd.VmGroupName)
+		left, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
 		if err == nil && left != nil {
 			err = errors.New("still there")
 		}
@@ -60,11 +61,11 @@ func removeCRD(t *testing.T, member client.Client) {
 func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
 	servers := clustersForTest(t)
 	member := directClient(t, servers.alpha.Config)
-	in := install(t, servers.hub, "crds", nil)
+	in := installed(t, servers.hub, "crds", nil)
 	least, _ := grant(t, servers.alpha, "crds")
 	installed := func() *apiextensionsv1.CustomResourceDefinition {
 		t.Helper()
-		definition, err := getCRD(t.Context(), member, crd.VmGroupName)
+		definition, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
 		if err != nil || definition == nil {
 			t.Fatalf("CRD: %v, %v", definition, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // defaultKubeconfigKey is the schema's default of a KubeconfigReference's key.
@@ -48,21 +50,21 @@ func targetOf(mc *v1alpha1.MemberCluster, found credentials) target {
 
 // credentials returns what reaches the member, or the problem with it. Where only the bootstrap identity is a problem,
 // the other one is returned with it: a member that is left needs whatever there is.
-func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster) (credentials, *problem, error) {
+func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster) (credentials, *remote.Problem, error) {
 	opts := &r.provider.opts
 	if mc.Name == v1alpha1.LocalMember {
 		if !opts.Local && mc.DeletionTimestamp.IsZero() {
-			return credentials{}, &problem{reason: v1alpha1.ReasonLocalDisabled, lasting: true,
-				message: "The hub itself is not served: the manager runs without --enable-local-member."}, nil
+			return credentials{}, &remote.Problem{Reason: v1alpha1.ReasonLocalDisabled, Lasting: true,
+				Message: "The hub itself is not served: the manager runs without --enable-local-member."}, nil
 		}
 		return credentials{runtime: opts.HubConfig, fingerprint: "hub"}, nil, nil
 	}
 	if mc.Spec.KubeconfigSecretRef == nil {
-		return credentials{}, &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true,
-			message: "spec.kubeconfigSecretRef is missing."}, nil
+		return credentials{}, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true,
+			Message: "spec.kubeconfigSecretRef is missing."}, nil
 	}
 	var result credentials
-	var failed *problem
+	var failed *remote.Problem
 	var err error
 	if result.runtime, result.fingerprint, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
 		return credentials{}, failed, err
@@ -73,7 +75,7 @@ func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	}
 	bootstrap, fingerprint, failed, err := r.kubeconfig(ctx, ref)
 	if failed != nil {
-		failed.message = "spec.bootstrapKubeconfigSecretRef: " + failed.message
+		failed.Message = "spec.bootstrapKubeconfigSecretRef: " + failed.Message
 	}
 	result.bootstrap = bootstrap
 	result.fingerprint += "/" + fingerprint
@@ -81,7 +83,7 @@ func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 }
 
 // kubeconfig returns the configuration in a Secret and a fingerprint of its content, or the problem with it.
-func (r *reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *problem, error) {
+func (r *reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *remote.Problem, error) {
 	opts := &r.provider.opts
 	key := ref.Key
 	if key == "" {
@@ -92,18 +94,19 @@ func (r *reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigRef
 		if !apierrors.IsNotFound(err) {
 			return nil, "", nil, fmt.Errorf("read Secret %q: %w", ref.Name, err)
 		}
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true, message: fmt.Sprintf(
+		return nil, "", &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
 			"There is no Secret %q in namespace %q. Create it; it is picked up at once.", ref.Name, opts.Namespace)}, nil
 	}
 	content, ok := secret.Data[key]
 	if !ok {
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigNotFound, lasting: true, message: fmt.Sprintf(
+		return nil, "", &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
 			"Secret %q in namespace %q has no key %q.", ref.Name, opts.Namespace, key)}, nil
 	}
-	config, err := ParseKubeconfig(content)
-	if refusal, is := refused(err); is {
-		return nil, "", &problem{reason: v1alpha1.ReasonKubeconfigRefused, lasting: true, message: fmt.Sprintf(
-			"Secret %q, key %q: %s.", ref.Name, key, refusal.Error())}, nil
+	config, err := remote.ParseKubeconfig(content)
+	var refused *remote.RefusedError
+	if errors.As(err, &refused) {
+		return nil, "", &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Message: fmt.Sprintf(
+			"Secret %q, key %q: %s.", ref.Name, key, refused.Error())}, nil
 	}
 	if err != nil {
 		return nil, "", nil, err

@@ -5,7 +5,8 @@
 // member is identified, claimed, has the CRD, and its caches are synced. The reconciler of MemberCluster runs
 // on the hub's manager: it reads the kubeconfig, tells the Provider what to connect to, and writes what the
 // Provider observed into status. The reconciler never talks to a member, so a member that accepts
-// connections and never answers holds up neither a worker nor another member.
+// connections and never answers holds up neither a worker nor another member. Below it, package remote reaches one
+// member, and package install puts there what the operator needs; neither knows of the other members.
 //
 // # Incarnations
 //
@@ -16,7 +17,7 @@
 //
 // # Admission
 //
-// An engaged member has one more goroutine, on the leader, that keeps its admission objects ([Admission]): they
+// An engaged member has one more goroutine, on the leader, that keeps its admission objects ([install.Renderer]): they
 // are applied when they change, every few minutes, and when somebody changed or deleted one. Its trouble shows in the
 // condition AdmissionReady and never ends or delays the engagement. A CA bundle is acknowledged in status.caBundleHash
 // once the member's API server accepted every webhook configuration that carries it.

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 const (
@@ -28,7 +30,7 @@ const (
 // Another replica may not know yet that the member is left, and puts the finalizer back as soon as it sees the group
 // without it. So it is looked again until none is found for Timings.Settle; every replica learns of the deleted
 // MemberCluster meanwhile and disengages. A replica that is cut off from the hub loses its groups with its lease.
-func (l *leaving) letGroupsGo(ctx context.Context, api *memberAPI) error {
+func (l *leaving) letGroupsGo(ctx context.Context, api *remote.API) error {
 	settle := l.c.provider.opts.Timings.Settle
 	quiet := time.NewTimer(settle)
 	defer quiet.Stop()
@@ -54,7 +56,7 @@ func (l *leaving) letGroupsGo(ctx context.Context, api *memberAPI) error {
 }
 
 // letFoundGo goes through the groups once and returns how many carried our finalizer.
-func (l *leaving) letFoundGo(ctx context.Context, api *memberAPI) (found int, err error) {
+func (l *leaving) letFoundGo(ctx context.Context, api *remote.API) (found int, err error) {
 	var carriers []*metav1.PartialObjectMetadata
 	page := ""
 	for {
@@ -91,24 +93,24 @@ func (l *leaving) letFoundGo(ctx context.Context, api *memberAPI) (found int, er
 	return len(carriers), group.Wait()
 }
 
-func groupPage(ctx context.Context, api *memberAPI, size int64, page string) (*metav1.PartialObjectMetadataList, error) {
-	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+func groupPage(ctx context.Context, api *remote.API, size int64, page string) (*metav1.PartialObjectMetadataList, error) {
+	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
-	err := api.client.List(ctx, list, client.Limit(size), client.Continue(page))
+	err := api.Client.List(ctx, list, client.Limit(size), client.Continue(page))
 	return list, err
 }
 
 // letGo removes our finalizer from one group, with an optimistic lock: finalizers are an atomic list, and those of
 // others must not get lost. A group that changed in between is left for the next look.
-func letGo(ctx context.Context, api *memberAPI, group *metav1.PartialObjectMetadata) error {
-	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+func letGo(ctx context.Context, api *remote.API, group *metav1.PartialObjectMetadata) error {
+	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
 	group.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
 	patch := client.MergeFromWithOptions(group.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	controllerutil.RemoveFinalizer(group, v1alpha1.VmGroupFinalizer)
-	err := api.client.Patch(ctx, group, patch, client.FieldOwner(fieldManager))
+	err := api.Client.Patch(ctx, group, patch, client.FieldOwner(install.FieldManager))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -37,6 +37,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -115,8 +116,8 @@ func testTimings() Timings {
 	}
 }
 
-// install starts an installation on a hub; it ends with the test, after its MemberClusters were removed.
-func install(t *testing.T, hub *localcluster.ControlPlane, uid string, change func(*testOptions)) *installation {
+// installed starts an installation on a hub; it ends with the test, after its MemberClusters were removed.
+func installed(t *testing.T, hub *localcluster.ControlPlane, uid string, change func(*testOptions)) *installation {
 	t.Helper()
 	return installVia(t, hub, hub.Config, uid, change)
 }
@@ -388,3 +389,6 @@ func newGroup(t *testing.T, server *localcluster.ControlPlane, name string) {
 		}
 	})
 }
+
+// claimKey is where a member keeps its claim.
+var claimKey = client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // failuresUntilUnreachable is how many health checks in a row must fail; one lost packet changes no status.
@@ -16,8 +18,8 @@ const failuresUntilUnreachable = 2
 // hands, another cluster answers, or an older MemberCluster turned out to be the same cluster. Silence is no
 // such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable. Nor is
 // a missing claim: the leader takes it again, and until then the other replicas do nothing there.
-func (c *connection) watchHealth(ctx context.Context, apis memberAPIs, uid string, stopped chan error) error {
-	api, timings := apis.runtime, c.provider.opts.Timings
+func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, stopped chan error) error {
+	api, timings := apis.Runtime, c.provider.opts.Timings
 	failures := 0
 	audited := c.provider.opts.Now()
 	wait := spread(timings.HealthInterval) // members are not all asked at once
@@ -30,17 +32,17 @@ func (c *connection) watchHealth(ctx context.Context, apis memberAPIs, uid strin
 			return duplicateOf(elder)
 		}
 		err := c.check(ctx, apis, uid, failures > 0)
-		var known *problem
+		var known *remote.Problem
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &known) && known.lasting:
+		case errors.As(err, &known) && known.Lasting:
 			return err
-		case errors.Is(err, errNotLeading):
+		case errors.Is(err, remote.ErrNotLeading):
 			// The member may be given up at this moment, and somebody else's in the next.
 			failures = max(failures, failuresUntilUnreachable)
 			wait = min(wait, timings.Await)
-			c.update(func(seen *observation) { seen.problem = waitForLeader(err) })
+			c.update(func(seen *observation) { seen.problem = remote.WaitForLeader(err) })
 			continue
 		case err != nil:
 			failures++
@@ -87,14 +89,14 @@ func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped
 
 // check is one health check. Reading our claim answers all questions with one request: the API server
 // works, the credentials are good, and the member is still ours.
-func (c *connection) check(ctx context.Context, apis memberAPIs, uid string, suspicious bool) error {
-	api := apis.runtime
+func (c *connection) check(ctx context.Context, apis remote.APIs, uid string, suspicious bool) error {
+	api := apis.Runtime
 	timeout := c.provider.opts.Timings.HealthTimeout
 	installation := c.provider.opts.InstallationUID
 	checkCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := checkClaim(checkCtx, api.client, installation)
-	missing := errors.Is(err, errClaimMissing)
+	err := install.CheckClaim(checkCtx, api.Client, installation)
+	missing := errors.Is(err, install.ErrClaimMissing)
 	if err != nil && !missing {
 		return err
 	}
@@ -103,50 +105,50 @@ func (c *connection) check(ctx context.Context, apis memberAPIs, uid string, sus
 	}
 	// The claim is gone, or the member was away: make sure that it is still the same cluster before anything
 	// is written to it.
-	found, err := api.clusterUID(ctx, timeout)
+	found, err := api.ClusterUID(ctx, timeout)
 	if err != nil {
 		return err
 	}
 	if found != uid {
-		return &problem{reason: v1alpha1.ReasonMemberUnreachable, lasting: true, message: fmt.Sprintf(
+		return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Lasting: true, Message: fmt.Sprintf(
 			"%s is another cluster now (its namespace kube-system was %s and is %s). It is joined anew.",
-			api.config.Host, uid, found)}
+			api.Host(), uid, found)}
 	}
 	if !missing {
 		return nil
 	}
-	if err := apis.sameCluster(ctx, uid); err != nil {
+	if err := apis.SameCluster(ctx, uid); err != nil {
 		return err
 	}
 	takeCtx, cancelTake := context.WithTimeout(ctx, timeout)
 	defer cancelTake()
-	if err := takeClaim(takeCtx, apis.bootstrap.client, installation, c.provider.opts.HubName); err != nil {
-		return apis.bootstrapProblem(err)
+	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, installation, c.provider.opts.HubName); err != nil {
+		return apis.BootstrapProblem(err)
 	}
 	return nil
 }
 
 // silent notes that the member does not answer. The first time its connections are closed, so that watches
 // on a connection that nobody answers are begun anew as soon as the member is back.
-func (c *connection) silent(api *memberAPI, err error, failures int) {
-	p := classify(api.config.Host, err)
+func (c *connection) silent(api *remote.API, err error, failures int) {
+	p := remote.Classify(api.Host(), err)
 	if failures == failuresUntilUnreachable {
-		c.log.Info("The member does not answer; it stays engaged", "reason", p.reason, "cause", err.Error())
-		api.transport.reset()
+		c.log.Info("The member does not answer; it stays engaged", "reason", p.Reason, "cause", err.Error())
+		api.Reset()
 	}
-	p.message += " It stays engaged with what was last seen of it."
+	p.Message += " It stays engaged with what was last seen of it."
 	c.update(func(seen *observation) { seen.problem = p })
 }
 
 // audit refreshes what changes rarely: the member's version and its CRD.
-func (c *connection) audit(apis memberAPIs, uid string) error {
-	version, err := apis.runtime.version(c.ctx)
+func (c *connection) audit(apis remote.APIs, uid string) error {
+	version, err := apis.Runtime.Version(c.ctx)
 	if err != nil {
 		return err
 	}
 	c.update(func(seen *observation) { seen.kubernetesVersion = version })
-	if err := apis.sameCluster(c.ctx, uid); err != nil {
+	if err := apis.SameCluster(c.ctx, uid); err != nil {
 		return err
 	}
-	return c.equip(apis.bootstrap)
+	return c.equip(apis.Bootstrap)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // identity says which cluster a MemberCluster was found to be.
@@ -67,12 +68,12 @@ func (i *identities) others(name, clusterUID string) []string {
 }
 
 // handover is the problem of the older of two MemberClusters until the younger one has let go.
-func handover(younger string) *problem {
-	return &problem{reason: v1alpha1.ReasonDuplicateMember, lasting: true, message: fmt.Sprintf(
+func handover(younger string) *remote.Problem {
+	return &remote.Problem{Reason: v1alpha1.ReasonDuplicateMember, Lasting: true, Message: fmt.Sprintf(
 		"This is the same cluster as MemberCluster %q, which is younger and is being disengaged.", younger)}
 }
 
-func duplicateOf(elder string) *problem {
-	return &problem{reason: v1alpha1.ReasonDuplicateMember, lasting: true, message: fmt.Sprintf(
+func duplicateOf(elder string) *remote.Problem {
+	return &remote.Problem{Reason: v1alpha1.ReasonDuplicateMember, Lasting: true, Message: fmt.Sprintf(
 		"This is the same cluster as MemberCluster %q, which is older and serves it. Delete one of the two.", elder)}
 }

@@ -34,7 +34,7 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 			return &stallingCache{inner, released}, err
 		}
 	}
-	in := install(t, servers.hub, "incarnation", func(o *testOptions) { o.ClusterOptions = []cluster.Option{stalling} })
+	in := installed(t, servers.hub, "incarnation", func(o *testOptions) { o.ClusterOptions = []cluster.Option{stalling} })
 	t.Cleanup(release)
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")

@@ -22,11 +22,12 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 )
 
 func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "join", func(o *testOptions) {
+	in := installed(t, servers.hub, "join", func(o *testOptions) {
 		o.Counts = func(string) (int, int) { return 3, 7 }
 	})
 	index := func(field string) {
@@ -123,7 +124,7 @@ func checkLeft(t *testing.T, member client.Client) {
 	if err := member.Get(t.Context(), claimKey, claim); !apierrors.IsNotFound(err) {
 		t.Errorf("the claim is still there: %v", err)
 	}
-	if installed, err := getCRD(t.Context(), member, crd.VmGroupName); err != nil || installed == nil {
+	if installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName); err != nil || installed == nil {
 		t.Errorf("the CRD must stay: %v", err)
 	}
 	if err := member.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "first"}, &v1alpha1.VmGroup{}); err != nil {
@@ -133,7 +134,7 @@ func checkLeft(t *testing.T, member client.Client) {
 
 func TestSettingsChangeWithoutANewConnection(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "settings", nil)
+	in := installed(t, servers.hub, "settings", nil)
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	before, err := in.provider.Get(t.Context(), "alpha")
@@ -164,7 +165,7 @@ func TestSettingsChangeWithoutANewConnection(t *testing.T) {
 
 func TestRestartChangesNothing(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "restart", nil)
+	in := installed(t, servers.hub, "restart", nil)
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	before := in.get("alpha")
@@ -201,7 +202,7 @@ func (in *installation) awaitChecks(member string, n int) {
 
 func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "leak", nil)
+	in := installed(t, servers.hub, "leak", nil)
 	round := func(group string) {
 		in.join("alpha", servers.alpha.Kubeconfig())
 		in.awaitEngaged("alpha")
@@ -230,7 +231,7 @@ func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	servers := clustersForTest(t)
 	var looks atomic.Int64
 	var provider atomic.Pointer[Provider]
-	in := install(t, servers.hub, "gone", func(o *testOptions) {
+	in := installed(t, servers.hub, "gone", func(o *testOptions) {
 		o.Gone = func(member string) {
 			looks.Add(1)
 			provider.Load().CountsChanged(member)
@@ -251,7 +252,7 @@ func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 func TestHubIsTheMemberLocal(t *testing.T) {
 	servers := clustersForTest(t)
 	t.Run("disabled", func(t *testing.T) {
-		in := install(t, servers.hub, "local-off", nil)
+		in := installed(t, servers.hub, "local-off", nil)
 		in.join(v1alpha1.LocalMember, nil)
 		in.awaitReady(v1alpha1.LocalMember, metav1.ConditionFalse, v1alpha1.ReasonLocalDisabled)
 		if _, ok := in.provider.Member(v1alpha1.LocalMember); ok {
@@ -259,7 +260,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 		}
 	})
 	t.Run("enabled", func(t *testing.T) {
-		in := install(t, servers.hub, "local-on", func(o *testOptions) { o.Local = true })
+		in := installed(t, servers.hub, "local-on", func(o *testOptions) { o.Local = true })
 		in.join(v1alpha1.LocalMember, nil)
 		in.awaitEngaged(v1alpha1.LocalMember)
 		newGroup(t, servers.hub, "at-home")
@@ -274,7 +275,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 
 func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "gone", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
+	in := installed(t, servers.hub, "gone", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
 	in.join("gone", silentKubeconfig(t))
 	eventually(t, "finalizer", func() error {
 		if len(in.get("gone").Finalizers) == 0 {
@@ -283,7 +284,7 @@ func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 		return nil
 	})
 	in.leave("gone")
-	if event := in.awaitEvent("gone", "LeftBehind"); !strings.Contains(event.Note, ClaimName) {
+	if event := in.awaitEvent("gone", "LeftBehind"); !strings.Contains(event.Note, install.ClaimName) {
 		t.Errorf("event = %q", event.Note)
 	}
 }

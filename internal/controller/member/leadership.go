@@ -2,11 +2,8 @@ package member
 
 import (
 	"context"
-	"errors"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -19,9 +16,6 @@ import (
 type Leadership interface {
 	Leading() bool
 }
-
-// errNotLeading refuses a write to a member by a replica that does not lead. It is no failure: the leader does it.
-var errNotLeading = errors.New("this is left to the replica that leads")
 
 func (p *Provider) leading() bool {
 	return p.opts.Leadership == nil || p.opts.Leadership.Leading()
@@ -68,57 +62,4 @@ func (c *connection) mayWrite() bool {
 	commissioned := c.commissioned
 	c.provider.mu.RUnlock()
 	return commissioned && c.provider.leading()
-}
-
-// bootstrapClient is what a member is identified, claimed and equipped with.
-type bootstrapClient interface {
-	client.Reader
-	Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error
-	Update(ctx context.Context, object client.Object, opts ...client.UpdateOption) error
-	Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.PatchOption) error
-	Apply(ctx context.Context, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error
-	Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error
-}
-
-// leaderClient asks before each write whether it is this replica's. All replicas so take the same way through the
-// bootstrap, and those that do not lead stop where the leader has not been yet.
-type leaderClient struct {
-	client.Reader
-	writer   client.Writer
-	mayWrite func() bool
-}
-
-func (c leaderClient) Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error {
-	if !c.mayWrite() {
-		return errNotLeading
-	}
-	return c.writer.Create(ctx, object, opts...)
-}
-
-func (c leaderClient) Update(ctx context.Context, object client.Object, opts ...client.UpdateOption) error {
-	if !c.mayWrite() {
-		return errNotLeading
-	}
-	return c.writer.Update(ctx, object, opts...)
-}
-
-func (c leaderClient) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	if !c.mayWrite() {
-		return errNotLeading
-	}
-	return c.writer.Patch(ctx, object, patch, opts...)
-}
-
-func (c leaderClient) Apply(ctx context.Context, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	if !c.mayWrite() {
-		return errNotLeading
-	}
-	return c.writer.Apply(ctx, object, opts...)
-}
-
-func (c leaderClient) Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error {
-	if !c.mayWrite() {
-		return errNotLeading
-	}
-	return c.writer.Delete(ctx, object, opts...)
 }

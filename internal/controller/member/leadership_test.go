@@ -18,6 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -175,7 +176,7 @@ func spoilCRD(t *testing.T, member client.Client) {
 	t.Helper()
 	// The API server writes the status of CRDs.
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		installed, err := getCRD(t.Context(), member, crd.VmGroupName)
+		installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
 		if err != nil || installed == nil {
 			t.Fatalf("the CRD: %v", err)
 		}
@@ -189,7 +190,7 @@ func spoilCRD(t *testing.T, member client.Client) {
 func awaitCRD(t *testing.T, member client.Client) {
 	t.Helper()
 	eventually(t, "the CRD to be brought up to date", func() error {
-		installed, err := getCRD(t.Context(), member, crd.VmGroupName)
+		installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
 		if err == nil && installed.Annotations[crd.HashAnnotation] == "spoiled" {
 			err = errors.New("it is not")
 		}
@@ -257,7 +258,7 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 	r := newReplica(t, servers.hub, "waits", "only", false)
 	looks := atomic.Int32{}
 	member.Hook(func(call localcluster.APICall) faultproxy.Fault {
-		if call.Resource == "configmaps" && call.Name == ClaimName {
+		if call.Resource == "configmaps" && call.Name == install.ClaimName {
 			looks.Add(1)
 		}
 		return faultproxy.Fault{}
@@ -314,7 +315,7 @@ func TestADeletedMemberClusterIsLeftByTheLeaderOnly(t *testing.T) {
 	reached := make(chan struct{})
 	told := sync.OnceFunc(func() { close(reached) })
 	member.Hook(func(call localcluster.APICall) faultproxy.Fault {
-		if call.Name == ClaimName {
+		if call.Name == install.ClaimName {
 			told()
 			return faultproxy.Fault{Act: faultproxy.CutBefore}
 		}

@@ -1,105 +1,10 @@
 package member
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
-
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-func TestWhatAReplicaThatDoesNotLeadMakesOfACRD(t *testing.T) {
-	scheme, err := newBootstrapScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	with := func(change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
-		installed := crd.VmGroupCRD()
-		installed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
-			{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
-		}
-		change(installed)
-		return installed
-	}
-	for _, test := range []struct {
-		story     string
-		installed *apiextensionsv1.CustomResourceDefinition
-		waits, ok bool
-	}{
-		{"none", nil, true, false},
-		{"the same", with(func(*apiextensionsv1.CustomResourceDefinition) {}), false, true},
-		{"an older one that serves", with(func(d *apiextensionsv1.CustomResourceDefinition) {
-			d.Annotations[crd.VersionAnnotation] = "1"
-		}), false, true},
-		{"an older one that does not serve", with(func(d *apiextensionsv1.CustomResourceDefinition) {
-			d.Annotations[crd.VersionAnnotation] = "1"
-			d.Spec.Versions[0].Name = "v0"
-		}), true, false},
-		{"the original operator's", with(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations = nil }), true, false},
-		{"a foreign one", with(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Names.Kind = "Other" }), false, false},
-	} {
-		t.Run(test.story, func(t *testing.T) {
-			builder := clientfake.NewClientBuilder().WithScheme(scheme)
-			if test.installed != nil {
-				builder = builder.WithObjects(test.installed)
-			}
-			under := builder.Build()
-			member := leaderClient{Reader: under, writer: under, mayWrite: func() bool { return false }}
-			timings := Timings{}.withDefaults()
-			result, err := ensureCRD(t.Context(), member, crd.VmGroupCRD(), v1alpha1.ManageCRDsAndAdmission, timings)
-			if errors.Is(err, errNotLeading) != test.waits || (err != nil && !test.waits) || result.finding.ok != test.ok {
-				t.Errorf("finding %+v, error %v", result.finding, err)
-			}
-			after, err := getCRD(t.Context(), under, crd.VmGroupName)
-			if err != nil || (after == nil) != (test.installed == nil) {
-				t.Fatalf("afterwards: %v, %v", after, err)
-			}
-			if after != nil && after.ResourceVersion != "999" {
-				t.Errorf("the CRD was written: resource version %s", after.ResourceVersion)
-			}
-		})
-	}
-}
-
-func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
-	scheme, err := newBootstrapScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	leads := false
-	under := clientfake.NewClientBuilder().WithScheme(scheme).Build()
-	member := leaderClient{Reader: under, writer: under, mayWrite: func() bool { return leads }}
-	ctx := context.Background()
-	if err := takeClaim(ctx, member, "one", "hub"); !errors.Is(err, errNotLeading) {
-		t.Errorf("taking the claim: %v", err)
-	}
-	leads = true
-	if err := takeClaim(ctx, member, "one", "hub"); err != nil {
-		t.Fatal(err)
-	}
-	leads = false
-	if err := takeClaim(ctx, member, "one", "hub"); err != nil {
-		t.Errorf("a claim that is ours already: %v", err)
-	}
-	if err := releaseClaim(ctx, member, "one"); !errors.Is(err, errNotLeading) {
-		t.Errorf("releasing the claim: %v", err)
-	}
-	var foreign *problem
-	if err := takeClaim(ctx, member, "two", "hub"); !errors.As(err, &foreign) || foreign.reason != v1alpha1.ReasonClaimedByAnotherHub {
-		t.Errorf("a foreign claim: %v", err)
-	}
-	if err := under.Get(ctx, claimKey, &corev1.ConfigMap{}); err != nil {
-		t.Errorf("the claim is gone: %v", err)
-	}
-}
-
-// Replica A reaches both names of a cluster, replica B only the younger one. What A finds comes to B by the status.
 func TestAReplicaLearnsFromStatusWhichMemberClusterGoesFirst(t *testing.T) {
 	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
 	if err != nil {

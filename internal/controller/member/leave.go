@@ -7,9 +7,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // departure is how a member was left.
@@ -54,15 +57,15 @@ func (c *connection) leave() {
 	l := &leaving{c: c, letGo: map[types.UID]struct{}{}, pageSize: groupsPerPage}
 	for {
 		err := l.attempt(ctx)
-		var known *problem
+		var known *remote.Problem
 		switch {
 		case err == nil:
 			c.log.Info("The member was left", "groups", len(l.letGo))
 			c.setLeft(l.departure(""))
 			return
-		case errors.Is(err, errNotLeading):
+		case errors.Is(err, remote.ErrNotLeading):
 			return
-		case errors.As(err, &known) && known.reason == v1alpha1.ReasonClaimedByAnotherHub:
+		case errors.As(err, &known) && known.Reason == v1alpha1.ReasonClaimedByAnotherHub:
 			c.setLeft(departure{}) // nothing there is ours
 			return
 		}
@@ -86,26 +89,26 @@ func (c *connection) leave() {
 // giveUp ends the leaving with what could not be done. A member that answers at least gets a new owner.
 func (l *leaving) giveUp(err error) {
 	c := l.c
-	var known *problem
+	var known *remote.Problem
 	why := ""
 	switch {
 	case errors.As(err, &known):
-		why = known.message
-	case answered(err):
-		why = fmt.Sprintf("%s answers: %s.", c.target.config.Host, strings.TrimSuffix(answerOf(err), "."))
-		if err := l.withAPIs(func(apis memberAPIs) error { return l.release(c.ctx, apis) }); err != nil {
+		why = known.Message
+	case remote.Answered(err):
+		why = fmt.Sprintf("%s answers: %s.", c.target.config.Host, strings.TrimSuffix(remote.AnswerOf(err), "."))
+		if err := l.withAPIs(func(apis remote.APIs) error { return l.release(c.ctx, apis) }); err != nil {
 			c.log.Info("The claim on the member could not be released", "error", err.Error())
 		}
 	default:
-		why = asProblem(c.target.config.Host, err).message
+		why = remote.AsProblem(c.target.config.Host, err).Message
 	}
 	c.setLeft(l.departure(why))
 }
 
 // attempt goes through all steps.
 func (l *leaving) attempt(ctx context.Context) error {
-	return l.withAPIs(func(apis memberAPIs) error {
-		defer context.AfterFunc(ctx, apis.end)()
+	return l.withAPIs(func(apis remote.APIs) error {
+		defer context.AfterFunc(ctx, apis.End)()
 		if err := l.mine(ctx, apis); err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func (l *leaving) attempt(ctx context.Context) error {
 		// An API server goes by a policy for a moment after its binding was deleted, and refuses every write of a group when
 		// the parameter is gone by then. A refused object must not keep the groups from being let go.
 		doors, parameters := splitParameters(known)
-		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis.runtime)); err != nil {
+		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis.Runtime)); err != nil {
 			return err
 		}
 		if err := l.removeObjects(ctx, apis, parameters); err != nil {
@@ -127,46 +130,46 @@ func (l *leaving) attempt(ctx context.Context) error {
 	})
 }
 
-func (l *leaving) withAPIs(do func(memberAPIs) error) error {
+func (l *leaving) withAPIs(do func(remote.APIs) error) error {
 	apis, err := l.c.newAPIs()
 	if err != nil {
 		return err
 	}
-	defer apis.end()
+	defer apis.End()
 	return do(apis)
 }
 
 // mine makes sure that the member is the one that was joined, and ours. A claim that is missing is taken: between two
 // owners nobody may remove anything.
-func (l *leaving) mine(ctx context.Context, apis memberAPIs) error {
+func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
 	c, timings := l.c, l.c.provider.opts.Timings
-	uid, err := apis.runtime.clusterUID(ctx, timings.Request)
+	uid, err := apis.Runtime.ClusterUID(ctx, timings.Request)
 	if err != nil {
 		return err
 	}
 	if c.target.knownUID != "" && uid != c.target.knownUID {
-		return &problem{reason: v1alpha1.ReasonMemberUnreachable, lasting: true, message: fmt.Sprintf(
+		return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Lasting: true, Message: fmt.Sprintf(
 			"%s is another cluster now (its namespace kube-system was %s and is %s).", c.target.config.Host, c.target.knownUID, uid)}
 	}
-	if err := apis.sameCluster(ctx, uid); err != nil {
+	if err := apis.SameCluster(ctx, uid); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timings.Request)
 	defer cancel()
-	err = takeClaim(ctx, apis.bootstrap.client, c.provider.opts.InstallationUID, c.provider.opts.HubName)
-	if err != nil && !errors.Is(err, errClaimMissing) {
-		return apis.bootstrapProblem(err)
+	err = install.TakeClaim(ctx, apis.Bootstrap.Client, c.provider.opts.InstallationUID, c.provider.opts.HubName)
+	if err != nil && !errors.Is(err, install.ErrClaimMissing) {
+		return apis.BootstrapProblem(err)
 	}
 	return err
 }
 
 // knownObjects are the admission objects in their order of removal.
-func (l *leaving) knownObjects() ([]AdmissionObject, error) {
+func (l *leaving) knownObjects() ([]install.Object, error) {
 	c := l.c
 	if c.provider.admission == nil {
 		return nil, nil
 	}
-	bundle, err := c.provider.admission.Objects(AdmissionTarget{Name: c.target.name, UID: c.target.uid,
+	bundle, err := c.provider.admission.Objects(install.Target{Name: c.target.name, UID: c.target.uid,
 		FailurePolicy: c.target.admission.failurePolicy, Leaving: true})
 	if err != nil {
 		return nil, fmt.Errorf("list the admission objects: %w", err)
@@ -175,9 +178,9 @@ func (l *leaving) knownObjects() ([]AdmissionObject, error) {
 }
 
 // splitParameters takes the parameters of policies out of what is to be removed. The order stays.
-func splitParameters(known []AdmissionObject) (doors, parameters []AdmissionObject) {
+func splitParameters(known []install.Object) (doors, parameters []install.Object) {
 	for _, object := range known {
-		if object.isParameter() {
+		if object.IsParameter() {
 			parameters = append(parameters, object)
 		} else {
 			doors = append(doors, object)
@@ -187,36 +190,40 @@ func splitParameters(known []AdmissionObject) (doors, parameters []AdmissionObje
 }
 
 // removeObjects removes admission objects in the order given. It goes on after a refusal.
-func (l *leaving) removeObjects(ctx context.Context, apis memberAPIs, objects []AdmissionObject) error {
-	c := l.c
-	remover := &applier{api: apis.bootstrap}
-	for _, object := range objects {
-		if c.target.manage == v1alpha1.ManageNone {
-			current, err := getMetadata(ctx, apis.bootstrap, object)
-			if err == nil && current != nil {
-				l.kept = append(l.kept, object.String())
-			}
-			if err != nil && !apierrors.IsForbidden(err) {
-				return apis.bootstrapProblem(err)
-			}
-			continue
-		}
-		if err := remover.note(object, remover.remove(ctx, object)); err != nil {
-			return apis.bootstrapProblem(err)
-		}
+func (l *leaving) removeObjects(ctx context.Context, apis remote.APIs, objects []install.Object) error {
+	if l.c.target.manage == v1alpha1.ManageNone {
+		return l.keepObjects(ctx, apis, objects)
 	}
-	if refused := remover.result.refused; len(refused) > 0 {
-		return fmt.Errorf("remove %s: %w", refused[0].object, refused[0].err)
+	refused, err := install.Remove(ctx, apis.Bootstrap, objects)
+	if err != nil {
+		return apis.BootstrapProblem(err)
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("remove %s: %w", refused[0].Object, refused[0].Err)
+	}
+	return nil
+}
+
+// keepObjects notes the admission objects that somebody else has to remove.
+func (l *leaving) keepObjects(ctx context.Context, apis remote.APIs, objects []install.Object) error {
+	for _, object := range objects {
+		version, err := install.VersionIn(ctx, apis.Bootstrap, object)
+		if version != "" {
+			l.kept = append(l.kept, object.String())
+		}
+		if err != nil && !apierrors.IsForbidden(err) {
+			return apis.BootstrapProblem(err)
+		}
 	}
 	return nil
 }
 
 // release deletes the claim.
-func (l *leaving) release(ctx context.Context, apis memberAPIs) error {
+func (l *leaving) release(ctx context.Context, apis remote.APIs) error {
 	ctx, cancel := context.WithTimeout(ctx, l.c.provider.opts.Timings.Request)
 	defer cancel()
-	if err := releaseClaim(ctx, apis.bootstrap.client, l.c.provider.opts.InstallationUID); err != nil {
-		return apis.bootstrapProblem(err)
+	if err := install.ReleaseClaim(ctx, apis.Bootstrap.Client, l.c.provider.opts.InstallationUID); err != nil {
+		return apis.BootstrapProblem(err)
 	}
 	return nil
 }
@@ -239,7 +246,7 @@ func (c *connection) leftBehind(why string) string {
 	return fmt.Sprintf("The member could not be cleaned up: %s Its admission objects, the finalizer %s on its VmGroups, or the "+
 		"claim (ConfigMap %s in namespace %s) may still be there. Run in the member what `manager render --leave --member %s` "+
 		"prints; before, VmGroups and their namespaces cannot be deleted there, and another hub cannot serve it.",
-		shorten(why, 400), v1alpha1.VmGroupFinalizer, ClaimName, claimKey.Namespace, c.target.name)
+		remote.Shorten(why, 400), v1alpha1.VmGroupFinalizer, install.ClaimName, metav1.NamespaceSystem, c.target.name)
 }
 
 // setLeft ends the leaving.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -59,7 +60,7 @@ func TestAMemberThatIsLeftStaysUsable(t *testing.T) {
 	servers := clustersForTest(t)
 	proxy := newProxy(t, servers.alpha)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "usable", withAdmission(fake))
+	in := installed(t, servers.hub, "usable", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
 	in.join("alpha", viaProxy(t, proxy))
 	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
@@ -136,7 +137,7 @@ func TestWhatCannotBeRemovedIsSaid(t *testing.T) {
 	servers := clustersForTest(t)
 	proxy := newProxy(t, servers.alpha)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	in := install(t, servers.hub, "refused", func(o *testOptions) {
+	in := installed(t, servers.hub, "refused", func(o *testOptions) {
 		withAdmission(fake)(o)
 		o.Timings.Leave = 15 * time.Second // enough for all that is not refused
 	})
@@ -174,13 +175,13 @@ func TestWhatCannotBeRemovedIsSaid(t *testing.T) {
 func TestLeavingRemovesNothingOfAnotherHub(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
-	owner := install(t, servers.hub, "owner", withAdmission(fake))
+	owner := installed(t, servers.hub, "owner", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
 	owner.join("alpha", servers.alpha.Kubeconfig())
 	owner.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
 	group := heldGroup(t, servers.alpha, "theirs", v1alpha1.VmGroupFinalizer)
 
-	other := install(t, servers.beta, "other", withAdmission(&fakeAdmission{limit: 9}))
+	other := installed(t, servers.beta, "other", withAdmission(&fakeAdmission{limit: 9}))
 	other.join("theirs", servers.alpha.Kubeconfig())
 	other.awaitReady("theirs", metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub)
 	other.leave("theirs")
@@ -197,18 +198,18 @@ func TestLeavingRemovesNothingOfAnotherHub(t *testing.T) {
 
 func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "pages", nil)
+	in := installed(t, servers.hub, "pages", nil)
 	in.join("alpha", servers.alpha.Kubeconfig()) // for the CRD
 	in.awaitEngaged("alpha")
 	const groups = 5
 	for i := range groups {
 		heldGroup(t, servers.alpha, fmt.Sprintf("page-%d", i), v1alpha1.VmGroupFinalizer)
 	}
-	api, err := newAPI(servers.alpha.Config, testTimings().withDefaults(), func() bool { return true })
+	api, err := remote.New(servers.alpha.Config, testTimings().withDefaults().remote(), func() bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer api.transport.end()
+	defer api.End()
 	l := &leaving{letGo: map[types.UID]struct{}{}, pageSize: 2}
 	if found, err := l.letFoundGo(t.Context(), api); err != nil || found != groups || len(l.letGo) != groups {
 		t.Errorf("found %d, let go %d, %v", found, len(l.letGo), err)

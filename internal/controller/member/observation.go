@@ -4,6 +4,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // phase of a connection, as far as status is concerned.
@@ -19,13 +22,6 @@ const (
 	phaseEngaged
 )
 
-// finding is what is known about one condition of a member; a nil *finding is "not known".
-type finding struct {
-	ok      bool
-	reason  string
-	message string
-}
-
 // admissionFinding is what is known about a member's admission objects.
 type admissionFinding struct {
 	// status Unknown means that the member did not answer.
@@ -40,12 +36,12 @@ type observation struct {
 	phase phase
 	// awaited: the first attempt ended where the leader has not been yet.
 	awaited           bool
-	problem           *problem
+	problem           *remote.Problem
 	clusterUID        string
 	kubernetesVersion string
 	crdVersion        string
-	claim             *finding
-	crd               *finding
+	claim             *install.Finding
+	crd               *install.Finding
 	// admission is nil while this replica has not looked after the admission objects, or not since it leads.
 	admission *admissionFinding
 	// acknowledged is the hash of the CA bundle in the webhook configurations that the member accepted last, "" when it

@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // Options configure a [Provider] and the MemberCluster controller over it.
@@ -207,6 +208,13 @@ func namespaceMetadata() *metav1.PartialObjectMetadata {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return metadata
+}
+
+// remote are those that a member's clients keep to.
+func (t Timings) remote() remote.Timeouts {
+	return remote.Timeouts{
+		Dial: t.Dial, ResponseHeader: t.ResponseHeader, Request: t.Request, PingInterval: t.HealthInterval, Ping: t.HealthTimeout,
+	}
 }
 
 // retry is the pause between attempts: it doubles, and never exceeds BackoffMax.

@@ -12,6 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // stopPatience bounds how long the Provider's end waits for its connections when the manager stops.
@@ -22,7 +25,7 @@ const stopPatience = 10 * time.Second
 type Provider struct {
 	opts Options
 	// admission renders what members get so that policy holds at their door; nil installs nothing. It is set before Start.
-	admission Admission
+	admission install.Renderer
 
 	// ctx is the life of all connections. It begins with the Provider, since the MemberCluster controller may
 	// ask for a connection before the manager has started the Provider, and ends with Start.
@@ -290,7 +293,7 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.ending {
-		return errConnectionEnded
+		return remote.ErrEnded
 	}
 	name := c.target.name
 	p.identities.learnedBy[name] = c

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
@@ -162,7 +164,7 @@ func (r *reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (b
 }
 
 // writeStatus patches status if it changed, and records an event if Ready did.
-func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, failed *problem) (reconcile.Result, error) {
+func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, failed *remote.Problem) (reconcile.Result, error) {
 	opts := &r.provider.opts
 	now := opts.Now()
 	seen, _ := r.provider.observe(mc.Name)
@@ -201,7 +203,7 @@ func (r *reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
 		return ""
 	}
 	settings := admissionSettingsOf(&mc.Spec)
-	return r.provider.admission.CABundleHash(AdmissionTarget{
+	return r.provider.admission.CABundleHash(install.Target{
 		Name: mc.Name, UID: mc.UID, URL: settings.url, FailurePolicy: settings.failurePolicy,
 	})
 }

@@ -19,7 +19,7 @@ import (
 func TestAnotherUsernameTakesOverWhatOnlyTheOperatorMayWrite(t *testing.T) {
 	servers := clustersForTest(t)
 	rendered := &renderedAdmission{summary: "before"}
-	in := install(t, servers.hub, "usernames", func(o *testOptions) { o.admission = rendered })
+	in := installed(t, servers.hub, "usernames", func(o *testOptions) { o.admission = rendered })
 	member := directClient(t, servers.alpha.Config)
 	before, revoke := grant(t, servers.alpha, "username-before")
 	after, _ := grant(t, servers.alpha, "username-after")

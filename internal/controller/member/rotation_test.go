@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 )
 
 // renderedAdmission renders the operator's real objects, without a webhook.
@@ -26,12 +27,12 @@ func (r *renderedAdmission) summarize(summary string) {
 
 func (r *renderedAdmission) tells(changed func()) { r.changed = changed }
 
-func (r *renderedAdmission) CABundleHash(AdmissionTarget) string { return "" }
+func (r *renderedAdmission) CABundleHash(install.Target) string { return "" }
 
-func (r *renderedAdmission) Objects(target AdmissionTarget) (AdmissionBundle, error) {
-	result := AdmissionBundle{}
+func (r *renderedAdmission) Objects(target install.Target) (install.Bundle, error) {
+	result := install.Bundle{}
 	for _, known := range objects.Known() {
-		result.Known = append(result.Known, AdmissionObject{known.GroupVersionKind, known.Name})
+		result.Known = append(result.Known, install.Object{GroupVersionKind: known.GroupVersionKind, Name: known.Name})
 	}
 	if target.Leaving {
 		return result, nil

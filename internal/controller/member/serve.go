@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // errClusterStopped: the member's cluster object ended by itself, which it does only on an internal error.
@@ -37,8 +38,8 @@ func (l *lastError) get() error {
 
 // serve starts the member's caches, engages it once they are synced and watches its health. When it returns,
 // the member is disengaged and every goroutine of its cluster has ended.
-func (c *connection) serve(apis memberAPIs, uid string) (wasEngaged bool, err error) {
-	api := apis.runtime
+func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err error) {
+	api := apis.Runtime
 	watchErrors := &lastError{}
 	cl, err := c.newCluster(api, watchErrors)
 	if err != nil {
@@ -55,7 +56,7 @@ func (c *connection) serve(apis memberAPIs, uid string) (wasEngaged bool, err er
 	defer func() {
 		c.unpublish()
 		cancel()
-		api.transport.end()
+		api.End()
 		if err := <-stopped; err != nil {
 			c.log.Error(err, "The member's caches ended with an error")
 		}
@@ -80,12 +81,12 @@ func (c *connection) serve(apis memberAPIs, uid string) (wasEngaged bool, err er
 }
 
 // newCluster makes the member's cluster; it dials nothing.
-func (c *connection) newCluster(api *memberAPI, watchErrors *lastError) (cluster.Cluster, error) {
+func (c *connection) newCluster(api *remote.API, watchErrors *lastError) (cluster.Cluster, error) {
 	base := func(o *cluster.Options) {
 		o.Scheme = c.provider.opts.Scheme
-		o.HTTPClient = api.transport.client
+		o.HTTPClient = api.HTTPClient()
 		o.Logger = c.log
-		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return newMapper(), nil }
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return remote.NewMapper(), nil }
 		o.Cache = cache.Options{
 			NewInformer:      newInformer,
 			DefaultTransform: cache.TransformStripManagedFields(),
@@ -99,7 +100,7 @@ func (c *connection) newCluster(api *memberAPI, watchErrors *lastError) (cluster
 		// Secrets are read one at a time and never kept.
 		o.Client = client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}}
 	}
-	return cluster.New(api.config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
+	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
 }
 
 // applyIndexes adds the indexes from number applied on and returns how many there are now.
@@ -146,7 +147,7 @@ func (c *connection) publish(ctx context.Context, cl cluster.Cluster, uid string
 		p.mu.Lock()
 		if c.ending {
 			p.mu.Unlock()
-			return errConnectionEnded
+			return remote.ErrEnded
 		}
 		if len(p.indexes) == applied {
 			c.cluster = cl
@@ -183,8 +184,8 @@ func (c *connection) engage(ctx context.Context, cancel context.CancelFunc, cl c
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		return &problem{reason: v1alpha1.ReasonMemberUnreachable, cause: err,
-			message: "The operator's controllers could not begin to watch the member. The operator's log holds the error."}
+		return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err,
+			Message: "The operator's controllers could not begin to watch the member. The operator's log holds the error."}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters,verbs=get;list;watch;patch
@@ -33,7 +34,7 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
 // Only the leader writes (Options.Leadership): two replicas that see a member differently would otherwise contradict
 // each other in status for ever. admission renders what members get so that policy holds at their door; nil installs nothing.
-func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission Admission) error {
+func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission install.Renderer) error {
 	if mgr.GetProvider() != provider {
 		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
 	}

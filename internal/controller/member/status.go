@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // counts of a member's groups and VMs.
@@ -19,7 +21,7 @@ type statusInput struct {
 	generation int64
 	previous   v1alpha1.MemberClusterStatus
 	// config says why there is no connection; nil when there is one.
-	config *problem
+	config *remote.Problem
 	// seen by the connection; the zero value when there is none.
 	seen observation
 	// counts to write; nil keeps the previous ones.
@@ -84,14 +86,14 @@ func readyCondition(in statusInput) metav1.Condition {
 		failed = in.seen.problem
 	}
 	switch {
-	case failed != nil && failed.waiting:
+	case failed != nil && failed.Waiting:
 		return connectingCondition(in)
 	case failed != nil:
-		condition.Reason, condition.Message = failed.reason, failed.message
+		condition.Reason, condition.Message = failed.Reason, failed.Message
 	case in.seen.phase == phaseConnecting:
 		return connectingCondition(in)
-	case in.seen.crd != nil && !in.seen.crd.ok:
-		condition.Reason, condition.Message = in.seen.crd.reason, in.seen.crd.message
+	case in.seen.crd != nil && !in.seen.crd.OK:
+		condition.Reason, condition.Message = in.seen.crd.Reason, in.seen.crd.Message
 	default:
 		condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonEngaged
 		condition.Message = "The member is connected and its VmGroups are served."
@@ -117,12 +119,12 @@ func connectingCondition(in statusInput) metav1.Condition {
 	}
 }
 
-func findingCondition(in statusInput, conditionType string, found *finding) metav1.Condition {
+func findingCondition(in statusInput, conditionType string, found *install.Finding) metav1.Condition {
 	if found != nil && in.config == nil {
 		condition := metav1.Condition{
-			Type: conditionType, Status: metav1.ConditionFalse, Reason: found.reason, Message: found.message,
+			Type: conditionType, Status: metav1.ConditionFalse, Reason: found.Reason, Message: found.Message,
 		}
-		if found.ok {
+		if found.OK {
 			condition.Status = metav1.ConditionTrue
 		}
 		return condition

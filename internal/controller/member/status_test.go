@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 var testNow = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
@@ -16,8 +18,8 @@ var testNow = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 func engagedObservation() observation {
 	return observation{
 		phase: phaseEngaged, clusterUID: "uid", kubernetesVersion: "v1.36.3", crdVersion: "1",
-		claim:       &finding{true, v1alpha1.ReasonClaimed, "ours"},
-		crd:         &finding{true, v1alpha1.ReasonCRDInstalled, "fine"},
+		claim:       &install.Finding{OK: true, Reason: v1alpha1.ReasonClaimed, Message: "ours"},
+		crd:         &install.Finding{OK: true, Reason: v1alpha1.ReasonCRDInstalled, Message: "fine"},
 		lastContact: testNow.Add(-time.Second),
 	}
 }
@@ -25,7 +27,7 @@ func engagedObservation() observation {
 func TestComputeStatus(t *testing.T) {
 	engaged, _ := computeStatus(statusInput{generation: 1, seen: engagedObservation(), now: testNow})
 	refusedStatus, _ := computeStatus(statusInput{generation: 1, previous: engaged, now: testNow,
-		config: &problem{reason: v1alpha1.ReasonKubeconfigRefused, message: "exec"}})
+		config: &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Message: "exec"}})
 	change := func(f func(*observation)) observation {
 		seen := engagedObservation()
 		f(&seen)
@@ -45,19 +47,19 @@ func TestComputeStatus(t *testing.T) {
 		{"still engaged", statusInput{previous: engaged, seen: engagedObservation()}, metav1.ConditionTrue, v1alpha1.ReasonEngaged, metav1.ConditionTrue, metav1.ConditionTrue, false},
 		{"operator restarted", statusInput{previous: engaged}, metav1.ConditionTrue, v1alpha1.ReasonEngaged, metav1.ConditionTrue, metav1.ConditionTrue, false},
 		{"connecting with a replaced kubeconfig", statusInput{previous: refusedStatus}, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, metav1.ConditionTrue, metav1.ConditionTrue, true},
-		{"kubeconfig refused", statusInput{previous: engaged, config: &problem{reason: v1alpha1.ReasonKubeconfigRefused}}, metav1.ConditionFalse, v1alpha1.ReasonKubeconfigRefused, metav1.ConditionTrue, metav1.ConditionTrue, true},
+		{"kubeconfig refused", statusInput{previous: engaged, config: &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}}, metav1.ConditionFalse, v1alpha1.ReasonKubeconfigRefused, metav1.ConditionTrue, metav1.ConditionTrue, true},
 		{"silent while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
-			o.problem = &problem{reason: v1alpha1.ReasonMemberUnreachable}
+			o.problem = &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable, metav1.ConditionTrue, metav1.ConditionTrue, true},
 		{"unreachable after a restart keeps what was known", statusInput{previous: engaged, seen: observation{
-			phase: phaseFailing, problem: &problem{reason: v1alpha1.ReasonMemberUnreachable},
+			phase: phaseFailing, problem: &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable},
 		}}, metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable, metav1.ConditionTrue, metav1.ConditionTrue, true},
 		{"claim lost", statusInput{previous: engaged, seen: change(func(o *observation) {
-			o.phase, o.problem = phaseFailing, &problem{reason: v1alpha1.ReasonClaimedByAnotherHub}
-			o.claim = &finding{false, v1alpha1.ReasonClaimedByAnotherHub, "theirs"}
+			o.phase, o.problem = phaseFailing, &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub}
+			o.claim = &install.Finding{OK: false, Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "theirs"}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub, metav1.ConditionFalse, metav1.ConditionTrue, true},
 		{"CRD lost while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
-			o.crd = &finding{false, v1alpha1.ReasonCRDMissing, "gone"}
+			o.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: "gone"}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonCRDMissing, metav1.ConditionTrue, metav1.ConditionFalse, true},
 	}
 	for _, test := range tests {
@@ -103,7 +105,7 @@ func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
 	if second.Groups != 2 || second.VMs != 5 {
 		t.Errorf("counts = %d, %d", second.Groups, second.VMs)
 	}
-	later.problem = &problem{reason: v1alpha1.ReasonMemberUnreachable}
+	later.problem = &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 	third, _ := computeStatus(statusInput{previous: second, seen: later, now: testNow})
 	if !third.LastContactTime.Time.Equal(later.lastContact.Truncate(time.Second)) {
 		t.Errorf("contact = %s, want the last answer", third.LastContactTime)

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 // silentKubeconfig points to a listener that accepts connections, reads and never answers.
@@ -61,7 +63,7 @@ users: [{name: x, user: {token: t}}]
 
 func TestSilentMembersDelayNobody(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "silent", func(o *testOptions) {
+	in := installed(t, servers.hub, "silent", func(o *testOptions) {
 		// With these, anything that waits for a silent member waits until the test has failed.
 		o.Timings.Dial, o.Timings.Request, o.Timings.ResponseHeader = time.Hour, time.Hour, time.Hour
 		o.Timings.Leave = 2 * time.Second
@@ -97,7 +99,7 @@ func withTimings(o testOptions, timings Timings) testOptions {
 
 func TestSilentMemberIsReported(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "reported", func(o *testOptions) {
+	in := installed(t, servers.hub, "reported", func(o *testOptions) {
 		o.Timings.Dial, o.Timings.Request = 200*time.Millisecond, 200*time.Millisecond
 		o.Timings.Leave = 2 * time.Second
 	})
@@ -112,7 +114,7 @@ func TestSilentMemberIsReported(t *testing.T) {
 
 func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "rotate", nil)
+	in := installed(t, servers.hub, "rotate", nil)
 	first, revokeFirst := grant(t, servers.alpha, "rotate-first")
 	second, revokeSecond := grant(t, servers.alpha, "rotate-second")
 	in.join("alpha", first)
@@ -130,7 +132,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	})
 	revokeFirst()
 	err := old.APIReader.Get(t.Context(), claimKey, &corev1.ConfigMap{})
-	if !errors.Is(err, errConnectionEnded) {
+	if !errors.Is(err, remote.ErrEnded) {
 		t.Errorf("the old client still works: %v", err)
 	}
 	newGroup(t, servers.alpha, "rotated")
@@ -176,10 +178,10 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 
 func TestMemberIsClaimedByOneHub(t *testing.T) {
 	servers := clustersForTest(t)
-	one := install(t, servers.hub, "one", nil)
+	one := installed(t, servers.hub, "one", nil)
 	one.join("alpha", servers.alpha.Kubeconfig())
 	one.awaitEngaged("alpha")
-	two := install(t, servers.beta, "two", nil) // beta is the hub of another installation
+	two := installed(t, servers.beta, "two", nil) // beta is the hub of another installation
 	two.join("theirs", servers.alpha.Kubeconfig())
 	mc := two.awaitReady("theirs", metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub)
 	if _, ok := two.provider.Member("theirs"); ok {
@@ -187,7 +189,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 	}
 	claimed := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionClaimed)
 	if claimed == nil || claimed.Status != metav1.ConditionFalse || claimed.Reason != v1alpha1.ReasonClaimedByAnotherHub ||
-		!strings.Contains(claimed.Message, `"one"`) || !strings.Contains(claimed.Message, ClaimName) {
+		!strings.Contains(claimed.Message, `"one"`) || !strings.Contains(claimed.Message, install.ClaimName) {
 		t.Errorf("Claimed = %+v", claimed)
 	}
 	one.leave("alpha")
@@ -198,7 +200,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 	if err := member.Get(t.Context(), claimKey, claim); err != nil {
 		t.Fatal(err)
 	}
-	claim.Data[ClaimInstallationKey] = "third"
+	claim.Data[install.ClaimInstallationKey] = "third"
 	if err := member.Update(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 
 func TestOlderOfTwoMemberClustersOfOneClusterWins(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "twice", nil)
+	in := installed(t, servers.hub, "twice", nil)
 	in.join("dup-a", nil) // older, but its Secret comes later
 	in.awaitReady("dup-a", metav1.ConditionFalse, v1alpha1.ReasonKubeconfigNotFound)
 	in.join("dup-b", servers.alpha.Kubeconfig())
@@ -260,7 +262,7 @@ func TestOlderOfTwoMemberClustersOfOneClusterWins(t *testing.T) {
 
 func TestOutageKeepsTheMemberEngaged(t *testing.T) {
 	servers := clustersForTest(t)
-	in := install(t, servers.hub, "outage", nil)
+	in := installed(t, servers.hub, "outage", nil)
 	in.join("beta", servers.beta.Kubeconfig())
 	in.awaitEngaged("beta")
 	newGroup(t, servers.beta, "early")

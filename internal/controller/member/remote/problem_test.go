@@ -1,4 +1,4 @@
-package member
+package remote
 
 import (
 	"context"
@@ -16,6 +16,11 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
+
+// testTimeouts are those that the operator has by default.
+var testTimeouts = Timeouts{
+	Dial: 5 * time.Second, ResponseHeader: 30 * time.Second, Request: 10 * time.Second, PingInterval: 10 * time.Second, Ping: 5 * time.Second,
+}
 
 // The errors are real ones of real connections: their wrapping is what classification depends on.
 func TestProblemsAreNamed(t *testing.T) {
@@ -70,21 +75,21 @@ func TestProblemsAreNamed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			timings := Timings{}.withDefaults()
+			timeouts := testTimeouts
 			if test.name == "silent" {
-				timings.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
+				timeouts.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
 			}
-			api, err := newAPI(test.config, timings, func() bool { return true })
+			api, err := New(test.config, timeouts, func() bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer api.transport.end()
-			_, err = api.version(t.Context())
+			defer api.End()
+			_, err = api.Version(t.Context())
 			if err == nil {
 				t.Fatal("no error")
 			}
-			got := asProblem(test.config.Host, err)
-			if got.reason != test.reason || !strings.Contains(got.message, test.message) || got.lasting {
+			got := AsProblem(test.config.Host, err)
+			if got.Reason != test.reason || !strings.Contains(got.Message, test.message) || got.Lasting {
 				t.Errorf("problem = %+v", got)
 			}
 			if strings.Contains(got.Error(), "s3cr3t-canary") {
@@ -97,7 +102,7 @@ func TestProblemsAreNamed(t *testing.T) {
 func TestEndedTransportDialsNoMore(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	transport, err := newTransport(&rest.Config{Host: server.URL}, Timings{}.withDefaults())
+	transport, err := newTransport(&rest.Config{Host: server.URL}, testTimeouts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +115,8 @@ func TestEndedTransportDialsNoMore(t *testing.T) {
 
 func TestMessagesFromMembersAreBounded(t *testing.T) {
 	long := apierrors.NewForbidden(v1alpha1.Resource("vmgroups"), strings.Repeat("ü", 10_000), nil)
-	got := classify("https://h", long)
-	if len(got.message) > 600 || !utf8.ValidString(got.message) {
-		t.Errorf("message of %d bytes, valid %v", len(got.message), utf8.ValidString(got.message))
+	got := Classify("https://h", long)
+	if len(got.Message) > 600 || !utf8.ValidString(got.Message) {
+		t.Errorf("message of %d bytes, valid %v", len(got.Message), utf8.ValidString(got.Message))
 	}
 }

@@ -1,4 +1,4 @@
-package member
+package remote
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// newMapper maps the few kinds that the operator uses in members. Asking a member's discovery instead would
+// NewMapper maps the few kinds that the operator uses in members. Asking a member's discovery instead would
 // add requests that take no context, so that a silent member holds them up, and the answer is known.
-func newMapper() meta.RESTMapper {
+func NewMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
 		v1alpha1.GroupVersion, corev1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion, eventsv1.SchemeGroupVersion,
 		admissionregistrationv1.SchemeGroupVersion, authenticationv1.SchemeGroupVersion,
@@ -42,8 +42,8 @@ func newMapper() meta.RESTMapper {
 	return mapper
 }
 
-// newBootstrapScheme is the scheme of the requests that join a member.
-func newBootstrapScheme() (*runtime.Scheme, error) {
+// NewScheme is the scheme of the requests that join a member.
+func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
 		authenticationv1.AddToScheme(scheme)); err != nil {

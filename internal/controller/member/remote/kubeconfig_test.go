@@ -1,4 +1,4 @@
-package member
+package remote
 
 import (
 	"crypto/ecdsa"
@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -100,8 +101,8 @@ func TestParseKubeconfigRefusesWhatReachesOutsideTheFile(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			config, err := ParseKubeconfig([]byte(test.content))
-			refusal, ok := refused(err)
-			if !ok || config != nil {
+			var refusal *RefusedError
+			if !errors.As(err, &refusal) || config != nil {
 				t.Fatalf("got %v, %v; want a refusal", config, err)
 			}
 			if refusal.Field != test.field {
@@ -160,7 +161,7 @@ func FuzzParseKubeconfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		config, err := ParseKubeconfig(content)
 		if err != nil {
-			if _, ok := refused(err); !ok || config != nil {
+			if refusal := (*RefusedError)(nil); !errors.As(err, &refusal) || config != nil {
 				t.Fatalf("config %v, error of type %T", config, err)
 			}
 			return

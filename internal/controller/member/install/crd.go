@@ -1,4 +1,4 @@
-package member
+package install
 
 import (
 	"context"
@@ -15,10 +15,11 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// fieldManager names the operator in managedFields of what it installs.
-const fieldManager = "vmgroup-operator"
+// FieldManager names the operator in managedFields of what it installs.
+const FieldManager = "vmgroup-operator"
 
 // crdAction is what [decideCRD] asks for.
 type crdAction int
@@ -78,57 +79,59 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 	}
 }
 
-// crdResult is the state of a member's CRD after ensureCRD.
-type crdResult struct {
-	finding finding
-	version string
+// CRDResult is the state of a member's CRD after [EnsureCRD].
+type CRDResult struct {
+	Finding Finding
+	// Version for status: that of the CRD which is installed, "unversioned" for the original's, "" where there is none.
+	Version string
 }
 
-// ensureCRD installs or upgrades the member's CRD as [decideCRD] says and waits until it is served. A refusal
-// of the member's API server is a finding (CRDFailed); any error is one of reaching the member, or errNotLeading. A
+// EnsureCRD installs or upgrades the member's CRD as [decideCRD] says and waits until it is served, for establish at most. A refusal
+// of the member's API server is a finding (CRDFailed); any error is one of reaching the member, or [remote.ErrNotLeading]. A
 // replica that does not lead works with a CRD whose upgrade it has to leave to the leader, if that serves the version
 // that it needs: members whose CRD a person manages are no different. It does not work with the original operator's,
 // which has no version and would drop most of a group's status.
-func ensureCRD(ctx context.Context, member bootstrapClient, wanted *apiextensionsv1.CustomResourceDefinition,
-	manage v1alpha1.Manage, timings Timings,
-) (crdResult, error) {
-	installed, err := getCRD(ctx, member, wanted.Name)
+func EnsureCRD(ctx context.Context, member remote.Client, wanted *apiextensionsv1.CustomResourceDefinition,
+	manage v1alpha1.Manage, establish time.Duration,
+) (CRDResult, error) {
+	installed, err := GetCRD(ctx, member, wanted.Name)
 	if err != nil {
-		return crdResult{}, err
+		return CRDResult{}, err
 	}
 	decision := decideCRD(installed, wanted, manage)
 	switch decision.action {
 	case crdRefuse:
-		return crdResult{finding{false, decision.reason, decision.message}, versionText(installed)}, nil
+		return CRDResult{Finding{false, decision.reason, decision.message}, versionText(installed)}, nil
 	case crdCreate:
 		created := wanted.DeepCopy()
-		err = member.Create(ctx, created, client.FieldOwner(fieldManager))
+		err = member.Create(ctx, created, client.FieldOwner(FieldManager))
 	case crdUpdate:
 		// The resource version that was read goes along: a CRD that changed in between is looked at again.
-		err = member.Update(ctx, crd.Replacement(installed, wanted), client.FieldOwner(fieldManager))
+		err = member.Update(ctx, crd.Replacement(installed, wanted), client.FieldOwner(FieldManager))
 	}
 	if apierrors.IsInvalid(err) {
-		return crdResult{finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
-			"The member's API server refuses the CRD %s: %s", wanted.Name, shorten(err.Error(), 500))}, versionText(installed)}, nil
+		return CRDResult{Finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
+			"The member's API server refuses the CRD %s: %s", wanted.Name, remote.Shorten(err.Error(), 500))}, versionText(installed)}, nil
 	}
-	if errors.Is(err, errNotLeading) && installed != nil && crd.VersionOf(installed) > 0 && crd.IsServed(installed) {
+	if errors.Is(err, remote.ErrNotLeading) && installed != nil && crd.VersionOf(installed) > 0 && crd.IsServed(installed) {
 		decision.message, err = "The CRD is installed; its upgrade is due.", nil
 	}
 	if err != nil {
-		return crdResult{}, fmt.Errorf("install the CRD: %w", err)
+		return CRDResult{}, fmt.Errorf("install the CRD: %w", err)
 	}
-	installed, err = awaitEstablished(ctx, member, wanted.Name, timings.Establish)
+	installed, err = awaitEstablished(ctx, member, wanted.Name, establish)
 	if err != nil {
-		return crdResult{}, err
+		return CRDResult{}, err
 	}
 	if installed == nil {
-		return crdResult{finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
+		return CRDResult{Finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
 			"The member does not establish the CRD %s. See its conditions with kubectl describe crd.", wanted.Name)}, ""}, nil
 	}
-	return crdResult{finding{true, decision.reason, decision.message}, versionText(installed)}, nil
+	return CRDResult{Finding{true, decision.reason, decision.message}, versionText(installed)}, nil
 }
 
-func getCRD(ctx context.Context, member client.Reader, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+// GetCRD returns nil when there is none.
+func GetCRD(ctx context.Context, member client.Reader, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	installed := &apiextensionsv1.CustomResourceDefinition{}
 	if err := member.Get(ctx, types.NamespacedName{Name: name}, installed); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -144,7 +147,7 @@ func awaitEstablished(ctx context.Context, member client.Reader, name string, pa
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
 	var installed *apiextensionsv1.CustomResourceDefinition
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		current, err := getCRD(ctx, member, name)
+		current, err := GetCRD(ctx, member, name)
 		if err != nil {
 			return false, err
 		}

@@ -1,4 +1,4 @@
-package member
+package remote
 
 import (
 	"context"
@@ -15,51 +15,54 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// problem is why a member is not as it should be, in the words of its Ready condition. Messages hold nothing
+// Problem is why a member is not as it should be, in the words of its Ready condition. Messages hold nothing
 // that changes from attempt to attempt (ports, times), so that a lasting problem is written once.
-type problem struct {
-	reason  string
-	message string
-	// lasting problems are not of the network: somebody has to change something, so they are looked at again
+type Problem struct {
+	// Reason and Message of the condition.
+	Reason, Message string
+	// Lasting problems are not of the network: somebody has to change something, so they are looked at again
 	// at a steady pace and not with growing pauses.
-	lasting bool
-	// waiting is not of this replica's doing: the one that leads has not been here yet.
-	waiting bool
-	cause   error
+	Lasting bool
+	// Waiting is not of this replica's doing: the one that leads has not been here yet.
+	Waiting bool
+	// Cause is for the log; nil where the message says all.
+	Cause error
 }
 
-func (p *problem) Error() string {
-	if p.cause == nil {
-		return p.message
+// Error is the message with its cause.
+func (p *Problem) Error() string {
+	if p.Cause == nil {
+		return p.Message
 	}
-	return p.message + ": " + p.cause.Error()
+	return p.Message + ": " + p.Cause.Error()
 }
 
-func (p *problem) Unwrap() error { return p.cause }
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
 
-// asProblem returns the problem in err, classifying any other error as one of reaching host.
-func asProblem(host string, err error) *problem {
-	var known *problem
+// AsProblem returns the problem in err, classifying any other error as one of reaching host.
+func AsProblem(host string, err error) *Problem {
+	var known *Problem
 	if errors.As(err, &known) {
 		return known
 	}
-	if errors.Is(err, errNotLeading) {
-		return waitForLeader(err)
+	if errors.Is(err, ErrNotLeading) {
+		return WaitForLeader(err)
 	}
-	return classify(host, err)
+	return Classify(host, err)
 }
 
-// waitForLeader is the state of a member that the leader has not claimed or equipped yet. A new leader may write it
+// WaitForLeader is the state of a member that the leader has not claimed or equipped yet. A new leader may write it
 // into status before it has acted; so it counts as connecting.
-func waitForLeader(err error) *problem {
-	return &problem{reason: v1alpha1.ReasonConnecting, waiting: true, cause: err,
-		message: "The member is not claimed or not equipped yet; the replica that leads does that."}
+func WaitForLeader(err error) *Problem {
+	return &Problem{Reason: v1alpha1.ReasonConnecting, Waiting: true, Cause: err,
+		Message: "The member is not claimed or not equipped yet; the replica that leads does that."}
 }
 
-// classify says in a stable sentence why a request to host failed. It reads types only, never error text.
-func classify(host string, err error) *problem {
-	unreachable := func(format string, args ...any) *problem {
-		return &problem{reason: v1alpha1.ReasonMemberUnreachable, message: fmt.Sprintf(format, args...), cause: err}
+// Classify says in a stable sentence why a request to host failed. It reads types only, never error text.
+func Classify(host string, err error) *Problem {
+	unreachable := func(format string, args ...any) *Problem {
+		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Message: fmt.Sprintf(format, args...), Cause: err}
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -94,17 +97,17 @@ func classify(host string, err error) *problem {
 		"the kubeconfig; the operator's log holds the error.", host)
 }
 
-func classifyStatus(host string, status apierrors.APIStatus, err error) *problem {
-	answer := shorten(status.Status().Message, 300)
+func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem {
+	answer := Shorten(status.Status().Message, 300)
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return &problem{reason: v1alpha1.ReasonUnauthorized, cause: err, message: fmt.Sprintf(
+		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
 			"%s does not accept the credentials in the kubeconfig. Renew the Secret; it is picked up at once.", host)}
 	case apierrors.IsForbidden(err):
-		return &problem{reason: v1alpha1.ReasonUnauthorized, cause: err, message: fmt.Sprintf(
+		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
 			"%s forbids what the operator needs: %s. Apply config/member to the member, or config/local-member where the member is the hub itself.", host, answer)}
 	}
-	return &problem{reason: v1alpha1.ReasonMemberUnreachable, cause: err, message: fmt.Sprintf(
+	return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
 		"%s answers with an error: %s (%d).", host, status.Status().Reason, status.Status().Code)}
 }
 
@@ -125,8 +128,8 @@ func certificateProblem(err error) string {
 	return "verification failed"
 }
 
-// shorten cuts text from a member, which is not trusted to be short, at a rune's boundary.
-func shorten(text string, limit int) string {
+// Shorten cuts text from a member, which is not trusted to be short, at a rune's boundary.
+func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -135,4 +138,20 @@ func shorten(text string, limit int) string {
 		cut--
 	}
 	return text[:cut] + "…"
+}
+
+// Answered reports whether err is an API server's answer that another request need not get as well. One that does not
+// accept the credentials gives no other.
+func Answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsUnauthorized(err)
+}
+
+// AnswerOf is what the API server said, cut to a length that a condition bears.
+func AnswerOf(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		return Shorten(status.Status().Message, 400)
+	}
+	return Shorten(err.Error(), 400)
 }

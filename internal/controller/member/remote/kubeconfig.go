@@ -1,9 +1,8 @@
-package member
+package remote
 
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/url"
 
@@ -169,11 +168,4 @@ func checkUser(user *clientcmdapi.AuthInfo) error {
 		return &RefusedError{prefix + "username", "is set together with token; keep one of them"}
 	}
 	return nil
-}
-
-// refused returns the *RefusedError in err, if there is one.
-func refused(err error) (*RefusedError, bool) {
-	var refusal *RefusedError
-	ok := errors.As(err, &refusal)
-	return refusal, ok
 }

@@ -1,4 +1,4 @@
-package member
+package install
 
 import (
 	"context"
@@ -7,30 +7,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// comparison of a member's admission objects with a bundle.
-type comparison struct {
-	// wrong names the first object that is missing or says something else, "" if there is none.
-	wrong string
-	// acknowledged is the bundle's CA hash if the webhook configurations are right, "" if there is none at all, and nil
+// Comparison of a member's admission objects with a bundle.
+type Comparison struct {
+	// Wrong names the first object that is missing or says something else, "" if there is none.
+	Wrong string
+	// Acknowledged is the bundle's CA hash if the webhook configurations are right, "" if there is none at all, and nil
 	// otherwise.
-	acknowledged *string
+	Acknowledged *string
 }
 
-// compareBundle only reads. An error is of reaching the member, or its refusal to be looked at.
-func compareBundle(ctx context.Context, api *memberAPI, bundle AdmissionBundle) (comparison, error) {
-	var result comparison
+// Compare only reads. An error is of reaching the member, or its refusal to be looked at.
+func Compare(ctx context.Context, api *remote.API, bundle Bundle) (Comparison, error) {
+	var result Comparison
 	right, webhooks := 0, 0
 	for _, wanted := range bundle.Objects {
 		name := nameOf(wanted)
 		installed, err := getObject(ctx, api, name)
 		if err != nil {
-			return comparison{}, err
+			return Comparison{}, err
 		}
 		matches := installed != nil && covers(installed.Object, wanted.Object)
-		if !matches && result.wrong == "" {
-			result.wrong = name.String()
+		if !matches && result.Wrong == "" {
+			result.Wrong = name.String()
 		}
 		if name.isWebhook() {
 			webhooks++
@@ -41,7 +43,7 @@ func compareBundle(ctx context.Context, api *memberAPI, bundle AdmissionBundle) 
 	}
 	if webhooks > 0 {
 		if right == webhooks {
-			result.acknowledged = &bundle.CABundleHash
+			result.Acknowledged = &bundle.CABundleHash
 		}
 		return result, nil
 	}
@@ -50,25 +52,25 @@ func compareBundle(ctx context.Context, api *memberAPI, bundle AdmissionBundle) 
 			continue
 		}
 		if current, err := getMetadata(ctx, api, known); err != nil {
-			return comparison{}, err
+			return Comparison{}, err
 		} else if current != nil {
-			if result.wrong == "" {
-				result.wrong = known.String()
+			if result.Wrong == "" {
+				result.Wrong = known.String()
 			}
 			return result, nil
 		}
 	}
-	result.acknowledged = &bundle.CABundleHash
+	result.Acknowledged = &bundle.CABundleHash
 	return result, nil
 }
 
 // getObject returns nil when there is no such object or the member does not serve its kind.
-func getObject(ctx context.Context, api *memberAPI, object AdmissionObject) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, api.timings.Request)
+func getObject(ctx context.Context, api *remote.API, object Object) (*unstructured.Unstructured, error) {
+	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
 	result := &unstructured.Unstructured{}
 	result.SetGroupVersionKind(object.GroupVersionKind)
-	if err := api.client.Get(ctx, types.NamespacedName{Name: object.Name}, result); err != nil {
+	if err := api.Client.Get(ctx, types.NamespacedName{Name: object.Name}, result); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return result, nil

@@ -1,4 +1,4 @@
-package member
+package install
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 const (
@@ -26,8 +27,8 @@ const (
 
 var claimKey = types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: ClaimName}
 
-// errClaimMissing: the member has no claim.
-var errClaimMissing = errors.New("the member has no claim")
+// ErrClaimMissing says that the member has no claim.
+var ErrClaimMissing = errors.New("the member has no claim")
 
 // claimHolder names the installation and hub that hold claim; an unreadable claim is held by "".
 func claimHolder(claim *corev1.ConfigMap) (installation, hub string) {
@@ -36,21 +37,21 @@ func claimHolder(claim *corev1.ConfigMap) (installation, hub string) {
 
 // claimedByAnother is the problem of a member that claim gives to somebody else. Both texts come from the
 // member, so they are quoted and cut.
-func claimedByAnother(claim *corev1.ConfigMap) *problem {
+func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 	installation, hub := claimHolder(claim)
-	return &problem{reason: v1alpha1.ReasonClaimedByAnotherHub, lasting: true, message: fmt.Sprintf(
+	return &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub, Lasting: true, Message: fmt.Sprintf(
 		"The member is served by installation %q of hub %q. Nothing is done here. Delete its MemberCluster on that "+
 			"hub; if that hub is gone for good, delete ConfigMap %s in the member's namespace %s.",
-		shorten(installation, 64), shorten(hub, 128), ClaimName, metav1.NamespaceSystem)}
+		remote.Shorten(installation, 64), remote.Shorten(hub, 128), ClaimName, metav1.NamespaceSystem)}
 }
 
-// checkClaim reads the claim: nil when it is ours, errClaimMissing, a lasting *problem when it is somebody
+// CheckClaim reads the claim: nil when it is ours, [ErrClaimMissing], a lasting [*remote.Problem] when it is somebody
 // else's, or the error of reading it.
-func checkClaim(ctx context.Context, member client.Reader, installation string) error {
+func CheckClaim(ctx context.Context, member client.Reader, installation string) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {
 		if apierrors.IsNotFound(err) {
-			return errClaimMissing
+			return ErrClaimMissing
 		}
 		return fmt.Errorf("read the claim: %w", err)
 	}
@@ -60,11 +61,11 @@ func checkClaim(ctx context.Context, member client.Reader, installation string) 
 	return nil
 }
 
-// takeClaim claims the member for installation. Create is the lock: of two hubs that come at once one gets
-// AlreadyExists, and finds the other's name. Errors are those of [checkClaim], and errNotLeading.
-func takeClaim(ctx context.Context, member bootstrapClient, installation, hub string) error {
-	err := checkClaim(ctx, member, installation)
-	if !errors.Is(err, errClaimMissing) {
+// TakeClaim claims the member for installation. Create is the lock: of two hubs that come at once one gets
+// AlreadyExists, and finds the other's name. Errors are those of [CheckClaim], and [remote.ErrNotLeading].
+func TakeClaim(ctx context.Context, member remote.Client, installation, hub string) error {
+	err := CheckClaim(ctx, member, installation)
+	if !errors.Is(err, ErrClaimMissing) {
 		return err
 	}
 	err = member.Create(ctx, &corev1.ConfigMap{
@@ -76,7 +77,7 @@ func takeClaim(ctx context.Context, member bootstrapClient, installation, hub st
 		Data: map[string]string{ClaimInstallationKey: installation, ClaimHubKey: hub},
 	})
 	if apierrors.IsAlreadyExists(err) {
-		return checkClaim(ctx, member, installation)
+		return CheckClaim(ctx, member, installation)
 	}
 	if err != nil {
 		return fmt.Errorf("create the claim: %w", err)
@@ -84,9 +85,9 @@ func takeClaim(ctx context.Context, member bootstrapClient, installation, hub st
 	return nil
 }
 
-// releaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim
+// ReleaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim
 // which changed hands in between is kept.
-func releaseClaim(ctx context.Context, member bootstrapClient, installation string) error {
+func ReleaseClaim(ctx context.Context, member remote.Client, installation string) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {
 		return client.IgnoreNotFound(err)

@@ -1,4 +1,4 @@
-package member
+package remote
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"k8s.io/client-go/util/connrotation"
 )
 
-// errConnectionEnded answers every use of an incarnation's client after the incarnation has ended.
-var errConnectionEnded = errors.New("this connection to the member has ended")
+// ErrEnded answers every use of an incarnation's client after the incarnation has ended.
+var ErrEnded = errors.New("this connection to the member has ended")
 
-// memberTransport is the HTTP client of one incarnation. client-go would share a transport between
+// transport is the HTTP client of one incarnation. client-go would share a transport between
 // configurations that look alike and set no timeout for response headers; here every incarnation has
 // connections of its own, so that ending it ends every request and watch, and no old credential is used
 // afterwards, not even by a reconcile that still holds the old client.
-type memberTransport struct {
+type transport struct {
 	client *http.Client
 	base   *http.Transport
 	dialer *connrotation.Dialer
 	ended  atomic.Bool
 }
 
-func newTransport(config *rest.Config, timings Timings) (*memberTransport, error) {
+func newTransport(config *rest.Config, timeouts Timeouts) (*transport, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("TLS configuration: %w", err)
 	}
-	t := &memberTransport{}
-	plain := &net.Dialer{Timeout: timings.Dial, KeepAlive: 30 * time.Second}
+	t := &transport{}
+	plain := &net.Dialer{Timeout: timeouts.Dial, KeepAlive: 30 * time.Second}
 	t.dialer = connrotation.NewDialer(plain.DialContext)
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -43,13 +43,13 @@ func newTransport(config *rest.Config, timings Timings) (*memberTransport, error
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           t.dial,
 		TLSClientConfig:       tlsConfig,
-		TLSHandshakeTimeout:   timings.Dial,
-		ResponseHeaderTimeout: timings.ResponseHeader,
+		TLSHandshakeTimeout:   timeouts.Dial,
+		ResponseHeaderTimeout: timeouts.ResponseHeader,
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConnsPerHost:   16,
 		ForceAttemptHTTP2:     true,
 		// A peer that vanished without closing is noticed by unanswered pings, not by TCP after a quarter hour.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: timings.HealthInterval, PingTimeout: timings.HealthTimeout},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: timeouts.PingInterval, PingTimeout: timeouts.Ping},
 	}
 	wrapped, err := rest.HTTPWrappersForConfig(config, t.base)
 	if err != nil {
@@ -60,9 +60,9 @@ func newTransport(config *rest.Config, timings Timings) (*memberTransport, error
 }
 
 // dial looks at ended after the connection is tracked: whichever of dial and end comes second closes it.
-func (t *memberTransport) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (t *transport) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if t.ended.Load() {
-		return nil, errConnectionEnded
+		return nil, ErrEnded
 	}
 	conn, err := t.dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -70,19 +70,19 @@ func (t *memberTransport) dial(ctx context.Context, network, address string) (ne
 	}
 	if t.ended.Load() {
 		_ = conn.Close()
-		return nil, errConnectionEnded
+		return nil, ErrEnded
 	}
 	return conn, nil
 }
 
 // reset closes every connection; the next request dials anew.
-func (t *memberTransport) reset() {
+func (t *transport) reset() {
 	t.dialer.CloseAll()
 	t.base.CloseIdleConnections()
 }
 
 // end closes every connection for good.
-func (t *memberTransport) end() {
+func (t *transport) end() {
 	t.ended.Store(true)
 	t.reset()
 }

@@ -1,0 +1,148 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Timeouts bound everything that waits for a member's API server. All must be set.
+type Timeouts struct {
+	// Dial bounds a TCP connect, and a TLS handshake after it.
+	Dial time.Duration
+	// ResponseHeader bounds the wait for an answer to a request that was sent.
+	ResponseHeader time.Duration
+	// Request bounds one request of an [API]; see [API.Bounded].
+	Request time.Duration
+	// PingInterval is how long a connection may be silent before it is asked for a sign of life, and Ping how long that may take.
+	PingInterval, Ping time.Duration
+}
+
+// API is the plain client with which a member is identified, claimed, equipped and checked. It has a
+// rate limiter of its own, so that a busy member's health check does not queue behind reconciles.
+type API struct {
+	// Config reaches the member. It is not changed.
+	Config *rest.Config
+	// Client reads and writes without a cache.
+	Client    Client
+	transport *transport
+	plain     rest.Interface
+	timeouts  Timeouts
+}
+
+// New dials nothing. The caller ends the API. mayWrite is asked before each write, by several goroutines.
+func New(config *rest.Config, timeouts Timeouts, mayWrite func() bool) (*API, error) {
+	transport, err := newTransport(config, timeouts)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	uncached, err := client.New(config, client.Options{HTTPClient: transport.client, Scheme: scheme, Mapper: NewMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	plainConfig := rest.CopyConfig(config)
+	plainConfig.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	plain, err := rest.UnversionedRESTClientForConfigAndClient(plainConfig, transport.client)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	return &API{
+		Config: config, transport: transport, plain: plain, timeouts: timeouts,
+		Client: LeaderClient{Reader: uncached, Writer: uncached, MayWrite: mayWrite},
+	}, nil
+}
+
+// Host is the URL of the member's API server.
+func (a *API) Host() string { return a.Config.Host }
+
+// HTTPClient is that of all requests and watches of the incarnation.
+func (a *API) HTTPClient() *http.Client { return a.transport.client }
+
+// Bounded is the context of one request.
+func (a *API) Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, a.timeouts.Request)
+}
+
+// Reset closes every connection; the next request dials anew.
+func (a *API) Reset() { a.transport.reset() }
+
+// End closes every connection for good. Whoever uses the client afterwards gets [ErrEnded].
+func (a *API) End() { a.transport.end() }
+
+// Version of the member's API server.
+func (a *API) Version(ctx context.Context) (string, error) {
+	ctx, cancel := a.Bounded(ctx)
+	defer cancel()
+	body, err := a.plain.Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", fmt.Errorf("read the version: %w", err)
+	}
+	info := version.Info{}
+	if err := json.Unmarshal(body, &info); err != nil {
+		return "", fmt.Errorf("read the version: %w", err)
+	}
+	return Shorten(info.GitVersion, 60), nil
+}
+
+// Username is who this client is in the member.
+func (a *API) Username(ctx context.Context) (string, error) {
+	ctx, cancel := a.Bounded(ctx)
+	defer cancel()
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := a.Client.Create(ctx, review); err != nil {
+		return "", fmt.Errorf("ask for the own username: %w", err)
+	}
+	if review.Status.UserInfo.Username == "" {
+		return "", errors.New("the member does not say under which username it knows the operator")
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// ServesMutatingPolicies asks the member's discovery, and not its version: a feature gate may have turned them off.
+func (a *API) ServesMutatingPolicies(ctx context.Context) (bool, error) {
+	ctx, cancel := a.Bounded(ctx)
+	defer cancel()
+	body, err := a.plain.Get().AbsPath("/apis", admissionregistrationv1.SchemeGroupVersion.String()).Do(ctx).Raw()
+	if err != nil {
+		return false, fmt.Errorf("read the kinds of admission objects: %w", err)
+	}
+	list := metav1.APIResourceList{}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return false, fmt.Errorf("read the kinds of admission objects: %w", err)
+	}
+	return slices.ContainsFunc(list.APIResources, func(resource metav1.APIResource) bool {
+		return resource.Name == "mutatingadmissionpolicies"
+	}), nil
+}
+
+// ClusterUID is the member's identity: the UID of its namespace kube-system, which lives as long as the cluster.
+func (a *API) ClusterUID(ctx context.Context, patience time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	namespace := &corev1.Namespace{}
+	if err := a.Client.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, namespace); err != nil {
+		return "", fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
+	}
+	if namespace.UID == "" || len(namespace.UID) > 64 {
+		return "", errors.New("namespace kube-system has no usable UID")
+	}
+	return string(namespace.UID), nil
+}

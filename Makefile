@@ -25,7 +25,7 @@ test: ## Run all tests but the long ones, against real API servers; ARGS="-run X
 test-fast: ## Run the tests that need no servers, in seconds
 	@$(RUN) ./hack/test -fast $(ARGS)
 
-test-race: ## Run the tests of all code that runs in their process, with the race detector; needs a C compiler
+test-race: ## Run the tests that need no servers with the race detector; needs a C compiler
 	@$(RUN) ./hack/test -race $(ARGS)
 
 test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of five parts, PICK=commit a few minutes
@@ -46,8 +46,8 @@ test-skew: ## Run the stories of admission with members of the oldest Kubernetes
 	@$(RUN) ./hack/tool kube-apiserver-1.34 >/dev/null
 	@$(GO) test ./test/admission -count=1 -v -timeout 30m -run 'TestTable|TestAGroup' -args -members=kube-apiserver-1.34 $(ARGS)
 
-test-e2e: ## Install the chart with Helm onto a cluster with a node (PART=1), and test nodes and images (PART=2); root on Linux
-	@$(RUN) ./hack/test -e2e $(if $(PART),-part $(PART)) $(ARGS)
+test-e2e: ## Install the chart with Helm onto a real cluster with a node, and test nodes and images; root on Linux
+	@$(RUN) ./hack/test -e2e $(ARGS)
 
 test-planted: ## Put known bugs back, one after the other, and say which tests notice
 	@$(RUN) ./hack/tool assets >/dev/null

@@ -5,10 +5,10 @@
 //	go run ./hack/test                                          # everything but what takes long or needs a node: make test
 //	go run ./hack/test -run TestPause ./test/integration
 //	go run ./hack/test -fast                                    # what needs no servers: make test-fast
-//	go run ./hack/test -race                                    # with the race detector what runs in its process: make test-race
+//	go run ./hack/test -race                                    # with the race detector what needs no servers: make test-race
 //	go run ./hack/test -slow [-part 2]                          # what takes long, with a race-detecting manager: make test-slow
 //	go run ./hack/test -pick 3f2a91c                            # some of it, chosen by a commit's hash
-//	go run ./hack/test -e2e [-part 2]                           # what needs a node, and what tests are made of: make test-e2e
+//	go run ./hack/test -e2e                                     # what needs a node, and what tests are made of: make test-e2e
 //
 // All other arguments are passed on to `go test`; without a package among them the tier's own are tested.
 package main

@@ -11,7 +11,7 @@ import (
 // request is what somebody asked for on the command line.
 type request struct {
 	tier tier
-	// part of the slow stories, or of what needs a node, from 1; 0 means all.
+	// part of the slow stories, from 1; 0 means all.
 	part int
 	// commit by whose hash some of the slow stories are chosen.
 	commit string
@@ -56,8 +56,8 @@ func parse(args []string) (r request, err error) {
 			if err != nil {
 				return r, err
 			}
-			if r.part, err = strconv.Atoi(value); err != nil || r.part < 1 {
-				return r, fmt.Errorf("-part %s: a part is a number from 1", value)
+			if r.part, err = strconv.Atoi(value); err != nil || r.part < 1 || r.part > parts() {
+				return r, fmt.Errorf("-part %s: there are the parts 1 to %d", value, parts())
 			}
 		case args[i] == "." || strings.HasPrefix(args[i], "./"):
 			r.packages = append(r.packages, args[i])
@@ -65,24 +65,13 @@ func parse(args []string) (r request, err error) {
 			r.args = append(r.args, args[i])
 		}
 	}
-	return r, r.check()
-}
-
-// check refuses what does not go together.
-func (r request) check() error {
-	parts := map[tier]int{slow: slowParts(), e2e: len(e2eParts)}
-	if last, has := parts[r.tier]; r.part != 0 && !has {
-		return errors.New("-part goes with -slow and -e2e")
-	} else if r.part > last {
-		return fmt.Errorf("-part %d: there are the parts 1 to %d", r.part, last)
-	}
-	if len(r.packages) > 0 && r.part != 0 {
-		return errors.New("-part has packages of its own")
+	if r.part != 0 && r.tier != slow {
+		return r, errors.New("-part goes with -slow")
 	}
 	if len(r.packages) > 0 && (r.tier == slow || r.tier == pick) {
-		return errors.New("-slow and -pick have packages of their own; to run one story use go test -tags slow -run NAME PACKAGE")
+		return r, errors.New("-slow and -pick have packages of their own; to run one story use go test -tags slow -run NAME PACKAGE")
 	}
-	return nil
+	return r, nil
 }
 
 // steps are the runs of `go test` that were asked for, in order.
@@ -93,7 +82,7 @@ func (r request) steps(ctx context.Context) ([]step, error) {
 	case race:
 		return raceSteps(ctx, r)
 	case slow:
-		return slowSteps(r.part, r.args), nil
+		return slowSteps(ctx, r.part, r.args)
 	case pick:
 		return pickedSteps(r.commit, r.args), nil
 	case e2e:

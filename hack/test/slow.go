@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -64,32 +65,41 @@ var slowStories = []slowStory{
 	{5, "integration", everywhere, 420},
 }
 
-// slowParts is the number of the last part.
-func slowParts() int {
+// parts is the number of the last part.
+func parts() int {
 	return slices.MaxFunc(slowStories, func(a, b slowStory) int { return cmp.Compare(a.part, b.part) }).part
 }
 
 // slowSteps are the slow stories, or one part of them.
-func slowSteps(part int, args []string) []step {
+func slowSteps(ctx context.Context, part int, args []string) ([]step, error) {
 	var steps []step
-	for n := 1; n <= slowParts(); n++ {
+	for n := 1; n <= parts(); n++ {
 		if part == 0 || part == n {
 			chosen := slices.DeleteFunc(slices.Clone(slowStories), func(s slowStory) bool { return s.part != n })
-			steps = append(steps, stepsOf(chosen, fmt.Sprintf("part %d of %d", n, slowParts()), args)...)
+			steps = append(steps, stepsOf(chosen, fmt.Sprintf("part %d of %d", n, parts()), args)...)
 		}
 	}
-	if part == 0 || part == slowParts() {
-		steps = append(steps, lastStep(args))
+	if part == 0 || part == parts() {
+		last, err := lastSteps(ctx, append([]string{"-count=1"}, args...))
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, last...)
 	}
-	return steps
+	return steps, nil
 }
 
-// lastStep is no story: the random model of sharding, at length.
-func lastStep(args []string) step {
-	return step{
-		label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: append([]string{"-count=1"}, args...),
+// lastSteps are no stories: the random model of sharding, at length, and with the race detector what `make test-race` leaves out.
+func lastSteps(ctx context.Context, args []string) ([]step, error) {
+	_, servers, err := raced(ctx, "", "./...")
+	if err != nil {
+		return nil, err
+	}
+	model := step{
+		label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args,
 		binaryArgs: []string{"-protocol.runs=5000"},
 	}
+	return []step{model, raceWithServers(servers, args)}, nil
 }
 
 // pickedSteps are some of the slow stories. Each commit gets other ones, and the same ones every time.

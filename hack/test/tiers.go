@@ -59,28 +59,49 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 	return withPackages(long, short)
 }
 
-// raceSteps are those of `make test-race`: with the race detector every package of which code runs in the process of its tests. In the
-// others it would watch the tests wait for other programs.
+// raceSteps are those of `make test-race`: with the race detector every package that needs no servers and of which code runs in the
+// process of its tests. In the others it would watch the tests wait for other programs. What somebody asks for by name is run with
+// its servers.
 func raceSteps(ctx context.Context, r request) ([]step, error) {
-	all, err := tested(ctx, "", orAll(r.packages)...)
+	tags := fastTag
+	if len(r.packages) > 0 {
+		tags = ""
+	}
+	units, servers, err := raced(ctx, tags, orAll(r.packages)...)
 	if err != nil {
 		return nil, err
 	}
-	servers := step{label: "packages with servers, with the race detector", race: true, args: r.args, servers: true, sideBySide: sideBySide, crowded: true}
-	alone := step{label: "beside them packages that need none", race: true, args: r.args, sideBySide: 2}
+	return withPackages(
+		step{label: "what needs no servers, with the race detector", race: true, tags: tags, args: r.args, packages: units},
+		raceWithServers(servers, r.args),
+	)
+}
+
+// raceWithServers is a step with the race detector for packages that start API servers.
+func raceWithServers(packages, args []string) step {
+	return step{
+		label: "packages with servers, with the race detector", race: true, args: args, packages: packages,
+		servers: true, sideBySide: sideBySide, crowded: true,
+	}
+}
+
+// raced are the packages about which the race detector can say something, without and with servers.
+func raced(ctx context.Context, tags string, patterns ...string) (units, servers []string, err error) {
+	all, err := tested(ctx, tags, patterns...)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, p := range all {
 		switch {
 		case !p.racy():
 		case p.servers:
-			servers.packages = append(servers.packages, p.path)
+			servers = append(servers, p.path)
 		default:
-			alone.packages = append(alone.packages, p.path)
+			units = append(units, p.path)
 		}
 	}
-	longestFirst(servers.packages)
-	longestFirst(alone.packages)
-	alone.beside = true
-	return withPackages(servers, alone)
+	longestFirst(servers)
+	return units, servers, nil
 }
 
 // orAll are the packages that were asked for, or all.
@@ -118,31 +139,20 @@ func longestFirst(packages []string) {
 	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
 }
 
-// e2eParts are what needs a node or makes images, and what other tests are made of. The first part has to have the machine for itself:
-// it holds how long groups are alone when a Pod dies. The second holds no times.
-var e2eParts = [][]step{
-	{{label: "a release on a cluster with a node", packages: []string{"./test/e2e"}}},
-	{
-		{label: "what tests are made of", packages: []string{"./test/localcluster"}},
-		{label: "and images", packages: []string{"./test/certmanager", "./test/inputs", "./hack/image"}, beside: true},
-	},
-}
-
-// e2eSteps are the tests that need a node, or one part of them.
+// e2eSteps are the tests that need a node, or make images, and those of what other tests are made of. A hub with a node takes the
+// machine for itself; what needs none runs beside the tests of nodes, which hold no times.
 func e2eSteps(r request) []step {
-	parts := e2eParts
-	switch {
-	case len(r.packages) > 0:
-		parts = [][]step{{{label: "what was asked for", packages: r.packages}}}
-	case r.part > 0:
-		parts = parts[r.part-1 : r.part]
+	e2e := func(label string, packages ...string) step {
+		return step{
+			label: label, packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1, args: append([]string{"-count=1"}, r.args...),
+		}
 	}
-	steps := slices.Concat(parts...)
-	for i := range steps {
-		s := &steps[i]
-		s.tags, s.servers, s.nodes, s.sideBySide, s.args = "e2e", true, true, 1, append([]string{"-count=1"}, r.args...)
+	if len(r.packages) > 0 {
+		return []step{e2e("what was asked for", r.packages...)}
 	}
-	return steps
+	images := e2e("and images", "./test/certmanager", "./test/inputs", "./hack/image")
+	images.beside = true
+	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/localcluster"), images}
 }
 
 // testedPackage is a package that has tests.
@@ -152,8 +162,8 @@ type testedPackage struct {
 	servers bool
 }
 
-// raced are the trees whose code runs in the process of their tests.
-var raced = []string{
+// inProcess are the trees whose code runs in the process of their tests.
+var inProcess = []string{
 	"cmd/", "internal/", "hack/", "test/world", "test/vcsim/", "test/faultproxy", "test/filelock", "test/progress", "test/assets",
 }
 
@@ -166,7 +176,7 @@ func (p testedPackage) name() string { return strings.TrimPrefix(p.path, assets.
 // racy says whether the race detector can say something about the tests.
 func (p testedPackage) racy() bool {
 	within := func(top string) bool { return strings.HasPrefix(p.name(), top) }
-	return slices.ContainsFunc(raced, within) && !slices.ContainsFunc(pure, within)
+	return slices.ContainsFunc(inProcess, within) && !slices.ContainsFunc(pure, within)
 }
 
 // tested lists the packages that have tests when they are built with tags.

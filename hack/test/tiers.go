@@ -54,7 +54,7 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 		short.packages = append(short.packages, p.path)
 		short.servers = short.servers || p.servers
 	}
-	longestFirst(long.packages)
+	longestFirst(long.packages, longest)
 	short.beside = true
 	return withPackages(long, short)
 }
@@ -72,7 +72,7 @@ func raceSteps(ctx context.Context, r request) ([]step, error) {
 		return nil, err
 	}
 	return withPackages(
-		step{label: "what needs no servers, with the race detector", race: true, tags: tags, args: r.args, packages: units},
+		step{label: "what needs no servers, with the race detector", race: true, tags: tags, args: r.args, packages: units, sideBySide: sideBySide},
 		raceWithServers(servers, r.args),
 	)
 }
@@ -100,7 +100,8 @@ func raced(ctx context.Context, tags string, patterns ...string) (units, servers
 			units = append(units, p.path)
 		}
 	}
-	longestFirst(servers)
+	longestFirst(units, longestUnits)
+	longestFirst(servers, longest)
 	return units, servers, nil
 }
 
@@ -127,9 +128,12 @@ var longest = []string{
 	"test/rbac", "internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/vsphere/contract", "internal/vsphere/share",
 }
 
+// longestUnits are those that take longest of what needs no servers.
+var longestUnits = []string{"internal/vsphere/govmomi", "test/vcsim/sim", "test/world", "internal/vsphere/contract", "internal/webhook"}
+
 // longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
 // waited for alone.
-func longestFirst(packages []string) {
+func longestFirst(packages, longest []string) {
 	rank := func(path string) int {
 		if i := slices.Index(longest, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
 			return i

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
 )
@@ -43,7 +44,7 @@ func (r *rig) doorsAreShut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	name := r.setup.members[0]
-	return stack.WaitFor(ctx, "admission of "+name, func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "admission of "+name, func(ctx context.Context) (bool, error) {
 		mc := &v1alpha1.MemberCluster{}
 		if err := r.Hub.Get(ctx, client.ObjectKey{Name: name}, mc); err != nil {
 			return false, err

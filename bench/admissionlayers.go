@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -73,7 +74,7 @@ func layersOf(ctx context.Context, member *stack.Cluster) (layers []layer, remov
 		if l.object, err = groupOf(group); err != nil {
 			return nil, remove, err
 		}
-		if err := stack.WaitFor(ctx, "groups of "+group, func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "groups of "+group, func(ctx context.Context) (bool, error) {
 			err := member.Create(ctx, l.object.DeepCopy(), client.DryRunAll)
 			return err == nil, err
 		}); err != nil {

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
 // keeper is a group of one VM that is there all the time. A vCenter from which the last VMs of the operator vanish together is
@@ -25,7 +25,7 @@ func (r *rig) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	defer r.Proxy.Reset()
-	return stack.WaitFor(ctx, "the VM of the group that stays to run", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "the VM of the group that stays to run", func(ctx context.Context) (bool, error) {
 		running, err := r.running(ctx, keeper)
 		return running == 1, err
 	})

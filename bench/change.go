@@ -11,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/bench/original"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -80,7 +81,7 @@ func (w *watched) untilWhole(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	group := &v1alpha1.VmGroup{}
-	if err := stack.WaitFor(ctx, "all VMs of "+w.name+" to run", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "all VMs of "+w.name+" to run", func(ctx context.Context) (bool, error) {
 		running, err := w.running(ctx, w.name)
 		if err != nil || running != changeVMs {
 			return false, err
@@ -121,7 +122,7 @@ func (w *watched) disturb(ctx context.Context, ordinal int, method string, act f
 	if err := bounded.Err(); err != nil {
 		return 0, 0, fmt.Errorf("waiting for %s after %s was disturbed: %w", method, path, err)
 	}
-	if err := stack.WaitFor(bounded, "all VMs of "+w.name+" to run", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(bounded, "all VMs of "+w.name+" to run", func(ctx context.Context) (bool, error) {
 		running, err := w.running(ctx, w.name)
 		return running == changeVMs, err
 	}); err != nil {

@@ -55,9 +55,9 @@ func TestClaimsAndHoldings(t *testing.T) {
 	line := failover.Timeline{
 		Sessions: map[string]failover.Session{"s1": {Boot: "a"}, "s2": {Boot: "b"}},
 		Rings: []failover.RingSeen{
-			{At: at(0), Ring: &ring.Ring{Buckets: []ring.Slot{{Holder: "s1"}, {Holder: "s1"}, {Holder: "s1"}}}},
-			{At: at(1), Ring: &ring.Ring{Buckets: []ring.Slot{{Holder: "s1"}, {}, {}}}},
-			{At: at(2), Ring: &ring.Ring{Buckets: []ring.Slot{{Holder: "s2"}, {Holder: "s2"}, {}}}},
+			{At: at(0), Ring: &ring.Ring{Buckets: []ring.Lock{{Holder: "s1"}, {Holder: "s1"}, {Holder: "s1"}}}},
+			{At: at(1), Ring: &ring.Ring{Buckets: []ring.Lock{{Holder: "s1"}, {}, {}}}},
+			{At: at(2), Ring: &ring.Ring{Buckets: []ring.Lock{{Holder: "s2"}, {Holder: "s2"}, {}}}},
 		},
 	}
 	if n := claimsIn(line.Moves(at(0))); n != 2 {

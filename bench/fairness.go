@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 const (
@@ -28,7 +28,7 @@ func fairness(ctx context.Context, s *session, r *rig) error {
 	if err := r.product.apply(ctx, bystander, 1); err != nil {
 		return err
 	}
-	if err := stack.WaitFor(ctx, "the bystander's VM to run", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the bystander's VM to run", func(ctx context.Context) (bool, error) {
 		running, err := r.running(ctx, bystander)
 		return running == 1, err
 	}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -86,12 +87,12 @@ func (r *rig) untilFilled(ctx context.Context) error {
 	})
 }
 
-// everySecond is stack.WaitFor for conditions that are costly to look at.
+// everySecond is await.Condition for conditions that are costly to look at.
 func (r *rig) everySecond(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last time.Time
-	return stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
 		if time.Since(last) < time.Second {
 			return false, nil
 		}

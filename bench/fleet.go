@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -19,8 +20,8 @@ const workers, passes = 4, 3
 func holdings(line failover.Timeline) map[string]int {
 	held := map[string]int{}
 	if now := line.Now(); now != nil {
-		for _, slot := range now.Buckets {
-			held[line.Sessions[slot.Holder].Boot]++
+		for _, lock := range now.Buckets {
+			held[line.Sessions[lock.Holder].Boot]++
 		}
 	}
 	return held
@@ -72,7 +73,7 @@ func (r *rig) staff(ctx context.Context, s *session, n int) error {
 func (r *rig) untilEven(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return stack.WaitFor(ctx, "the replicas to share all buckets evenly", func(context.Context) (bool, error) {
+	return await.Condition(ctx, "the replicas to share all buckets evenly", func(context.Context) (bool, error) {
 		line := r.observer.Timeline()
 		held := holdings(line)
 		if even(held, r.boots(line)) {

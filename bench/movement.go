@@ -52,9 +52,9 @@ func (r *rig) moves(ctx context.Context, s *session, n int) (claims, least int, 
 		return 0, 0, err
 	}
 	held := map[string]int{}
-	for _, slot := range before.Now().Buckets {
-		if !leaving(slot.Holder) {
-			held[slot.Holder]++
+	for _, lock := range before.Now().Buckets {
+		if !leaving(lock.Holder) {
+			held[lock.Holder]++
 		}
 	}
 	return claimsIn(r.observer.Timeline().Moves(began)), fewestClaims(held, len(before.Now().Buckets), n), nil

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 const (
@@ -92,7 +92,7 @@ func (r *rig) touchAll(ctx context.Context, round int) (one touched, took time.D
 // untilIdle waits until no group is reconciled and none is queued.
 func (r *rig) untilIdle(ctx context.Context) error {
 	last, same := -1.0, 0
-	return stack.WaitFor(ctx, "the manager's queue to be empty", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "the manager's queue to be empty", func(ctx context.Context) (bool, error) {
 		text, err := get(ctx, r.metrics)
 		if err != nil {
 			return false, err
@@ -121,7 +121,7 @@ func (r *rig) noopOriginal(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	if err := stack.WaitFor(ctx, "the original's VMs to run", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the original's VMs to run", func(ctx context.Context) (bool, error) {
 		running, err := r.running(ctx, "touched")
 		return running == groups*replicas, err
 	}); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/bench/original"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -112,7 +113,7 @@ func installKind(ctx context.Context, cluster *stack.Cluster) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return stack.WaitFor(ctx, "the VmGroup kind to be served", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "the VmGroup kind to be served", func(ctx context.Context) (bool, error) {
 		err := cluster.List(ctx, &v1alpha1.VmGroupList{})
 		return err == nil, err
 	})

@@ -46,7 +46,7 @@ func unevenness(n, fleets int) []float64 {
 		for k := range candidates {
 			candidates[k] = ring.Candidate{Session: anyUUID(random), Settled: true}
 		}
-		targets := ring.Targets(make([]ring.Slot, ringBuckets), candidates)
+		targets := ring.Targets(make([]ring.Lock, ringBuckets), candidates)
 		var uids [placedMembers]string
 		for m := range uids {
 			uids[m] = anyUUID(random)

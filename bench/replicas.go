@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -141,9 +141,9 @@ func deedsOf(calls []failover.Call, apart bool) []deed {
 	return deeds
 }
 
-// waitFor is stack.WaitFor with this program's patience, for conditions that cannot fail.
+// waitFor is await.Condition with this program's patience, for conditions that cannot fail.
 func (r *rig) waitFor(ctx context.Context, what string, condition func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return stack.WaitFor(ctx, what, func(context.Context) (bool, error) { return condition(), nil })
+	return await.Condition(ctx, what, func(context.Context) (bool, error) { return condition(), nil })
 }

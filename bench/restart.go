@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 const (
@@ -88,7 +88,7 @@ func (r *rig) untilObserved(ctx context.Context, began time.Time) (time.Duration
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	last, since := -1.0, time.Now()
-	err := stack.WaitFor(ctx, "all groups to be observed", func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, "all groups to be observed", func(ctx context.Context) (bool, error) {
 		text, err := get(ctx, r.metrics)
 		if err != nil {
 			return false, err
@@ -121,7 +121,7 @@ func (r *rig) changeMeanwhile(ctx context.Context, i int) (time.Duration, error)
 	if err := r.RestartManager(ctx); err != nil {
 		return 0, err
 	}
-	if err := stack.WaitFor(ctx, "the clone of "+at.name, func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the clone of "+at.name, func(context.Context) (bool, error) {
 		return r.Proxy.Count("CloneVM_Task", productAgent) > before, nil
 	}); err != nil {
 		return 0, err

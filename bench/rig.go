@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/bench/eye"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
@@ -134,7 +135,7 @@ func startRig(ctx context.Context, o *setup) (_ *rig, err error) {
 	defer cancel()
 	for _, name := range o.members {
 		member := &v1alpha1.MemberCluster{}
-		if err := stack.WaitFor(ctx, "member "+name, func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "member "+name, func(ctx context.Context) (bool, error) {
 			err := r.Hub.Get(ctx, client.ObjectKey{Name: name}, member)
 			return stack.IsReady(member.Status.Conditions), err
 		}); err != nil {
@@ -153,7 +154,7 @@ func freeAddress() (string, error) {
 }
 
 func (r *rig) vcenterReady(ctx context.Context) error {
-	return stack.WaitFor(ctx, "VCenter default to be ready", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "VCenter default to be ready", func(ctx context.Context) (bool, error) {
 		v := &v1alpha1.VCenter{}
 		err := r.Hub.Get(ctx, client.ObjectKey{Name: "default"}, v)
 		return v.Status.ObservedGeneration == v.Generation && stack.IsReady(v.Status.Conditions), err

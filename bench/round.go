@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 const (
@@ -61,7 +61,7 @@ func (r *rig) lifeOfOne(ctx context.Context, u *subject, name string, replicas i
 	if err := u.apply(ctx, name, replicas); err != nil {
 		return one, err
 	}
-	if err := stack.WaitFor(ctx, "all VMs of "+name+" to run", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "all VMs of "+name+" to run", func(ctx context.Context) (bool, error) {
 		// The simulator shares the cores with all others: it is not asked before it can be so.
 		if r.Proxy.Count("CloneVM_Task", u.agent) < replicas {
 			return false, nil

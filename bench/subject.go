@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -46,7 +47,7 @@ func (u *subject) remove(ctx context.Context, name string) error {
 	if err := u.cluster.Delete(ctx, group); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete group %s: %w", name, err)
 	}
-	return stack.WaitFor(ctx, "group "+name+" to be gone", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "group "+name+" to be gone", func(ctx context.Context) (bool, error) {
 		err := u.cluster.Get(ctx, client.ObjectKeyFromObject(group), group)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
@@ -88,7 +89,7 @@ func (r *rig) running(ctx context.Context, group string) (int, error) {
 // untilQuiet waits until an operator has called vCenter no more for the given time.
 func (r *rig) untilQuiet(ctx context.Context, u *subject, d time.Duration) error {
 	last, since := -1, time.Now()
-	return stack.WaitFor(ctx, u.agent+" to be quiet", func(context.Context) (bool, error) {
+	return await.Condition(ctx, u.agent+" to be quiet", func(context.Context) (bool, error) {
 		if now := r.Proxy.Count("", u.agent); now != last {
 			last, since = now, time.Now()
 		}

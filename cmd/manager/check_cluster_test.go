@@ -16,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // TestTheCheckOfARealHub looks at a hub before anything was installed and after a part of it was.
@@ -66,7 +67,7 @@ func TestTheCheckOfARealHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := ring.Settings{Buckets: 1, Hash: ring.HashName, Validity: 1, Patience: 2}
-	made := shards.Do(t.Context(), protocol.CreateRing{Ring: ring.Ring{Settings: settings, Generation: 1, Rebuilt: 1, Sequence: 1, Buckets: make([]ring.Slot, 1)}})
+	made := shards.Do(t.Context(), protocol.CreateRing{Ring: ring.Ring{Settings: settings, Generation: 1, Rebuilt: 1, Sequence: 1, Buckets: make([]ring.Lock, 1)}})
 	if made.Outcome != protocol.Done {
 		t.Fatal(made.Err)
 	}
@@ -82,9 +83,9 @@ func awaitKinds(t *testing.T, config *rest.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "all kinds to be served", func() error {
+	await.NoError(t, "all kinds to be served", func() error {
 		served, err := look.kinds(t.Context())
-		if found := judgeKinds(served, err); found.level != fine {
+		if found := assessKinds(served, err); found.level != fine {
 			return errors.New(found.says)
 		}
 		return nil

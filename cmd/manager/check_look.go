@@ -29,19 +29,19 @@ type look struct {
 // all asks everything, and stops where the rest could not be answered.
 func (l *look) all(ctx context.Context) []finding {
 	version, err := l.version(ctx)
-	found := []finding{judgeAPIServer(version, err)}
+	found := []finding{assessAPIServer(version, err)}
 	if err != nil {
 		return found
 	}
 	served, err := l.kinds(ctx)
-	kinds := judgeKinds(served, err)
+	kinds := assessKinds(served, err)
 	found = append(found, kinds)
 	found = append(found, l.replicasAndRing(ctx)...)
 	if kinds.level < failure {
 		found = append(found, l.objects(ctx)...)
 	}
 	if l.url != "" {
-		found = append(found, judgeWebhook(l.callAll(ctx)))
+		found = append(found, assessWebhook(l.callAll(ctx)))
 	}
 	return found
 }
@@ -107,7 +107,7 @@ func (l *look) replicasAndRing(ctx context.Context) []finding {
 		return []finding{unreadableRing(err)}
 	}
 	working := workingSessions(before, after)
-	return []finding{judgeReplicas(wanted, running, len(working)), judgeRing(after, working)}
+	return []finding{assessReplicas(wanted, running, len(working)), assessRing(after, working)}
 }
 
 func (l *look) snapshot(ctx context.Context, shards *hub.Client) (hub.Snapshot, error) {
@@ -146,13 +146,13 @@ func (l *look) objects(ctx context.Context) []finding {
 	}
 	var found []finding
 	for i := range vcenters.Items {
-		found = append(found, judgeObject("VCenter", vcenters.Items[i].ObjectMeta, vcenters.Items[i].Status.Conditions))
+		found = append(found, assessObject("VCenter", vcenters.Items[i].ObjectMeta, vcenters.Items[i].Status.Conditions))
 	}
 	for i := range members.Items {
-		found = append(found, judgeObject("MemberCluster", members.Items[i].ObjectMeta, members.Items[i].Status.Conditions))
+		found = append(found, assessObject("MemberCluster", members.Items[i].ObjectMeta, members.Items[i].Status.Conditions))
 	}
 	for i := range policies.Items {
-		found = append(found, judgeObject("VmGroupPolicy", policies.Items[i].ObjectMeta, policies.Items[i].Status.Conditions))
+		found = append(found, assessObject("VmGroupPolicy", policies.Items[i].ObjectMeta, policies.Items[i].Status.Conditions))
 	}
 	if len(vcenters.Items) == 0 {
 		found = append(found, finding{warning, "VCenter", "there is none", "Create one: no group can have VMs without it."})
@@ -163,8 +163,8 @@ func (l *look) objects(ctx context.Context) []finding {
 	return found
 }
 
-func judgeObject(kind string, object metav1.ObjectMeta, conditions []metav1.Condition) finding {
-	return judgeReady(kind+" "+object.Name, object.Generation, conditions)
+func assessObject(kind string, object metav1.ObjectMeta, conditions []metav1.Condition) finding {
+	return assessReady(kind+" "+object.Name, object.Generation, conditions)
 }
 
 var errNoRing = errors.New("there is none: no replica has run here yet")

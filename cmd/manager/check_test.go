@@ -47,7 +47,7 @@ func TestWhatTheCheckSays(t *testing.T) {
 	for _, definition := range crd.Hub() {
 		all[definition.Spec.Names.Kind] = true
 	}
-	held := hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Slot{{Holder: "a"}, {Holder: "b"}}}}
+	held := hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Lock{{Holder: "a"}, {Holder: "b"}}}}
 	condition := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
 		return []metav1.Condition{{Type: "Ready", Status: status, Reason: "Unreachable", Message: "no\nroute", ObservedGeneration: generation}}
 	}
@@ -57,26 +57,26 @@ func TestWhatTheCheckSays(t *testing.T) {
 		level level
 		says  string
 	}{
-		{"API server", judgeAPIServer("v1.36.3", nil), fine, "v1.36.3"},
-		{"no API server", judgeAPIServer("", errors.New("no\nroute")), failure, "no route"},
-		{"kinds", judgeKinds(all, nil), fine, "all 5"},
-		{"a kind is missing", judgeKinds(map[string]bool{"VmGroup": true, "VmGroupLimits": true, "VCenter": true, "MemberCluster": true}, nil), failure, "VmGroupPolicy"},
-		{"no kinds", judgeKinds(nil, errors.New("not found")), failure, "not found"},
-		{"all work", judgeReplicas(3, 3, 3), fine, "3 of 3"},
-		{"more work than wanted", judgeReplicas(3, 4, 4), fine, "4 of 3"},
-		{"a Pod is not ready", judgeReplicas(3, 2, 3), failure, "2 of 3 Pods"},
-		{"a replica takes no share", judgeReplicas(3, 3, 2), failure, "2 of 3 take"},
-		{"none is wanted", judgeReplicas(0, 0, 0), warning, "none"},
-		{"all held", judgeRing(held, map[string]bool{"a": true, "b": true}), fine, "2 shares"},
-		{"held by one who is gone", judgeRing(held, map[string]bool{"a": true}), failure, "1 of 2"},
-		{"free", judgeRing(hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Slot{{}}}}, map[string]bool{"a": true}), failure, "1 of 1"},
-		{"no ring", judgeRing(hub.Snapshot{}, nil), failure, "no replica has run"},
-		{"Ready", judgeReady("VCenter a", 2, condition(metav1.ConditionTrue, 2)), fine, "Ready"},
-		{"not Ready", judgeReady("VCenter a", 2, condition(metav1.ConditionFalse, 2)), warning, "Unreachable: no route"},
-		{"was Ready", judgeReady("VCenter a", 3, condition(metav1.ConditionTrue, 2)), warning, "before its last change"},
-		{"new", judgeReady("VCenter a", 1, nil), warning, "not been looked at"},
-		{"webhooks", judgeWebhook("answer", nil), fine, "answer"},
-		{"no webhooks", judgeWebhook("", errors.New("refused")), failure, "refused"},
+		{"API server", assessAPIServer("v1.36.3", nil), fine, "v1.36.3"},
+		{"no API server", assessAPIServer("", errors.New("no\nroute")), failure, "no route"},
+		{"kinds", assessKinds(all, nil), fine, "all 5"},
+		{"a kind is missing", assessKinds(map[string]bool{"VmGroup": true, "VmGroupLimits": true, "VCenter": true, "MemberCluster": true}, nil), failure, "VmGroupPolicy"},
+		{"no kinds", assessKinds(nil, errors.New("not found")), failure, "not found"},
+		{"all work", assessReplicas(3, 3, 3), fine, "3 of 3"},
+		{"more work than wanted", assessReplicas(3, 4, 4), fine, "4 of 3"},
+		{"a Pod is not ready", assessReplicas(3, 2, 3), failure, "2 of 3 Pods"},
+		{"a replica takes no share", assessReplicas(3, 3, 2), failure, "2 of 3 take"},
+		{"none is wanted", assessReplicas(0, 0, 0), warning, "none"},
+		{"all held", assessRing(held, map[string]bool{"a": true, "b": true}), fine, "2 shares"},
+		{"held by one who is gone", assessRing(held, map[string]bool{"a": true}), failure, "1 of 2"},
+		{"free", assessRing(hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Lock{{}}}}, map[string]bool{"a": true}), failure, "1 of 1"},
+		{"no ring", assessRing(hub.Snapshot{}, nil), failure, "no replica has run"},
+		{"Ready", assessReady("VCenter a", 2, condition(metav1.ConditionTrue, 2)), fine, "Ready"},
+		{"not Ready", assessReady("VCenter a", 2, condition(metav1.ConditionFalse, 2)), warning, "Unreachable: no route"},
+		{"was Ready", assessReady("VCenter a", 3, condition(metav1.ConditionTrue, 2)), warning, "before its last change"},
+		{"new", assessReady("VCenter a", 1, nil), warning, "not been looked at"},
+		{"webhooks", assessWebhook("answer", nil), fine, "answer"},
+		{"no webhooks", assessWebhook("", errors.New("refused")), failure, "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.got.level != c.level || !strings.Contains(c.got.says, c.says) {

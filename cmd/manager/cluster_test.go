@@ -10,14 +10,11 @@ import (
 	"testing"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -50,12 +47,7 @@ func realHub(t *testing.T) (*localcluster.ControlPlane, client.Client) {
 	if err != nil {
 		t.Fatalf("start an API server: %v", err)
 	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
+	scheme := allkinds.Scheme()
 	c, err := client.New(server.Config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)

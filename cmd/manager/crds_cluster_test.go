@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // runCRDs runs a command as a user who may do what the chart's Job may.
@@ -122,7 +123,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	if err := admin.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) { // by an earlier run
 		t.Fatal(err)
 	}
-	eventually(t, "a group", func() error { // a kind is served a moment after its CRD is established
+	await.NoError(t, "a group", func() error { // a kind is served a moment after its CRD is established
 		return admin.Create(t.Context(), group)
 	})
 	foreign := editCRD(t, admin, "vcenters.vm.codeconnect.vmworld.com", func(foreign *apiextensionsv1.CustomResourceDefinition) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
@@ -20,7 +22,7 @@ func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
 	prometheus, stranger := tokenOf(t, admin, "prometheus"), tokenOf(t, admin, "stranger")
 	url := "https://" + serveMetrics(t, options{metricsSecure: true}, configOf(t, hub, "metrics-manager"))
 
-	eventually(t, "the bound reader to be served", func() error {
+	await.NoError(t, "the bound reader to be served", func() error {
 		if status, _ := scrape(t, url, "Bearer "+prometheus); status != http.StatusOK {
 			return fmt.Errorf("status %d", status)
 		}

@@ -23,6 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // patience of all waits; a loaded machine with the race detector is slow.
@@ -126,31 +128,11 @@ func serveMetrics(t *testing.T, o options, config *rest.Config) string {
 		running.Wait()
 	})
 	address := ""
-	eventually(t, "the metrics endpoint to listen", func() error {
+	await.NoError(t, "the metrics endpoint to listen", func() error {
 		if address = metrics.(interface{ GetBindAddr() string }).GetBindAddr(); address == "" {
 			return errors.New("it does not yet")
 		}
 		return nil
 	})
 	return address + "/metrics"
-}
-
-// eventually polls until check returns nil.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
-		}
-	}
 }

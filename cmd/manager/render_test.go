@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -26,6 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 func TestRenderPrintsWhatEveryMemberHas(t *testing.T) {
@@ -72,10 +71,7 @@ func TestRenderRefusesWhatItDoesNotKnow(t *testing.T) {
 // hubWith is a hub whose member has a webhook, and more.
 func hubWith(t *testing.T, more ...client.Object) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	mc := &v1alpha1.MemberCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "team-a", UID: "the-uid"},
 		Spec: v1alpha1.MemberClusterSpec{

@@ -51,8 +51,8 @@ func printShards(out io.Writer, s hub.Snapshot, now time.Time) error {
 		return err
 	}
 	held := map[string]int{}
-	for _, slot := range s.Ring.Buckets {
-		held[slot.Holder]++
+	for _, lock := range s.Ring.Buckets {
+		held[lock.Holder]++
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintf(table, "REPLICA\tSESSION\tSTATE\tBUCKETS\tLEADER\tRENEWED\n")

@@ -20,8 +20,8 @@ func TestShardsAreATable(t *testing.T) {
 		Found: true,
 		Ring: ring.Ring{
 			Settings:   ring.Settings{Buckets: 6, Validity: 8 * time.Second, Patience: 12 * time.Second},
-			Generation: 2, Rebuilt: 1, Sequence: 9, Leader: ring.Slot{Holder: "s2"},
-			Buckets: []ring.Slot{{Holder: "s2"}, {Holder: "s2"}, {Holder: "s1"}, {}, {Holder: "gone"}, {Holder: "gone"}},
+			Generation: 2, Rebuilt: 1, Sequence: 9, Leader: ring.Lock{Holder: "s2"},
+			Buckets: []ring.Lock{{Holder: "s2"}, {Holder: "s2"}, {Holder: "s1"}, {}, {Holder: "gone"}, {Holder: "gone"}},
 		},
 		Sessions: []hub.Session{session("s2", "pod-b", protocol.Ready), session("s1", "pod-a", protocol.Draining), session("s3", "", "")},
 	}

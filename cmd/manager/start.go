@@ -106,7 +106,7 @@ func start(ctx context.Context, o options) error {
 		Leading: replica.Leading, Absent: reconciler.Absent,
 	})
 	reconciler.Quotas = ledger
-	policies := &policy.Reconciler{Client: hub.GetClient(), Judge: reconciler.Judge, Now: time.Now, Leadership: replica}
+	policies := &policy.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
 	listeners := sharding.Listeners{

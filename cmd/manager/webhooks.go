@@ -22,21 +22,21 @@ type knowledge struct {
 	ledger *quota.Ledger
 }
 
-// Quota implements webhook.World.
+// Quota implements webhook.Knowledge.
 func (k knowledge) Quota(_ context.Context, requester policy.Requester, old, group *v1alpha1.VmGroup) []policy.Violation {
 	return k.ledger.Check(requester, old, group)
 }
 
-// Preview implements webhook.World.
+// Preview implements webhook.Knowledge.
 func (k knowledge) Preview(ctx context.Context, member string, group *v1alpha1.VmGroup) (webhook.Preview, error) {
 	preview, err := k.Reconciler.Preview(ctx, member, group)
 	return webhook.Preview(preview), err
 }
 
 // serveWebhooks serves them on this replica, whether it leads or not.
-func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Rotator, world knowledge) error {
+func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Rotator, groups knowledge) error {
 	return webhook.Register(server, webhook.Options{
-		World: world, Hub: reader, Namespace: namespace, Log: ctrl.Log.WithName("webhook"),
+		Knowledge: groups, Hub: reader, Namespace: namespace, Log: ctrl.Log.WithName("webhook"),
 		Segment: func(name string) (string, bool) {
 			mc := &v1alpha1.MemberCluster{}
 			if err := reader.Get(context.Background(), client.ObjectKey{Name: name}, mc); err != nil {
@@ -45,7 +45,7 @@ func serveWebhooks(server webhook.Server, reader client.Reader, namespace string
 			return certificates.Segment(mc.Name, mc.UID)
 		},
 		PolicyImpact: func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool) {
-			matched, broken, err := policycontroller.Impact(ctx, changed, world.Judge)
+			matched, broken, err := policycontroller.Impact(ctx, changed, groups.EvaluateAll)
 			return matched, broken, err == nil
 		},
 		CheckKubeconfig: func(content []byte) error {

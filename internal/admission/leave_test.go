@@ -3,7 +3,6 @@
 package admission
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,20 +11,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -58,7 +56,7 @@ func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"},
 		}
 	}
-	await(t, "refusal while the hub is away", func() error {
+	await.NoError(t, "refusal while the hub is away", func() error {
 		err := person.Create(t.Context(), group(), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 			return fmt.Errorf("not refused by the webhook: %w", err)
@@ -91,7 +89,7 @@ func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 	if err := person.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "going"}, going); !apierrors.IsNotFound(err) {
 		t.Errorf("a group that was being deleted is still there: %v", err)
 	}
-	await(t, "creation of a group", func() error { return person.Create(t.Context(), group()) })
+	await.NoError(t, "creation of a group", func() error { return person.Create(t.Context(), group()) })
 	if err := person.Delete(t.Context(), group()); err != nil {
 		t.Error(err)
 	}
@@ -144,7 +142,7 @@ func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Cli
 		if err := operator.Create(t.Context(), definition); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "CRD "+definition.Name, func() error {
+		await.NoError(t, "CRD "+definition.Name, func() error {
 			if err := operator.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
 				return err
 			}
@@ -157,7 +155,7 @@ func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Cli
 		})
 	}
 	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
-	await(t, "the kinds to be served", func() error {
+	await.NoError(t, "the kinds to be served", func() error {
 		return errors.Join(operator.List(t.Context(), &v1alpha1.VmGroupList{}), operator.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
 	})
 	claim := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: claimNamespace, Name: claimName}}
@@ -202,10 +200,7 @@ func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Cli
 
 func clientAs(t *testing.T, cluster *localcluster.ControlPlane, user string) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	config := rest.CopyConfig(cluster.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
 	c, err := client.New(config, client.Options{Scheme: scheme})
@@ -213,23 +208,4 @@ func clientAs(t *testing.T, cluster *localcluster.ControlPlane, user string) cli
 		t.Fatal(err)
 	}
 	return c
-}
-
-func await(t *testing.T, what string, check func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: %v", what, err)
-		case <-tick.C:
-		}
-	}
 }

@@ -207,7 +207,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		}
 		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Group.Status.Admitted}, Decision{}
 	}
-	v := s.verdicts()
+	v := s.findings()
 	if s.Quota == nil {
 		var wants policy.Usage // what it may not use, others may
 		if !v.Refused() {
@@ -223,10 +223,10 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	return policy.Decide(v), Decision{}
 }
 
-// verdicts is what there is to say about the group's spec, except by quotas.
-func (s *Snapshot) verdicts() policy.Verdicts {
+// findings are what there is to say about the group's spec, except by quotas.
+func (s *Snapshot) findings() policy.Findings {
 	spec := &s.Group.Spec
-	v := policy.Verdicts{
+	v := policy.Findings{
 		Spec: *spec, Revision: s.Revision, Admitted: s.Group.Status.Admitted, Existing: s.existing,
 		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: s.PoliciesUnread,
 		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1,

@@ -81,9 +81,9 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		// On an incomplete observation the last complete one is worth more than a table full of holes.
 		s.Replicas, s.CurrentReplicas = f.Plan.Existing, f.Plan.Existing
 		s.ReadyReplicas, s.UpdatedReplicas = f.Plan.Ready, f.Plan.Updated
-		s.VMs = vmStatuses(f.Plan.Slots)
+		s.VMs = vmStatuses(f.Plan.VMs)
 		s.Deleting = slices.Clone(f.Plan.Doomed)
-		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.Slots)
+		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	}
 	setConditions(&s, f)
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnattended)
@@ -112,17 +112,17 @@ func (f Facts) blockedStatus() v1alpha1.VmGroupStatus {
 	return s
 }
 
-func vmStatuses(slots []plan.Slot) []v1alpha1.VMStatus {
-	out := make([]v1alpha1.VMStatus, 0, len(slots))
-	for _, slot := range slots {
+func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
+	out := make([]v1alpha1.VMStatus, 0, len(vms))
+	for _, vm := range vms {
 		vm := v1alpha1.VMStatus{
-			Name: slot.Name, Ordinal: slot.Ordinal, Incarnation: slot.Incarnation,
-			UUID: slot.UUID, MoRef: slot.MoRef, Phase: slot.Phase, PowerState: string(slot.Power),
-			IPAddress: Truncate(slot.IPAddress, 64), Revision: slot.Revision, CloneMode: slot.CloneMode,
-			Message: Truncate(slot.Message, maxVMMessage),
+			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
+			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
+			IPAddress: Truncate(vm.IPAddress, 64), Revision: vm.Revision, CloneMode: vm.CloneMode,
+			Message: Truncate(vm.Message, maxVMMessage),
 		}
-		if !slot.ReadySince.IsZero() {
-			since := metav1.NewTime(slot.ReadySince.Truncate(time.Second))
+		if !vm.ReadySince.IsZero() {
+			since := metav1.NewTime(vm.ReadySince.Truncate(time.Second))
 			vm.ReadySince = &since
 		}
 		out = append(out, vm)
@@ -131,16 +131,16 @@ func vmStatuses(slots []plan.Slot) []v1alpha1.VMStatus {
 }
 
 // currentRevision is the revision that all VMs have, or the last one that they all had.
-func currentRevision(old string, slots []plan.Slot) string {
+func currentRevision(old string, vms []plan.VMStatus) string {
 	revision := ""
-	for _, slot := range slots {
-		if slot.MoRef == "" || slot.Phase == v1alpha1.VMDeleting {
+	for _, vm := range vms {
+		if vm.MoRef == "" || vm.Phase == v1alpha1.VMDeleting {
 			continue
 		}
-		if revision != "" && revision != slot.Revision {
+		if revision != "" && revision != vm.Revision {
 			return old
 		}
-		revision = slot.Revision
+		revision = vm.Revision
 	}
 	if revision == "" {
 		return old
@@ -282,7 +282,7 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	}
 	switch {
 	case f.Deleting:
-		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left", are(int32(len(p.Slots))))
+		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left", are(int32(len(p.VMs))))
 	case p.Repairing:
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
@@ -290,9 +290,9 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	case p.Existing > p.Desired || len(p.Doomed) > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d", are(p.Desired), len(p.Doomed))
 	case f.Spec.PowerState == v1alpha1.PowerOff:
-		return metav1.ConditionFalse, v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.Slots))
+		return metav1.ConditionFalse, v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
 	default:
-		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.Slots)
+		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.VMs)
 	}
 }
 
@@ -305,16 +305,16 @@ func are(n int32) string {
 }
 
 // waitingFor names the first VM that is not available, and why.
-func waitingFor(slots []plan.Slot) string {
-	for _, slot := range slots {
+func waitingFor(vms []plan.VMStatus) string {
+	for _, vm := range vms {
 		switch {
-		case slot.Available:
-		case slot.Message != "":
-			return fmt.Sprintf("; %s: %s", slot.Name, slot.Message)
-		case slot.Phase == v1alpha1.VMReady:
-			return fmt.Sprintf("; %s has not been ready for spec.readiness.minReadySeconds yet", slot.Name)
+		case vm.Available:
+		case vm.Message != "":
+			return fmt.Sprintf("; %s: %s", vm.Name, vm.Message)
+		case vm.Phase == v1alpha1.VMReady:
+			return fmt.Sprintf("; %s has not been ready for spec.readiness.minReadySeconds yet", vm.Name)
 		default:
-			return fmt.Sprintf("; %s is in phase %s", slot.Name, slot.Phase)
+			return fmt.Sprintf("; %s is in phase %s", vm.Name, vm.Phase)
 		}
 	}
 	return ""

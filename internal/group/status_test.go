@@ -25,7 +25,7 @@ func running() Facts {
 		Admission: policy.Admission{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPolicyAllows, Message: "allowed"},
 		Plan: plan.Plan{
 			Desired: 2, Existing: 2, Ready: 2, Updated: 2, Settled: true,
-			Slots: []plan.Slot{
+			VMs: []plan.VMStatus{
 				{Ordinal: 0, Name: "vg-1-0", MoRef: "vm-1", UUID: "u0", Phase: v1alpha1.VMReady, Revision: "1-a", ReadySince: noon, Available: true},
 				{Ordinal: 1, Name: "vg-1-1", MoRef: "vm-2", UUID: "u1", Phase: v1alpha1.VMReady, Revision: "1-a", ReadySince: noon, Available: true},
 			},
@@ -157,15 +157,15 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 func TestOnlyReportsMayWait(t *testing.T) {
 	f := running()
 	old := f.Status()
-	f.Plan.Slots[0].IPAddress = "10.0.0.1"
+	f.Plan.VMs[0].IPAddress = "10.0.0.1"
 	if Urgent(old, f.Status()) {
 		t.Error("an IP address is written at once: a big scale-up would flood the API server")
 	}
 	for story, change := range map[string]func(*Facts){
 		"an intent to clone": func(f *Facts) {
-			f.Plan.Slots = append(f.Plan.Slots, plan.Slot{Ordinal: 2, UUID: "u2", Phase: v1alpha1.VMCloning})
+			f.Plan.VMs = append(f.Plan.VMs, plan.VMStatus{Ordinal: 2, UUID: "u2", Phase: v1alpha1.VMCloning})
 		},
-		"another incarnation": func(f *Facts) { f.Plan.Slots[0].UUID, f.Plan.Slots[0].MoRef = "u0b", "" },
+		"another incarnation": func(f *Facts) { f.Plan.VMs[0].UUID, f.Plan.VMs[0].MoRef = "u0b", "" },
 		"a doomed ordinal":    func(f *Facts) { f.Plan.Doomed = []int32{1} },
 		"a new generation":    func(f *Facts) { f.Generation++ },
 		"another epoch":       func(f *Facts) { f.Epoch = v1alpha1.Epoch{Number: 1} },
@@ -188,18 +188,18 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 	if got := Events(before, f.Status()); len(got) != 0 {
 		t.Errorf("nothing changed, but events say %v", got)
 	}
-	f.Plan.Slots[1].Incarnation, f.Plan.Slots[1].MoRef = 1, ""
+	f.Plan.VMs[1].Incarnation, f.Plan.VMs[1].MoRef = 1, ""
 	f.Plan.Existing, f.Plan.Ready, f.Plan.Repairing, f.Plan.Settled = 1, 1, true, false
 	lost := f.Status()
 	if reasons := reasonsOf(Events(before, lost)); reasons != "Repairing VMsReplaced" {
 		t.Errorf("a replaced VM gives events %q", reasons)
 	}
 	f.Old = lost
-	f.Plan.Slots[1].MoRef = "vm-3"
+	f.Plan.VMs[1].MoRef = "vm-3"
 	if reasons := reasonsOf(Events(lost, f.Status())); reasons != "VMsCreated" {
 		t.Errorf("its replacement gives events %q", reasons)
 	}
-	f.Plan.Slots = f.Plan.Slots[:1]
+	f.Plan.VMs = f.Plan.VMs[:1]
 	if reasons := reasonsOf(Events(f.Status(), f.Status())); reasons != "" {
 		t.Errorf("no change gives events %q", reasons)
 	}

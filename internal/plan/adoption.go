@@ -62,12 +62,12 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 		return candidates // with two that look alike, neither can be proven ours
 	}
 	vm := genuine[0]
-	slot := Slot{Ordinal: ordinal, Incarnation: vm.Stamp.Incarnation, UUID: vm.InstanceUUID}
+	status := VMStatus{Ordinal: ordinal, Incarnation: vm.Stamp.Incarnation, UUID: vm.InstanceUUID}
 	if m == nil {
 		p.ordinals = append(p.ordinals, ordinal)
-		p.add(present, nil, vm, slot)
+		p.add(present, nil, vm, status)
 	} else {
-		p.add(present, m.known, vm, slot)
+		p.add(present, m.known, vm, status)
 	}
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
 }

@@ -87,10 +87,10 @@ func vms(n int) string {
 
 // label names a VM for a person who looks for it in vCenter.
 func label(m *member) string {
-	if m.slot.MoRef == "" {
-		return m.slot.Name
+	if m.status.MoRef == "" {
+		return m.status.Name
 	}
-	return fmt.Sprintf("%s (%s)", m.slot.Name, m.slot.MoRef)
+	return fmt.Sprintf("%s (%s)", m.status.Name, m.status.MoRef)
 }
 
 // labels names the VMs of members.

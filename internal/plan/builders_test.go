@@ -224,8 +224,8 @@ func createBlocked(in *Input) {
 type want struct {
 	// actions as "Kind name", blockers as "Reason" with "!" when terminal.
 	actions, blockers string
-	// slots as "ordinal:Phase".
-	slots                    string
+	// vms as "ordinal:Phase".
+	vms                      string
 	doomed                   string
 	existing, ready, updated int32
 	repairing, settled, gone bool
@@ -252,9 +252,9 @@ func blockersOf(p Plan) string {
 	return strings.Join(out, ", ")
 }
 
-func slotsOf(p Plan) string {
-	out := make([]string, 0, len(p.Slots))
-	for _, s := range p.Slots {
+func vmsOf(p Plan) string {
+	out := make([]string, 0, len(p.VMs))
+	for _, s := range p.VMs {
 		out = append(out, fmt.Sprintf("%d:%s", s.Ordinal, s.Phase))
 	}
 	return strings.Join(out, " ")
@@ -264,7 +264,7 @@ func doomedOf(p Plan) string { return strings.Trim(fmt.Sprint(p.Doomed), "[]") }
 
 func summary(p Plan) want {
 	w := want{
-		actions: actionsOf(p), blockers: blockersOf(p), slots: slotsOf(p), doomed: doomedOf(p),
+		actions: actionsOf(p), blockers: blockersOf(p), vms: vmsOf(p), doomed: doomedOf(p),
 		existing: p.Existing, ready: p.Ready, updated: p.Updated,
 		repairing: p.Repairing, settled: p.Settled, gone: p.Gone,
 	}
@@ -289,7 +289,7 @@ type rule struct {
 	name string
 	in   Input
 	want want
-	// says are parts of the messages of blockers and slots, for a person.
+	// says are parts of the messages of blockers and VMs, for a person.
 	says []string
 }
 
@@ -302,7 +302,7 @@ func runRules(t *testing.T, rules []rule) {
 			for _, b := range p.Blockers {
 				text.WriteString(b.Message + "\n")
 			}
-			for _, s := range p.Slots {
+			for _, s := range p.VMs {
 				text.WriteString(s.Message + "\n")
 			}
 			for _, a := range p.Actions {
@@ -317,13 +317,13 @@ func runRules(t *testing.T, rules []rule) {
 	}
 }
 
-func slot(t *testing.T, p Plan, ordinal int32) Slot {
+func vmStatus(t *testing.T, p Plan, ordinal int32) VMStatus {
 	t.Helper()
-	for _, s := range p.Slots {
+	for _, s := range p.VMs {
 		if s.Ordinal == ordinal {
 			return s
 		}
 	}
-	t.Fatalf("there is no slot %d in %s", ordinal, slotsOf(p))
-	return Slot{}
+	t.Fatalf("there is no VM %d in %s", ordinal, vmsOf(p))
+	return VMStatus{}
 }

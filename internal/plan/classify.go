@@ -54,7 +54,7 @@ func (p *planner) classify() {
 		if p.members[ordinal] == nil && p.ops.cloning(ordinal) {
 			// The intent is not recorded (or not read yet). Its incarnation is unknown, so no UUID is claimed:
 			// the stamp of the VM will tell.
-			p.add(cloning, nil, nil, Slot{Ordinal: ordinal, Revision: p.in.Revision})
+			p.add(cloning, nil, nil, VMStatus{Ordinal: ordinal, Revision: p.in.Revision})
 		}
 	}
 	p.ordinals = make([]int32, 0, len(p.members))
@@ -66,46 +66,46 @@ func (p *planner) classify() {
 
 // place makes the member of a recorded VM.
 func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
-	slot := Slot{
+	status := VMStatus{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
 		ReadySince: k.ReadySince,
 	}
 	switch {
 	case vm != nil:
-		p.add(present, k, vm, slot)
+		p.add(present, k, vm, status)
 	case k.MoRef == "" && p.ops.cloning(k.Ordinal):
-		p.add(cloning, k, nil, slot)
+		p.add(cloning, k, nil, status)
 	case k.MoRef == "":
-		p.add(intended, k, nil, slot)
+		p.add(intended, k, nil, status)
 	case isElsewhere:
-		p.add(elsewhere, k, nil, slot)
+		p.add(elsewhere, k, nil, status)
 	case isGone && p.ops.cloning(k.Ordinal):
-		p.add(cloning, k, nil, Slot{
+		p.add(cloning, k, nil, VMStatus{
 			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision,
 		})
 	case isGone:
-		p.add(gone, k, nil, slot)
+		p.add(gone, k, nil, status)
 	default:
-		p.add(suspect, k, nil, slot)
+		p.add(suspect, k, nil, status)
 	}
 }
 
 // add puts a member into the table, with what its VM shows.
-func (p *planner) add(s state, k *Known, vm *vsphere.VM, slot Slot) {
-	slot.Name = VMName(p.in.Name, slot.Ordinal)
-	m := &member{state: s, known: k, vm: vm, slot: slot, doomed: p.doomed[slot.Ordinal]}
-	m.wasReady = s == present && !slot.ReadySince.IsZero()
+func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
+	status.Name = VMName(p.in.Name, status.Ordinal)
+	m := &member{state: s, known: k, vm: vm, status: status, doomed: p.doomed[status.Ordinal]}
+	m.wasReady = s == present && !status.ReadySince.IsZero()
 	if vm != nil {
 		if vm.InstanceUUID != "" {
-			m.slot.UUID = vm.InstanceUUID // vCenter may have assigned another
+			m.status.UUID = vm.InstanceUUID // vCenter may have assigned another
 		}
-		m.slot.MoRef, m.slot.Power, m.slot.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
-		m.slot.Revision, m.slot.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
+		m.status.MoRef, m.status.Power, m.status.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
+		m.status.Revision, m.status.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
 		if vm.Tombstone {
-			m.doomed, p.doomed[slot.Ordinal] = true, true
+			m.doomed, p.doomed[status.Ordinal] = true, true
 		}
 	}
-	p.members[slot.Ordinal] = m
+	p.members[status.Ordinal] = m
 }
 
 // foreign records a VM that is in no action.
@@ -140,7 +140,7 @@ func (p *planner) explainNames() {
 	highest := int32(-1)
 	for _, m := range p.table() {
 		if !m.doomed {
-			highest = max(highest, m.slot.Ordinal)
+			highest = max(highest, m.status.Ordinal)
 		}
 	}
 	for _, ordinal := range p.contested() {

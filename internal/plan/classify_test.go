@@ -46,7 +46,7 @@ func TestClassification(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		in      Input
-		slots   string
+		vms     string
 		foreign []Foreign
 	}{
 		{"recorded", input(1, healthy(0)), "0:Ready", nil},
@@ -111,8 +111,8 @@ func TestClassification(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := Compute(test.in)
-			if got := slotsOf(p); got != test.slots {
-				t.Errorf("slots are %q, want %q", got, test.slots)
+			if got := vmsOf(p); got != test.vms {
+				t.Errorf("vms are %q, want %q", got, test.vms)
 			}
 			if diff := cmp.Diff(test.foreign, p.Foreign); diff != "" {
 				t.Errorf("foreign VMs differ (-want +got):\n%s", diff)
@@ -126,16 +126,16 @@ func TestIncompleteObservation(t *testing.T) {
 	runRules(t, []rule{
 		{"nothing is known", input(3, incomplete), want{blockers: blocker}, nil},
 		{"what is recorded is shown", input(3, incomplete, healthy(0), knowsOrdinals(1), knows(intent(2, 0))),
-			want{blockers: blocker, slots: "0:Ready 1:Lost 2:Cloning", existing: 2, ready: 1, updated: 2},
+			want{blockers: blocker, vms: "0:Ready 1:Lost 2:Cloning", existing: 2, ready: 1, updated: 2},
 			[]string{"vm-101 is not seen while the inventory of vCenter is incomplete"}},
 		{"gone is not believed", input(1, incomplete, goneVMs(0)),
-			want{blockers: blocker, slots: "0:Lost", existing: 1, updated: 1}, nil},
+			want{blockers: blocker, vms: "0:Lost", existing: 1, updated: 1}, nil},
 		{"a stamp that is not read yet does not make a VM foreign",
 			input(1, incomplete, knowsOrdinals(0), sees(makeVM(0, unstamped))),
-			want{blockers: blocker, slots: "0:Lost", existing: 1, updated: 1}, nil},
+			want{blockers: blocker, vms: "0:Lost", existing: 1, updated: 1}, nil},
 		{"nothing is adopted", input(1, incomplete, sees(makeVM(0))), want{blockers: blocker}, nil},
 		{"nothing is doomed", input(0, incomplete, healthy(0), doomed(7)),
-			want{blockers: blocker, slots: "0:Ready", doomed: "7", existing: 1, ready: 1, updated: 1}, nil},
+			want{blockers: blocker, vms: "0:Ready", doomed: "7", existing: 1, ready: 1, updated: 1}, nil},
 		{"a deleted group is not gone", input(0, incomplete, deleting), want{blockers: blocker}, nil},
 		{"the port says why", input(0, incomplete, func(in *Input) { in.Observation.Incomplete = "vc-1 is down." }),
 			want{blockers: blocker}, []string{"vc-1 is down."}},
@@ -147,13 +147,13 @@ func TestPause(t *testing.T) {
 	runRules(t, []rule{
 		{"nothing is created", input(2, paused), want{blockers: blocker}, nil},
 		{"nothing is doomed", input(0, paused, healthy(0)),
-			want{blockers: blocker, slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
+			want{blockers: blocker, vms: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
 		{"nothing is repaired and nothing forgotten", input(2, paused, has(makeVM(0, power(vsphere.PoweredOff))), goneVMs(1)),
-			want{blockers: blocker, slots: "0:Unhealthy 1:Lost", existing: 1, updated: 1}, nil},
+			want{blockers: blocker, vms: "0:Unhealthy 1:Lost", existing: 1, updated: 1}, nil},
 		{"a removal that began does not go on", input(0, paused, has(makeVM(0, marked))),
-			want{blockers: blocker, slots: "0:Deleting", doomed: "0"}, nil},
+			want{blockers: blocker, vms: "0:Deleting", doomed: "0"}, nil},
 		{"a deleted group stays", input(0, paused, deleting, healthy(0)),
-			want{blockers: blocker, slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
+			want{blockers: blocker, vms: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
 		{"a deleted group without VMs stays as well", input(0, paused, deleting), want{blockers: blocker}, nil},
 	})
 }

@@ -189,8 +189,8 @@ func (s *sim) checkSettled(t *rapid.T, p Plan) {
 			t.Fatalf("settled, but %s is %s with tombstone %t", vm.Name, vm.Power, vm.Tombstone)
 		}
 	}
-	if count != *s.spec.Replicas || len(p.Slots) != int(count) {
-		t.Fatalf("settled with %d VMs and slots [%s], %d are wanted", count, slotsOf(p), *s.spec.Replicas)
+	if count != *s.spec.Replicas || len(p.VMs) != int(count) {
+		t.Fatalf("settled with %d VMs and vms [%s], %d are wanted", count, vmsOf(p), *s.spec.Replicas)
 	}
 }
 

@@ -41,15 +41,15 @@ func (p *planner) forget() {
 
 // doom makes a member leave for good.
 func (p *planner) doom(m *member) {
-	m.doomed, p.doomed[m.slot.Ordinal] = true, true
-	m.slot.Phase, m.slot.Available = v1alpha1.VMDeleting, false
+	m.doomed, p.doomed[m.status.Ordinal] = true, true
+	m.status.Phase, m.status.Available = v1alpha1.VMDeleting, false
 	switch {
 	case m.state == present && m.vm.Connected:
-		m.slot.Message = ""
+		m.status.Message = ""
 	case m.state == suspect && p.in.Observation.Complete:
-		m.slot.Message = m.slot.MoRef + " is not seen any more; waiting for vCenter to confirm that it is gone"
+		m.status.Message = m.status.MoRef + " is not seen any more; waiting for vCenter to confirm that it is gone"
 	case m.state == cloning:
-		m.slot.Message = "its clone has not ended; the VM is deleted once it is there"
+		m.status.Message = "its clone has not ended; the VM is deleted once it is there"
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRemoval(t *testing.T) {
-	gone := want{slots: "0:Deleting", doomed: "0"}
+	gone := want{vms: "0:Deleting", doomed: "0"}
 	with := func(actions, blockers string) want { w := gone; w.actions, w.blockers = actions, blockers; return w }
 	runRules(t, []rule{
 		{"first the tombstone", input(0, healthy(0)), with("MarkVM web-0", ""), nil},
@@ -17,7 +17,7 @@ func TestRemoval(t *testing.T) {
 		{"unknown power as well", input(0, has(makeVM(0, marked, power(vsphere.PowerUnknown)))), with("PowerOffVM web-0", ""), nil},
 		{"then the end", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff)))), with("DestroyVM web-0", ""), nil},
 		{"a tombstone alone dooms", input(1, has(makeVM(0, marked, power(vsphere.PoweredOff)))),
-			want{actions: "DestroyVM web-0, CreateVM web-1", slots: "0:Deleting 1:Cloning", doomed: "0"}, nil},
+			want{actions: "DestroyVM web-0, CreateVM web-1", vms: "0:Deleting 1:Cloning", doomed: "0"}, nil},
 		{"one operation at a time", input(0, has(makeVM(0, marked)), running(vsphere.OpPowerOff, 0, time.Hour)), with("", ""), nil},
 		{"a disconnected VM waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff), disconnected))),
 			with("", "VMsLost"), []string{"web-0 (vm-100)", "Bring the host"}},
@@ -34,7 +34,7 @@ func TestRemoval(t *testing.T) {
 		{"Recycle does nothing", input(0, healthy(0), doomed(0), spec(recycle)), with("", "NotSupported!"),
 			[]string{"Set it to Delete or Retain"}},
 		{"Recycle dooms nothing new", input(0, healthy(0), spec(recycle)),
-			want{blockers: "NotSupported!", slots: "0:Ready", existing: 1, ready: 1, updated: 1}, []string{"web-0 (vm-100)"}},
+			want{blockers: "NotSupported!", vms: "0:Ready", existing: 1, ready: 1, updated: 1}, []string{"web-0 (vm-100)"}},
 	})
 }
 
@@ -42,22 +42,22 @@ func TestGroupDeletion(t *testing.T) {
 	runRules(t, []rule{
 		{"every VM", input(3, deleting, healthy(0), has(makeVM(1, marked), makeVM(2, marked, power(vsphere.PoweredOff)))),
 			want{actions: "DestroyVM web-2, PowerOffVM web-1, MarkVM web-0",
-				slots: "0:Deleting 1:Deleting 2:Deleting", doomed: "0 1 2"}, []string{"the group is being deleted"}},
+				vms: "0:Deleting 1:Deleting 2:Deleting", doomed: "0 1 2"}, []string{"the group is being deleted"}},
 		{"a VM that was never recorded", input(3, deleting, sees(makeVM(0))),
-			want{actions: "MarkVM web-0", slots: "0:Deleting", doomed: "0"}, nil},
+			want{actions: "MarkVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
 		{"Retain", input(1, deleting, healthy(0), spec(retain)),
-			want{actions: "ReleaseVM web-0", slots: "0:Deleting", doomed: "0"}, nil},
+			want{actions: "ReleaseVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
 		{"Recycle", input(1, deleting, healthy(0), spec(recycle)),
-			want{blockers: "NotSupported!", slots: "0:Deleting", doomed: "0"}, nil},
+			want{blockers: "NotSupported!", vms: "0:Deleting", doomed: "0"}, nil},
 		{"nothing is left", input(3, deleting), want{settled: true, gone: true}, nil},
 		{"intents and what is gone do not hold it", input(3, deleting, goneVMs(0), knows(intent(1, 0))),
 			want{settled: true, gone: true}, nil},
 		{"a clone in flight does", input(3, deleting, running(vsphere.OpClone, 0, 0)),
-			want{slots: "0:Deleting", doomed: "0"}, nil},
+			want{vms: "0:Deleting", doomed: "0"}, nil},
 		{"an operation in flight does", input(3, deleting, running(vsphere.OpDestroy, 0, 0)), want{}, nil},
-		{"a suspect VM does", input(3, deleting, knowsOrdinals(0)), want{slots: "0:Deleting", doomed: "0"}, nil},
+		{"a suspect VM does", input(3, deleting, knowsOrdinals(0)), want{vms: "0:Deleting", doomed: "0"}, nil},
 		{"a VM elsewhere does", input(3, deleting, awayVMs(0)),
-			want{blockers: "VMsLost", slots: "0:Deleting", doomed: "0"}, nil},
+			want{blockers: "VMsLost", vms: "0:Deleting", doomed: "0"}, nil},
 		{"foreign VMs do not", input(3, deleting, sees(makeVM(0, unstamped), makeVM(1, called("copy")))),
 			want{settled: true, gone: true}, nil},
 	})
@@ -75,26 +75,26 @@ func TestFailures(t *testing.T) {
 	off := has(makeVM(0, power(vsphere.PoweredOff)))
 	runRules(t, []rule{
 		{"a clone waits", input(2, healthy(1), failed(failure(vsphere.OpClone, 0, time.Minute))),
-			want{blockers: "OutOfCapacity", slots: "0:Failed 1:Ready", existing: 1, ready: 1, updated: 1,
+			want{blockers: "OutOfCapacity", vms: "0:Failed 1:Ready", existing: 1, ready: 1, updated: 1,
 				wakeIn: time.Minute}, []string{"No room."}},
 		{"and is tried again", input(1, failed(failure(vsphere.OpClone, 0, 0))),
-			want{actions: "CreateVM web-0", blockers: "OutOfCapacity", slots: "0:Failed"}, nil},
+			want{actions: "CreateVM web-0", blockers: "OutOfCapacity", vms: "0:Failed"}, nil},
 		{"status does not flicker while it is", input(1, failed(failure(vsphere.OpClone, 0, 0)), running(vsphere.OpClone, 0, 0)),
-			want{blockers: "OutOfCapacity", slots: "0:Cloning"}, []string{"No room."}},
+			want{blockers: "OutOfCapacity", vms: "0:Cloning"}, []string{"No room."}},
 		{"another revision is tried at once", input(1, failed(old)),
-			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"one reason is told once, and counted", input(3, failed(failure(vsphere.OpClone, 0, time.Hour)),
 			failed(failure(vsphere.OpClone, 1, time.Minute)), failed(failure(vsphere.OpClone, 2, 0))),
-			want{actions: "CreateVM web-2", blockers: "OutOfCapacity", slots: "0:Failed 1:Failed 2:Failed",
+			want{actions: "CreateVM web-2", blockers: "OutOfCapacity", vms: "0:Failed 1:Failed 2:Failed",
 				wakeIn: time.Minute}, []string{"No room. (The same for 2 more VMs.)"}},
 		{"power waits", input(1, off, failed(failure(vsphere.OpPowerOn, 0, time.Minute))),
-			want{blockers: "OutOfCapacity", slots: "0:Failed", existing: 1, updated: 1, repairing: true,
+			want{blockers: "OutOfCapacity", vms: "0:Failed", existing: 1, updated: 1, repairing: true,
 				wakeIn: time.Minute}, nil},
 		{"another operation does not wait", input(0, off, failed(failure(vsphere.OpPowerOn, 0, time.Minute))),
-			want{actions: "MarkVM web-0", slots: "0:Deleting", doomed: "0"}, nil},
+			want{actions: "MarkVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
 		{"a failure that nobody wants repeated is not told", input(1, healthy(0), failed(failure(vsphere.OpPowerOn, 0, time.Minute))),
-			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"a removal waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff))), failed(stuck)),
-			want{blockers: "PermissionDenied!", slots: "0:Deleting", doomed: "0", wakeIn: time.Minute}, []string{"No right."}},
+			want{blockers: "PermissionDenied!", vms: "0:Deleting", doomed: "0", wakeIn: time.Minute}, []string{"No right."}},
 	})
 }

@@ -3,7 +3,7 @@
 //
 // Compute runs named passes in a fixed order:
 //
-//	classify   each observed VM is ours, a copy, or foreign; each ordinal gets one Slot
+//	classify   each observed VM is ours, a copy, or foreign; each ordinal gets one VMStatus
 //	adoption   VMs that carry our stamp and were not recorded yet are recorded
 //	readiness  the state of each VM as status shows it
 //	deletion   what has to go although nothing was scaled: tombstones, status.deleting, the whole group
@@ -14,7 +14,7 @@
 //	power      first starts, spec.powerState, and VMs powered wrongly behind the operator's back
 //	rollout    VMs of an older revision are counted and named (rolling them comes later)
 //
-// The result is an ordered list of Actions, Blockers that explain what is not done, and the table of Slots
+// The result is an ordered list of Actions, Blockers that explain what is not done, and the table of VMs
 // from which status is derived. Compute returns no error: bad input is a Blocker. How many of the actions may
 // run now is decided by Plan.Limit, which knows what each action costs.
 //

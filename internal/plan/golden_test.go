@@ -51,7 +51,7 @@ func tell(p Plan) string {
 	}
 	fmt.Fprintf(&b, "  %d of %d ready, %d exist, %d updated %s\n", p.Ready, p.Desired, p.Existing, p.Updated,
 		strings.Join(flags, " "))
-	for _, s := range p.Slots {
+	for _, s := range p.VMs {
 		fmt.Fprintf(&b, "  %-8s%-10s%-6s%s\n", s.Name, s.Phase, s.MoRef, s.Message)
 	}
 	if len(p.Doomed) > 0 {

@@ -25,5 +25,5 @@ func (p *planner) uuidTaken(uuid string) bool {
 
 // replacement is true when the VM of this ordinal makes up for one that was lost.
 func (p *planner) replacement(m *member) bool {
-	return m.slot.Incarnation > 0 && m.slot.Incarnation > p.freeIncarnation(m.slot.Ordinal, 0)
+	return m.status.Incarnation > 0 && m.status.Incarnation > p.freeIncarnation(m.status.Ordinal, 0)
 }

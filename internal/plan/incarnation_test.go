@@ -65,10 +65,10 @@ func TestIncarnationsWhoseUUIDIsTakenArePassedOver(t *testing.T) {
 func TestAFirstVMAfterAReleasedOneIsNoRepair(t *testing.T) {
 	runRules(t, []rule{
 		{"decided on", input(1, knows(intent(0, 1)), sees(released(0, 0, "vm-7")), spec(maxUnhealthy(0))),
-			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"being cloned", input(1, knows(intent(0, 1)), sees(released(0, 0, "vm-7")), running(vsphere.OpClone, 0, 0), spec(maxUnhealthy(0))),
-			want{slots: "0:Cloning"}, nil},
+			want{vms: "0:Cloning"}, nil},
 		{"but its replacement is", input(1, knows(intent(0, 2)), sees(released(0, 0, "vm-7")), running(vsphere.OpClone, 0, 0)),
-			want{slots: "0:Cloning", repairing: true}, nil},
+			want{vms: "0:Cloning", repairing: true}, nil},
 	})
 }

@@ -10,7 +10,7 @@ func (p Plan) Creates() int { return p.count(isClone) }
 func (p Plan) Tasks() int { return p.count(isTask) }
 
 // Limit returns the plan with at most the given number of clones and of other tasks, those that come first. A
-// slot whose clone was cut stays, as Pending: its intent is recorded with the others in one write, and an intent
+// VM whose clone was cut stays, as Pending: its intent is recorded with the others in one write, and an intent
 // whose clone was never sent does no harm (see docs/adr/0003-status-before-action.md). Doomed stays, since it
 // records a decision and not an action. Nothing is settled by waiting for slots, so Settled stays false. The
 // receiver is not changed; negative limits count as zero.
@@ -31,14 +31,14 @@ func (p Plan) Limit(clones, others int) Plan {
 		}
 		actions = append(actions, a)
 	}
-	slots := make([]Slot, 0, len(p.Slots))
-	for _, s := range p.Slots {
+	vms := make([]VMStatus, 0, len(p.VMs))
+	for _, s := range p.VMs {
 		if cut[s.Ordinal] && s.Phase == v1alpha1.VMCloning {
 			s.Phase = v1alpha1.VMPending
 		}
-		slots = append(slots, s)
+		vms = append(vms, s)
 	}
-	p.Actions, p.Slots = actions, slots
+	p.Actions, p.VMs = actions, vms
 	return p
 }
 

@@ -20,7 +20,7 @@ func TestLimit(t *testing.T) {
 	before := Compute(in)
 	for _, test := range []struct {
 		clones, others int
-		actions, slots string
+		actions, vms   string
 	}{
 		{99, 99, all, "0:Deleting 1:Unhealthy 2:Cloning 3:Cloning 4:Cloning 5:Cloning 7:Ready"},
 		{3, 1, "PowerOffVM web-0, CreateVM web-2, CreateVM web-3, CreateVM web-4",
@@ -32,8 +32,8 @@ func TestLimit(t *testing.T) {
 		if got := actionsOf(l); got != test.actions {
 			t.Errorf("Limit(%d, %d) does %q, want %q", test.clones, test.others, got, test.actions)
 		}
-		if got := slotsOf(l); got != test.slots {
-			t.Errorf("Limit(%d, %d) keeps slots %q, want %q", test.clones, test.others, got, test.slots)
+		if got := vmsOf(l); got != test.vms {
+			t.Errorf("Limit(%d, %d) keeps vms %q, want %q", test.clones, test.others, got, test.vms)
 		}
 		if l.Settled || doomedOf(l) != "0" {
 			t.Errorf("Limit(%d, %d): settled %t, doomed [%s]", test.clones, test.others, l.Settled, doomedOf(l))

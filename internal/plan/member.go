@@ -31,14 +31,14 @@ const (
 
 // member is one ordinal of the group while the passes work on it.
 type member struct {
-	state state
-	slot  Slot
+	state  state
+	status VMStatus
 	// known is what status recorded, vm the genuine VM; either may be nil.
 	known *Known
 	vm    *vsphere.VM
 	// doomed members leave for good.
 	doomed bool
-	// kept members are gone or intended and keep ordinal and slot although nothing is created for them.
+	// kept members are gone or intended and keep ordinal and status although nothing is created for them.
 	kept bool
 	// dropped members leave the table.
 	dropped bool

@@ -47,8 +47,8 @@ type Blocker struct {
 	Terminal bool
 }
 
-// Slot is one ordinal of the group: what it holds and in which state.
-type Slot struct {
+// VMStatus is one ordinal of the group: what it holds and in which state.
+type VMStatus struct {
 	Ordinal     int32
 	Name        string
 	Incarnation int32
@@ -86,8 +86,8 @@ type Plan struct {
 	Actions []Action
 	// Blockers, the most important first.
 	Blockers []Blocker
-	// Slots sorted by ordinal; they include ordinals that Actions of kind CreateVM will fill (phase Cloning).
-	Slots []Slot
+	// VMs sorted by ordinal; they include ordinals that Actions of kind CreateVM will fill (phase Cloning).
+	VMs []VMStatus
 	// Doomed are the ordinals that are being deleted, sorted. It must be persisted before Mark or Destroy.
 	Doomed []int32
 	// Foreign VMs, sorted by MoRef.

@@ -118,12 +118,12 @@ func (p *planner) finish() Plan {
 		return cmp.Or(turn[a.Kind]-turn[b.Kind], cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	for _, m := range p.table() {
-		plan.Slots = append(plan.Slots, m.slot)
+		plan.VMs = append(plan.VMs, m.status)
 		if m.doomed || !m.exists() {
 			continue
 		}
 		plan.Existing++
-		if m.slot.Available {
+		if m.status.Available {
 			plan.Ready++
 		}
 	}
@@ -140,7 +140,7 @@ func (p *planner) finish() Plan {
 	plan.Blockers = p.blockers.sorted()
 	complete := p.in.Observation.Complete
 	idle := len(p.in.Observation.InFlight) == 0
-	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.Slots) == 0
+	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.VMs) == 0
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
@@ -168,10 +168,10 @@ func (p *planner) member(ordinal int32) *member {
 
 // insert adds a member or puts it in the place of one. The caller sorts the ordinals when it is done.
 func (p *planner) insert(m *member) {
-	if p.members[m.slot.Ordinal] == nil {
-		p.ordinals = append(p.ordinals, m.slot.Ordinal)
+	if p.members[m.status.Ordinal] == nil {
+		p.ordinals = append(p.ordinals, m.status.Ordinal)
 	}
-	p.members[m.slot.Ordinal] = m
+	p.members[m.status.Ordinal] = m
 }
 
 // wake asks to be run again at t.
@@ -195,16 +195,16 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
 // the next. A failure stays visible while it is being tried again, so that status does not flicker.
 func (p *planner) try(m *member, a Action) {
-	a.Ordinal, a.Name = m.slot.Ordinal, m.slot.Name
+	a.Ordinal, a.Name = m.status.Ordinal, m.status.Name
 	if m.vm != nil {
 		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
 	}
 	busy := p.ops.busy(a.Ordinal)
 	if f := p.ops.failure(a.Ordinal, operationOf[a.Kind]); f != nil {
 		p.blockers.addFailure(f)
-		m.slot.Message = f.message
+		m.status.Message = f.message
 		if !m.doomed && !busy {
-			m.slot.Phase = v1alpha1.VMFailed
+			m.status.Phase = v1alpha1.VMFailed
 		}
 		if f.RetryAt.After(p.in.Now) {
 			p.wake(f.RetryAt)

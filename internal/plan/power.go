@@ -48,7 +48,7 @@ func (p *planner) powerOff(m *member) {
 	case vsphere.PoweredOff, vsphere.PowerUnknown, "":
 		return
 	}
-	ordinal := m.slot.Ordinal
+	ordinal := m.status.Ordinal
 	asked := false
 	for _, op := range p.ops.inFlight[ordinal] {
 		if op.Kind == vsphere.OpShutdownGuest {
@@ -80,7 +80,7 @@ func (p *planner) explainPower(unreachable, observed []*member) {
 		return
 	}
 	for _, m := range observed {
-		m.slot.Message += " and is not powered on: spec.repair holds it back"
+		m.status.Message += " and is not powered on: spec.repair holds it back"
 	}
 	if p.repairHeld {
 		return // told already

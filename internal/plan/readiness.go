@@ -8,76 +8,76 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// readiness gives each slot the phase that status shows, and says which VMs are available. It decides nothing.
+// readiness gives each status the phase that status shows, and says which VMs are available. It decides nothing.
 func (p *planner) readiness() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]
 		switch m.state {
 		case present:
-			p.judge(m)
+			p.assess(m)
 		case suspect:
-			p.lost(m, fmt.Sprintf("%s was not found; waiting for vCenter to confirm", m.slot.MoRef))
+			p.lost(m, fmt.Sprintf("%s was not found; waiting for vCenter to confirm", m.status.MoRef))
 			if !p.in.Observation.Complete {
-				m.slot.Message = fmt.Sprintf("%s is not seen while the inventory of vCenter is incomplete", m.slot.MoRef)
+				m.status.Message = fmt.Sprintf("%s is not seen while the inventory of vCenter is incomplete", m.status.MoRef)
 			}
 		case elsewhere:
 			p.lost(m, fmt.Sprintf("%s was moved out of the operator's root folder: move it back or delete it",
-				m.slot.MoRef))
+				m.status.MoRef))
 		case gone:
-			p.lost(m, fmt.Sprintf("%s does not exist in vCenter any more", m.slot.MoRef))
+			p.lost(m, fmt.Sprintf("%s does not exist in vCenter any more", m.status.MoRef))
 		case cloning, intended:
-			m.slot.Phase, m.slot.ReadySince = v1alpha1.VMCloning, time.Time{}
+			m.status.Phase, m.status.ReadySince = v1alpha1.VMCloning, time.Time{}
 			if f := p.ops.failure(ordinal, vsphere.OpClone); f != nil && m.state == cloning && !m.doomed {
 				p.blockers.addFailure(f) // the attempt that runs has not done better yet
-				m.slot.Message = f.message
+				m.status.Message = f.message
 			}
 		}
 	}
 }
 
 func (p *planner) lost(m *member, message string) {
-	m.slot.Phase, m.slot.Power, m.slot.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
+	m.status.Phase, m.status.Power, m.status.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
 }
 
-// judge sets phase, availability and message of a VM that is observed.
-func (p *planner) judge(m *member) {
-	vm, slot := m.vm, &m.slot
+// assess sets phase, availability and message of a VM that is observed.
+func (p *planner) assess(m *member) {
+	vm, status := m.vm, &m.status
 	switch {
 	case !vm.Connected:
-		slot.Phase = v1alpha1.VMUnhealthy
-		slot.Message = fmt.Sprintf("%s is on a host that is disconnected, or its files cannot be reached: "+
+		status.Phase = v1alpha1.VMUnhealthy
+		status.Message = fmt.Sprintf("%s is on a host that is disconnected, or its files cannot be reached: "+
 			"bring the host or its storage back", vm.Ref.Value)
 	case p.spec.wantOn:
-		p.judgeRunning(m)
+		p.assessRunning(m)
 	default:
-		p.judgeStopped(m)
+		p.assessStopped(m)
 	}
-	if slot.Message == "" && vm.Name != slot.Name {
-		slot.Message = fmt.Sprintf("%s was renamed to %q; it is still the group's", vm.Ref.Value, vm.Name)
+	if status.Message == "" && vm.Name != status.Name {
+		status.Message = fmt.Sprintf("%s was renamed to %q; it is still the group's", vm.Ref.Value, vm.Name)
 	}
 }
 
-// judgeRunning judges a VM that shall be powered on.
-func (p *planner) judgeRunning(m *member) {
-	vm, slot := m.vm, &m.slot
+// assessRunning assesses a VM that shall be powered on.
+func (p *planner) assessRunning(m *member) {
+	vm, status := m.vm, &m.status
 	waiting := p.waitingFor(vm)
 	if waiting == "" {
-		slot.Phase = v1alpha1.VMReady
+		status.Phase = v1alpha1.VMReady
 		// A time that is yet to come was recorded by a clock that ran ahead. Nobody is to wait for that.
-		if slot.ReadySince.IsZero() || slot.ReadySince.After(p.in.Now) || m.interrupted() {
-			slot.ReadySince = p.in.Now
+		if status.ReadySince.IsZero() || status.ReadySince.After(p.in.Now) || m.interrupted() {
+			status.ReadySince = p.in.Now
 		}
-		availableAt := slot.ReadySince.Add(p.spec.minReady)
-		slot.Available = !availableAt.After(p.in.Now)
+		availableAt := status.ReadySince.Add(p.spec.minReady)
+		status.Available = !availableAt.After(p.in.Now)
 		p.wake(availableAt)
 		return
 	}
-	slot.Phase = v1alpha1.VMStarting
+	status.Phase = v1alpha1.VMStarting
 	if m.wasReady || vm.Power == vsphere.Suspended {
-		slot.Phase = v1alpha1.VMUnhealthy
+		status.Phase = v1alpha1.VMUnhealthy
 	}
-	if slot.Phase == v1alpha1.VMUnhealthy || vm.Power != vsphere.PoweredOff {
-		slot.Message = fmt.Sprintf("%s %s", vm.Ref.Value, waiting) // a new VM is off, and nothing is wrong with that
+	if status.Phase == v1alpha1.VMUnhealthy || vm.Power != vsphere.PoweredOff {
+		status.Message = fmt.Sprintf("%s %s", vm.Ref.Value, waiting) // a new VM is off, and nothing is wrong with that
 	}
 	// Nobody but the operator powers a new VM on, and the operator suspends none: these came from outside.
 	m.wrongPower = vm.Power == vsphere.Suspended || (vm.Power == vsphere.PoweredOff && m.wasReady)
@@ -116,22 +116,22 @@ func (p *planner) waitingFor(vm *vsphere.VM) string {
 	return ""
 }
 
-// judgeStopped judges a VM that shall be powered off. A stopped VM has no ReadySince: when the group is
+// assessStopped assesses a VM that shall be powered off. A stopped VM has no ReadySince: when the group is
 // powered on again, that is a start and not a repair.
-func (p *planner) judgeStopped(m *member) {
-	vm, slot := m.vm, &m.slot
+func (p *planner) assessStopped(m *member) {
+	vm, status := m.vm, &m.status
 	if vm.Power == vsphere.PoweredOff {
-		slot.Phase, slot.Available, slot.ReadySince = v1alpha1.VMStopped, true, time.Time{}
+		status.Phase, status.Available, status.ReadySince = v1alpha1.VMStopped, true, time.Time{}
 		return
 	}
-	slot.Phase = v1alpha1.VMUnhealthy
+	status.Phase = v1alpha1.VMUnhealthy
 	switch vm.Power {
 	case vsphere.PoweredOn:
-		slot.Message = fmt.Sprintf("%s is powered on although spec.powerState is Off", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s is powered on although spec.powerState is Off", vm.Ref.Value)
 	case vsphere.Suspended:
-		slot.Message = fmt.Sprintf("%s is suspended although spec.powerState is Off", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s is suspended although spec.powerState is Off", vm.Ref.Value)
 	default:
-		slot.Message = fmt.Sprintf("%s has a power state that vCenter does not report", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s has a power state that vCenter does not report", vm.Ref.Value)
 	}
 }
 
@@ -145,7 +145,7 @@ func (p *planner) unhealthy(m *member) bool {
 		}
 		return !m.vm.Connected || m.vm.Power != want
 	case cloning:
-		return p.ops.failure(m.slot.Ordinal, vsphere.OpClone) != nil
+		return p.ops.failure(m.status.Ordinal, vsphere.OpClone) != nil
 	default:
 		return false
 	}

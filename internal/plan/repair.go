@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// repair decides whether VMs that were lost or powered off from outside are made up for, and keeps the slots of
+// repair decides whether VMs that were lost or powered off from outside are made up for, and keeps the ordinals of
 // those that are not. How many it concerns depends on what is wanted: a group that shrinks does not miss the
 // VM that it would have deleted. The first clone and the first start of a VM are no repairs.
 func (p *planner) repair() {
@@ -20,7 +20,7 @@ func (p *planner) repair() {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed:
-		case m.missing() && p.ops.busy(m.slot.Ordinal):
+		case m.missing() && p.ops.busy(m.status.Ordinal):
 			// Something is still under way for a VM that is gone: wait for its end, and replace nothing meanwhile.
 			if room > 0 {
 				m.kept = true
@@ -67,8 +67,8 @@ func (p *planner) explainHeld(held []*member) {
 		why = "more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
 	for _, m := range held {
-		m.slot.Phase, m.slot.Power = v1alpha1.VMLost, vsphere.PowerUnknown
-		m.slot.Message = "the VM is gone from vCenter and not replaced: " + why
+		m.status.Phase, m.status.Power = v1alpha1.VMLost, vsphere.PowerUnknown
+		m.status.Message = "the VM is gone from vCenter and not replaced: " + why
 	}
 	if len(held) > 0 && !p.repairHeld {
 		p.blockers.add(rankObserved, Blocker{

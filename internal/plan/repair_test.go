@@ -11,27 +11,27 @@ import (
 func TestRepairOfLostVMs(t *testing.T) {
 	runRules(t, []rule{
 		{"replaced at its ordinal", input(2, healthy(1), goneVMs(0)),
-			want{actions: "CreateVM web-0", slots: "0:Cloning 1:Ready", existing: 1, ready: 1, updated: 1, repairing: true},
+			want{actions: "CreateVM web-0", vms: "0:Cloning 1:Ready", existing: 1, ready: 1, updated: 1, repairing: true},
 			[]string{"vm-100 does not exist any more"}},
 		{"at the lowest free ordinal", input(2, healthy(1), goneVMs(4)),
-			want{actions: "CreateVM web-0", slots: "0:Cloning 1:Ready", existing: 1, ready: 1, updated: 1}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning 1:Ready", existing: 1, ready: 1, updated: 1}, nil},
 		{"still a repair while it clones", input(1, knows(intent(0, 1)), running(vsphere.OpClone, 0, 0)),
-			want{slots: "0:Cloning", repairing: true}, nil},
+			want{vms: "0:Cloning", repairing: true}, nil},
 		{"and when the intent was not carried out", input(1, knows(intent(0, 1))),
-			want{actions: "CreateVM web-0", slots: "0:Cloning", repairing: true}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning", repairing: true}, nil},
 		{"waits for an operation on what is gone", input(1, goneVMs(0), running(vsphere.OpPowerOn, 0, 0)),
-			want{slots: "0:Lost"}, nil},
+			want{vms: "0:Lost"}, nil},
 		{"not replaced when the group shrank as well", input(1, healthy(0), goneVMs(1)),
-			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"not while clones are blocked, and its incarnation is remembered", input(1, goneVMs(0), createBlocked),
-			want{blockers: "TemplateNotFound!", slots: "0:Lost", repairing: true}, nil},
+			want{blockers: "TemplateNotFound!", vms: "0:Lost", repairing: true}, nil},
 		{"a suspect VM is no repair", input(1, knowsOrdinals(0), spec(maxUnhealthy(0))),
-			want{slots: "0:Lost", existing: 1, updated: 1}, nil},
+			want{vms: "0:Lost", existing: 1, updated: 1}, nil},
 		{"Observe leaves it lost", input(2, healthy(0), goneVMs(1), spec(observeOnly)),
-			want{blockers: "RepairHeld", slots: "0:Ready 1:Lost", existing: 1, ready: 1, updated: 1},
+			want{blockers: "RepairHeld", vms: "0:Ready 1:Lost", existing: 1, ready: 1, updated: 1},
 			[]string{"web-1 (vm-101)", "Set the mode to Enforce"}},
 		{"Observe still creates what was never there", input(3, healthy(0), goneVMs(1), spec(observeOnly)),
-			want{actions: "CreateVM web-2", blockers: "RepairHeld", slots: "0:Ready 1:Lost 2:Cloning",
+			want{actions: "CreateVM web-2", blockers: "RepairHeld", vms: "0:Ready 1:Lost 2:Cloning",
 				existing: 1, ready: 1, updated: 1}, nil},
 	})
 }
@@ -44,8 +44,8 @@ func TestReplacementGetsTheNextIncarnation(t *testing.T) {
 	if a.Incarnation != 5 || a.UUID != InstanceUUID(groupUID, 0, 5) {
 		t.Errorf("the replacement of incarnation 4 is incarnation %d with UUID %s", a.Incarnation, a.UUID)
 	}
-	if s := slot(t, p, 0); s.MoRef != "" || s.Incarnation != 5 || !s.ReadySince.IsZero() {
-		t.Errorf("the slot of a replacement is %+v", s)
+	if s := vmStatus(t, p, 0); s.MoRef != "" || s.Incarnation != 5 || !s.ReadySince.IsZero() {
+		t.Errorf("the status of a replacement is %+v", s)
 	}
 }
 
@@ -55,25 +55,25 @@ func TestMaxUnhealthy(t *testing.T) {
 	fresh.ReadySince, fresh.Phase = time.Time{}, v1alpha1.VMStarting
 	runRules(t, []rule{
 		{"up to it all are repaired", input(4, healthy(0, 1), has(off(2)), goneVMs(3), spec(maxUnhealthy(2))),
-			want{actions: "PowerOnVM web-2, CreateVM web-3", slots: "0:Ready 1:Ready 2:Unhealthy 3:Cloning",
+			want{actions: "PowerOnVM web-2, CreateVM web-3", vms: "0:Ready 1:Ready 2:Unhealthy 3:Cloning",
 				existing: 3, ready: 2, updated: 3, repairing: true}, nil},
 		{"above it none", input(4, healthy(0, 1), has(off(2)), goneVMs(3), spec(maxUnhealthy(1))),
-			want{blockers: "RepairHeld!", slots: "0:Ready 1:Ready 2:Unhealthy 3:Lost", existing: 3, ready: 2, updated: 3},
+			want{blockers: "RepairHeld!", vms: "0:Ready 1:Ready 2:Unhealthy 3:Lost", existing: 3, ready: 2, updated: 3},
 			[]string{"2 of 4 VMs", "maxUnhealthy allows (1)"}},
 		{"a replacement under way still counts",
 			input(3, healthy(0), knows(intent(1, 1)), running(vsphere.OpClone, 1, 0), goneVMs(2), spec(maxUnhealthy(1))),
-			want{blockers: "RepairHeld!", slots: "0:Ready 1:Cloning 2:Lost", existing: 1, ready: 1, updated: 1,
+			want{blockers: "RepairHeld!", vms: "0:Ready 1:Cloning 2:Lost", existing: 1, ready: 1, updated: 1,
 				repairing: true}, nil},
 		{"a replacement that was only decided on waits as well",
 			input(3, healthy(0), knows(intent(1, 1)), goneVMs(2), spec(maxUnhealthy(1))),
-			want{blockers: "RepairHeld!", slots: "0:Ready 1:Lost 2:Lost", existing: 1, ready: 1, updated: 1}, nil},
+			want{blockers: "RepairHeld!", vms: "0:Ready 1:Lost 2:Lost", existing: 1, ready: 1, updated: 1}, nil},
 		{"first clones and first starts are no repairs",
 			input(5, healthy(0), knows(fresh), sees(off(3)), knows(intent(1, 0)), spec(maxUnhealthy(0))),
 			want{actions: "PowerOnVM web-3, CreateVM web-1, CreateVM web-2, CreateVM web-4",
-				slots: "0:Ready 1:Cloning 2:Cloning 3:Starting 4:Cloning", existing: 2, ready: 1, updated: 2}, nil},
+				vms: "0:Ready 1:Cloning 2:Cloning 3:Starting 4:Cloning", existing: 2, ready: 1, updated: 2}, nil},
 		{"VMs that leave do not count",
 			input(1, healthy(0), has(off(1), off(2)), goneVMs(3), doomed(1, 2), spec(maxUnhealthy(0))),
-			want{actions: "MarkVM web-1, MarkVM web-2", slots: "0:Ready 1:Deleting 2:Deleting", doomed: "1 2",
+			want{actions: "MarkVM web-1, MarkVM web-2", vms: "0:Ready 1:Deleting 2:Deleting", doomed: "1 2",
 				existing: 1, ready: 1, updated: 1}, nil},
 	})
 }
@@ -83,9 +83,9 @@ func TestPowerOn(t *testing.T) {
 	fresh.ReadySince, fresh.Phase = time.Time{}, v1alpha1.VMStarting
 	stopped := fresh
 	stopped.Phase = v1alpha1.VMStopped
-	unhealthy := want{slots: "0:Unhealthy", existing: 1, updated: 1}
-	starting := want{actions: "PowerOnVM web-0", slots: "0:Starting", existing: 1, updated: 1}
-	repaired := want{actions: "PowerOnVM web-0", slots: "0:Unhealthy", existing: 1, updated: 1, repairing: true}
+	unhealthy := want{vms: "0:Unhealthy", existing: 1, updated: 1}
+	starting := want{actions: "PowerOnVM web-0", vms: "0:Starting", existing: 1, updated: 1}
+	repaired := want{actions: "PowerOnVM web-0", vms: "0:Unhealthy", existing: 1, updated: 1, repairing: true}
 	held := unhealthy
 	held.blockers = "RepairHeld"
 	lost := unhealthy
@@ -122,7 +122,7 @@ func TestObserveRemembersThatTheVMWasReady(t *testing.T) {
 }
 
 func TestPowerOff(t *testing.T) {
-	stopping := want{slots: "0:Unhealthy", existing: 1, updated: 1}
+	stopping := want{vms: "0:Unhealthy", existing: 1, updated: 1}
 	with := func(actions string, wake time.Duration) want {
 		w := stopping
 		w.actions, w.wakeIn = actions, wake
@@ -131,7 +131,7 @@ func TestPowerOff(t *testing.T) {
 	guest := makeVM(0, tools)
 	runRules(t, []rule{
 		{"off is ready", input(1, sees(makeVM(0, power(vsphere.PoweredOff))), spec(wantOff)),
-			want{slots: "0:Stopped", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+			want{vms: "0:Stopped", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"the guest is asked", input(1, has(guest), spec(wantOff)), with("ShutdownGuest web-0", 0),
 			[]string{"powered on although spec.powerState is Off"}},
 		{"there is nobody to ask", input(1, has(makeVM(0)), spec(wantOff)), with("PowerOffVM web-0", 0), nil},
@@ -194,7 +194,7 @@ func TestReadiness(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := Compute(test.in)
-			s := slot(t, p, 0)
+			s := vmStatus(t, p, 0)
 			if s.Phase != test.phase || s.Available != test.available {
 				t.Errorf("phase %s, available %t; want %s, %t", s.Phase, s.Available, test.phase, test.available)
 			}

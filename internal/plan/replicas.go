@@ -55,7 +55,7 @@ func (p *planner) fill(have int32) {
 			p.create(ordinal, m, reason)
 		case m != nil:
 			m.kept = true // its incarnation is needed when the clone is allowed
-			m.slot.Message = "the VM cannot be cloned now: see the group's message"
+			m.status.Message = "the VM cannot be cloned now: see the group's message"
 		}
 	}
 	slices.Sort(p.ordinals)
@@ -74,27 +74,27 @@ func (p *planner) occupied(ordinal int32) bool {
 // appear late, and is recognized then. A VM that replaces a lost one gets the next incarnation. An incarnation is left out if another
 // VM has its UUID.
 func (p *planner) create(ordinal int32, m *member, reason string) {
-	slot := Slot{
+	status := VMStatus{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: p.in.Revision,
 	}
 	if m == nil {
 		m = &member{state: intended}
 	} else {
-		slot.Incarnation = m.slot.Incarnation
+		status.Incarnation = m.status.Incarnation
 		if m.state == gone {
-			slot.Incarnation++
-			reason = fmt.Sprintf("%s does not exist any more", m.slot.MoRef)
+			status.Incarnation++
+			reason = fmt.Sprintf("%s does not exist any more", m.status.MoRef)
 		} else {
-			slot.UUID = m.slot.UUID
+			status.UUID = m.status.UUID
 		}
 	}
-	if slot.UUID == "" || p.uuidTaken(slot.UUID) {
-		slot.Incarnation = p.freeIncarnation(ordinal, slot.Incarnation)
-		slot.UUID = InstanceUUID(p.in.ID.Group, ordinal, slot.Incarnation)
+	if status.UUID == "" || p.uuidTaken(status.UUID) {
+		status.Incarnation = p.freeIncarnation(ordinal, status.Incarnation)
+		status.UUID = InstanceUUID(p.in.ID.Group, ordinal, status.Incarnation)
 	}
-	m.slot, m.kept = slot, true
+	m.status, m.kept = status, true
 	p.insert(m)
 	p.try(m, Action{
-		Kind: CreateVM, UUID: slot.UUID, Incarnation: slot.Incarnation, Reason: reason,
+		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Reason: reason,
 	})
 }

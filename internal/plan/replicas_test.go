@@ -11,51 +11,51 @@ import (
 func TestReplicasUp(t *testing.T) {
 	runRules(t, []rule{
 		{"from nothing", input(2),
-			want{actions: "CreateVM web-0, CreateVM web-1", slots: "0:Cloning 1:Cloning"},
+			want{actions: "CreateVM web-0, CreateVM web-1", vms: "0:Cloning 1:Cloning"},
 			[]string{"the group wants 2 VMs and has 0"}},
 		{"replicas unset means one", input(0, spec(func(s *v1alpha1.VmGroupSpec) { s.Replicas = nil })),
-			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"zero is settled", input(0), want{settled: true}, nil},
 		{"all there", input(2, healthy(0, 1)),
-			want{slots: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},
+			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},
 		{"the lowest free ordinal first", input(4, healthy(1, 3)),
-			want{actions: "CreateVM web-0, CreateVM web-2", slots: "0:Cloning 1:Ready 2:Cloning 3:Ready",
+			want{actions: "CreateVM web-0, CreateVM web-2", vms: "0:Cloning 1:Ready 2:Cloning 3:Ready",
 				existing: 2, ready: 2, updated: 2}, nil},
 		{"a clone in flight counts", input(2, knows(intent(0, 0)), running(vsphere.OpClone, 0, 0), running(vsphere.OpClone, 1, 0)),
-			want{slots: "0:Cloning 1:Cloning"}, nil},
+			want{vms: "0:Cloning 1:Cloning"}, nil},
 		{"a finished clone that is still listed counts once", input(1, sees(makeVM(0)), running(vsphere.OpClone, 0, 0)),
-			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
+			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1}, nil},
 		{"an intent is carried out", input(1, knows(intent(0, 0))),
-			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"an intent that is not wanted any more is dropped", input(0, knows(intent(0, 0))), want{settled: true}, nil},
 		{"an intent above a free ordinal is dropped", input(1, knows(intent(3, 0))),
-			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"a suspect VM counts", input(2, healthy(0), knowsOrdinals(1)),
-			want{slots: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
+			want{vms: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
 			[]string{"vm-101 was not found; waiting for vCenter to confirm"}},
 		{"a VM elsewhere counts", input(2, healthy(0), awayVMs(1)),
-			want{blockers: "VMsLost", slots: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
+			want{blockers: "VMsLost", vms: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
 			[]string{"web-1 (vm-101)", "Move back or delete"}},
 		{"a doomed VM does not count, and its ordinal is not free", input(1, healthy(0), doomed(0)),
-			want{actions: "MarkVM web-0, CreateVM web-1", slots: "0:Deleting 1:Cloning", doomed: "0"}, nil},
+			want{actions: "MarkVM web-0, CreateVM web-1", vms: "0:Deleting 1:Cloning", doomed: "0"}, nil},
 		{"an ordinal whose doomed VM is gone is free again", input(1, goneVMs(0), doomed(0)),
-			want{actions: "CreateVM web-0", slots: "0:Cloning"}, nil},
+			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"an ordinal with an operation that nobody explains is not free", input(1, running(vsphere.OpDestroy, 0, 0)),
-			want{actions: "CreateVM web-1", slots: "1:Cloning"}, nil},
+			want{actions: "CreateVM web-1", vms: "1:Cloning"}, nil},
 		{"creating is blocked", input(2, createBlocked, healthy(0), knows(intent(1, 0))),
-			want{blockers: "TemplateNotFound!", slots: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
+			want{blockers: "TemplateNotFound!", vms: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
 		{"creating is blocked and not wanted", input(1, createBlocked, healthy(0)),
-			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 	})
 }
 
 func TestSpecs(t *testing.T) {
-	ready := want{slots: "0:Ready", existing: 1, ready: 1, updated: 1}
+	ready := want{vms: "0:Ready", existing: 1, ready: 1, updated: 1}
 	with := func(blockers string) want { w := ready; w.blockers = blockers; return w }
 	runRules(t, []rule{
 		{"an empty spec leaves VMs alone",
 			input(0, has(makeVM(0, power(vsphere.PoweredOff))), func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
-			want{blockers: "InvalidSpec!", slots: "0:Unhealthy", existing: 1, updated: 1}, []string{"spec is empty"}},
+			want{blockers: "InvalidSpec!", vms: "0:Unhealthy", existing: 1, updated: 1}, []string{"spec is empty"}},
 		{"impossible replicas leave VMs alone", input(-1, healthy(0)), with("InvalidSpec!"), []string{"spec.replicas is -1"}},
 		{"absurd replicas create nothing", input(1<<30, healthy(0)), with("InvalidSpec!"), []string{"from 0 to 500"}},
 		{"no cpu, no memory, no template",
@@ -63,7 +63,7 @@ func TestSpecs(t *testing.T) {
 			with("InvalidSpec!"), []string{"spec.cpu is 0", "spec.memory is 0 GiB", "spec.template is empty"}},
 		{"an invalid spec can still shrink",
 			input(0, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.Template = "" })),
-			want{actions: "MarkVM web-0", blockers: "InvalidSpec!", slots: "0:Deleting", doomed: "0"}, nil},
+			want{actions: "MarkVM web-0", blockers: "InvalidSpec!", vms: "0:Deleting", doomed: "0"}, nil},
 		{"anti-affinity Required is not built",
 			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
 				s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityRequired}
@@ -72,10 +72,10 @@ func TestSpecs(t *testing.T) {
 			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
 				s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
 			})),
-			want{actions: "CreateVM web-1", slots: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
+			want{actions: "CreateVM web-1", vms: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
 		{"nothing of this holds a deletion",
 			input(2, healthy(0), deleting, createBlocked, func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
-			want{actions: "MarkVM web-0", slots: "0:Deleting", doomed: "0"}, nil},
+			want{actions: "MarkVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
 	})
 }
 
@@ -83,26 +83,26 @@ func TestNamesTaken(t *testing.T) {
 	foreign := makeVM(0, unstamped, ref("vm-9"))
 	runRules(t, []rule{
 		{"the next ordinal is used", input(1, sees(foreign)),
-			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"},
+			want{actions: "CreateVM web-1", blockers: "NameConflict", vms: "1:Cloning"},
 			[]string{"The name web-0", "taken by vm-9", "rename or move vm-9"}},
 		{"and then the group is settled", input(1, sees(foreign), healthy(1)),
-			want{blockers: "NameConflict", slots: "1:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+			want{blockers: "NameConflict", vms: "1:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"a name above those in use is in nobody's way",
 			input(1, healthy(0), sees(makeVM(5, unstamped))),
-			want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"a VM of ours that was renamed takes a name", input(2, has(makeVM(0, called("web-1")))),
-			want{actions: "CreateVM web-2", blockers: "NameConflict", slots: "0:Ready 2:Cloning",
+			want{actions: "CreateVM web-2", blockers: "NameConflict", vms: "0:Ready 2:Cloning",
 				existing: 1, ready: 1, updated: 1}, nil},
 		{"an intent whose name was taken moves on", input(1, knows(intent(0, 0)), sees(foreign)),
-			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"}, nil},
+			want{actions: "CreateVM web-1", blockers: "NameConflict", vms: "1:Cloning"}, nil},
 		{"a name that vCenter refused is passed over",
 			input(1, failed(vsphere.Failure{Kind: vsphere.OpClone, Err: said{vsphere.KindNameTaken, "web-0 is taken."},
 				RetryAt: epoch.Add(time.Minute)})),
-			want{actions: "CreateVM web-1", blockers: "NameConflict", slots: "1:Cloning"}, []string{"web-0 is taken."}},
+			want{actions: "CreateVM web-1", blockers: "NameConflict", vms: "1:Cloning"}, []string{"web-0 is taken."}},
 		{"and tried again in time",
 			input(1, failed(vsphere.Failure{Kind: vsphere.OpClone, Err: said{vsphere.KindNameTaken, "web-0 is taken."},
 				RetryAt: epoch})),
-			want{actions: "CreateVM web-0", blockers: "NameConflict", slots: "0:Failed"}, nil},
+			want{actions: "CreateVM web-0", blockers: "NameConflict", vms: "0:Failed"}, nil},
 	})
 }
 
@@ -154,9 +154,9 @@ func TestScaleDown(t *testing.T) {
 func TestDoomedIsFinal(t *testing.T) {
 	p := check(t, input(3, healthy(0, 1, 2), doomed(1, 2)), want{
 		actions: "MarkVM web-1, MarkVM web-2, CreateVM web-3, CreateVM web-4",
-		slots:   "0:Ready 1:Deleting 2:Deleting 3:Cloning 4:Cloning", doomed: "1 2", existing: 1, ready: 1, updated: 1,
+		vms:     "0:Ready 1:Deleting 2:Deleting 3:Cloning 4:Cloning", doomed: "1 2", existing: 1, ready: 1, updated: 1,
 	})
-	if p.Slots[1].Available {
+	if p.VMs[1].Available {
 		t.Error("a doomed VM is available")
 	}
 }
@@ -168,25 +168,25 @@ func TestIntentKeepsItsIdentity(t *testing.T) {
 	if a := p.Actions[0]; a.UUID != k.UUID || a.Incarnation != 2 {
 		t.Errorf("an intent was carried out as incarnation %d with UUID %s", a.Incarnation, a.UUID)
 	}
-	if s := slot(t, p, 0); s.UUID != k.UUID || s.Incarnation != 2 || s.Revision != revision || s.MoRef != "" {
-		t.Errorf("the slot of an intent is %+v", s)
+	if s := vmStatus(t, p, 0); s.UUID != k.UUID || s.Incarnation != 2 || s.Revision != revision || s.MoRef != "" {
+		t.Errorf("the status of an intent is %+v", s)
 	}
 }
 
 func TestCloneInFlightWithoutRecordClaimsNoUUID(t *testing.T) {
 	p := Compute(input(1, running(vsphere.OpClone, 0, 0)))
-	if s := slot(t, p, 0); s.UUID != "" {
-		t.Errorf("the slot claims UUID %s, but the incarnation is unknown: the VM would be taken for a copy", s.UUID)
+	if s := vmStatus(t, p, 0); s.UUID != "" {
+		t.Errorf("the status claims UUID %s, but the incarnation is unknown: the VM would be taken for a copy", s.UUID)
 	}
 	// What was persisted then must recognize the VM, whatever its incarnation.
 	in := input(1, knows(Known{Ordinal: 0}), sees(makeVM(0, incarnation(0, 4))))
-	check(t, in, want{slots: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true})
+	check(t, in, want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true})
 }
 
 func TestOutdated(t *testing.T) {
 	p := check(t, input(4, healthy(0), has(makeVM(1, outdated), makeVM(2, outdated)), goneVMs(3), doomed(2)), want{
 		actions: "MarkVM web-2, CreateVM web-3, CreateVM web-4", doomed: "2",
-		slots: "0:Ready 1:Ready 2:Deleting 3:Cloning 4:Cloning", existing: 2, ready: 2, updated: 1, repairing: true,
+		vms: "0:Ready 1:Ready 2:Deleting 3:Cloning 4:Cloning", existing: 2, ready: 2, updated: 1, repairing: true,
 	})
 	if len(p.Outdated) != 1 || p.Outdated[0] != "web-1" {
 		t.Errorf("outdated are %v, want web-1", p.Outdated)

@@ -7,10 +7,10 @@ func (p *planner) rollout() {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || !m.exists():
-		case m.slot.Revision == p.in.UpdateRevision:
+		case m.status.Revision == p.in.UpdateRevision:
 			p.plan.Updated++
 		default:
-			p.plan.Outdated = append(p.plan.Outdated, m.slot.Name)
+			p.plan.Outdated = append(p.plan.Outdated, m.status.Name)
 		}
 	}
 }

@@ -40,17 +40,17 @@ func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 		p.Existing != p.Desired || p.Ready != p.Desired) {
 		fail("settled with work left")
 	}
-	if p.Gone && (len(p.Slots) > 0 || !in.Deleting) {
-		fail("gone with slots, or without being deleted")
+	if p.Gone && (len(p.VMs) > 0 || !in.Deleting) {
+		fail("gone with VMs, or without being deleted")
 	}
-	if !slices.IsSortedFunc(p.Slots, func(a, b Slot) int { return int(a.Ordinal) - int(b.Ordinal) }) ||
+	if !slices.IsSortedFunc(p.VMs, func(a, b VMStatus) int { return int(a.Ordinal) - int(b.Ordinal) }) ||
 		!slices.IsSorted(p.Doomed) ||
 		!slices.IsSortedFunc(p.Foreign, func(a, b Foreign) int { return compareStrings(a.MoRef, b.MoRef) }) {
 		fail("something is not sorted")
 	}
-	for i := range p.Slots {
-		if i > 0 && p.Slots[i].Ordinal == p.Slots[i-1].Ordinal {
-			fail("two slots of ordinal %d", p.Slots[i].Ordinal)
+	for i := range p.VMs {
+		if i > 0 && p.VMs[i].Ordinal == p.VMs[i-1].Ordinal {
+			fail("two VMs of ordinal %d", p.VMs[i].Ordinal)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func compareStrings(a, b string) int {
 // withDoomed is what an incomplete observation may say of Doomed: what was recorded, and tombstones.
 func withDoomed(in Input, p Plan) []int32 {
 	all := slices.Clone(in.Doomed)
-	for _, s := range p.Slots {
+	for _, s := range p.VMs {
 		for _, vm := range in.Observation.VMs {
 			if vm.Tombstone && vm.Stamp != nil && vm.Ref.Value == s.MoRef {
 				all = append(all, s.Ordinal)
@@ -89,12 +89,12 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 	for _, f := range p.Foreign {
 		foreign[f.MoRef] = true
 	}
-	slots := slotsByOrdinal(p)
+	vms := vmsByOrdinal(p)
 	for _, a := range p.Actions {
-		s := slots[a.Ordinal]
+		s := vms[a.Ordinal]
 		if a.Kind == CreateVM {
 			if slices.Contains(p.Doomed, a.Ordinal) || s.MoRef != "" || s.UUID != a.UUID || s.Name != a.Name {
-				fail("the clone of %s has no slot of its own", a.Name)
+				fail("the clone of %s has no status of its own", a.Name)
 			}
 			if slices.ContainsFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return strings.EqualFold(vm.InstanceUUID, a.UUID) }) {
 				fail("the clone of %s shall have a UUID that another VM has", a.Name)
@@ -107,18 +107,18 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 		}
 		checkStep(fail, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal))
 	}
-	checkSlots(fail, in, p, foreign)
+	checkDoomed(fail, in, p, foreign)
 }
 
-// checkSlots: what is doomed is shown as such and never revived, and no VM is ours and foreign.
-func checkSlots(fail func(string, ...any), in Input, p Plan, foreign map[string]bool) {
-	for _, s := range p.Slots {
+// checkDoomed: what is doomed is shown as such and never revived, and no VM is ours and foreign.
+func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string]bool) {
+	for _, s := range p.VMs {
 		isDoomed := slices.Contains(p.Doomed, s.Ordinal)
 		if s.MoRef != "" && foreign[s.MoRef] {
 			fail("%s is ours and foreign", s.MoRef)
 		}
 		if isDoomed != (s.Phase == v1alpha1.VMDeleting) || (isDoomed && s.Available) {
-			fail("slot %d is doomed: %t, but shown as %s, available %t", s.Ordinal, isDoomed, s.Phase, s.Available)
+			fail("VM %d is doomed: %t, but shown as %s, available %t", s.Ordinal, isDoomed, s.Phase, s.Available)
 		}
 		if slices.Contains(in.Doomed, s.Ordinal) && !isDoomed && s.MoRef != "" {
 			fail("%d was doomed and is revived", s.Ordinal)
@@ -147,18 +147,18 @@ func checkStep(fail func(string, ...any), a Action, vm vsphere.VM, isDoomed bool
 	}
 }
 
-func slotsByOrdinal(p Plan) map[int32]Slot {
-	slots := map[int32]Slot{}
-	for _, s := range p.Slots {
-		slots[s.Ordinal] = s
+func vmsByOrdinal(p Plan) map[int32]VMStatus {
+	vms := map[int32]VMStatus{}
+	for _, s := range p.VMs {
+		vms[s.Ordinal] = s
 	}
-	return slots
+	return vms
 }
 
 // checkArithmetic: never more VMs than wanted.
 func checkArithmetic(fail func(string, ...any), in Input, p Plan) {
 	coming := int32(p.Creates())
-	for _, s := range p.Slots {
+	for _, s := range p.VMs {
 		cloning := slices.ContainsFunc(in.Observation.InFlight,
 			func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone && op.Ordinal == s.Ordinal })
 		if s.MoRef == "" && cloning && !slices.Contains(p.Doomed, s.Ordinal) {
@@ -185,13 +185,13 @@ func checkSuspects(fail func(string, ...any), in Input, p Plan) {
 		}
 		ordinals[k.Ordinal], moRefs[k.MoRef] = true, k.MoRef != ""
 	}
-	slots := slotsByOrdinal(p)
+	vms := vmsByOrdinal(p)
 	for _, k := range in.Known {
 		seen := slices.ContainsFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref.Value == k.MoRef })
 		if k.MoRef == "" || seen || slices.Contains(in.Observation.Gone, vsphere.VMRef(k.MoRef)) {
 			continue
 		}
-		if s, ok := slots[k.Ordinal]; !ok || s.MoRef != k.MoRef {
+		if s, ok := vms[k.Ordinal]; !ok || s.MoRef != k.MoRef {
 			fail("%s is not confirmed gone, but forgotten or replaced", k.MoRef)
 		}
 	}

@@ -39,7 +39,7 @@ func (p *planner) compareLeaving(a, b *member) int {
 	if age == 0 && a.vm != nil && b.vm != nil {
 		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
 	}
-	age = cmp.Or(age, cmp.Compare(a.slot.Ordinal, b.slot.Ordinal))
+	age = cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
 	if p.spec.oldestFirst {
 		return age
 	}
@@ -48,7 +48,7 @@ func (p *planner) compareLeaving(a, b *member) int {
 
 func (p *planner) leavingRank(m *member) int {
 	switch {
-	case p.spec.deleteFirst[m.slot.Name]:
+	case p.spec.deleteFirst[m.status.Name]:
 		return 0
 	case p.unhealthy(m):
 		return 1

@@ -256,8 +256,8 @@ func (s *sim) run(done func(Plan) bool) Plan {
 		}
 		s.tick()
 	}
-	s.t.Fatalf("the group does not converge: actions [%s], blockers %v, slots [%s], doomed %v, in flight %v",
-		actionsOf(p), p.Blockers, slotsOf(p), p.Doomed, s.tasks)
+	s.t.Fatalf("the group does not converge: actions [%s], blockers %v, vms [%s], doomed %v, in flight %v",
+		actionsOf(p), p.Blockers, vmsOf(p), p.Doomed, s.tasks)
 	return p
 }
 
@@ -266,8 +266,8 @@ func isGone(p Plan) bool  { return p.Gone }
 
 // persist is what status records of a plan and what the next Input knows.
 func persist(p Plan) []Known {
-	ks := make([]Known, 0, len(p.Slots))
-	for _, s := range p.Slots {
+	ks := make([]Known, 0, len(p.VMs))
+	for _, s := range p.VMs {
 		ks = append(ks, Known{
 			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
 			ReadySince: s.ReadySince.Truncate(time.Second), Phase: s.Phase,

@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Verdicts are what there is to say about a group's spec.
-type Verdicts struct {
+// Findings are what there is to say about a group's spec.
+type Findings struct {
 	// Spec of the group, and its revision.
 	Spec     v1alpha1.VmGroupSpec
 	Revision string
@@ -55,7 +55,7 @@ type Admission struct {
 // lost come back in the admitted shape, the group may shrink, and neither grows nor changes. Nothing that runs is ever
 // removed by a policy. The power state, the scale-down order, readiness, repair, pause and the deletion policy always
 // follow spec.
-func Decide(v Verdicts) Admission {
+func Decide(v Findings) Admission {
 	reason, refusals := v.refusals()
 	replicas := replicasOf(&v.Spec)
 	if reason == "" && v.Unavailable == "" && !v.Unresolved {
@@ -86,7 +86,7 @@ func Decide(v Verdicts) Admission {
 }
 
 // allow admits spec.
-func (v Verdicts) allow(replicas int32) Admission {
+func (v Findings) allow(replicas int32) Admission {
 	a := Admission{
 		Spec: v.Spec, Admitted: admit(v.Spec, v.Revision, replicas), Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonPolicyAllows, Message: "Grants, policies and quotas allow what spec asks for.",
@@ -98,12 +98,12 @@ func (v Verdicts) allow(replicas int32) Admission {
 }
 
 // Refused reports whether spec is refused, so that no quota has to be asked.
-func (v Verdicts) Refused() bool {
+func (v Findings) Refused() bool {
 	return len(v.Denials) > 0 || anyEnforced(v.Violations) || anyEnforced(v.Quota)
 }
 
 // refusals returns the reason to refuse spec, or "", and the words.
-func (v Verdicts) refusals() (reason, words string) {
+func (v Findings) refusals() (reason, words string) {
 	var all []string
 	for _, d := range v.Denials {
 		all = append(all, d.Field+": "+d.Message)
@@ -129,7 +129,7 @@ func (v Verdicts) refusals() (reason, words string) {
 }
 
 // refuse holds a group whose spec is refused. Within what was admitted there is nothing to hold back.
-func (a *Admission) refuse(v Verdicts, reason, words string, within bool) {
+func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 	a.Status, a.Reason = metav1.ConditionFalse, reason
 	switch {
 	case within && reason == v1alpha1.ReasonNotGranted:
@@ -153,7 +153,7 @@ func (a *Admission) refuse(v Verdicts, reason, words string, within bool) {
 }
 
 // unavailable holds a group that asks for more than was admitted while nobody can say whether it may have it.
-func (a *Admission) unavailable(v Verdicts, within bool) {
+func (a *Admission) unavailable(v Findings, within bool) {
 	a.Status, a.Reason = metav1.ConditionUnknown, v1alpha1.ReasonPolicyUnavailable
 	a.Message = v.Unavailable + ". "
 	switch {

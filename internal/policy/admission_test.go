@@ -24,7 +24,7 @@ func TestDecide(t *testing.T) {
 	full := []Violation{{Field: "spec.replicas", Value: int32(5), Detail: "exceeds the quota", Rule: RuleQuotaVMs, Enforced: true}}
 	for _, c := range []struct {
 		story string
-		v     Verdicts
+		v     Findings
 		// cpu and replicas that are planned with, and those that are admitted; 0 and 0 for nothing.
 		cpu, replicas, admittedCPU, admittedReplicas int32
 		held, noCreate, terminal                     bool
@@ -32,78 +32,78 @@ func TestDecide(t *testing.T) {
 		reason, message                              string
 	}{
 		{
-			story: "what is allowed is admitted", v: Verdicts{Spec: spec(4, 3), Admitted: was(2, 1)},
+			story: "what is allowed is admitted", v: Findings{Spec: spec(4, 3), Admitted: was(2, 1)},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, status: "True", reason: v1alpha1.ReasonPolicyAllows,
 		},
 		{
-			story: "a warning changes nothing", v: Verdicts{Spec: spec(8, 3), Violations: warned},
+			story: "a warning changes nothing", v: Findings{Spec: spec(8, 3), Violations: warned},
 			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, status: "True", reason: v1alpha1.ReasonPolicyAllows, message: "is a lot",
 		},
 		{
-			story: "a change that is refused is held", v: Verdicts{Spec: spec(8, 5), Admitted: was(4, 3), Violations: tooMuch},
+			story: "a change that is refused is held", v: Findings{Spec: spec(8, 5), Admitted: was(4, 3), Violations: tooMuch},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
 			status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "spec.cpu: Invalid value: 8: is too much. The group is held at what was admitted before: 3 VMs with cpu 4",
 		},
 		{
-			story: "growth that is refused is held", v: Verdicts{Spec: spec(8, 5), Admitted: was(8, 3), Violations: tooMuch},
+			story: "growth that is refused is held", v: Findings{Spec: spec(8, 5), Admitted: was(8, 3), Violations: tooMuch},
 			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
 		},
 		{
-			story: "what is held may shrink", v: Verdicts{Spec: spec(8, 2), Admitted: was(4, 3), Violations: tooMuch},
+			story: "what is held may shrink", v: Findings{Spec: spec(8, 2), Admitted: was(4, 3), Violations: tooMuch},
 			cpu: 4, replicas: 2, admittedCPU: 4, admittedReplicas: 2, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
 		},
 		{
-			story: "a policy that is tightened holds nothing back", v: Verdicts{Spec: spec(8, 3), Admitted: was(8, 3), Violations: tooMuch},
+			story: "a policy that is tightened holds nothing back", v: Findings{Spec: spec(8, 3), Admitted: was(8, 3), Violations: tooMuch},
 			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, status: "False", reason: v1alpha1.ReasonPolicyTightened,
 		},
 		{
-			story: "shrinking below a minimum is done", v: Verdicts{Spec: spec(4, 1), Admitted: was(4, 3), Violations: tooFew},
+			story: "shrinking below a minimum is done", v: Findings{Spec: spec(4, 1), Admitted: was(4, 3), Violations: tooFew},
 			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "below the minimum",
 		},
 		{
-			story: "nothing was admitted, nothing is there", v: Verdicts{Spec: spec(8, 3), Violations: tooMuch},
+			story: "nothing was admitted, nothing is there", v: Findings{Spec: spec(8, 3), Violations: tooMuch},
 			cpu: 8, replicas: 3, held: true, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "no VM is cloned",
 		},
 		{
-			story: "nothing was admitted, all is there", v: Verdicts{Spec: spec(8, 3), Violations: tooMuch, Existing: 3},
+			story: "nothing was admitted, all is there", v: Findings{Spec: spec(8, 3), Violations: tooMuch, Existing: 3},
 			cpu: 8, replicas: 3, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
 		},
 		{
-			story: "an admitted record without a shape is none", v: Verdicts{Spec: spec(8, 3), Violations: tooMuch, Admitted: &v1alpha1.Admitted{Replicas: 3}},
+			story: "an admitted record without a shape is none", v: Findings{Spec: spec(8, 3), Violations: tooMuch, Admitted: &v1alpha1.Admitted{Replicas: 3}},
 			cpu: 8, replicas: 3, held: true, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
 		},
 		{
-			story: "a denial holds like a violation", v: Verdicts{Spec: spec(8, 3), Admitted: was(4, 3), Denials: denied, Violations: tooMuch},
+			story: "a denial holds like a violation", v: Findings{Spec: spec(8, 3), Admitted: was(4, 3), Denials: denied, Violations: tooMuch},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
 			status: "False", reason: v1alpha1.ReasonNotGranted, message: "spec.template: not granted; spec.cpu: Invalid value: 8: is too much",
 		},
 		{
-			story: "a grant that is taken away holds nothing back", v: Verdicts{Spec: spec(4, 3), Admitted: was(4, 3), Denials: denied},
+			story: "a grant that is taken away holds nothing back", v: Findings{Spec: spec(4, 3), Admitted: was(4, 3), Denials: denied},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, status: "False", reason: v1alpha1.ReasonNotGranted,
 		},
 		{
-			story: "a quota that is full holds growth", v: Verdicts{Spec: spec(4, 5), Admitted: was(4, 3), Quota: full},
+			story: "a quota that is full holds growth", v: Findings{Spec: spec(4, 5), Admitted: was(4, 3), Quota: full},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
 			status: "False", reason: v1alpha1.ReasonQuotaExceeded, message: "goes on by itself",
 		},
 		{
-			story: "what was not found is neither", v: Verdicts{Spec: spec(8, 2), Admitted: was(4, 3), Unresolved: true},
+			story: "what was not found is neither", v: Findings{Spec: spec(8, 2), Admitted: was(4, 3), Unresolved: true},
 			cpu: 8, replicas: 2, admittedCPU: 4, admittedReplicas: 2, status: "Unknown", reason: v1alpha1.ReasonNotChecked,
 		},
 		{
-			story: "a violation is one, found or not", v: Verdicts{Spec: spec(8, 3), Admitted: was(4, 3), Unresolved: true, Violations: tooMuch},
+			story: "a violation is one, found or not", v: Findings{Spec: spec(8, 3), Admitted: was(4, 3), Unresolved: true, Violations: tooMuch},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
 		},
 		{
-			story: "while nobody can say, nothing grows", v: Verdicts{Spec: spec(4, 5), Admitted: was(4, 3), Unavailable: "The hub is away"},
+			story: "while nobody can say, nothing grows", v: Findings{Spec: spec(4, 5), Admitted: was(4, 3), Unavailable: "The hub is away"},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable, message: "The hub is away. Until then",
 		},
 		{
-			story: "while nobody can say, all goes on", v: Verdicts{Spec: spec(4, 2), Admitted: was(4, 3), Unavailable: "The hub is away"},
+			story: "while nobody can say, all goes on", v: Findings{Spec: spec(4, 2), Admitted: was(4, 3), Unavailable: "The hub is away"},
 			cpu: 4, replicas: 2, admittedCPU: 4, admittedReplicas: 2, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable,
 		},
 		{
-			story: "while nobody can say, nothing begins", v: Verdicts{Spec: spec(4, 2), Unavailable: "The hub is away"},
+			story: "while nobody can say, nothing begins", v: Findings{Spec: spec(4, 2), Unavailable: "The hub is away"},
 			cpu: 4, replicas: 2, held: true, noCreate: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable,
 		},
 	} {
@@ -128,11 +128,11 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func drawVerdicts(t *rapid.T) Verdicts {
+func drawVerdicts(t *rapid.T) Findings {
 	shape := func(name string) (cpu, replicas int32) {
 		return rapid.Int32Range(1, 3).Draw(t, name+" cpu"), rapid.Int32Range(0, 4).Draw(t, name+" replicas")
 	}
-	v := Verdicts{Revision: "new", Existing: rapid.Int32Range(0, 4).Draw(t, "existing"), Unresolved: rapid.Bool().Draw(t, "unresolved")}
+	v := Findings{Revision: "new", Existing: rapid.Int32Range(0, 4).Draw(t, "existing"), Unresolved: rapid.Bool().Draw(t, "unresolved")}
 	cpu, replicas := shape("spec")
 	v.Spec = v1alpha1.VmGroupSpec{CPU: cpu, Memory: 1, Template: "t", Replicas: &replicas}
 	if rapid.Bool().Draw(t, "admitted before") {

@@ -18,7 +18,7 @@ func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath stri
 	}
 	now := shapeOf(&spec, templatePath)
 	var violations []Violation
-	for _, p := range s.judges(r) {
+	for _, p := range s.rulesFor(r) {
 		for i := range rules {
 			if detail := rules[i].broken(p, now); detail != "" {
 				violations = append(violations, rules[i].violation(p, now, detail))
@@ -42,7 +42,7 @@ func (s *Set) EvaluateUpdate(r Requester, old, spec v1alpha1.VmGroupSpec, templa
 		return Split(s.Evaluate(r, spec, templatePath))
 	}
 	was, now := shapeOf(&old, ""), shapeOf(&spec, templatePath)
-	for _, p := range s.judges(r) {
+	for _, p := range s.rulesFor(r) {
 		for i := range rules {
 			detail := rules[i].broken(p, now)
 			switch {

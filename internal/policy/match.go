@@ -30,8 +30,8 @@ func (s *Set) ForMember(member string) []*Policy {
 // Policies returns all policies, in the order of [Set.Matching].
 func (s *Set) Policies() []*Policy { return s.policies }
 
-// judges returns the policies whose rules a requester's groups have to keep.
-func (s *Set) judges(r Requester) []*Policy {
+// rulesFor returns the policies whose rules a requester's groups have to keep.
+func (s *Set) rulesFor(r Requester) []*Policy {
 	matching := s.Matching(r)
 	for _, p := range matching {
 		if p.CountsAsMatch() {

@@ -19,7 +19,7 @@ type answer struct {
 	refused, warnings []string
 }
 
-func judge(c policytest.Case) answer {
+func evaluate(c policytest.Case) answer {
 	set, r, old := c.Set(), c.Requester(), c.OldSpec()
 	a := answer{spec: *c.NewSpec()}
 	if c.Deleting {
@@ -90,7 +90,7 @@ func TestTable(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			got := judge(c)
+			got := evaluate(c)
 			if !slices.Equal(got.refused, c.Refused) {
 				t.Errorf("refused:\n%s\nwant:\n%s", strings.Join(got.refused, "\n"), strings.Join(c.Refused, "\n"))
 			}
@@ -123,7 +123,7 @@ func TestTableWithoutHub(t *testing.T) {
 			spec.Quota = nil
 			blind.Policies[name] = spec
 		}
-		got := judge(blind)
+		got := evaluate(blind)
 		if c.Scale != nil {
 			// A Scale has no field but the replicas.
 			got.refused = slices.DeleteFunc(got.refused, func(s string) bool {

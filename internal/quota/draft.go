@@ -38,13 +38,13 @@ type giveBack struct {
 	gone bool
 }
 
-// Verdict is what became of a claim.
-type Verdict int
+// Outcome is what became of a claim.
+type Outcome int
 
-// Verdicts.
+// Outcomes.
 const (
 	// Granted: the group may become what its spec says.
-	Granted Verdict = iota
+	Granted Outcome = iota
 	// Refused: a quota has not enough left.
 	Refused
 	// Waiting: the claim is on its way; the group is notified.
@@ -55,7 +55,7 @@ const (
 
 // Answer to a claim.
 type Answer struct {
-	Verdict Verdict
+	Outcome Outcome
 	// Violations are what quotas refuse, and what those would that only warn.
 	Violations []policy.Violation
 	// Problem says why the quota is unavailable.
@@ -236,7 +236,7 @@ func (d *draft) claim(c Claim) Answer {
 	if ok {
 		has = has.Max(e.Usage)
 	}
-	if answer.Verdict == Granted {
+	if answer.Outcome == Granted {
 		has = has.Max(policy.UsageOf(c.Spec))
 	}
 	if has.Groups == 0 {
@@ -261,14 +261,14 @@ func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []
 		violations := p.CheckQuota(c.Requester, c.Name, c.Spec, granted, usedByOthers(s, sums, keyOf(p, c.Requester), c.UID))
 		answer.Violations = append(answer.Violations, violations...)
 		if len(violations) > 0 && p.Enforced() {
-			answer.Verdict = Refused
+			answer.Outcome = Refused
 		}
 		if problem == "" && more && p.Enforced() {
 			problem = unknown(f, s, p, c.Requester)
 		}
 	}
-	if answer.Verdict == Granted && problem != "" {
-		return Answer{Verdict: Unavailable, Problem: problem}
+	if answer.Outcome == Granted && problem != "" {
+		return Answer{Outcome: Unavailable, Problem: problem}
 	}
 	return answer
 }

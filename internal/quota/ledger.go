@@ -91,7 +91,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	set, ok := l.opts.Lister.Policies()
 	if !ok {
 		if c.grows() {
-			return Answer{Verdict: Unavailable, Problem: "The VmGroupPolicies on the hub have not been read yet"}
+			return Answer{Outcome: Unavailable, Problem: "The VmGroupPolicies on the hub have not been read yet"}
 		}
 		return Answer{}
 	}
@@ -101,7 +101,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	if enforced && c.grows() {
 		members, err := l.opts.Lister.Members(ctx)
 		if err != nil {
-			return Answer{Verdict: Unavailable, Problem: "The MemberClusters on the hub cannot be read: " + err.Error()}
+			return Answer{Outcome: Unavailable, Problem: "The MemberClusters on the hub cannot be read: " + err.Error()}
 		}
 		f = facts{set: set, served: l.opts.Lister.Served, members: members}
 	}
@@ -144,23 +144,23 @@ func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool
 	}
 	if l.known && !flying {
 		// What memory refuses a fresh ledger would refuse as well, or its change will be told. That costs no call.
-		if answer := evaluate(f, l.stored.State, l.totals, c, quotas); answer.Verdict != Granted {
+		if answer := evaluate(f, l.stored.State, l.totals, c, quotas); answer.Outcome != Granted {
 			l.forget(c.UID)
 			l.refused[c.UID] = struct{}{}
 			return answer
 		}
 	}
 	if p, ok := l.problems[c.UID]; ok && l.opts.Now().Sub(p.since) < problemLasts {
-		return Answer{Verdict: Unavailable, Problem: p.words}
+		return Answer{Outcome: Unavailable, Problem: p.words}
 	}
 	if !flying || flight != want {
 		delete(l.lowers, c.UID)
 		l.enqueue(c)
 	}
 	if l.failure != "" {
-		return Answer{Verdict: Unavailable, Problem: l.failure}
+		return Answer{Outcome: Unavailable, Problem: l.failure}
 	}
-	return Answer{Verdict: Waiting}
+	return Answer{Outcome: Waiting}
 }
 
 // Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has

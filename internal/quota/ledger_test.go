@@ -90,10 +90,10 @@ func spec(replicas int32) v1alpha1.VmGroupSpec {
 	return v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t", Replicas: &replicas}
 }
 
-func (d *desk) ask(c quota.Claim, want quota.Verdict) quota.Answer {
+func (d *desk) ask(c quota.Claim, want quota.Outcome) quota.Answer {
 	d.t.Helper()
 	answer := d.Ask(d.t.Context(), c)
-	if answer.Verdict != want {
+	if answer.Outcome != want {
 		d.t.Fatalf("%s, which holds %d VMs and wants %d, is answered %+v, want verdict %d", c.UID, c.Holds.VMs, *c.Spec.Replicas, answer, want)
 	}
 	return answer

@@ -142,12 +142,12 @@ func (m *model) pass(i int) {
 	})
 	next := o.admitted
 	switch {
-	case answer.Verdict == quota.Waiting:
+	case answer.Outcome == quota.Waiting:
 		m.due[i] = true // soon
 		return
-	case answer.Verdict == quota.Unavailable:
+	case answer.Outcome == quota.Unavailable:
 		m.due[i] = true // later
-	case answer.Verdict == quota.Granted:
+	case answer.Outcome == quota.Granted:
 		spec := o.spec
 		next = &spec
 	case o.admitted != nil && *o.spec.Replicas < *o.admitted.Replicas:
@@ -346,7 +346,7 @@ func (m *model) settle() {
 		if answer := r.ledger.Ask(m.t.Context(), quota.Claim{
 			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()},
 			Spec:  o.spec, Epoch: v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]},
-		}); answer.Verdict != quota.Refused || len(answer.Violations) == 0 {
+		}); answer.Outcome != quota.Refused || len(answer.Violations) == 0 {
 			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)
 		}
 	}

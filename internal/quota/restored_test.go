@@ -89,10 +89,10 @@ func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 			d.away["other"] = true
 			d.set = compile(vms(v1alpha1.QuotaMatch, 5))
 			c := claim("one", "m", 0, 4, 1)
-			if answer := d.Ask(t.Context(), c); answer.Verdict == quota.Waiting {
+			if answer := d.Ask(t.Context(), c); answer.Outcome == quota.Waiting {
 				d.flush()
 			}
-			if answer := d.Ask(t.Context(), c); answer.Verdict == quota.Granted {
+			if answer := d.Ask(t.Context(), c); answer.Outcome == quota.Granted {
 				t.Errorf("granted 4 of 5 VMs although a member that is away has 4: %+v", store.Stored().State)
 			}
 		})

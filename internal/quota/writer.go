@@ -153,7 +153,7 @@ func (l *Ledger) carryOut(ctx context.Context, b batch) error {
 			full := err
 			d, answers = decide(current, f, groups, b, false)
 			for uid := range answers {
-				answers[uid] = Answer{Verdict: Unavailable, Problem: full.Error()}
+				answers[uid] = Answer{Outcome: Unavailable, Problem: full.Error()}
 			}
 			version, err = l.write(ctx, d, current.Version)
 		}
@@ -287,7 +287,7 @@ func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID
 	for _, c := range b.claims {
 		answer := answers[c.UID]
 		delete(l.problems, c.UID)
-		if answer.Verdict == Unavailable {
+		if answer.Outcome == Unavailable {
 			l.problems[c.UID] = problem{words: answer.Problem, since: l.opts.Now()}
 		}
 		// A claim that does not grow enters what the group holds. What was entered before, by an old cache, may be more.

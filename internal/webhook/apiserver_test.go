@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -26,6 +25,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -56,27 +57,7 @@ func (c *cluster) warned() []string {
 	return w
 }
 
-// eventually polls until check returns nil.
-func (c *cluster) eventually(what string, check func() error) {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			c.t.Fatalf("%s: %v", what, err)
-		case <-tick.C:
-		}
-	}
-}
-
-func startCluster(t *testing.T, w World, change func(*Options)) *cluster {
+func startCluster(t *testing.T, w Knowledge, change func(*Options)) *cluster {
 	t.Helper()
 	control, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "webhooks"})
 	if err != nil {
@@ -89,11 +70,7 @@ func startCluster(t *testing.T, w World, change func(*Options)) *cluster {
 	c := &cluster{t: t, url: server.URL, caBundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
 	config := rest.CopyConfig(control.Config)
 	config.WarningHandler = c
-	scheme := hubScheme(t)
-	if err := errors.Join(admissionregistrationv1.AddToScheme(scheme), autoscalingv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if c.Client, err = client.New(config, client.Options{Scheme: allkinds.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
@@ -105,7 +82,7 @@ func startCluster(t *testing.T, w World, change func(*Options)) *cluster {
 		c.load(file, &object.Object)
 		c.create(&object)
 	}
-	c.eventually("the kinds are served", func() error {
+	await.NoError(c.t, "the kinds are served", func() error {
 		return errors.Join(c.List(t.Context(), &v1alpha1.VmGroupList{}), c.List(t.Context(), &v1alpha1.VCenterList{}),
 			c.List(t.Context(), &v1alpha1.MemberClusterList{}), c.List(t.Context(), &v1alpha1.VmGroupPolicyList{}))
 	})
@@ -184,11 +161,11 @@ func written(name string, spec map[string]any) *unstructured.Unstructured {
 }
 
 func TestAgainstARealAPIServer(t *testing.T) {
-	w := &changingWorld{world: worldWith(policyNamed("default", defaultPolicy()))}
+	w := &changingKnowledge{knowledge: knowledgeWith(policyNamed("default", defaultPolicy()))}
 	c := startCluster(t, w, nil)
 	c.register(admissionregistrationv1.Ignore)
 	// An API server learns of those that mutate and of those that validate by itself each.
-	c.eventually("both webhooks are called", func() error {
+	await.NoError(c.t, "both webhooks are called", func() error {
 		if c.Create(t.Context(), made("probe", tooMuch), client.DryRunAll) == nil {
 			return errors.New("too much is accepted")
 		}
@@ -196,7 +173,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 	})
 	for _, part := range []struct {
 		name string
-		run  func(*cluster, *changingWorld)
+		run  func(*cluster, *changingKnowledge)
 	}{
 		{"a refusal", (*cluster).refusal},
 		{"defaults and warnings", (*cluster).defaults},
@@ -212,7 +189,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 	}
 }
 
-func (c *cluster) refusal(*changingWorld) {
+func (c *cluster) refusal(*changingKnowledge) {
 	err := c.Create(c.t.Context(), made("big", tooMuch))
 	want := refusedBy + `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"; ` +
 		`spec.replicas: Invalid value: 100: exceeds the maximum 50 of VmGroupPolicy "default"`
@@ -229,7 +206,7 @@ func (c *cluster) refusal(*changingWorld) {
 	}
 }
 
-func (c *cluster) defaults(*changingWorld) {
+func (c *cluster) defaults(*changingKnowledge) {
 	c.warned()
 	g := written("empty", map[string]any{})
 	c.create(g)
@@ -243,7 +220,7 @@ func (c *cluster) defaults(*changingWorld) {
 	}
 }
 
-func (c *cluster) scaling(w *changingWorld) {
+func (c *cluster) scaling(w *changingKnowledge) {
 	g := made("scaled", nil)
 	c.create(g)
 	w.put(g)
@@ -262,7 +239,7 @@ func (c *cluster) scaling(w *changingWorld) {
 	}
 }
 
-func (c *cluster) letGo(w *changingWorld) {
+func (c *cluster) letGo(w *changingKnowledge) {
 	g := made("old", func(g *v1alpha1.VmGroup) { g.Finalizers = []string{v1alpha1.VmGroupFinalizer} })
 	c.create(g)
 	tight := policyNamed("default", defaultPolicy())
@@ -289,7 +266,7 @@ func (c *cluster) letLeave(object client.Object) {
 	}
 }
 
-func (c *cluster) unjudged(w *changingWorld) {
+func (c *cluster) unjudged(w *changingKnowledge) {
 	w.set(nil)
 	if err := c.Create(c.t.Context(), made("unjudged", tooMuch)); err != nil {
 		c.t.Errorf("Ignore: %v", err)
@@ -301,7 +278,7 @@ func (c *cluster) unjudged(w *changingWorld) {
 		}
 	}
 	c.register(admissionregistrationv1.Fail)
-	c.eventually("Fail refuses, and says why", func() error {
+	await.NoError(c.t, "Fail refuses, and says why", func() error {
 		err := c.Create(c.t.Context(), made("refused", tooMuch), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), errNoPolicies.Error()) {
 			return errors.Join(errors.New("accepted, or refused without the reason"), err)
@@ -311,7 +288,7 @@ func (c *cluster) unjudged(w *changingWorld) {
 }
 
 // hubKinds tests config/webhook as it is, but for the address: there is no Service here.
-func (c *cluster) hubKinds(*changingWorld) {
+func (c *cluster) hubKinds(*changingKnowledge) {
 	var manifest admissionregistrationv1.ValidatingWebhookConfiguration
 	c.load("../../config/webhook/manifests.yaml", &manifest)
 	for i := range manifest.Webhooks {
@@ -324,7 +301,7 @@ func (c *cluster) hubKinds(*changingWorld) {
 	})
 	want := `spec.server: Invalid value: "ftp://vc": must use https, not "ftp"`
 	stored := bad.DeepCopy()
-	c.eventually("a bad VCenter is refused", func() error {
+	await.NoError(c.t, "a bad VCenter is refused", func() error {
 		err := c.Create(c.t.Context(), bad.DeepCopy(), client.DryRunAll)
 		if err == nil || !strings.HasSuffix(err.Error(), `denied the request: `+want) {
 			return errors.Join(errors.New("accepted, or refused with another message"), err)
@@ -347,11 +324,11 @@ func (c *cluster) hubKinds(*changingWorld) {
 	if err := c.Delete(c.t.Context(), &manifest); err != nil {
 		c.t.Fatal(err)
 	}
-	c.eventually("no webhook any more", func() error { return c.Create(c.t.Context(), stored.DeepCopy(), client.DryRunAll) })
+	await.NoError(c.t, "no webhook any more", func() error { return c.Create(c.t.Context(), stored.DeepCopy(), client.DryRunAll) })
 	c.create(stored)
 	manifest.ObjectMeta = metav1.ObjectMeta{Name: manifest.Name}
 	c.create(&manifest)
-	c.eventually("the webhook is back", func() error {
+	await.NoError(c.t, "the webhook is back", func() error {
 		if c.Create(c.t.Context(), vcenter(func(vc *v1alpha1.VCenter) { vc.Name, vc.Spec.Server = "x", "ftp://vc" }), client.DryRunAll) == nil {
 			return errors.New("accepted")
 		}
@@ -360,37 +337,37 @@ func (c *cluster) hubKinds(*changingWorld) {
 	c.letLeave(stored)
 }
 
-// changingWorld is a world whose policies and groups change while it is asked.
-type changingWorld struct {
-	*world
+// changingKnowledge is knowledge whose policies and groups change while it is asked.
+type changingKnowledge struct {
+	*knowledge
 	mu sync.Mutex
 }
 
-func (w *changingWorld) set(policies *policy.Set) {
+func (w *changingKnowledge) set(policies *policy.Set) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.policies = policies
 }
 
-func (w *changingWorld) put(g *v1alpha1.VmGroup) {
+func (w *changingKnowledge) put(g *v1alpha1.VmGroup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.groups = map[string]*v1alpha1.VmGroup{g.Namespace + "/" + g.Name: g.DeepCopy()}
 }
 
-func (w *changingWorld) Policies() (*policy.Set, bool) {
+func (w *changingKnowledge) Policies() (*policy.Set, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.world.Policies()
+	return w.knowledge.Policies()
 }
 
-func (w *changingWorld) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {
+func (w *changingKnowledge) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.world.Group(ctx, member, namespace, name)
+	return w.knowledge.Group(ctx, member, namespace, name)
 }
 
 // Preview knows no template.
-func (*changingWorld) Preview(context.Context, string, *v1alpha1.VmGroup) (Preview, error) {
+func (*changingKnowledge) Preview(context.Context, string, *v1alpha1.VmGroup) (Preview, error) {
 	return Preview{VCenter: "default", Known: true, TemplateMissing: true}, nil
 }

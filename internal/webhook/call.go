@@ -24,7 +24,7 @@ func withCall(ctx context.Context, c *call) context.Context {
 // callOf returns the call of a request. There is always one: handlers run below an endpoint only.
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// unavailableError says that a request cannot be judged now. The member's failurePolicy decides.
+// unavailableError says that a request cannot be reviewed now. The member's failurePolicy decides.
 func (c *call) unavailable(err error) error {
 	c.failure = err
 	return apierrors.NewInternalError(fmt.Errorf("admission: %w", err))

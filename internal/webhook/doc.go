@@ -13,5 +13,5 @@
 // than 200, so that the member's failurePolicy decides, and not this replica.
 //
 // The rules are those of package policy, which the reconciler uses as well; what a handler has to know beyond the request
-// it asks of a [World]. Nothing here talks to a vCenter or a member.
+// it asks of a [Knowledge]. Nothing here talks to a vCenter or a member.
 package webhook

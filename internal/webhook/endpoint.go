@@ -94,7 +94,7 @@ func (e *endpoint) serve(c *call, w http.ResponseWriter, r *http.Request) answer
 		return a
 	}
 	defer b.release()
-	return e.judge(r.Context(), c, b.bytes)
+	return e.respond(r.Context(), c, b.bytes)
 }
 
 // caller returns the member whose path this is. It costs the same whether the member is unknown or the segment wrong.
@@ -132,8 +132,8 @@ func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string
 	return b, answer{}
 }
 
-// judge decodes a review, asks the handler and encodes its response.
-func (e *endpoint) judge(ctx context.Context, c *call, text []byte) answer {
+// respond decodes a review, asks the handler and encodes its response.
+func (e *endpoint) respond(ctx context.Context, c *call, text []byte) answer {
 	if nestedTooDeeply(text, maxNesting) {
 		return problem(malformed, http.StatusBadRequest, fmt.Sprintf("the body nests more than %d levels", maxNesting))
 	}
@@ -150,7 +150,7 @@ func (e *endpoint) judge(ctx context.Context, c *call, text []byte) answer {
 	case !ok:
 		return problem(panicked, http.StatusInternalServerError, "the operator made an error; its log says which")
 	case c.failure != nil:
-		e.log.Info("Cannot judge an admission request", "webhook", e.name, "member", c.member, "reason", c.failure.Error())
+		e.log.Info("Cannot review an admission request", "webhook", e.name, "member", c.member, "reason", c.failure.Error())
 		return problem(unavailable, http.StatusInternalServerError, c.failure.Error())
 	}
 	if err := response.Complete(req); err != nil {

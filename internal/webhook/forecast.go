@@ -72,9 +72,9 @@ func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 // namesLeaving are the VMs that this change makes leave, by ordinal. Others were on their way before.
 func namesLeaving(old *v1alpha1.VmGroup, p plan.Plan) []string {
 	var names []string
-	for _, slot := range p.Slots {
-		if slices.Contains(p.Doomed, slot.Ordinal) && !slices.Contains(old.Status.Deleting, slot.Ordinal) {
-			names = append(names, slot.Name)
+	for _, vm := range p.VMs {
+		if slices.Contains(p.Doomed, vm.Ordinal) && !slices.Contains(old.Status.Deleting, vm.Ordinal) {
+			names = append(names, vm.Name)
 		}
 	}
 	return names

@@ -15,14 +15,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// fuzzWorld answers every question, so that a fuzzer reaches every rule.
-func fuzzWorld() *world {
+// fuzzKnowledge answers every question, so that a fuzzer reaches every rule.
+func fuzzKnowledge() *knowledge {
 	strict := defaultPolicy()
 	strict.Templates.MustExist = true
 	strict.Quota = &v1alpha1.PolicyQuota{VMs: new(int32(5)), CPU: new(int64(10)), Groups: new(int32(1))}
 	advice := defaultPolicy()
 	advice.Mode, advice.Match.Exclude = v1alpha1.PolicyWarn, []string{"a*"}
-	w := worldWith(policyNamed("default", strict), policyNamed("advice", advice))
+	w := knowledgeWith(policyNamed("default", strict), policyNamed("advice", advice))
 	stored := group()
 	w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": stored}
 	w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
@@ -57,7 +57,7 @@ func fuzzWorld() *world {
 
 // FuzzValidateHandler sends anything to every path: there is always an answer, it is complete, and nothing panics.
 func FuzzValidateHandler(f *testing.F) {
-	handler, _ := handlers(f, fuzzWorld(), nil)
+	handler, _ := handlers(f, fuzzKnowledge(), nil)
 	paths := []string{
 		ValidatePath(testMember, testSegment), MutatePath(testMember, testSegment), VCenterPath, MemberClusterPath, VmGroupPolicyPath,
 	}
@@ -119,7 +119,7 @@ func checkAnswer(t *testing.T, question, text []byte) {
 }
 
 func BenchmarkValidate(b *testing.B) {
-	handler, _ := handlers(b, worldWith(policyNamed("default", defaultPolicy())), nil)
+	handler, _ := handlers(b, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	review := string(reviewOf(b, requestFor(b, group(), group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 4 }))))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 // patience of all waits that prove nothing by their length; a loaded machine with the race detector is slow.
@@ -36,8 +37,8 @@ const (
 	testSegment = "0123456789abcdef0123456789abcdef"
 )
 
-// world is a World of a test. Its fields are set before requests are sent.
-type world struct {
+// knowledge is the Knowledge of a test. Its fields are set before requests are sent.
+type knowledge struct {
 	policies *policy.Set // nil: not read yet
 	labels   map[string]string
 	groups   map[string]*v1alpha1.VmGroup // by namespace/name
@@ -47,9 +48,9 @@ type world struct {
 	hook func(context.Context) error
 }
 
-func (w *world) Policies() (*policy.Set, bool) { return w.policies, w.policies != nil }
+func (w *knowledge) Policies() (*policy.Set, bool) { return w.policies, w.policies != nil }
 
-func (w *world) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
+func (w *knowledge) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
 	labels := map[string]string{corev1.LabelMetadataName: namespace}
 	maps.Copy(labels, w.labels)
 	r := policy.Requester{Member: member, Namespace: namespace, NamespaceLabels: labels}
@@ -59,21 +60,21 @@ func (w *world) Requester(ctx context.Context, member, namespace string) (policy
 	return r, nil
 }
 
-func (w *world) Group(_ context.Context, _, namespace, name string) (*v1alpha1.VmGroup, error) {
+func (w *knowledge) Group(_ context.Context, _, namespace, name string) (*v1alpha1.VmGroup, error) {
 	if group := w.groups[namespace+"/"+name]; group != nil {
 		return group, nil
 	}
 	return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("vmgroups").GroupResource(), name)
 }
 
-func (w *world) Quota(_ context.Context, _ policy.Requester, old, group *v1alpha1.VmGroup) []policy.Violation {
+func (w *knowledge) Quota(_ context.Context, _ policy.Requester, old, group *v1alpha1.VmGroup) []policy.Violation {
 	if w.quota == nil {
 		return nil
 	}
 	return w.quota(old, group)
 }
 
-func (w *world) Preview(_ context.Context, _ string, group *v1alpha1.VmGroup) (Preview, error) {
+func (w *knowledge) Preview(_ context.Context, _ string, group *v1alpha1.VmGroup) (Preview, error) {
 	if w.preview == nil {
 		return Preview{VCenter: "default", Known: true}, nil
 	}
@@ -125,28 +126,17 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func hubScheme(t testing.TB) *runtime.Scheme {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return scheme
-}
-
 func hubWith(t testing.TB, objects ...client.Object) client.Reader {
 	t.Helper()
-	return fake.NewClientBuilder().WithScheme(hubScheme(t)).WithObjects(objects...).Build()
+	return fake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(objects...).Build()
 }
 
 // handlers returns the webhooks without a server.
-func handlers(t testing.TB, w World, change func(*Options)) (http.Handler, *served) {
+func handlers(t testing.TB, w Knowledge, change func(*Options)) (http.Handler, *served) {
 	t.Helper()
 	s := &served{t: t, registry: prometheus.NewRegistry(), logs: &lines{}}
 	o := Options{
-		World: w, Hub: hubWith(t), Namespace: "vmgroup-operator-system", Registerer: s.registry, Log: logr.New(s.logs),
+		Knowledge: w, Hub: hubWith(t), Namespace: "vmgroup-operator-system", Registerer: s.registry, Log: logr.New(s.logs),
 		Segment: func(member string) (string, bool) { return testSegment, member == testMember },
 		// Only tests of a timeout shall meet one.
 		BodyTimeout: patience, MutateTimeout: patience, ValidateTimeout: patience,
@@ -161,7 +151,7 @@ func handlers(t testing.TB, w World, change func(*Options)) (http.Handler, *serv
 	return m, s
 }
 
-func serve(t testing.TB, w World, change func(*Options)) *served {
+func serve(t testing.TB, w Knowledge, change func(*Options)) *served {
 	t.Helper()
 	handler, s := handlers(t, w, change)
 	server := httptest.NewTLSServer(handler)
@@ -334,8 +324,8 @@ func defaultPolicy() v1alpha1.VmGroupPolicySpec {
 	}
 }
 
-func worldWith(policies ...v1alpha1.VmGroupPolicy) *world {
-	return &world{policies: policy.Compile(policies)}
+func knowledgeWith(policies ...v1alpha1.VmGroupPolicy) *knowledge {
+	return &knowledge{policies: policy.Compile(policies)}
 }
 
 func now() *metav1.Time { return new(metav1.Now()) }

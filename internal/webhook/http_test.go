@@ -19,7 +19,7 @@ import (
 )
 
 func TestWrongPathsAreNotFoundWithoutDetail(t *testing.T) {
-	s := serve(t, worldWith(), nil)
+	s := serve(t, knowledgeWith(), nil)
 	review := reviewOf(t, requestFor(t, nil, group()))
 	for _, path := range []string{
 		"/clusters/team-a/0123456789abcdef0123456789abcde0/validate",
@@ -45,14 +45,14 @@ func TestWrongPathsAreNotFoundWithoutDetail(t *testing.T) {
 }
 
 func TestAMemberWithoutSegmentHasNoPath(t *testing.T) {
-	s := serve(t, worldWith(), func(o *Options) { o.Segment = func(string) (string, bool) { return "", true } })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.Segment = func(string) (string, bool) { return "", true } })
 	if status, _ := s.post("/clusters/team-a//validate", nil); status == http.StatusOK {
 		t.Error("an empty segment let a caller in")
 	}
 }
 
 func TestHostileBodiesGetACleanAnswer(t *testing.T) {
-	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	good := string(reviewOf(t, requestFor(t, nil, group())))
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	path := ValidatePath(testMember, testSegment)
@@ -92,7 +92,7 @@ func TestHostileBodiesGetACleanAnswer(t *testing.T) {
 }
 
 func TestObjectsOfWrongShapeAreRefusedAndNotPatched(t *testing.T) {
-	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	const head = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg"},`
 	for _, object := range []string{
 		head + `"spec":{"cpu":"four"}}`, head + `"spec":{"cpu":1.5}}`, head + `"spec":{"cpu":99999999999999}}`,
@@ -114,7 +114,7 @@ func TestObjectsOfWrongShapeAreRefusedAndNotPatched(t *testing.T) {
 }
 
 func TestOtherContentTypesAndMethodsAreRefused(t *testing.T) {
-	s := serve(t, worldWith(), nil)
+	s := serve(t, knowledgeWith(), nil)
 	review := string(reviewOf(t, requestFor(t, nil, group())))
 	for _, c := range []struct {
 		method, kind string
@@ -184,7 +184,7 @@ func readStatus(t *testing.T, conn net.Conn) int {
 }
 
 func TestASlowSenderIsLeftAndHoldsNoRoom(t *testing.T) {
-	s := serve(t, worldWith(), func(o *Options) { o.BodyTimeout, o.Requests = 300*time.Millisecond, 2 })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.BodyTimeout, o.Requests = 300*time.Millisecond, 2 })
 	conn := s.dial()
 	s.begin(conn, ValidatePath(testMember, testSegment), 1000, `{"apiVersion":`)
 	start := time.Now()
@@ -207,7 +207,7 @@ func TestASlowSenderIsLeftAndHoldsNoRoom(t *testing.T) {
 }
 
 func TestAGuessWithASlowBodyIsNotWaitedFor(t *testing.T) {
-	s := serve(t, worldWith(), nil)
+	s := serve(t, knowledgeWith(), nil)
 	conn := s.dial()
 	s.begin(conn, "/clusters/team-a/guess/validate", 100_000, `{`)
 	start := time.Now()
@@ -224,7 +224,7 @@ func TestAGuessWithASlowBodyIsNotWaitedFor(t *testing.T) {
 
 func TestTheDeadlineOfABodyDoesNotEndTheHandlerOrTheConnection(t *testing.T) {
 	const timeout = time.Second
-	w := worldWith()
+	w := knowledgeWith()
 	s := serve(t, w, func(o *Options) { o.BodyTimeout = timeout })
 	w.hook = func(ctx context.Context) error {
 		select {
@@ -245,7 +245,7 @@ func TestTheDeadlineOfABodyDoesNotEndTheHandlerOrTheConnection(t *testing.T) {
 }
 
 func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
-	w := worldWith()
+	w := knowledgeWith()
 	inside, goOn := make(chan struct{}, 10), make(chan struct{})
 	w.hook = func(context.Context) error {
 		inside <- struct{}{}
@@ -288,7 +288,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 }
 
 func TestCallersOfOpenPathsTakeNothingFromMembers(t *testing.T) {
-	s := serve(t, worldWith(), func(o *Options) { o.Requests, o.BodyTimeout = 1, 2*patience })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.Requests, o.BodyTimeout = 1, 2*patience })
 	statuses := make(chan int, openRequests)
 	for range openRequests { // twice what they may have at a time
 		conn := s.dial()
@@ -316,7 +316,7 @@ func TestCallersOfOpenPathsTakeNothingFromMembers(t *testing.T) {
 }
 
 func TestMemoryOfBodiesIsBounded(t *testing.T) {
-	s := serve(t, worldWith(), func(o *Options) { o.Memory = 64 << 10 })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.Memory = 64 << 10 })
 	big := []byte(`"` + strings.Repeat("x", 100<<10) + `"`)
 	if status, _ := s.post(ValidatePath(testMember, testSegment), big); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d, want 503", status)
@@ -329,7 +329,7 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 }
 
 func TestAPanicAnswersAndTheNextRequestIsServed(t *testing.T) {
-	w := worldWith()
+	w := knowledgeWith()
 	s := serve(t, w, nil)
 	review := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Labels = map[string]string{"canary": "hunter2"} })))
 	w.hook = func(context.Context) error {
@@ -350,7 +350,7 @@ func TestAPanicAnswersAndTheNextRequestIsServed(t *testing.T) {
 }
 
 func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
-	w := &world{}
+	w := &knowledge{}
 	s := serve(t, w, nil)
 	incomplete := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 0 })))
 	complete := reviewOf(t, requestFor(t, nil, group()))
@@ -367,7 +367,7 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", c.story, status, c.status, text)
 		}
 	}
-	w.policies = worldWith().policies
+	w.policies = knowledgeWith().policies
 	w.hook = func(context.Context) error { return errors.New("the cache of member team-a is not filled") }
 	for _, path := range []string{ValidatePath(testMember, testSegment), MutatePath(testMember, testSegment)} {
 		status, text := s.post(path, incomplete)
@@ -383,7 +383,7 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 }
 
 func TestASlowAnswerEndsBeforeTheAPIServerGivesUp(t *testing.T) {
-	w := worldWith()
+	w := knowledgeWith()
 	w.hook = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	s := serve(t, w, func(o *Options) { o.ValidateTimeout = 50 * time.Millisecond })
 	status, text := s.post(ValidatePath(testMember, testSegment), reviewOf(t, requestFor(t, nil, group())))
@@ -393,7 +393,7 @@ func TestASlowAnswerEndsBeforeTheAPIServerGivesUp(t *testing.T) {
 }
 
 func TestManyAtATime(t *testing.T) {
-	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	good := reviewOf(t, requestFor(t, nil, group()))
 	bad := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 })))
 	hostile := [][]byte{[]byte(strings.Repeat("[", 1<<20)), []byte(`{"request":{"uid":5}}`), good[:100], {}}

@@ -15,7 +15,7 @@ import (
 func TestVmGroupPolicies(t *testing.T) {
 	other := policyNamed("beta", v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{CPU: 2, VCenter: "default"}})
 	broken := 0
-	s := serve(t, worldWith(), func(o *Options) {
+	s := serve(t, knowledgeWith(), func(o *Options) {
 		o.Hub = hubWith(t, &other)
 		o.PolicyImpact = func(_ context.Context, changed *v1alpha1.VmGroupPolicy) (int, int, bool) {
 			return 9, broken, changed.Name == "alpha"

@@ -89,7 +89,7 @@ func TestVCenters(t *testing.T) {
 	reader := hubWith(t, namespaced("creds", map[string]string{"username": "u", "password": "p"}),
 		namespaced("half", map[string]string{"VC_USER": "u"}), namespaced("legacy", map[string]string{"VC_USER": "u", "VC_PASS": "p", "VC_HOST": "h"}),
 		vcenter(func(vc *v1alpha1.VCenter) { vc.Name, vc.Spec.Server = "other", "HTTPS://Other.example.com:443/sdk" }))
-	s := serve(t, worldWith(), func(o *Options) { o.Hub = reader })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.Hub = reader })
 	spec := func(f func(*v1alpha1.VCenterSpec)) *v1alpha1.VCenter {
 		return vcenter(func(vc *v1alpha1.VCenter) { f(&vc.Spec) })
 	}
@@ -184,7 +184,7 @@ func TestVCenters(t *testing.T) {
 func TestMemberClusters(t *testing.T) {
 	reader := hubWith(t, namespaced("good", map[string]string{"kubeconfig": "fine"}), namespaced("bad", map[string]string{"kubeconfig": "exec"}),
 		namespaced("keyless", nil))
-	s := serve(t, worldWith(), func(o *Options) {
+	s := serve(t, knowledgeWith(), func(o *Options) {
 		o.Hub = reader
 		o.CheckKubeconfig = func(content []byte) error {
 			if string(content) != "fine" {

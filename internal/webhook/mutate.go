@@ -15,8 +15,8 @@ import (
 // defaulter fills in what a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also
 // add whatever our version of the type writes and the sender left out.
 type defaulter struct {
-	world   World
-	decoder admission.Decoder
+	knowledge Knowledge
+	decoder   admission.Decoder
 }
 
 // Handle returns a patch of the fields that policies fill in. The patch is empty when nothing is missing.
@@ -58,11 +58,11 @@ func complete(spec v1alpha1.VmGroupSpec) bool {
 }
 
 func (d defaulter) fill(ctx context.Context, req admission.Request, group *v1alpha1.VmGroup) ([]string, error) {
-	policies, ok := d.world.Policies()
+	policies, ok := d.knowledge.Policies()
 	if !ok {
 		return nil, errNoPolicies
 	}
-	requester, err := d.world.Requester(ctx, callOf(ctx).member, req.Namespace)
+	requester, err := d.knowledge.Requester(ctx, callOf(ctx).member, req.Namespace)
 	if err != nil {
 		return nil, err
 	}

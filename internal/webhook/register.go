@@ -30,7 +30,7 @@ func MutatePath(member, segment string) string {
 	return "/clusters/" + member + "/" + segment + "/mutate"
 }
 
-// ValidatePath is where a member's API server sends what is to be judged, below the address of the hub.
+// ValidatePath is where a member's API server sends what is to be reviewed, below the address of the hub.
 func ValidatePath(member, segment string) string {
 	return "/clusters/" + member + "/" + segment + "/validate"
 }
@@ -43,8 +43,8 @@ const (
 
 // Options say what the webhooks know and how much they take at a time. Zero values mean the defaults.
 type Options struct {
-	// World answers about groups. Required.
-	World World
+	// Knowledge answers about groups. Required.
+	Knowledge Knowledge
 	// Segment returns the part of a member's path that nobody can guess, or false for a member that has none. It answers
 	// from memory. Required.
 	Segment func(member string) (string, bool)
@@ -79,8 +79,8 @@ type Server interface {
 
 // Register adds the webhooks to a server, before it starts.
 func Register(server Server, o Options) error {
-	if o.World == nil || o.Segment == nil || o.Hub == nil {
-		return errors.New("webhooks need a World, segments and a reader of the hub")
+	if o.Knowledge == nil || o.Segment == nil || o.Hub == nil {
+		return errors.New("webhooks need a Knowledge, segments and a reader of the hub")
 	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), autoscalingv1.AddToScheme(scheme)); err != nil {
@@ -96,11 +96,11 @@ func Register(server Server, o Options) error {
 	}
 	mutate, validate := cmp.Or(o.MutateTimeout, 1500*time.Millisecond), cmp.Or(o.ValidateTimeout, 2500*time.Millisecond)
 	decoder := admission.NewDecoder(scheme)
-	world := patient{World: o.World, patience: cmp.Or(o.NewsPatience, time.Second)}
-	groups := judge{world: world}
+	knowledge := patient{Knowledge: o.Knowledge, patience: cmp.Or(o.NewsPatience, time.Second)}
+	groups := reviewer{knowledge: knowledge}
 	server.Register("POST "+MutatePath("{member}", "{segment}"), &endpoint{
 		front: f, name: "mutate", timeout: mutate,
-		handler: defaulter{world: world, decoder: decoder},
+		handler: defaulter{knowledge: knowledge, decoder: decoder},
 	})
 	server.Register("POST "+ValidatePath("{member}", "{segment}"), &endpoint{
 		front: f, name: "validate", timeout: validate,

@@ -12,11 +12,11 @@ const namespaceLook = 10 * time.Millisecond
 
 var errNamespaceUnknown = errors.New("the operator does not know the namespace yet; try again in a few seconds")
 
-// patient is a World that waits for news. A group often comes in the same file as its namespace, and may be here before the news
-// of that. To judge it by the labels that are known, which are none, would be to judge it by other policies than the member's
+// patient is a Knowledge that waits for news. A group often comes in the same file as its namespace, and may be here before the news
+// of that. To review it by the labels that are known, which are none, would be to review it by other policies than the member's
 // own. In the same way a member calls as soon as the leader has told it to, when this replica may still be connecting to it.
 type patient struct {
-	World
+	Knowledge
 	patience time.Duration
 }
 
@@ -28,7 +28,7 @@ func (p patient) Requester(ctx context.Context, member, namespace string) (polic
 	look := time.NewTicker(namespaceLook)
 	defer look.Stop()
 	for {
-		requester, err := p.World.Requester(ctx, member, namespace)
+		requester, err := p.Knowledge.Requester(ctx, member, namespace)
 		if err == nil && len(requester.NamespaceLabels) > 0 {
 			return requester, nil
 		}

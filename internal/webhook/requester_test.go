@@ -15,9 +15,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// latecomer is a world that hears of namespaces late: it gives this many answers without their labels, or with an error.
+// latecomer is knowledge that hears of namespaces late: it gives this many answers without their labels, or with an error.
 type latecomer struct {
-	*world
+	*knowledge
 	without *atomic.Int64
 	err     error
 }
@@ -32,7 +32,7 @@ func late(answers int64) latecomer {
 func waiting(o *Options) { o.NewsPatience = patience }
 
 func (l latecomer) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
-	r, err := l.world.Requester(ctx, member, namespace)
+	r, err := l.knowledge.Requester(ctx, member, namespace)
 	if l.without.Add(-1) >= 0 {
 		if l.err != nil {
 			return policy.Requester{}, l.err
@@ -43,11 +43,11 @@ func (l latecomer) Requester(ctx context.Context, member, namespace string) (pol
 }
 
 // goldOnly allows more to namespaces with a label than to others, and has a default for them.
-func goldOnly() *world {
+func goldOnly() *knowledge {
 	spec := defaultPolicy()
 	spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
 	spec.Limits.CPU.Max = new(int32(16))
-	w := worldWith(policyNamed("gold", spec))
+	w := knowledgeWith(policyNamed("gold", spec))
 	w.labels = map[string]string{"tier": "gold"}
 	return w
 }

@@ -30,5 +30,5 @@ func (b byResource) Handle(ctx context.Context, req admission.Request) admission
 		return b.scale.Handle(ctx, req)
 	}
 	return admission.Errored(http.StatusBadRequest, fmt.Errorf(
-		"this webhook judges vmgroups and vmgroups/scale of %s only: correct the rules of the webhook configuration", v1alpha1.GroupVersion))
+		"this webhook reviews vmgroups and vmgroups/scale of %s only: correct the rules of the webhook configuration", v1alpha1.GroupVersion))
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// scaleValidator judges changes of the subresource scale: kubectl scale and autoscalers use it, and a webhook of vmgroups
+// scaleValidator reviews changes of the subresource scale: kubectl scale and autoscalers use it, and a webhook of vmgroups
 // does not see them.
-type scaleValidator struct{ judge }
+type scaleValidator struct{ reviewer }
 
 var _ admission.Validator[*autoscalingv1.Scale] = scaleValidator{}
 
@@ -23,13 +23,13 @@ func (v scaleValidator) ValidateCreate(context.Context, *autoscalingv1.Scale) (a
 	return nil, nil
 }
 
-// ValidateUpdate judges the group with the new number of replicas.
+// ValidateUpdate reviews the group with the new number of replicas.
 func (v scaleValidator) ValidateUpdate(ctx context.Context, old, scale *autoscalingv1.Scale) (admission.Warnings, error) {
 	req, err := admission.RequestFromContext(ctx)
 	if err != nil {
 		return nil, callOf(ctx).unavailable(err)
 	}
-	group, err := v.world.Group(ctx, callOf(ctx).member, req.Namespace, req.Name)
+	group, err := v.knowledge.Group(ctx, callOf(ctx).member, req.Namespace, req.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return v.unknown(ctx, req, old, scale)
@@ -38,11 +38,11 @@ func (v scaleValidator) ValidateUpdate(ctx context.Context, old, scale *autoscal
 	}
 	before, after := group.DeepCopy(), group.DeepCopy()
 	before.Spec.Replicas, after.Spec.Replicas = &old.Spec.Replicas, &scale.Spec.Replicas
-	j, err := v.change(ctx, before, after)
+	said, err := v.change(ctx, before, after)
 	if err != nil {
 		return nil, err
 	}
-	return j.result(), refuse("VmGroup", group.Name, j.refused)
+	return said.result(), refuse("VmGroup", group.Name, said.refused)
 }
 
 // ValidateDelete allows.
@@ -50,24 +50,24 @@ func (v scaleValidator) ValidateDelete(context.Context, *autoscalingv1.Scale) (a
 	return nil, nil
 }
 
-// unknown judges the replicas of a group that was created a moment ago and is not in memory yet. Nothing else of it is
+// unknown reviews the replicas of a group that was created a moment ago and is not in memory yet. Nothing else of it is
 // known; the reconciler will look at all of it.
 func (v scaleValidator) unknown(ctx context.Context, req admission.Request, old, scale *autoscalingv1.Scale) (admission.Warnings, error) {
-	policies, ok := v.world.Policies()
+	policies, ok := v.knowledge.Policies()
 	if !ok {
 		return nil, callOf(ctx).unavailable(errNoPolicies)
 	}
-	requester, err := v.world.Requester(ctx, callOf(ctx).member, req.Namespace)
+	requester, err := v.knowledge.Requester(ctx, callOf(ctx).member, req.Namespace)
 	if err != nil {
 		return nil, callOf(ctx).unavailable(err)
 	}
 	// Of a Scale only the number of VMs says anything; "spec" is a policy that cannot be used.
 	ofNumber := func(v policy.Violation) bool { return v.Field == "spec.replicas" || v.Field == "spec" }
-	var j judgment
+	var said review
 	refused, kept := policies.EvaluateUpdate(requester,
 		v1alpha1.VmGroupSpec{Replicas: &old.Spec.Replicas}, v1alpha1.VmGroupSpec{Replicas: &scale.Spec.Replicas}, "")
-	j.violations(keepOnly(refused, ofNumber), keepOnly(kept, ofNumber))
-	return j.result(), refuse("VmGroup", req.Name, j.refused)
+	said.violations(keepOnly(refused, ofNumber), keepOnly(kept, ofNumber))
+	return said.result(), refuse("VmGroup", req.Name, said.refused)
 }
 
 func keepOnly(violations []policy.Violation, accept func(policy.Violation) bool) []policy.Violation {

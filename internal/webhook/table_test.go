@@ -17,9 +17,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
 
-// caseWorld is the World that a case of the table describes.
-func caseWorld(c policytest.Case) *world {
-	w := &world{policies: c.Set(), labels: c.NamespaceLabels, groups: map[string]*v1alpha1.VmGroup{}}
+// caseKnowledge is the Knowledge that a case of the table describes.
+func caseKnowledge(c policytest.Case) *knowledge {
+	w := &knowledge{policies: c.Set(), labels: c.NamespaceLabels, groups: map[string]*v1alpha1.VmGroup{}}
 	w.preview = func(group *v1alpha1.VmGroup) (Preview, error) {
 		p := Preview{VCenter: group.Spec.VCenter, Known: true, TemplatePath: c.TemplatePath, TemplateMissing: c.TemplateMissing}
 		if p.VCenter == "" {
@@ -116,7 +116,7 @@ func TestTable(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			s := serve(t, caseWorld(c), func(o *Options) {
+			s := serve(t, caseKnowledge(c), func(o *Options) {
 				o.Segment = func(member string) (string, bool) { return testSegment, member == c.Member }
 			})
 			request := requestOf(t, c)

@@ -8,18 +8,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// groupValidator judges VmGroups that are created or changed.
-type groupValidator struct{ judge }
+// groupValidator reviews VmGroups that are created or changed.
+type groupValidator struct{ reviewer }
 
 var _ admission.Validator[*v1alpha1.VmGroup] = groupValidator{}
 
-// ValidateCreate judges a new group.
+// ValidateCreate reviews a new group.
 func (v groupValidator) ValidateCreate(ctx context.Context, group *v1alpha1.VmGroup) (admission.Warnings, error) {
 	group.Status = v1alpha1.VmGroupStatus{} // nobody creates a status; a sender must not feign one
 	return v.answer(ctx, nil, group)
 }
 
-// ValidateUpdate judges a change.
+// ValidateUpdate reviews a change.
 func (v groupValidator) ValidateUpdate(ctx context.Context, old, group *v1alpha1.VmGroup) (admission.Warnings, error) {
 	group.Status = old.Status
 	return v.answer(ctx, old, group)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -65,7 +66,7 @@ func stopHub(t *testing.T) (start func()) {
 				t.Fatal(err)
 			}
 		}
-		if err := stack.WaitFor(ctx, "all replicas to be ready", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "all replicas to be ready", func(ctx context.Context) (bool, error) {
 			for _, r := range world.Replicas {
 				if !r.Ready(ctx) {
 					return false, nil

@@ -22,6 +22,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -31,7 +32,7 @@ const patience = 3 * time.Minute
 // untilAdmissionReady waits for the condition AdmissionReady=True of a MemberCluster with every layer in place.
 func untilAdmissionReady(ctx context.Context, member string) error {
 	mc := &v1alpha1.MemberCluster{}
-	err := stack.WaitFor(ctx, "admission of "+member, func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, "admission of "+member, func(ctx context.Context) (bool, error) {
 		err := world.Hub.Get(ctx, client.ObjectKey{Name: member}, mc)
 		c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionAdmissionReady)
 		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == v1alpha1.ReasonAdmissionInstalled && mc.Status.CABundleHash != "", err
@@ -51,7 +52,7 @@ func untilGroupsAreServed(ctx context.Context, cluster *stack.Cluster) error {
 	binding := &unstructured.Unstructured{}
 	binding.SetAPIVersion("admissionregistration.k8s.io/v1")
 	binding.SetKind("MutatingAdmissionPolicyBinding")
-	if err := stack.WaitFor(ctx, "defaults in "+cluster.Name, func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "defaults in "+cluster.Name, func(ctx context.Context) (bool, error) {
 		err := cluster.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, binding)
 		return err == nil || meta.IsNoMatchError(err), client.IgnoreNotFound(err)
 	}); err != nil {
@@ -61,7 +62,7 @@ func untilGroupsAreServed(ctx context.Context, cluster *stack.Cluster) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "probe"},
 		Spec:       v1alpha1.VmGroupSpec{CPU: 768, Memory: 1, Template: template},
 	}
-	return stack.WaitFor(ctx, "VmGroups to be served by "+cluster.Name, func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "VmGroups to be served by "+cluster.Name, func(ctx context.Context) (bool, error) {
 		err := cluster.Create(ctx, probe.DeepCopy(), client.DryRunAll)
 		if refusedByPolicies(err) {
 			return true, nil
@@ -94,7 +95,7 @@ func newPlace(t *testing.T, member, namespace string, labels map[string]string) 
 func (p *place) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := stack.WaitFor(ctx, "the groups of "+p.namespace+" to go", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the groups of "+p.namespace+" to go", func(ctx context.Context) (bool, error) {
 		var list v1alpha1.VmGroupList
 		if err := p.List(ctx, &list, client.InNamespace(p.namespace)); err != nil {
 			return false, err
@@ -148,18 +149,7 @@ func refused(t *testing.T, err error, words ...string) {
 // until waits for a condition of the test.
 func until(t *testing.T, what string, done func(context.Context) (bool, error)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var last error // that of the server, not of the end of the wait
-	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
-		ok, err := done(ctx)
-		if ctx.Err() == nil {
-			last = err
-		}
-		return ok, err
-	}); err != nil {
-		t.Fatalf("%v; before: %v", err, last)
-	}
+	await.Until(t, what, done)
 }
 
 // clientAs is a client of somebody who may do everything, under a name of their own.

@@ -25,6 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -146,7 +147,7 @@ func leave(t *testing.T, name string) {
 	if err := world.Hub.Delete(ctx, mc.DeepCopy()); client.IgnoreNotFound(err) != nil {
 		t.Error(err)
 	}
-	if err := stack.WaitFor(ctx, name+" to leave", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, name+" to leave", func(ctx context.Context) (bool, error) {
 		err := world.Hub.Get(ctx, client.ObjectKeyFromObject(mc), mc)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}); err != nil {
@@ -288,7 +289,7 @@ func takeStep(t *testing.T, cluster *stack.Cluster, step admission.Step) {
 
 func untilWithin(ctx context.Context, t *testing.T, what string, done func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := stack.WaitFor(ctx, what, done); err != nil {
+	if err := await.Condition(ctx, what, done); err != nil {
 		t.Fatal(err)
 	}
 }

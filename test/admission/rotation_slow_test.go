@@ -16,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/certmanager"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
@@ -114,7 +115,7 @@ func mindFailedCalls(ctx context.Context, t *testing.T, policy v1alpha1.Admissio
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stack.WaitFor(ctx, fmt.Sprintf("failure policy %s in %s", policy, name), func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, fmt.Sprintf("failure policy %s in %s", policy, name), func(ctx context.Context) (bool, error) {
 			hook, err := operatorsWebhook(ctx, cluster)
 			return err == nil && string(*hook.FailurePolicy) == string(policy), err
 		}); err != nil {

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
 )
 
@@ -59,10 +59,7 @@ func InstallCRDs(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		return err
-	}
+	scheme := allkinds.Scheme()
 	cluster, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -183,7 +184,7 @@ func (t *trial) deleteAfter(ctx context.Context, moment time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return stack.WaitFor(ctx, "the group to be gone", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "the group to be gone", func(ctx context.Context) (bool, error) {
 		err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), &v1alpha1.VmGroup{})
 		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 	})
@@ -243,7 +244,7 @@ func (l *Lane) untilOneSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var agents []string
-	err := stack.WaitFor(ctx, "the manager's session alone", func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, "the manager's session alone", func(ctx context.Context) (bool, error) {
 		if !l.reading() {
 			return false, errors.New("the manager has not read vCenter yet")
 		}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -182,7 +183,7 @@ func (l *Lane) disarm() (trace []Site, fired bool) {
 
 // until waits for a condition; it starts the manager again when the trap has killed it meanwhile.
 func (t *trial) until(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
-	return stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
 		select {
 		case <-t.lane.crashed:
 			if err := t.lane.start(ctx); err != nil {

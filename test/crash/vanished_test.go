@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
@@ -83,7 +84,7 @@ func (s *slowDeletions) install(ctx context.Context, t *testing.T, c *stack.Clus
 			t.Fatal(err)
 		}
 	}
-	if err := stack.WaitFor(ctx, "the webhook to be asked", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the webhook to be asked", func(ctx context.Context) (bool, error) {
 		select {
 		case <-s.probed:
 			return true, nil
@@ -125,7 +126,7 @@ func TestADeletionThatDoesNotSeeTheFinalizerLeavesNothing(t *testing.T) {
 	count := func(want int) error {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return stack.WaitFor(ctx, fmt.Sprintf("%d VMs", want), func(ctx context.Context) (bool, error) {
+		return await.Condition(ctx, fmt.Sprintf("%d VMs", want), func(ctx context.Context) (bool, error) {
 			vms, err := lane.stack.Person.VMs(ctx)
 			if err == nil && len(vms) != want {
 				err = fmt.Errorf("there are %d", len(vms))

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/certmanager"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -44,7 +45,7 @@ func (d *demo) turnOn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := stack.WaitFor(ctx, replica.Name+" to be ready", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, replica.Name+" to be ready", func(ctx context.Context) (bool, error) {
 			return replica.Ready(ctx), nil
 		}); err != nil {
 			return err
@@ -76,7 +77,7 @@ func (d *demo) refuse(ctx context.Context) error {
 		return fmt.Errorf("apply VmGroupPolicy %s: %w", policyName, err)
 	}
 	for name, member := range d.stack.Members {
-		if err := stack.WaitFor(ctx, "the limits of "+name, func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "the limits of "+name, func(ctx context.Context) (bool, error) {
 			limits := &v1alpha1.VmGroupLimits{}
 			err := member.Get(ctx, client.ObjectKey{Name: v1alpha1.LimitsName}, limits)
 			return err == nil && len(limits.Spec.Policies) == 1, err
@@ -97,7 +98,7 @@ const tooManyCPUs = `exceeds the maximum 4 of VmGroupPolicy "teams"`
 // inForce waits until a member goes by the policy. Its API server learns of limits after they are stored, and what fills groups
 // in learns by itself: a group that leaves out memory and template gets as far as the maximum only when it was filled in.
 func inForce(ctx context.Context, name string, member *stack.Cluster) error {
-	return stack.WaitFor(ctx, "policies in force in "+name, func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "policies in force in "+name, func(ctx context.Context) (bool, error) {
 		err := member.Create(ctx, sparse("probe", map[string]any{"replicas": int64(1), "cpu": int64(16)}), client.DryRunAll)
 		if err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy") && strings.Contains(err.Error(), tooManyCPUs) {
 			return true, nil
@@ -119,7 +120,7 @@ func sparse(name string, spec map[string]any) *unstructured.Unstructured {
 func (d *demo) guarded(ctx context.Context) error {
 	for name := range d.stack.Members {
 		member := &v1alpha1.MemberCluster{}
-		if err := stack.WaitFor(ctx, "admission of "+name, func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "admission of "+name, func(ctx context.Context) (bool, error) {
 			err := d.stack.Hub.Get(ctx, client.ObjectKey{Name: name}, member)
 			ready := meta.IsStatusConditionTrue(member.Status.Conditions, v1alpha1.ConditionAdmissionReady)
 			return ready && member.Status.CABundleHash != "", err
@@ -156,7 +157,7 @@ func (d *demo) fillIn(ctx context.Context) error {
 	if err := member.Delete(ctx, small); err != nil {
 		return err
 	}
-	return stack.WaitFor(ctx, "group small to be gone", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "group small to be gone", func(ctx context.Context) (bool, error) {
 		err := member.Get(ctx, client.ObjectKeyFromObject(small), small)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
@@ -222,7 +223,7 @@ func (d *demo) rotate(ctx context.Context) error {
 			return err
 		}
 	}
-	err = stack.WaitFor(ctx, "the webhooks to serve the new certificate", func(ctx context.Context) (bool, error) {
+	err = await.Condition(ctx, "the webhooks to serve the new certificate", func(ctx context.Context) (bool, error) {
 		now, err := d.served(ctx)
 		return err == nil && now != before, err
 	})
@@ -284,7 +285,7 @@ func (d *demo) onFailure(ctx context.Context, member string, policy v1alpha1.Adm
 	configuration := &unstructured.Unstructured{}
 	configuration.SetAPIVersion("admissionregistration.k8s.io/v1")
 	configuration.SetKind("ValidatingWebhookConfiguration")
-	return stack.WaitFor(ctx, "the webhook configuration of "+member, func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "the webhook configuration of "+member, func(ctx context.Context) (bool, error) {
 		err := d.stack.Members[member].Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, configuration)
 		webhooks, _, _ := unstructured.NestedSlice(configuration.Object, "webhooks")
 		if len(webhooks) == 0 {

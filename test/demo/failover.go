@@ -13,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -36,7 +37,7 @@ func (d *demo) owners(ctx context.Context) (ring.Ring, map[string]string, error)
 // shared waits until every replica holds a fair share of the buckets.
 func (d *demo) shared(ctx context.Context) error {
 	shares := map[string]int{}
-	err := stack.WaitFor(ctx, "the replicas to share the groups", func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, "the replicas to share the groups", func(ctx context.Context) (bool, error) {
 		r, hosts, err := d.owners(ctx)
 		clear(shares)
 		for _, slot := range r.Buckets {
@@ -66,7 +67,7 @@ func (d *demo) scaleCrowd(ctx context.Context, prefix string, before int) error 
 			return err
 		}
 	}
-	return stack.WaitFor(ctx, "a third of the VMs to be there", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "a third of the VMs to be there", func(ctx context.Context) (bool, error) {
 		vms, err := d.ours(ctx)
 		return vms >= before+crowd*2/3, err
 	})
@@ -82,7 +83,7 @@ func (d *demo) crowdRuns(ctx context.Context, prefix string) error {
 
 // gap measures, at the hub, how long it takes until others hold everything that a replica held.
 func (d *demo) gap(ctx context.Context, gone *stack.Replica, began time.Time) error {
-	if err := stack.WaitFor(ctx, "others to hold the groups of "+gone.Name, func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "others to hold the groups of "+gone.Name, func(ctx context.Context) (bool, error) {
 		r, hosts, err := d.owners(ctx)
 		for _, slot := range r.Buckets {
 			if host := hosts[slot.Holder]; host == "" || host == gone.Name {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -142,13 +143,13 @@ func (d *demo) apply(ctx context.Context) error {
 func (d *demo) joined(ctx context.Context) error {
 	for name, cluster := range d.stack.Members {
 		member := &v1alpha1.MemberCluster{}
-		if err := stack.WaitFor(ctx, "member "+name+" to be ready", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "member "+name+" to be ready", func(ctx context.Context) (bool, error) {
 			err := d.stack.Hub.Get(ctx, client.ObjectKey{Name: name}, member)
 			return stack.IsReady(member.Status.Conditions), err
 		}); err != nil {
 			return err
 		}
-		if err := stack.WaitFor(ctx, "VmGroups in "+name, func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "VmGroups in "+name, func(ctx context.Context) (bool, error) {
 			return cluster.List(ctx, &v1alpha1.VmGroupList{}) == nil, nil
 		}); err != nil {
 			return err
@@ -182,7 +183,7 @@ func (d *demo) powerOff(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	err = stack.WaitFor(ctx, "vg-1-0 to be powered on again", func(ctx context.Context) (bool, error) {
+	err = await.Condition(ctx, "vg-1-0 to be powered on again", func(ctx context.Context) (bool, error) {
 		vms, err := d.stack.Person.VMs(ctx)
 		return vms[path].On, err
 	})
@@ -247,7 +248,7 @@ func (d *demo) deleteAll(ctx context.Context) error {
 	}
 	began := time.Now()
 	for name, member := range d.stack.Members {
-		if err := stack.WaitFor(ctx, "the groups of "+name+" to be gone", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "the groups of "+name+" to be gone", func(ctx context.Context) (bool, error) {
 			groups := &v1alpha1.VmGroupList{}
 			err := member.List(ctx, groups)
 			return len(groups.Items) == 0, err
@@ -320,7 +321,7 @@ func (d *demo) running(ctx context.Context, member, name string, vms int32) erro
 // group waits until a group is as wanted, and returns it.
 func (d *demo) group(ctx context.Context, member, name string, wanted func(*v1alpha1.VmGroup) bool) (*v1alpha1.VmGroup, error) {
 	group := &v1alpha1.VmGroup{}
-	err := stack.WaitFor(ctx, fmt.Sprintf("VmGroup %s in %s", name, member), func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, fmt.Sprintf("VmGroup %s in %s", name, member), func(ctx context.Context) (bool, error) {
 		err := d.stack.Members[member].Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, group)
 		return err == nil && wanted(group), err
 	})

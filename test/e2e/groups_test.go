@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -57,7 +58,7 @@ func scaleAll(ctx context.Context) error {
 		}
 		for i := range groups.Items {
 			name, vms := groups.Items[i].Name, *groups.Items[i].Spec.Replicas%mostVMs+1
-			if err := stack.WaitFor(ctx, "a change of "+name, func(ctx context.Context) (bool, error) {
+			if err := await.Condition(ctx, "a change of "+name, func(ctx context.Context) (bool, error) {
 				err := scale(ctx, member, name, vms)
 				return err == nil, err
 			}); err != nil {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
@@ -63,15 +63,10 @@ func TestRelease(t *testing.T) {
 // within waits for a condition, and otherwise fails with what last says.
 func within(t *testing.T, what string, done func(context.Context) (bool, error), last func() string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := stack.WaitFor(ctx, what, done); err != nil {
-		detail := ""
-		if last != nil {
-			detail = last()
-		}
-		t.Fatalf("%v\n%s", err, detail)
+	if last == nil {
+		last = func() string { return "" }
 	}
+	await.Until(t, what, done, last)
 }
 
 func must(t *testing.T, err error) {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -36,7 +37,7 @@ const (
 func (s *tale) metric(ctx context.Context, r *stack.Replica, name string, labels ...string) float64 {
 	s.Helper()
 	var text string
-	s.must(stack.WaitFor(ctx, "the metrics of "+r.Name, func(ctx context.Context) (ok bool, err error) {
+	s.must(await.Condition(ctx, "the metrics of "+r.Name, func(ctx context.Context) (ok bool, err error) {
 		text, err = r.Metrics(ctx)
 		return err == nil, err
 	}))
@@ -212,7 +213,7 @@ func (s *tale) bid(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := stack.WaitFor(ctx, "the guest to be gone", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the guest to be gone", func(ctx context.Context) (bool, error) {
 		err := s.Hub.Get(ctx, client.ObjectKeyFromObject(object), object)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}); err != nil {

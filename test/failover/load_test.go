@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -136,7 +137,7 @@ func (l *load) settle(ctx context.Context, t *testing.T) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	last := ""
-	err := stack.WaitFor(ctx, "every group to be as it was asked for", func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, "every group to be as it was asked for", func(ctx context.Context) (bool, error) {
 		groups := &v1alpha1.VmGroupList{}
 		if err := l.member.List(ctx, groups, client.InNamespace(namespace)); err != nil {
 			return false, err

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
 func TestTheObserverSeesTheRingAndSessionsAlsoAfterTheHubWasAway(t *testing.T) {
@@ -36,15 +36,15 @@ func TestTheObserverSeesTheRingAndSessionsAlsoAfterTheHubWasAway(t *testing.T) {
 	t.Cleanup(o.Close)
 	until := func(what string, condition func(Timeline) bool) {
 		t.Helper()
-		must(stack.WaitFor(ctx, what, func(context.Context) (bool, error) { return condition(o.Timeline()), nil }))
+		must(await.Condition(ctx, what, func(context.Context) (bool, error) { return condition(o.Timeline()), nil }))
 	}
 
-	r := ring.Ring{Settings: ring.Settings{Buckets: 2, Hash: ring.HashName, Validity: 8 * time.Second, Patience: 12 * time.Second}, Generation: 1, Rebuilt: 1, Sequence: 1, Buckets: make([]ring.Slot, 2)}
+	r := ring.Ring{Settings: ring.Settings{Buckets: 2, Hash: ring.HashName, Validity: 8 * time.Second, Patience: 12 * time.Second}, Generation: 1, Rebuilt: 1, Sequence: 1, Buckets: make([]ring.Lock, 2)}
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: RingName}}
 	write := func(write func(context.Context, client.Object) error, holders ...string) {
 		t.Helper()
 		for i, h := range holders {
-			r.Buckets[i] = ring.Slot{Holder: h, Number: r.Buckets[i].Number + 1}
+			r.Buckets[i] = ring.Lock{Holder: h, Number: r.Buckets[i].Number + 1}
 		}
 		r.Sequence++
 		var err error

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/history"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
@@ -58,7 +59,7 @@ func (s *tale) lateCall(ctx context.Context, boot, method string) *slowCall {
 	return s.interrupt(boot, method, func(c *slowCall, call sim.Call) faultproxy.Fault {
 		defer close(c.over)
 		// Without an end of its own it ends with the story, which says what was waited for in vain.
-		_ = stack.WaitFor(ctx, "the client to give up", func(context.Context) (bool, error) {
+		_ = await.Condition(ctx, "the client to give up", func(context.Context) (bool, error) {
 			return slices.ContainsFunc(s.Proxy.Records(), func(r sim.Record) bool { return r.Number == call.Number && !r.Closed.IsZero() }), nil
 		})
 		return faultproxy.Fault{}

@@ -99,8 +99,8 @@ func (s *tale) rebuilt(ctx context.Context, lost time.Time, generation int64) {
 		if seen.Ring == nil || seen.Ring.Generation <= generation || !seen.At.After(lost) {
 			continue
 		}
-		for bucket, slot := range seen.Ring.Buckets {
-			if slot.Holder != "" {
+		for bucket, lock := range seen.Ring.Buckets {
+			if lock.Holder != "" {
 				s.Logf("the first bucket was claimed %s after the loss", round(seen.At.Sub(lost)))
 				if wait := seen.At.Sub(lost); wait < 8*time.Second {
 					s.Errorf("bucket %d was claimed after %s: others may still act by the ring that was lost", bucket, round(wait))

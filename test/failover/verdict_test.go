@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // end stops the load and checks what holds after every story: exactly the VMs that were asked for, and nobody ever acted on a
@@ -72,7 +72,7 @@ func (s *tale) onlyWhatWasAskedFor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var wrong []string
-	err := stack.WaitFor(ctx, "vCenter to have exactly what was asked for", func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, "vCenter to have exactly what was asked for", func(ctx context.Context) (bool, error) {
 		found, err := s.wrongVMs(ctx)
 		if err == nil {
 			wrong = found

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -96,7 +97,7 @@ func (w *world) joined(ctx context.Context) error {
 	ctx, ready := w.WhileManagersRun(ctx)
 	defer ready()
 	object := &v1alpha1.MemberCluster{}
-	return stack.WaitFor(ctx, "the member to be joined", func(ctx context.Context) (bool, error) {
+	return await.Condition(ctx, "the member to be joined", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, types.NamespacedName{Name: member}, object)
 		return stack.IsReady(object.Status.Conditions), err
 	})
@@ -206,7 +207,7 @@ func (s *tale) until(ctx context.Context, what string, condition func() bool) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	s.must(stack.WaitFor(ctx, what, func(context.Context) (bool, error) { return condition(), nil }))
+	s.must(await.Condition(ctx, what, func(context.Context) (bool, error) { return condition(), nil }))
 }
 
 // untilShared waits until the replicas share all buckets, none more than one above another, and all say that they are ready.
@@ -243,8 +244,8 @@ func (s *tale) holds(boot string) bool {
 		return false
 	}
 	of := line.Of(boot)
-	for _, slot := range now.Buckets {
-		if of(slot.Holder) {
+	for _, lock := range now.Buckets {
+		if of(lock.Holder) {
 			return true
 		}
 	}

@@ -192,8 +192,8 @@ func (t Timeline) BootOf(host string) string {
 func (t Timeline) Shares() map[string]int {
 	shares := map[string]int{}
 	if now := t.Now(); now != nil {
-		for _, slot := range now.Buckets {
-			shares[t.Sessions[slot.Holder].Host]++
+		for _, lock := range now.Buckets {
+			shares[t.Sessions[lock.Holder].Host]++
 		}
 	}
 	return shares

@@ -15,11 +15,11 @@ func seen(ms int, holders string) RingSeen {
 	}
 	s.Ring = &ring.Ring{}
 	for _, h := range holders {
-		slot := ring.Slot{Holder: string(h)}
+		lock := ring.Lock{Holder: string(h)}
 		if h == '-' {
-			slot.Holder = ""
+			lock.Holder = ""
 		}
-		s.Ring.Buckets = append(s.Ring.Buckets, slot)
+		s.Ring.Buckets = append(s.Ring.Buckets, lock)
 	}
 	return s
 }

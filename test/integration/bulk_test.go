@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
@@ -40,7 +41,7 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for _, p := range places {
-		if err := stack.WaitFor(ctx, "all groups of "+p.member+" to be ready", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "all groups of "+p.member+" to be ready", func(ctx context.Context) (bool, error) {
 			list := &v1alpha1.VmGroupList{}
 			if err := p.cluster.List(ctx, list, client.InNamespace(p.namespace)); err != nil {
 				return false, err
@@ -86,7 +87,7 @@ func untilCounted(t *testing.T, w *world, vms int) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	vcenter := &v1alpha1.VCenter{}
-	if err := stack.WaitFor(ctx, "VCenter bulk to have counted its VMs", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "VCenter bulk to have counted its VMs", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, key("", bulk), vcenter)
 		return int(vcenter.Status.VMs) == vms && vcenter.Status.RunningTasks == 0, err
 	}); err != nil {
@@ -101,7 +102,7 @@ func untilQuiet(t *testing.T, w *world) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	last, lastChange, lastLook := "", time.Now(), time.Time{}
-	if err := stack.WaitFor(ctx, "nothing to be written for 15 s", func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "nothing to be written for 15 s", func(context.Context) (bool, error) {
 		// All metrics of an API server cost it a tenth of a second.
 		if time.Since(lastLook) < 2*time.Second {
 			return false, nil
@@ -170,7 +171,7 @@ func (p *place) cleanUpAll() {
 	if err := p.cluster.DeleteAllOf(ctx, &v1alpha1.VmGroup{}, client.InNamespace(p.namespace)); err != nil {
 		p.t.Errorf("clean up: %v", err)
 	}
-	if err := stack.WaitFor(ctx, "all groups of "+p.member+" to be gone", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "all groups of "+p.member+" to be gone", func(ctx context.Context) (bool, error) {
 		list := &v1alpha1.VmGroupList{}
 		err := p.cluster.List(ctx, list, client.InNamespace(p.namespace))
 		return len(list.Items) == 0, err

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -120,7 +121,7 @@ func (p *place) until(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	g := &v1alpha1.VmGroup{}
-	err := stack.WaitFor(ctx, fmt.Sprintf("VmGroup %s/%s of %s: %s", p.namespace, name, p.member, what), func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, fmt.Sprintf("VmGroup %s/%s of %s: %s", p.namespace, name, p.member, what), func(ctx context.Context) (bool, error) {
 		err := p.cluster.Get(ctx, key(p.namespace, name), g)
 		return err == nil && g.Status.ObservedGeneration == g.Generation && wanted(g), err
 	})
@@ -160,7 +161,7 @@ func (p *place) untilGone(name string) {
 
 func (p *place) waitGone(ctx context.Context, name string) error {
 	g := &v1alpha1.VmGroup{}
-	err := stack.WaitFor(ctx, fmt.Sprintf("VmGroup %s/%s of %s to be gone", p.namespace, name, p.member), func(ctx context.Context) (bool, error) {
+	err := await.Condition(ctx, fmt.Sprintf("VmGroup %s/%s of %s to be gone", p.namespace, name, p.member), func(ctx context.Context) (bool, error) {
 		err := p.cluster.Get(ctx, key(p.namespace, name), g)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
@@ -199,7 +200,7 @@ func untilVCenterHolds(t *testing.T, w *world, below string, n int) map[string]s
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var vms map[string]sim.VM
-	if err := stack.WaitFor(ctx, fmt.Sprintf("%d VMs below %s", n, below), func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, fmt.Sprintf("%d VMs below %s", n, below), func(context.Context) (bool, error) {
 		vms = inVCenter(t, w, below)
 		return len(vms) == n, nil
 	}); err != nil {

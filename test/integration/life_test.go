@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -74,7 +75,7 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 	member := &v1alpha1.MemberCluster{}
 	waitCtx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := stack.WaitFor(waitCtx, "the second hub to be refused", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(waitCtx, "the second hub to be refused", func(ctx context.Context) (bool, error) {
 		err := second.Hub.Get(ctx, key("", "team-a"), member)
 		return reasonOf(member.Status.Conditions, v1alpha1.ConditionReady) == v1alpha1.ReasonClaimedByAnotherHub &&
 			reasonOf(member.Status.Conditions, v1alpha1.ConditionClaimed) == v1alpha1.ReasonClaimedByAnotherHub, err
@@ -119,7 +120,7 @@ func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 	p.apply(p.group("vg", 6))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := stack.WaitFor(ctx, "the first clone to be sent", func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the first clone to be sent", func(context.Context) (bool, error) {
 		return w.Proxy.Count("CloneVM_Task", "") > began, nil
 	}); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -141,7 +142,7 @@ func (w *world) moreVCenters(ctx context.Context) error {
 	}
 	for name := range w.Members {
 		member := &v1alpha1.MemberCluster{}
-		if err := stack.WaitFor(ctx, "member "+name, func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "member "+name, func(ctx context.Context) (bool, error) {
 			err := w.Hub.Get(ctx, key("", name), member)
 			return stack.IsReady(member.Status.Conditions), err
 		}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
@@ -145,7 +146,7 @@ func untilRefused(t *testing.T, proxy *localcluster.APIProxy, namespace, name st
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := stack.WaitFor(ctx, "writes for "+name+" to be refused", func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "writes for "+name+" to be refused", func(context.Context) (bool, error) {
 		refused := 0
 		for _, r := range proxy.Records() {
 			if r.Namespace == namespace && r.Name == name && r.Resource == "vmgroups" && r.Status == http.StatusConflict {
@@ -210,7 +211,7 @@ func untilIdle(t *testing.T, w *world) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := stack.WaitFor(ctx, "the manager to stop acting", func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "the manager to stop acting", func(context.Context) (bool, error) {
 		log, err := os.ReadFile(w.Manager.Log)
 		last := func(message string) int { return bytes.LastIndex(log, []byte(`"msg":"`+message)) }
 		return last("The session could not be renewed") > max(last("The session was renewed"), last(`Starting"`)), err
@@ -224,7 +225,7 @@ func staysUnchanged(t *testing.T, v *vcenterUnderTest, during string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	_ = stack.WaitFor(ctx, "a change", func(context.Context) (bool, error) { return len(v.proxy.Records()) > 0, nil })
+	_ = await.Condition(ctx, "a change", func(context.Context) (bool, error) { return len(v.proxy.Records()) > 0, nil })
 	v.unchanged(during)
 }
 

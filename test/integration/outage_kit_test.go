@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -66,7 +66,7 @@ func newVCenterAt(t *testing.T, w *world, name string, proxy *sim.Proxy, change 
 		if err := client.IgnoreNotFound(w.Hub.Delete(ctx, vcenter)); err != nil {
 			t.Error(err)
 		}
-		if err := stack.WaitFor(ctx, "VCenter "+name+" to be gone", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "VCenter "+name+" to be gone", func(ctx context.Context) (bool, error) {
 			err := w.Hub.Get(ctx, key("", name), vcenter)
 			return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 		}); err != nil {
@@ -87,7 +87,7 @@ func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.Conditi
 	defer cancel()
 	vcenter := &v1alpha1.VCenter{}
 	what := fmt.Sprintf("VCenter %s to be %s=%s %s with a message with %q", v.name, conditionType, status, reason, mentions)
-	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
 		err := v.w.Hub.Get(ctx, key("", v.name), vcenter)
 		return says(vcenter.Status.Conditions, conditionType, status, reason, mentions), err
 	}); err != nil {
@@ -116,7 +116,7 @@ func (v *vcenterUnderTest) oneSession() {
 	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
 	defer cancel()
 	n := 0
-	if err := stack.WaitFor(ctx, "one session for VCenter "+v.name, func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "one session for VCenter "+v.name, func(context.Context) (bool, error) {
 		n = v.sessions()
 		return n == 1, nil
 	}); err != nil {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
@@ -88,7 +89,7 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 	p.patch("vg", `{"spec":{"replicas":24}}`)
 	for i := range times {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		if err := stack.WaitFor(ctx, "clones to be asked for", func(context.Context) (bool, error) {
+		if err := await.Condition(ctx, "clones to be asked for", func(context.Context) (bool, error) {
 			return len(v.proxy.Changes("CloneVM_Task")) > i*4, nil
 		}); err != nil {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	setPassword(t, w, secret, wrong)
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := stack.WaitFor(waiting, "the other wrong password to be tried", func(context.Context) (bool, error) {
+	if err := await.Condition(waiting, "the other wrong password to be tried", func(context.Context) (bool, error) {
 		return otherTried.Load(), nil // the first one may be tried again, too
 	}); err != nil {
 		t.Fatal(err)
@@ -268,7 +269,7 @@ func TestOutageAPartialInventoryIsNotBelieved(t *testing.T) {
 	t.Cleanup(func() { v.proxy.Hook(nil) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := stack.WaitFor(ctx, "three listings that lack a VM", func(context.Context) (bool, error) {
+	if err := await.Condition(ctx, "three listings that lack a VM", func(context.Context) (bool, error) {
 		return lacking.Load() >= 3, nil
 	}); err != nil {
 		t.Fatal(err)

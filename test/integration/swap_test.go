@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // TestASwapOfTheConnectionForgetsNoClone changes a VCenter's spec, which opens another connection, while groups
@@ -42,7 +42,7 @@ func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			// Deleted as soon as something was decided, so that clones are under way.
-			if err := stack.WaitFor(ctx, g.Name+" to be worked on", func(ctx context.Context) (bool, error) {
+			if err := await.Condition(ctx, g.Name+" to be worked on", func(ctx context.Context) (bool, error) {
 				err := p.cluster.Get(ctx, key(p.namespace, g.Name), g)
 				return len(g.Status.VMs) > 0, err
 			}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 )
 
@@ -244,7 +245,7 @@ func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 		// Deleted at another moment each time: before the folder exists, while clones run, when they have ended.
 		if i > 0 {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			if err := stack.WaitFor(ctx, "the group to get on", func(ctx context.Context) (bool, error) {
+			if err := await.Condition(ctx, "the group to get on", func(ctx context.Context) (bool, error) {
 				g := &v1alpha1.VmGroup{}
 				err := p.cluster.Get(ctx, key(p.namespace, "vg"), g)
 				return len(g.Status.VMs) > 0 && v.proxy.Count("CloneVM_Task", "")-began >= min(i-1, 4), err
@@ -301,7 +302,7 @@ func untilMember(t *testing.T, w *world, name string, status metav1.ConditionSta
 	defer cancel()
 	member := &v1alpha1.MemberCluster{}
 	what := fmt.Sprintf("member %s to be Ready=%s %s with a message with %q", name, status, reason, mentions)
-	if err := stack.WaitFor(ctx, what, func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, key("", name), member)
 		return says(member.Status.Conditions, v1alpha1.ConditionReady, status, reason, mentions), err
 	}); err != nil {
@@ -317,7 +318,7 @@ func leave(t *testing.T, w *world, name string) {
 	if err := client.IgnoreNotFound(w.Hub.Delete(ctx, member)); err != nil {
 		t.Error(err)
 	}
-	if err := stack.WaitFor(ctx, "member "+name+" to be gone", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "member "+name+" to be gone", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, key("", name), member)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}); err != nil {

@@ -16,6 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -122,7 +123,7 @@ func next(t *testing.T, w watch.Interface) watch.Event {
 // ended waits until n writes are recorded that have ended.
 func ended(t *testing.T, proxy *localcluster.APIProxy, n int) (records []localcluster.APIRecord) {
 	t.Helper()
-	eventually(t, func() error {
+	await.NoError(t, "the writes to end", func() error {
 		records = proxy.Records()
 		// The end of one may be noted after that of the next.
 		underWay := slices.ContainsFunc(records, func(r localcluster.APIRecord) bool { return r.End.IsZero() })

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -52,26 +53,6 @@ func client(t *testing.T, config *rest.Config) kubernetes.Interface {
 
 // patience bounds each wait, for a busy machine.
 const patience = 2 * time.Minute
-
-// eventually waits until check returns nil.
-func eventually(t *testing.T, check func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("not within %s: %v", patience, err)
-		case <-ticker.C:
-		}
-	}
-}
 
 func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -146,11 +127,11 @@ func checkUser(t *testing.T, cluster *localcluster.ControlPlane, admin kubernete
 	if _, err := bindings.Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error {
+	await.NoError(t, "the role to hold", func() error {
 		_, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 		return err
 	})
-	eventually(t, func() error {
+	await.NoError(t, "jane in the audit log", func() error {
 		audit, err := os.ReadFile(cluster.AuditLog())
 		if err == nil && !bytes.Contains(audit, []byte(`"username":"jane"`)) {
 			err = errors.New("jane is not in the audit log")
@@ -184,7 +165,7 @@ func checkRequests(t *testing.T, cluster *localcluster.ControlPlane, admin kuber
 		t.Fatal(err)
 	}
 	// The API server counts a request after it has sent the answer.
-	eventually(t, func() error {
+	await.NoError(t, "the requests to be counted", func() error {
 		after, err := cluster.Requests(t.Context())
 		if err != nil {
 			return err

@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // somePod is the name of a Pod of the Deployment.
@@ -66,8 +68,8 @@ func container(t *testing.T, h *Hub, pod string) *Container {
 func waitEnded(t *testing.T, clients kubernetes.Interface, pod, id string) *corev1.ContainerStateTerminated {
 	t.Helper()
 	var ended *corev1.ContainerStateTerminated
-	waitFor(t, "the end of container "+id, func(ctx context.Context) error {
-		s, err := status(ctx, clients, pod)
+	await.NoError(t, "the end of container "+id, func() error {
+		s, err := status(t.Context(), clients, pod)
 		if err != nil {
 			return err
 		}
@@ -153,8 +155,8 @@ func loseState(t *testing.T, h *Hub, clients kubernetes.Interface) {
 	if err := h.LoseRuntimeState(t.Context(), LoseRootAndState); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "another container in the Pod", func(ctx context.Context) error {
-		s, err := status(ctx, clients, pod)
+	await.NoError(t, "another container in the Pod", func() error {
+		s, err := status(t.Context(), clients, pod)
 		if err == nil && (s.ContainerID == "containerd://"+c.ID || s.State.Running == nil || s.RestartCount <= before.RestartCount) {
 			err = fmt.Errorf("its status is %+v", s)
 		}
@@ -220,7 +222,7 @@ func TestKilledOwnerOfAHubLeavesNothing(t *testing.T) {
 	if err := helper.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the end of all that the killed process started", func(context.Context) error {
+	await.NoError(t, "the end of all that the killed process started", func() error {
 		sweep() // as every start of a cluster does
 		if found := left.stillThere(t, before); len(found) > 0 {
 			return errors.New(strings.Join(found, "\n"))

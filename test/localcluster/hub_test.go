@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 )
 
@@ -62,8 +63,8 @@ func webPods(t *testing.T, clients kubernetes.Interface, replicas int32) *corev1
 		t.Fatal(err)
 	}
 	// The account is made by a controller a moment later, and Pods of a Deployment would only come after a pause.
-	waitFor(t, "the namespace's service account", func(ctx context.Context) error {
-		_, err := clients.CoreV1().ServiceAccounts("web").Get(ctx, "default", metav1.GetOptions{})
+	await.NoError(t, "the namespace's service account", func() error {
+		_, err := clients.CoreV1().ServiceAccounts("web").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
 	deployment := &appsv1.Deployment{
@@ -102,10 +103,10 @@ func webPods(t *testing.T, clients kubernetes.Interface, replicas int32) *corev1
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the Pods to be Ready", func(ctx context.Context) error {
-		object, err := clients.AppsV1().Deployments("web").Get(ctx, "web", metav1.GetOptions{})
+	await.NoError(t, "the Pods to be Ready", func() error {
+		object, err := clients.AppsV1().Deployments("web").Get(t.Context(), "web", metav1.GetOptions{})
 		if err == nil && object.Status.ReadyReplicas != replicas {
-			err = fmt.Errorf("%d of %d Pods are Ready: %s", object.Status.ReadyReplicas, replicas, describePods(ctx, clients))
+			err = fmt.Errorf("%d of %d Pods are Ready: %s", object.Status.ReadyReplicas, replicas, describePods(t.Context(), clients))
 		}
 		return err
 	})
@@ -232,8 +233,8 @@ func reachFromOutside(t *testing.T, h *Hub, clients kubernetes.Interface, servic
 	for _, address := range []string{
 		service.Spec.ClusterIP, fmt.Sprintf("%s:%d", h.NodeAddress(), service.Spec.Ports[0].NodePort),
 	} {
-		waitFor(t, "an answer from a Pod at "+address, func(ctx context.Context) error {
-			got, err := fetch(ctx, "http://"+address+"/who")
+		await.NoError(t, "an answer from a Pod at "+address, func() error {
+			got, err := fetch(t.Context(), "http://"+address+"/who")
 			if err == nil && !slices.Contains(names, got) {
 				t.Errorf("%s answers %q, want one of %q", address, got, names)
 			}

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // helperEnv makes this test binary one of the programs below instead of running tests.
@@ -109,7 +109,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 	}
 
 	for _, address := range fields[1:] {
-		waitFor(t, "the end of what served "+address, func(context.Context) error {
+		await.NoError(t, "the end of what served "+address, func() error {
 			connection, err := net.Dial("tcp", address)
 			if errors.Is(err, syscall.ECONNREFUSED) {
 				return nil
@@ -120,7 +120,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 			return fmt.Errorf("it is still served after its parent was killed (%w)", err)
 		})
 	}
-	waitFor(t, "the directory to be swept", func(context.Context) error {
+	await.NoError(t, "the directory to be swept", func() error {
 		sweep() // the lock may be there for a moment longer than the children: it goes with the last thread of the killed process
 		if _, err := os.Stat(fields[0]); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there: %w", fields[0], err)
@@ -191,18 +191,5 @@ func TestMergeArgs(t *testing.T) {
 	got := mergeArgs([]string{"--a=1", "--b=2"}, []string{"--b=3", "--c=4", "--c=5"})
 	if want := "--a=1 --b=3 --c=4 --c=5"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, want %s", got, want)
-	}
-}
-
-// waitFor tries until there is no error.
-func waitFor(t *testing.T, what string, try func(context.Context) error) {
-	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = try(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("waited in vain for %s: %v", what, last)
 	}
 }

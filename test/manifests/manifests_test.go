@@ -3,7 +3,6 @@ package manifests
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -16,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/certmanager"
 	"github.com/codeconnect/vmgroup-operator/test/kustomize"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
@@ -42,10 +41,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	plain, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)

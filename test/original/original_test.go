@@ -29,6 +29,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	admissionobjects "github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -69,10 +71,7 @@ func TestObjectsOfTheOriginalOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = plane.Stop() })
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	c, err := client.New(plane.Config, client.Options{Scheme: scheme, Mapper: kinds()})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +109,7 @@ func TestObjectsOfTheOriginalOperator(t *testing.T) {
 		var newColumns []string
 		var after map[string][]any
 		// The API server serves a changed CRD anew, and nothing in between.
-		until(ctx, t, "a table", func() (bool, error) {
+		await.Until(t, "a table", func(context.Context) (bool, error) {
 			newColumns, after = table(ctx, t, plane.Config)
 			return len(newColumns) > 0, nil
 		})
@@ -222,7 +221,7 @@ func admission(ctx context.Context, t *testing.T, c client.Client) {
 		t.Fatal(err)
 	}
 	for _, o := range bundle.Objects {
-		until(ctx, t, "apply "+o.GetKind(), func() (bool, error) {
+		await.Until(t, "apply "+o.GetKind(), func(context.Context) (bool, error) {
 			err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(admissionobjects.FieldManager))
 			return err == nil, err
 		})
@@ -237,39 +236,26 @@ func admission(ctx context.Context, t *testing.T, c client.Client) {
 	tooMuch := object{Name: "probe", Spec: map[string]any{
 		"cpu": int64(5), "memory": int64(1), "replicas": int64(1), "template": "t",
 	}}
-	until(ctx, t, "the policies to be in force", func() (bool, error) {
+	await.Until(t, "the policies to be in force", func(context.Context) (bool, error) {
 		err := c.Create(ctx, tooMuch.asked("fresh"), client.DryRunAll)
-		return apierrors.IsInvalid(err), err
+		if apierrors.IsInvalid(err) {
+			return true, nil
+		}
+		return false, err
 	})
 	incomplete := object{Name: "probe", Spec: map[string]any{"cpu": int64(1), "replicas": int64(1), "template": "t"}}
 	// A MutatingAdmissionPolicy does not know a CRD that has just changed, and then refuses whatever its failure policy says.
 	// It comes into force by itself: what is accepted before says nothing.
-	until(ctx, t, "the policies to know the CRD", func() (bool, error) {
+	await.Until(t, "the policies to know the CRD", func(context.Context) (bool, error) {
 		err := c.Create(ctx, incomplete.asked("probe"), client.DryRunAll)
 		return err == nil, err
 	})
 }
 
-// until waits for a condition. Its errors are only told when it never comes.
-func until(ctx context.Context, t *testing.T, what string, done func() (bool, error)) {
-	t.Helper()
-	for {
-		ok, err := done()
-		if ok {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: %v", what, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
 // served waits until the API server knows field of a VmGroup's spec, or prunes it if it is none.
 func served(ctx context.Context, t *testing.T, c client.Client, field string) {
 	t.Helper()
-	until(ctx, t, "a CRD with field "+field, func() (bool, error) {
+	await.Until(t, "a CRD with field "+field, func(context.Context) (bool, error) {
 		probe := object{Name: "probe", Spec: map[string]any{
 			"cpu": int64(1), "memory": int64(1), "replicas": int64(1), "template": "t", field: "Full",
 		}}.asked("default")

@@ -4,20 +4,16 @@ package rbac
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/kustomize"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -76,10 +72,7 @@ func serviceAccount(t *testing.T, username string) client.Client {
 
 func newClient(t *testing.T, as rest.ImpersonationConfig) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	config := rest.CopyConfig(shared.Config)
 	config.Impersonate = as
 	c, err := client.New(config, client.Options{Scheme: scheme})

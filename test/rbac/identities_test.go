@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 const (
@@ -149,25 +149,6 @@ func TestTheHubAsAMemberIsGrantedNoMore(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(3 * time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s: %v", what, err)
-		case <-tick.C:
-		}
-	}
-}
-
 // TestTheBootstrapIdentityCanDoItsWork goes through an installation, a change and a departure with nothing but the roles.
 func TestTheBootstrapIdentityCanDoItsWork(t *testing.T) {
 	apply(t, kustomization(t, "config/member"))
@@ -251,7 +232,7 @@ func TestAnApplyOfAnotherNameIsRefused(t *testing.T) {
 
 func awaitEstablished(t *testing.T, c client.Client, definition *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
-	await(t, "CRD "+definition.Name, func() error {
+	await.NoError(t, "CRD "+definition.Name, func() error {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
 			return err
 		}
@@ -270,7 +251,7 @@ func awaitServed(t *testing.T, clients ...client.Client) {
 	admin := administrator(t)
 	for _, definition := range crd.Member() {
 		kind := v1alpha1.GroupVersion.WithKind(definition.Spec.Names.Kind)
-		await(t, kind.Kind+" to be served", func() error {
+		await.NoError(t, kind.Kind+" to be served", func() error {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(kind)
 			err := admin.List(t.Context(), list)
@@ -288,7 +269,7 @@ func removeCRDs(t *testing.T) {
 	t.Helper()
 	admin := administrator(t)
 	for _, definition := range crd.Member() {
-		await(t, "removal of CRD "+definition.Name, func() error {
+		await.NoError(t, "removal of CRD "+definition.Name, func() error {
 			err := admin.Delete(t.Context(), definition.DeepCopy())
 			if apierrors.IsNotFound(err) {
 				return nil

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -109,7 +111,7 @@ func awaitEffect(t *testing.T, admin client.Client, objects []*unstructured.Unst
 		if len(rule.ResourceNames) > 0 {
 			a.name = rule.ResourceNames[0]
 		}
-		await(t, username+" may "+a.String(), func() error {
+		await.NoError(t, username+" may "+a.String(), func() error {
 			if !mayAt(t, admin, username, a) {
 				return errors.New("not yet")
 			}

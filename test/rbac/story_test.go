@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/stack"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -171,8 +172,8 @@ func lifeOfAGroup(t *testing.T, hub, cluster *stack.Cluster) *v1alpha1.VmGroup {
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "vg"},
 		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas},
 	}
-	await(t, "VmGroups to be served by "+cluster.Name, func() error { return cluster.Create(t.Context(), group.DeepCopy()) })
-	await(t, "the group to be ready", func() error {
+	await.NoError(t, "VmGroups to be served by "+cluster.Name, func() error { return cluster.Create(t.Context(), group.DeepCopy()) })
+	await.NoError(t, "the group to be ready", func() error {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(group), group); err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func lifeOfAGroup(t *testing.T, hub, cluster *stack.Cluster) *v1alpha1.VmGroup {
 		}
 		return nil
 	})
-	await(t, "the policy to count the group", func() error {
+	await.NoError(t, "the policy to count the group", func() error {
 		policy := &v1alpha1.VmGroupPolicy{}
 		if err := hub.Get(t.Context(), client.ObjectKey{Name: "quota"}, policy); err != nil {
 			return err
@@ -196,7 +197,7 @@ func lifeOfAGroup(t *testing.T, hub, cluster *stack.Cluster) *v1alpha1.VmGroup {
 
 func untilJoined(t *testing.T, hub *stack.Cluster, name string) {
 	t.Helper()
-	await(t, "MemberCluster "+name, func() error {
+	await.NoError(t, "MemberCluster "+name, func() error {
 		mc := &v1alpha1.MemberCluster{}
 		if err := hub.Get(t.Context(), client.ObjectKey{Name: name}, mc); err != nil {
 			return err
@@ -216,7 +217,7 @@ func leave(t *testing.T, hub *stack.Cluster, name string) {
 	if err := hub.Delete(t.Context(), mc); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "MemberCluster "+name+" to go", func() error {
+	await.NoError(t, "MemberCluster "+name+" to go", func() error {
 		err := hub.Get(t.Context(), client.ObjectKey{Name: name}, mc)
 		if err == nil {
 			return fmt.Errorf("finalizers %v", mc.Finalizers)

@@ -15,6 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // secretVolume keeps a directory in step with a Secret, as kubelet does with a volume: the files are links into a
@@ -41,7 +43,7 @@ func mountSecret(ctx context.Context, reader client.Reader, key client.ObjectKey
 		return nil, err
 	}
 	v := &secretVolume{Dir: dir, reader: reader, key: key}
-	if err := WaitFor(ctx, "Secret "+key.String(), func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "Secret "+key.String(), func(ctx context.Context) (bool, error) {
 		return v.last != nil, client.IgnoreNotFound(v.sync(ctx))
 	}); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/progress"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -65,7 +66,7 @@ func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*
 		return nil, err
 	}
 	vcenter := &VCenter{Process: process}
-	err = WaitFor(ctx, "the vCenter simulator to serve", func(context.Context) (bool, error) {
+	err = await.Condition(ctx, "the vCenter simulator to serve", func(context.Context) (bool, error) {
 		select {
 		case <-process.Done():
 			return false, errors.New(process.Tail(5))

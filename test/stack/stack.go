@@ -17,14 +17,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -241,12 +241,7 @@ func (s *Stack) equip(c *Cluster) (err error) {
 }
 
 func newClient(plane *localcluster.ControlPlane) (client.Client, error) {
-	scheme := runtime.NewScheme()
-	err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
-	if err != nil {
-		return nil, err
-	}
-	return client.New(plane.Config, client.Options{Scheme: scheme})
+	return client.New(plane.Config, client.Options{Scheme: allkinds.Scheme()})
 }
 
 // equipHub creates on a hub what `kubectl apply -k config/default` and a platform engineer would: CRDs, the
@@ -311,7 +306,7 @@ func applyCRDs(ctx context.Context, hub *Cluster) error {
 		if err := hub.Create(ctx, definition); client.IgnoreAlreadyExists(err) != nil {
 			return fmt.Errorf("install %s on hub %s: %w", definition.Name, hub.Name, err)
 		}
-		if err := WaitFor(ctx, "CRD "+definition.Name+" to be served", func(ctx context.Context) (bool, error) {
+		if err := await.Condition(ctx, "CRD "+definition.Name+" to be served", func(ctx context.Context) (bool, error) {
 			if err := hub.Get(ctx, client.ObjectKeyFromObject(definition), definition); err != nil {
 				return false, err
 			}

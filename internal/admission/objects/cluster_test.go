@@ -9,15 +9,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,11 +22,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
-
-// patience of all waits; a loaded machine with the race detector is slow.
-const patience = 60 * time.Second
 
 const (
 	operatorUser = "vmgroup-operator-test"
@@ -67,7 +63,7 @@ func newMember(t *testing.T) *member {
 		if err := m.operator.Create(t.Context(), definition); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
-		m.await("CRD "+definition.Name, func() error {
+		await.NoError(m.t, "CRD "+definition.Name, func() error {
 			if err := m.operator.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
 				return err
 			}
@@ -81,7 +77,7 @@ func newMember(t *testing.T) *member {
 	}
 	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
 	for _, c := range []client.Client{m.operator, m.team} {
-		m.await("the kinds to be served", func() error {
+		await.NoError(m.t, "the kinds to be served", func() error {
 			return errors.Join(c.List(t.Context(), &v1alpha1.VmGroupList{}), c.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
 		})
 	}
@@ -92,10 +88,7 @@ func newMember(t *testing.T) *member {
 // clientAs may do everything, under a name of its own.
 func clientAs(t *testing.T, user string) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	config := rest.CopyConfig(shared.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
 	c, err := client.New(config, client.Options{Scheme: scheme})
@@ -103,25 +96,6 @@ func clientAs(t *testing.T, user string) client.Client {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func (m *member) await(what string, check func() error) {
-	m.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			m.t.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
-		}
-	}
 }
 
 // markerNamespace is where groups meet the marker.
@@ -167,7 +141,7 @@ func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 	m.t.Cleanup(m.uninstall)
 	m.apply(marked.Objects)
 	m.awaitRefusal(probe, want)
-	m.await("protection of the limits", func() error {
+	await.NoError(m.t, "protection of the limits", func() error {
 		if err := m.writesLimits(m.t.Context()); !apierrors.IsForbidden(err) {
 			return fmt.Errorf("somebody else may write limits: %w", err)
 		}
@@ -175,7 +149,7 @@ func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 	})
 	m.apply(bundle.Objects[:1])
 	probe.Object["spec"].(map[string]any)["memory"] = int64(marker.Defaults.Memory)
-	m.await("limits in force", func() error {
+	await.NoError(m.t, "limits in force", func() error {
 		err := m.team.Create(m.t.Context(), probe.DeepCopy(), client.DryRunAll)
 		if err != nil && (!strings.Contains(err.Error(), "denied request: spec") || strings.Contains(err.Error(), want)) {
 			return fmt.Errorf("those of before: %w", err)
@@ -188,7 +162,7 @@ func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 // awaitRefusal waits until the API server refuses probe with want in its message.
 func (m *member) awaitRefusal(probe client.Object, want string) {
 	m.t.Helper()
-	m.await(want, func() error {
+	await.NoError(m.t, want, func() error {
 		object, _ := probe.DeepCopyObject().(client.Object)
 		err := m.team.Create(m.t.Context(), object, client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -243,7 +217,7 @@ func (m *member) uninstall() {
 		}
 	}
 	// The API server notices a moment later; the next test must not meet the old policies. Two of them judge.
-	m.await("removal of the policies", func() error {
+	await.NoError(m.t, "removal of the policies", func() error {
 		return errors.Join(m.tryCreate(context.Background(), 900), m.writesLimits(context.Background()))
 	})
 }
@@ -251,7 +225,7 @@ func (m *member) uninstall() {
 // awaitInForce waits until the API server evaluates the policy with its parameter: a moment passes after it was written.
 func (m *member) awaitInForce() {
 	m.t.Helper()
-	m.await("policies in force", func() error {
+	await.NoError(m.t, "policies in force", func() error {
 		err := m.tryCreate(m.t.Context(), 500)
 		if err == nil || !strings.Contains(err.Error(), "denied request: spec") {
 			return fmt.Errorf("a group that nothing allows: %w", err)

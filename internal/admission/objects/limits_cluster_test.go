@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // keep creates a group that stays until the end of the test, whatever policies say, and returns it.
@@ -192,7 +193,7 @@ func TestAnUnusablePolicyRefusesGrowthOnly(t *testing.T) {
 	unusable.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"not a label": "x"}}
 	m.install(unusable)
 	const says = `spec: Forbidden: VmGroupPolicy "typo" cannot be applied, and nothing grows until the platform team corrects it on the hub: `
-	m.await("refusal", func() error {
+	await.NoError(m.t, "refusal", func() error {
 		err := m.team.Create(t.Context(), newGroup(metav1.NamespaceDefault, "fresh", 1, 1, "t", 1), client.DryRunAll)
 		if !strings.HasPrefix(reason(err), says) {
 			return fmt.Errorf("not refused: %w", err)
@@ -234,7 +235,7 @@ func TestWithoutLimitsNothingIsAccepted(t *testing.T) {
 		}
 		return nil
 	}
-	m.await("refusal of a new group", func() error {
+	await.NoError(m.t, "refusal of a new group", func() error {
 		return refused(m.team.Create(t.Context(), newGroup(metav1.NamespaceDefault, "fresh", 1, 1, "linux-12", 2), client.DryRunAll))
 	})
 	if err := refused(m.scale(group, 3)); err != nil {
@@ -250,5 +251,5 @@ func TestWithoutLimitsNothingIsAccepted(t *testing.T) {
 		t.Errorf("removal of the finalizer: %v", err)
 	}
 	m.apply(m.render(policies).Objects[:1])
-	m.await("removal of the finalizer once the limits are back", release)
+	await.NoError(m.t, "removal of the finalizer once the limits are back", release)
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 func TestOnlyTheOperatorWritesLimits(t *testing.T) {
@@ -55,7 +56,7 @@ func TestUsernamesCannotLeaveTheirQuotes(t *testing.T) {
 	t.Cleanup(m.uninstall)
 	m.apply(bundle.Objects)
 	limits := &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.LimitsName}}
-	m.await("protection", func() error {
+	await.NoError(m.t, "protection", func() error {
 		if err := m.team.Delete(t.Context(), limits.DeepCopy(), client.DryRunAll); !apierrors.IsForbidden(err) {
 			return fmt.Errorf("somebody else may delete the limits: %w", err)
 		}

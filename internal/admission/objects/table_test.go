@@ -16,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // bench is a member in which the limits change from case to case.
@@ -40,7 +41,7 @@ func TestWithoutMutatingPoliciesNothingIsFilledIn(t *testing.T) {
 	// A refusal shows that the policy is gone only after it was seen to fill in: the API server notices both a moment later.
 	m.limit(v1alpha1.VmGroupLimitsSpec{})
 	m.withoutDefaults()
-	m.await("end of the defaults", func() error {
+	await.NoError(m.t, "end of the defaults", func() error {
 		err := m.team.Create(t.Context(), leavesMemoryOut(), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), "spec.memory: Required value") {
 			return fmt.Errorf("defaults are still filled in: %w", err)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // hub allows everything and remembers what it was asked.
@@ -64,7 +65,7 @@ func (h *hub) took() []string {
 func (m *member) awaitCached(group *v1alpha1.VmGroup) {
 	m.t.Helper()
 	key := client.ObjectKeyFromObject(group)
-	m.await("the cache of the API server", func() error {
+	await.NoError(m.t, "the cache of the API server", func() error {
 		stored, cached := &v1alpha1.VmGroup{}, &v1alpha1.VmGroup{}
 		if err := m.operator.Get(m.t.Context(), key, stored); err != nil {
 			return client.IgnoreNotFound(err)
@@ -96,7 +97,7 @@ func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
 	m.apply(bundle.Objects)
 	m.awaitInForce()
 	probe := newGroup(metav1.NamespaceDefault, "probe", 1, 1, "t", 1)
-	m.await("calls of the hub", func() error {
+	await.NoError(m.t, "calls of the hub", func() error {
 		if err := m.team.Create(t.Context(), probe.DeepCopy(), client.DryRunAll); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -22,14 +23,14 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 const (
@@ -67,10 +68,7 @@ type labReplica struct {
 
 func newLab(t *testing.T, naive bool, members ...string) *lab {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	l := &lab{
 		t: t, naive: naive, replicas: map[string]*labReplica{}, pools: map[string]*x509.CertPool{},
 		hub: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
@@ -143,7 +141,7 @@ func (l *lab) start(name, dir string) *labReplica {
 	r := &labReplica{name: name, dir: dir}
 	r.keeper = New(Options{Dir: dir, Poll: 10 * time.Millisecond, Now: time.Now, Log: logr.Discard()})
 	r.rotator = trust.NewRotator(trust.Options{
-		Namespace: namespace, Client: l.hub, Leading: func() bool { return l.leads(name) }, Offer: r.keeper.Offer, Replicas: l.boards,
+		Namespace: namespace, Client: l.hub, Leading: func() bool { return l.leads(name) }, Offer: r.keeper.Offer, Replicas: l.publications,
 		Deliver: r.keeper.SetState, Random: rand.Reader, Now: time.Now, Limits: shortLimits, Resync: 20 * time.Millisecond, Log: logr.Discard(),
 	})
 	r.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
@@ -183,7 +181,7 @@ func (l *lab) leads(name string) bool {
 	return len(names) > 0 && names[0] == name
 }
 
-func (l *lab) boards() []trust.Replica {
+func (l *lab) publications() []trust.Replica {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := make([]trust.Replica, 0, len(l.replicas))
@@ -301,19 +299,11 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 // await fails unless check holds in time.
 func (l *lab) await(what string, check func() bool) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
-	defer cancel()
-	held := false
-	every(ctx, 5*time.Millisecond, func() {
-		if check() {
-			held = true
-			cancel()
-		}
-	})
-	if !held {
+	await.True(l.t, what, check, func() string {
+		var all strings.Builder
 		for name, r := range l.replicas {
-			l.t.Logf("%s: serves %s, waits: %s, behind: %v", name, r.keeper.Published(), r.rotator.Waiting(), r.rotator.Behind())
+			fmt.Fprintf(&all, "%s: serves %s, waits: %s, behind: %v\n", name, r.keeper.Published(), r.rotator.Waiting(), r.rotator.Behind())
 		}
-		l.t.Fatalf("%s: not within %s", what, patience)
-	}
+		return all.String()
+	})
 }

@@ -54,7 +54,7 @@ func (m *model) index(r *modelReplica) int { return slices.Index(m.replicas, r) 
 
 // leave reports whether a process vanishes now. Of one that was not even seen yet nobody can know.
 func (m *model) leave(r *modelReplica) bool {
-	if !r.works() || !r.behind[boards].IsZero() || !m.seen(r.process) {
+	if !r.works() || !r.behind[publications].IsZero() || !m.seen(r.process) {
 		return false
 	}
 	m.away(r)
@@ -72,7 +72,7 @@ func (m *model) takeLead(r *modelReplica) {
 // seen reports whether all others that live know of a process.
 func (m *model) seen(process string) bool {
 	for _, r := range m.replicas {
-		if r.works() && !slices.ContainsFunc(r.boards, func(b Replica) bool { return b.Process == process }) {
+		if r.works() && !slices.ContainsFunc(r.publications, func(b Replica) bool { return b.Process == process }) {
 			return false
 		}
 	}

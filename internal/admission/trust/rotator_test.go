@@ -15,14 +15,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 // bench is a Rotator with a hub, files and time that a test sets.
@@ -47,10 +46,7 @@ func (b *bench) LeafSwitched(_ *Leaf, forced []string) { b.forced = append(b.for
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	b := &bench{t: t, now: certain.Add(day), leading: true}
 	b.hub = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	write := func() {

@@ -29,7 +29,7 @@ type channel int
 const (
 	secret channel = iota
 	acks
-	boards
+	publications
 	authoritySecret
 	files
 	channels
@@ -44,13 +44,13 @@ type modelReplica struct {
 	// behind says since when there is something that it has not learned yet.
 	behind [channels]time.Time
 
-	state     State
-	version   int
-	acks      map[string]string
-	boards    []Replica
-	authority Authority
-	file      *Leaf
-	memory    Memory
+	state        State
+	version      int
+	acks         map[string]string
+	publications []Replica
+	authority    Authority
+	file         *Leaf
+	memory       Memory
 }
 
 type modelMember struct {
@@ -65,24 +65,24 @@ type modelMember struct {
 	excused bool
 }
 
-type board struct {
+type publication struct {
 	serving Serving
 	dead    time.Time // when its process ended or fell silent, zero while it lives
 }
 
 type model struct {
-	t        *rapid.T
-	now      time.Time
-	store    State
-	version  int
-	ca       Authority
-	cas      map[string]Authority // all of them
-	leaf     *Leaf
-	issued   int
-	replicas []*modelReplica
-	members  []*modelMember
-	boards   map[string]*board
-	leader   int
+	t            *rapid.T
+	now          time.Time
+	store        State
+	version      int
+	ca           Authority
+	cas          map[string]Authority // all of them
+	leaf         *Leaf
+	issued       int
+	replicas     []*modelReplica
+	members      []*modelMember
+	publications map[string]*publication
+	leader       int
 	// formerly leads for a moment too.
 	formerly    int
 	leaderSince time.Time
@@ -95,7 +95,7 @@ type model struct {
 }
 
 func newModel(t *rapid.T) *model {
-	m := &model{t: t, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), boards: map[string]*board{}, cas: map[string]Authority{}, formerly: -1}
+	m := &model{t: t, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), publications: map[string]*publication{}, cas: map[string]Authority{}, formerly: -1}
 	m.renewCA()
 	m.renewLeaf()
 	for i := range rapid.IntRange(1, 3).Draw(t, "replicas") {
@@ -137,7 +137,7 @@ func (m *model) changed(c channel) {
 // boot starts a new process, which reads everything before it serves.
 func (m *model) boot(i int) {
 	r := m.replicas[i]
-	if old := m.boards[r.process]; old != nil && old.dead.IsZero() {
+	if old := m.publications[r.process]; old != nil && old.dead.IsZero() {
 		old.dead = m.now
 	}
 	m.issued++
@@ -159,11 +159,11 @@ func (m *model) learn(r *modelReplica, c channel) {
 		for j, member := range m.members {
 			r.acks[memberName(j)] = member.acked
 		}
-	case boards:
-		r.boards = nil
-		for _, process := range slices.Sorted(maps.Keys(m.boards)) {
-			if b := m.boards[process]; b.dead.IsZero() || m.now.Before(b.dead.Add(patience)) {
-				r.boards = append(r.boards, Replica{Process: process, Serving: b.serving})
+	case publications:
+		r.publications = nil
+		for _, process := range slices.Sorted(maps.Keys(m.publications)) {
+			if b := m.publications[process]; b.dead.IsZero() || m.now.Before(b.dead.Add(patience)) {
+				r.publications = append(r.publications, Replica{Process: process, Serving: b.serving})
 			}
 		}
 	case authoritySecret:
@@ -178,14 +178,14 @@ func (m *model) publish(r *modelReplica) {
 	if r.process == "" {
 		return
 	}
-	b := m.boards[r.process]
+	b := m.publications[r.process]
 	if b == nil {
-		b = &board{}
-		m.boards[r.process] = b
+		b = &publication{}
+		m.publications[r.process] = b
 	}
 	if s := ServingLeaf(r.serving()); s != b.serving {
 		b.serving = s
-		m.changed(boards)
+		m.changed(publications)
 	}
 }
 
@@ -213,7 +213,7 @@ func (m *model) step(i int) {
 		return
 	}
 	in := Input{
-		Now: m.now, Limits: modelLimits, Stored: r.state, Current: []Authority{r.authority}, Offered: r.file, Replicas: r.boards,
+		Now: m.now, Limits: modelLimits, Stored: r.state, Current: []Authority{r.authority}, Offered: r.file, Replicas: r.publications,
 	}
 	if signer := m.cas[r.file.Signers[0]]; signer.Hash != r.authority.Hash { // ca.crt beside the leaf
 		in.Current = append(in.Current, signer)
@@ -323,10 +323,10 @@ func (m *model) elect() {
 
 // boardsOfDead forgets processes that were given up.
 func (m *model) boardsOfDead() {
-	for process, b := range m.boards {
+	for process, b := range m.publications {
 		if !b.dead.IsZero() && !m.now.Before(b.dead.Add(patience)) {
-			delete(m.boards, process)
-			m.changed(boards)
+			delete(m.publications, process)
+			m.changed(publications)
 		}
 	}
 }
@@ -336,8 +336,8 @@ func (m *model) back(r *modelReplica) {
 		return
 	}
 	r.stopped, r.cut, r.returned = false, false, m.now
-	m.boards[r.process] = &board{serving: ServingLeaf(r.serving())}
-	m.changed(boards)
+	m.publications[r.process] = &publication{serving: ServingLeaf(r.serving())}
+	m.changed(publications)
 }
 
 func (m *model) away(r *modelReplica) {
@@ -345,7 +345,7 @@ func (m *model) away(r *modelReplica) {
 	if m.now.Sub(r.returned) > 2*lag {
 		r.since = m.now
 	}
-	if b := m.boards[r.process]; b != nil {
+	if b := m.publications[r.process]; b != nil {
 		b.dead = m.now
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // awaitAdmission waits for the condition AdmissionReady.
@@ -16,7 +17,7 @@ func (in *installation) awaitAdmission(member string, status metav1.ConditionSta
 	in.t.Helper()
 	var mc *v1alpha1.MemberCluster
 	var found metav1.Condition
-	eventually(in.t, fmt.Sprintf("member %s AdmissionReady=%s %s", member, status, reason), func() error {
+	await.NoError(in.t, fmt.Sprintf("member %s AdmissionReady=%s %s", member, status, reason), func() error {
 		mc = in.get(member)
 		condition := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionAdmissionReady)
 		if condition == nil || condition.Status != status || condition.Reason != reason {
@@ -35,7 +36,7 @@ func (in *installation) awaitAcknowledged(member string, ca []byte) {
 	if ca != nil {
 		want = hashOf(ca)
 	}
-	eventually(in.t, "acknowledgement by "+member, func() error {
+	await.NoError(in.t, "acknowledgement by "+member, func() error {
 		if got := in.get(member).Status.CABundleHash; got != want {
 			return fmt.Errorf("hash %q, want %q", got, want)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -124,7 +125,7 @@ func awaitLimit(t *testing.T, member client.Client, limit int32) {
 		group.Spec.CPU, group.Spec.Memory, group.Spec.Template, group.Spec.Replicas = 1, 1, "any", ptr.To(replicas)
 		return member.Create(t.Context(), group, client.DryRunAll)
 	}
-	eventually(t, fmt.Sprintf("limit of %d", limit), func() error {
+	await.NoError(t, fmt.Sprintf("limit of %d", limit), func() error {
 		if err := try(limit); err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func awaitLimit(t *testing.T, member client.Client, limit int32) {
 
 func awaitObject(t *testing.T, member client.Client, kind string, good func(*unstructured.Unstructured) bool) {
 	t.Helper()
-	eventually(t, kind, func() error {
+	await.NoError(t, kind, func() error {
 		if object := admissionObject(t, member, kind); !good(object) {
 			return fmt.Errorf("found %v", object)
 		}
@@ -227,7 +228,7 @@ func TestAnUnreachableMemberKeepsItsHashAndComesBack(t *testing.T) {
 	t.Run("also after a restart of the operator", func(t *testing.T) {
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
-		eventually(t, "the new process to fail as well", func() error { // status says so from before
+		await.NoError(t, "the new process to fail as well", func() error { // status says so from before
 			if seen, _ := in.provider.observe("alpha"); seen.phase != phaseFailing {
 				return fmt.Errorf("seen: %+v", seen)
 			}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // With the roles of config/member-rbac neither identity can do the other's work.
@@ -63,7 +64,7 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		in.awaitEngaged("alpha")
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
-		eventually(t, "handle after the restart", func() error {
+		await.NoError(t, "handle after the restart", func() error {
 			if _, ok := in.provider.Member("alpha"); !ok {
 				return errors.New("not engaged")
 			}

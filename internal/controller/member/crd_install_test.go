@@ -17,6 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // originalCRD is the original operator's, as far as upgrading goes: its names, no version, one loose schema.
@@ -49,7 +50,7 @@ func removeCRD(t *testing.T, member client.Client) {
 	if client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "removal of the CRD", func() error {
+	await.NoError(t, "removal of the CRD", func() error {
 		left, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
 		if err == nil && left != nil {
 			err = errors.New("still there")
@@ -129,7 +130,7 @@ func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
 		t.Errorf("crdVersion = %q", status.CRDVersion)
 	}
 	in.edit("alpha", func(mc *v1alpha1.MemberCluster) { mc.Spec.Manage = v1alpha1.ManageCRDsAndAdmission })
-	eventually(t, "the CRD to be taken over", func() error {
+	await.NoError(t, "the CRD to be taken over", func() error {
 		if version := in.get("alpha").Status.CRDVersion; version != strconv.Itoa(crd.Version) {
 			return fmt.Errorf("crdVersion %q", version)
 		}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -91,7 +92,7 @@ func grantRoles(t *testing.T, server *localcluster.ControlPlane, user string, ro
 func awaitRights(t *testing.T, member client.Client, user string, rights []authorizationv1.ResourceAttributes, granted bool) {
 	t.Helper()
 	for _, right := range rights {
-		eventually(t, fmt.Sprintf("%s, granted %v: %s %s", user, granted, right.Verb, right.Resource), func() error {
+		await.NoError(t, fmt.Sprintf("%s, granted %v: %s %s", user, granted, right.Verb, right.Resource), func() error {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right}}
 			if err := member.Create(context.Background(), review); err != nil {
 				return err

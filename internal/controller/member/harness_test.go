@@ -16,13 +16,10 @@ import (
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -38,6 +35,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -53,36 +52,9 @@ func testLogger() logr.Logger {
 	return funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, time.Now().Format("05.000"), prefix, args) }, funcr.Options{})
 }
 
-// eventually polls until check returns nil, less and less often: many tests share the machine.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for pause := 20 * time.Millisecond; ; pause = min(pause*3/2, 200*time.Millisecond) {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-time.After(pause):
-		}
-	}
-}
-
-var testScheme = sync.OnceValue(func() *apiruntime.Scheme {
-	scheme := apiruntime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme),
-		apiextensionsv1.AddToScheme(scheme)); err != nil {
-		panic(err)
-	}
-	return scheme
-})
-
 func directClient(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
-	result, err := client.New(config, client.Options{Scheme: testScheme()})
+	result, err := client.New(config, client.Options{Scheme: allkinds.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +194,7 @@ func (in *installation) note(ctx context.Context, mgr mcmanager.Manager, request
 func (in *installation) awaitReconciled(cluster, name string) {
 	in.t.Helper()
 	key := cluster + "/default/" + name
-	eventually(in.t, "reconcile of "+key, func() error {
+	await.NoError(in.t, "reconcile of "+key, func() error {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		if in.reconciled[key] == 0 {
@@ -292,7 +264,7 @@ func (in *installation) edit(member string, change func(*v1alpha1.MemberCluster)
 func (in *installation) awaitReady(member string, status metav1.ConditionStatus, reason string) *v1alpha1.MemberCluster {
 	in.t.Helper()
 	var result *v1alpha1.MemberCluster
-	eventually(in.t, fmt.Sprintf("member %s Ready=%s %s", member, status, reason), func() error {
+	await.NoError(in.t, fmt.Sprintf("member %s Ready=%s %s", member, status, reason), func() error {
 		result = in.get(member)
 		ready := meta.FindStatusCondition(result.Status.Conditions, v1alpha1.ConditionReady)
 		if ready == nil || ready.Status != status || ready.Reason != reason {
@@ -306,7 +278,7 @@ func (in *installation) awaitReady(member string, status metav1.ConditionStatus,
 func (in *installation) awaitEngaged(member string) *v1alpha1.MemberCluster {
 	in.t.Helper()
 	result := in.awaitReady(member, metav1.ConditionTrue, v1alpha1.ReasonEngaged)
-	eventually(in.t, "handle of member "+member, func() error {
+	await.NoError(in.t, "handle of member "+member, func() error {
 		if _, ok := in.provider.Member(member); !ok {
 			return fmt.Errorf("not engaged")
 		}
@@ -334,7 +306,7 @@ func (in *installation) awaitLeft(member string) {
 	in.t.Helper()
 	ctx := context.Background() // also used by cleanups
 	mc := &v1alpha1.MemberCluster{}
-	eventually(in.t, "removal of member "+member, func() error {
+	await.NoError(in.t, "removal of member "+member, func() error {
 		err := in.hub.Get(ctx, types.NamespacedName{Name: member}, mc)
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -360,7 +332,7 @@ func (in *installation) removeAll() {
 func (in *installation) awaitEvent(member, reason string) eventsv1.Event {
 	in.t.Helper()
 	var found eventsv1.Event
-	eventually(in.t, fmt.Sprintf("event %s of member %s", reason, member), func() error {
+	await.NoError(in.t, fmt.Sprintf("event %s of member %s", reason, member), func() error {
 		list := &eventsv1.EventList{}
 		if err := in.hub.List(in.t.Context(), list); err != nil {
 			return err
@@ -382,7 +354,7 @@ func newGroup(t *testing.T, server *localcluster.ControlPlane, name string) {
 	member := directClient(t, server.Config)
 	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	group.Spec.CPU, group.Spec.Memory, group.Spec.Template = 1, 1, "any"
-	eventually(t, "creation of VmGroup "+name, func() error { return member.Create(t.Context(), group) })
+	await.NoError(t, "creation of VmGroup "+name, func() error { return member.Create(t.Context(), group) })
 	t.Cleanup(func() {
 		if err := member.Delete(context.Background(), group); client.IgnoreNotFound(err) != nil {
 			t.Error(err)

@@ -10,6 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // stallingCache does not end before it is released, as one with a stuck informer would.
@@ -43,7 +45,7 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.putKubeconfig("alpha", rotated)
-	eventually(t, "the old incarnation to be disengaged", func() error {
+	await.NoError(t, "the old incarnation to be disengaged", func() error {
 		if _, err := in.provider.Get(t.Context(), "alpha"); err == nil {
 			return context.DeadlineExceeded
 		}
@@ -60,7 +62,7 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 	}
 	release()
 	in.awaitEngaged("alpha")
-	eventually(t, "handle of the new incarnation", func() error {
+	await.NoError(t, "handle of the new incarnation", func() error {
 		_, err := in.provider.Get(t.Context(), "alpha")
 		return err
 	})

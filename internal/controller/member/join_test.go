@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
@@ -49,7 +50,7 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	if event := in.awaitEvent("alpha", v1alpha1.ReasonEngaged); event.Type != corev1.EventTypeNormal {
 		t.Errorf("event type = %q", event.Type)
 	}
-	eventually(t, "counts", func() error {
+	await.NoError(t, "counts", func() error {
 		if s := in.get("alpha").Status; s.Groups != 3 || s.VMs != 7 {
 			return fmt.Errorf("groups %d, vms %d", s.Groups, s.VMs)
 		}
@@ -171,7 +172,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	before := in.get("alpha")
 	in.stop()
 	in.start(servers.hub.Config, in.opts)
-	eventually(t, "handle after the restart", func() error {
+	await.NoError(t, "handle after the restart", func() error {
 		if _, ok := in.provider.Member("alpha"); !ok {
 			return errors.New("not engaged")
 		}
@@ -187,7 +188,7 @@ func TestRestartChangesNothing(t *testing.T) {
 func (in *installation) awaitChecks(member string, n int) {
 	in.t.Helper()
 	last, _ := in.provider.observe(member)
-	eventually(in.t, "health checks of "+member, func() error {
+	await.NoError(in.t, "health checks of "+member, func() error {
 		seen, ok := in.provider.observe(member)
 		if ok && seen.lastContact.After(last.lastContact) {
 			last = seen
@@ -223,7 +224,7 @@ func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 		goleak.IgnoreTopFunction(pkg + "(*mcController[...].func2.1"),
 		goleak.IgnoreTopFunction(pkg + "startWithinContext[...].func1.1"),
 	}
-	eventually(t, "end of the member's goroutines", func() error { return goleak.Find(known...) })
+	await.NoError(t, "end of the member's goroutines", func() error { return goleak.Find(known...) })
 }
 
 // TestNobodyLooksForEverAtAMemberThatIsGone: what forgets the member's groups then tells that their counts have changed.
@@ -277,7 +278,7 @@ func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "gone", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
 	in.join("gone", silentKubeconfig(t))
-	eventually(t, "finalizer", func() error {
+	await.NoError(t, "finalizer", func() error {
 		if len(in.get("gone").Finalizers) == 0 {
 			return errors.New("none yet")
 		}

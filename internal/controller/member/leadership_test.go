@@ -19,6 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
@@ -48,7 +49,7 @@ func (r *replica) resign(member string) {
 	r.provider.mu.RLock()
 	c := r.provider.connections[member]
 	r.provider.mu.RUnlock()
-	eventually(r.t, "the controller to see that "+r.agent+" does not lead", func() error {
+	await.NoError(r.t, "the controller to see that "+r.agent+" does not lead", func() error {
 		r.provider.mu.RLock()
 		defer r.provider.mu.RUnlock()
 		if c.commissioned {
@@ -58,7 +59,7 @@ func (r *replica) resign(member string) {
 	})
 	if r.provider.admission != nil {
 		c.wakeAdmission()
-		eventually(r.t, "the keeper's last round to end", func() error {
+		await.NoError(r.t, "the keeper's last round to end", func() error {
 			if len(c.admissionPoke) > 0 {
 				return errors.New("it has not taken the wake-up")
 			}
@@ -113,7 +114,7 @@ func newProxy(t *testing.T, cluster *localcluster.ControlPlane) *localcluster.AP
 // awaitHandle waits until the replica itself serves the member or, with reachable false, holds it without acting.
 func (r *replica) awaitHandle(member string, reachable bool) {
 	r.t.Helper()
-	eventually(r.t, fmt.Sprintf("handle of %s at %s, reachable %v", member, r.agent, reachable), func() error {
+	await.NoError(r.t, fmt.Sprintf("handle of %s at %s, reachable %v", member, r.agent, reachable), func() error {
 		if handle, ok := r.provider.Member(member); !ok || handle.Reachable != reachable {
 			return fmt.Errorf("engaged %v: %+v", ok, handle)
 		}
@@ -123,7 +124,7 @@ func (r *replica) awaitHandle(member string, reachable bool) {
 
 func (r *replica) awaitDisengaged(member string) {
 	r.t.Helper()
-	eventually(r.t, member+" to be disengaged at "+r.agent, func() error {
+	await.NoError(r.t, member+" to be disengaged at "+r.agent, func() error {
 		if _, ok := r.provider.Member(member); ok {
 			return errors.New("still engaged")
 		}
@@ -189,7 +190,7 @@ func spoilCRD(t *testing.T, member client.Client) {
 
 func awaitCRD(t *testing.T, member client.Client) {
 	t.Helper()
-	eventually(t, "the CRD to be brought up to date", func() error {
+	await.NoError(t, "the CRD to be brought up to date", func() error {
 		installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
 		if err == nil && installed.Annotations[crd.HashAnnotation] == "spoiled" {
 			err = errors.New("it is not")
@@ -200,7 +201,7 @@ func awaitCRD(t *testing.T, member client.Client) {
 
 func awaitClaim(t *testing.T, member client.Client, there bool) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("claim there: %v", there), func() error {
+	await.NoError(t, fmt.Sprintf("claim there: %v", there), func() error {
 		err := member.Get(t.Context(), claimKey, &corev1.ConfigMap{})
 		if there != (err == nil) {
 			return fmt.Errorf("the claim: %w", errors.Join(err, client.IgnoreNotFound(err)))
@@ -236,7 +237,7 @@ func TestAReplicaThatDoesNotLeadServesMembersAndWritesNothing(t *testing.T) {
 	first.edit("alpha", func(mc *v1alpha1.MemberCluster) { mc.Spec.Paused = true })
 	deleteClaim(t, direct)
 	awaitClaim(t, direct, true)
-	eventually(t, "status of the new generation", func() error {
+	await.NoError(t, "status of the new generation", func() error {
 		if mc := first.get("alpha"); mc.Status.ObservedGeneration != mc.Generation {
 			return fmt.Errorf("generation %d, observed %d", mc.Generation, mc.Status.ObservedGeneration)
 		}
@@ -264,7 +265,7 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 		return faultproxy.Fault{}
 	})
 	r.join("alpha", viaProxy(t, member))
-	eventually(t, "looks at the claim", func() error {
+	await.NoError(t, "looks at the claim", func() error {
 		if n := looks.Load(); n < 3 {
 			return fmt.Errorf("%d so far", n)
 		}
@@ -324,7 +325,7 @@ func TestADeletedMemberClusterIsLeftByTheLeaderOnly(t *testing.T) {
 	second.lead(true)
 	<-reached
 	second.lead(false)
-	eventually(t, "the leaving to be given up", func() error {
+	await.NoError(t, "the leaving to be given up", func() error {
 		second.provider.mu.RLock()
 		defer second.provider.mu.RUnlock()
 		if c := second.provider.connections["alpha"]; c == nil || !c.ended() || c.left {

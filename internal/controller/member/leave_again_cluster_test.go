@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // Whoever leaves a member takes a claim that is missing, so as not to clean up after somebody else. A controller that does
@@ -65,7 +66,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 	if err := hub.Get(ctx, client.ObjectKeyFromObject(mc), behind); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "removal of the member", func() error {
+	await.NoError(t, "removal of the member", func() error {
 		look()
 		if err := hub.Get(ctx, client.ObjectKeyFromObject(mc), &v1alpha1.MemberCluster{}); client.IgnoreNotFound(err) != nil || err == nil {
 			return fmt.Errorf("still there: %w", err)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // Only the operator may write the limits, and it knows by its username who that is: a new one has to get in.
@@ -25,7 +26,7 @@ func TestAnotherUsernameTakesOverWhatOnlyTheOperatorMayWrite(t *testing.T) {
 	after, _ := grant(t, servers.alpha, "username-after")
 	in.join("alpha", before)
 	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonNoWebhook)
-	eventually(t, "protection of VmGroupLimits", func() error {
+	await.NoError(t, "protection of VmGroupLimits", func() error {
 		limits := admissionObject(t, member, "VmGroupLimits")
 		limits.SetAnnotations(map[string]string{"written-by": "somebody"})
 		if err := member.Update(t.Context(), limits, client.DryRunAll); !apierrors.IsForbidden(err) {

@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // silentKubeconfig points to a listener that accepts connections, reads and never answers.
@@ -123,7 +124,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	old, _ := in.provider.Member("alpha")
 
 	in.putKubeconfig("alpha", second)
-	eventually(t, "the new incarnation", func() error {
+	await.NoError(t, "the new incarnation", func() error {
 		after, err := in.provider.Get(t.Context(), "alpha")
 		if err == nil && after == before {
 			err = errors.New("still the old one")
@@ -222,7 +223,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 		Namespace: claimKey.Namespace, Name: claimKey.Name}}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the deleted claim to be taken again", func() error { return member.Get(t.Context(), claimKey, claim) })
+	await.NoError(t, "the deleted claim to be taken again", func() error { return member.Get(t.Context(), claimKey, claim) })
 	if _, ok := two.provider.Member("theirs"); !ok {
 		t.Error("a member whose claim was deleted must stay engaged")
 	}

@@ -38,15 +38,15 @@ type Leadership interface {
 	Leading() bool
 }
 
-// Judge calls yield for every group that is known, with who asks and with what its spec breaks of a set's policies. It
+// Evaluator calls yield for every group that is known, with who asks and with what its spec breaks of a set's policies. It
 // reads memory.
-type Judge func(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
+type Evaluator func(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
 
 // Reconciler writes the status of VmGroupPolicies. All fields but Leadership are required.
 type Reconciler struct {
-	Client client.Client
-	Judge  Judge
-	Now    func() time.Time
+	Client   client.Client
+	Evaluate Evaluator
+	Now      func() time.Time
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
 
@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		return reconcile.Result{}, nil // the first one brings us back
 	}
 	set := policy.Compile(list.Items)
-	counts, err := count(ctx, set, r.Judge)
+	counts, err := count(ctx, set, r.Evaluate)
 	if err != nil {
 		return reconcile.Result{}, err
 	}

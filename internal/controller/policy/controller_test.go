@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 // rig is a controller over groups that the test makes.
@@ -33,10 +33,7 @@ func (r *rig) Leading() bool { return r.leads }
 
 func newRig(t *testing.T, policies ...*v1alpha1.VmGroupPolicy) *rig {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	r := &rig{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), leads: true, cpus: map[string]int32{}}
 	builder := clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.VmGroupPolicy{}).
 		WithInterceptorFuncs(interceptor.Funcs{
@@ -50,7 +47,7 @@ func newRig(t *testing.T, policies ...*v1alpha1.VmGroupPolicy) *rig {
 	}
 	r.Reconciler = &Reconciler{
 		Client: builder.Build(), Now: func() time.Time { return r.now }, Leadership: r,
-		Judge: func(_ context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
+		Evaluate: func(_ context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 			r.counts++
 			for namespace, cpu := range r.cpus {
 				who := policy.Requester{Member: "m", Namespace: namespace}

@@ -9,8 +9,8 @@ import (
 
 // Impact counts the groups that a policy would match if it were stored, and those of them that would break it. Other
 // policies do not matter for that: all that match hold.
-func Impact(ctx context.Context, changed *v1alpha1.VmGroupPolicy, judge Judge) (matched, broken int, err error) {
-	counts, err := count(ctx, policy.Compile([]v1alpha1.VmGroupPolicy{*changed}), judge)
+func Impact(ctx context.Context, changed *v1alpha1.VmGroupPolicy, evaluate Evaluator) (matched, broken int, err error) {
+	counts, err := count(ctx, policy.Compile([]v1alpha1.VmGroupPolicy{*changed}), evaluate)
 	t := counts[changed.Name]
 	return int(t.matched), int(t.violations), err
 }

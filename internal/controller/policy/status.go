@@ -18,9 +18,9 @@ type tally struct {
 }
 
 // count tallies all groups by policy.
-func count(ctx context.Context, set *policy.Set, judge Judge) (map[string]tally, error) {
+func count(ctx context.Context, set *policy.Set, evaluate Evaluator) (map[string]tally, error) {
 	counts := map[string]tally{}
-	err := judge(ctx, set, func(r policy.Requester, violations []policy.Violation) {
+	err := evaluate(ctx, set, func(r policy.Requester, violations []policy.Violation) {
 		broken := map[string]bool{}
 		for _, v := range violations {
 			broken[v.Policy] = true
@@ -35,7 +35,7 @@ func count(ctx context.Context, set *policy.Set, judge Judge) (map[string]tally,
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("judge the groups: %w", err)
+		return nil, fmt.Errorf("evaluate the groups: %w", err)
 	}
 	return counts, nil
 }

@@ -178,7 +178,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	next := newStatus(vc, l, r.Now())
 	if deleting {
-		apply(&next, vc.Generation, r.Now(), []verdict{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
+		apply(&next, vc.Generation, r.Now(), []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
 	}
 	if r.countsOnly(vc, next) {
 		return reconcile.Result{RequeueAfter: after}, nil

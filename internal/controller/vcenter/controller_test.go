@@ -2,15 +2,12 @@ package vcenter
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 // groupsForTest are the groups of every vCenter.
@@ -38,10 +36,7 @@ func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacem
 
 // A restart while the deletion of a VCenter waits for its groups: they can go only if it is connected to again.
 func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	now := metav1.Now()
 	vc := vcenterForTest()
 	vc.Finalizers, vc.DeletionTimestamp = []string{v1alpha1.VCenterFinalizer}, &now
@@ -93,10 +88,7 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 // TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache may show the state before it for half a minute,
 // while vCenter's events bring pass after pass.
 func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	vc := vcenterForTest()
 	vc.Finalizers, vc.Status = []string{v1alpha1.VCenterFinalizer}, v1alpha1.VCenterStatus{}
 	credentials := secret("username", "u", "password", "p")

@@ -2,16 +2,13 @@ package vcenter
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -24,6 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 type constantLeadership bool
@@ -38,10 +36,7 @@ type hubForTest struct {
 
 func newHub(t *testing.T, vc *v1alpha1.VCenter) *hubForTest {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	credentials := secret("username", "u", "password", "p")
 	credentials.Namespace = "operator"
 	hub := &hubForTest{}

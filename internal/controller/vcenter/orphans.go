@@ -71,12 +71,12 @@ func orphanNames(vms []vsphere.VM) []string {
 	return names
 }
 
-func orphaned(names []string) verdict {
+func orphaned(names []string) condition {
 	named := strings.Join(names[:min(len(names), maxOrphans)], ", ")
 	if more := len(names) - maxOrphans; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return verdict{v1alpha1.ConditionOrphanedVMs, metav1.ConditionTrue, v1alpha1.ReasonGroupGone, fmt.Sprintf(
+	return condition{v1alpha1.ConditionOrphanedVMs, metav1.ConditionTrue, v1alpha1.ReasonGroupGone, fmt.Sprintf(
 		"%d VMs carry this installation's stamp, but their VmGroups do not exist any more: %s. Nobody touches them. Somebody removed a finalizer by "+
 			"hand, restored a VM, or deleted a VmGroup at the moment it was created; delete in vCenter what is not needed", len(names), named)}
 }

@@ -3,12 +3,13 @@ package vcenter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 // connectionForTest runs until it is canceled and then until release is closed.
@@ -93,17 +94,7 @@ func (r *poolRig) serving() string {
 // until waits for condition; the connections end in goroutines of their own.
 func (r *poolRig) until(what string, condition func() bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-ctx.Done():
-			r.t.Fatalf("not within a minute: %s; so far: %v", what, r.diary.read())
-		case <-tick.C:
-		}
-	}
+	await.True(r.t, what, condition, func() string { return fmt.Sprintf("so far: %v", r.diary.read()) })
 }
 
 var works = vsphere.Health{Reachable: true, InstanceUUID: "expected"}

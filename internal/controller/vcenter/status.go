@@ -14,8 +14,8 @@ import (
 
 const notConnected = "The operator is not connected to this vCenter; see condition Ready."
 
-// verdict is one condition to be.
-type verdict struct {
+// condition is one condition to be.
+type condition struct {
 	conditionType   string
 	status          metav1.ConditionStatus
 	reason, message string
@@ -45,21 +45,21 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	if health.Reachable && health.Complete && !l.another {
 		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
 	}
-	verdicts := make([]verdict, 0, 4)
-	verdicts = append(verdicts, credentials(vc, health, candidate), inventory(health), privileges(health))
-	verdict := ready(health, verdicts, l.defaults)
+	conditions := make([]condition, 0, 4)
+	conditions = append(conditions, credentials(vc, health, candidate), inventory(health), privileges(health))
+	condition := ready(health, conditions, l.defaults)
 	if l.another {
-		verdict.status, verdict.reason = metav1.ConditionFalse, v1alpha1.ReasonAnotherVCenter
-		verdict.message = fmt.Sprintf("The server that is configured now is another vCenter (instance %s) than the one that %d VMs are known in (instance %s); it is not used. "+
+		condition.status, condition.reason = metav1.ConditionFalse, v1alpha1.ReasonAnotherVCenter
+		condition.message = fmt.Sprintf("The server that is configured now is another vCenter (instance %s) than the one that %d VMs are known in (instance %s); it is not used. "+
 			"Set spec.server, or VC_HOST in the Secret, back; use a new VCenter for another server; or, if that vCenter was rebuilt with its VMs, annotate this one with %s=%s",
 			l.candidate.InstanceUUID, vc.Status.VMs, vc.Status.InstanceUUID, v1alpha1.AcceptInstanceAnnotation, l.candidate.InstanceUUID)
 	}
-	if verdicts = append(verdicts, verdict); len(l.orphans) > 0 {
-		verdicts = append(verdicts, orphaned(l.orphans))
+	if conditions = append(conditions, condition); len(l.orphans) > 0 {
+		conditions = append(conditions, orphaned(l.orphans))
 	} else if health.Complete {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
 	}
-	apply(&s, vc.Generation, now, verdicts)
+	apply(&s, vc.Generation, now, conditions)
 	return s
 }
 
@@ -67,12 +67,12 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) v1alpha1.VCenterStatus {
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
-	apply(&s, vc.Generation, now, []verdict{{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}})
+	apply(&s, vc.Generation, now, []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}})
 	return s
 }
 
-func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, verdicts []verdict) {
-	for _, v := range verdicts {
+func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, conditions []condition) {
+	for _, v := range conditions {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: v.message,
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
@@ -80,59 +80,59 @@ func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, verdicts 
 	}
 }
 
-func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.Health) verdict {
+func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere.Health) condition {
 	secret := vc.Spec.CredentialsSecretRef.Name
 	if health.Reachable && candidate != nil && candidate.Err != nil && vsphere.KindOf(candidate.Err) == vsphere.KindCredentials {
-		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
+		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
 			fmt.Sprintf("vCenter refuses the user name or password in Secret %q. The session opened with the former ones is still used; correct the Secret before it ends", secret)}
 	}
 	switch {
 	case health.Reachable:
-		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonConnected, "The login works."}
+		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonConnected, "The login works."}
 	case health.Err != nil && vsphere.KindOf(health.Err) == vsphere.KindCredentials:
-		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
+		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
 			fmt.Sprintf("vCenter refuses the user name or password in Secret %q; correct the Secret. The operator does not try again quickly, so that the account is not locked", secret)}
 	default:
-		return verdict{v1alpha1.ConditionCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "No login has succeeded since the operator started or the connection was lost; see condition Ready."}
+		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "No login has succeeded since the operator started or the connection was lost; see condition Ready."}
 	}
 }
 
-func inventory(health vsphere.Health) verdict {
+func inventory(health vsphere.Health) condition {
 	switch {
 	case health.SuddenlyEmpty:
-		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty,
+		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty,
 			fmt.Sprintf("The root folder held VMs and suddenly reads empty; nothing is created or deleted. If that is right, annotate this VCenter with %s=%s", v1alpha1.AcceptEmptyAnnotation, health.InstanceUUID)}
 	case health.Complete:
-		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionTrue, v1alpha1.ReasonInventoryComplete, "Every VM below the root folder is known."}
+		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionTrue, v1alpha1.ReasonInventoryComplete, "Every VM below the root folder is known."}
 	case !health.Reachable:
-		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, notConnected}
+		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, notConnected}
 	default:
-		return verdict{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventoryIncomplete, health.Incomplete}
+		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventoryIncomplete, health.Incomplete}
 	}
 }
 
-func privileges(health vsphere.Health) verdict {
+func privileges(health vsphere.Health) condition {
 	switch {
 	case len(health.MissingPrivileges) > 0:
-		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing,
+		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing,
 			"The account lacks these privileges on the operator's root folder: " + strings.Join(health.MissingPrivileges, ", ")}
 	case health.Reachable:
-		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionTrue, v1alpha1.ReasonPrivilegesSufficient, "No missing privilege was found."}
+		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionTrue, v1alpha1.ReasonPrivilegesSufficient, "No missing privilege was found."}
 	default:
-		return verdict{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, notConnected}
+		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, notConnected}
 	}
 }
 
-func ready(health vsphere.Health, verdicts []verdict, defaults error) verdict {
-	no := func(reason, message string) verdict {
-		return verdict{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}
+func ready(health vsphere.Health, conditions []condition, defaults error) condition {
+	no := func(reason, message string) condition {
+		return condition{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}
 	}
 	if !health.Reachable {
 		switch {
 		case health.Err == nil:
 			return no(v1alpha1.ReasonConnecting, "Connecting to vCenter.")
 		case vsphere.KindOf(health.Err) == vsphere.KindCredentials:
-			return no(v1alpha1.ReasonInvalidLogin, verdicts[0].message)
+			return no(v1alpha1.ReasonInvalidLogin, conditions[0].message)
 		case vsphere.KindOf(health.Err) == vsphere.KindCertificate:
 			return no(v1alpha1.ReasonCertificateRefused, fmt.Sprintf("vCenter's certificate is not trusted: %v. Set spec.tls.caBundle or spec.tls.thumbprint", health.Err))
 		case vsphere.KindOf(health.Err) == vsphere.KindNotFound, vsphere.KindOf(health.Err) == vsphere.KindAmbiguous, vsphere.KindOf(health.Err) == vsphere.KindSpec:
@@ -141,7 +141,7 @@ func ready(health vsphere.Health, verdicts []verdict, defaults error) verdict {
 			return no(v1alpha1.ReasonUnreachable, fmt.Sprintf("vCenter cannot be reached: %v. The operator keeps trying; its groups are left as they are", health.Err))
 		}
 	}
-	for _, v := range verdicts {
+	for _, v := range conditions {
 		if v.status == metav1.ConditionFalse && v.conditionType != v1alpha1.ConditionCredentialsValid {
 			return no(v.reason, v.message)
 		}
@@ -149,5 +149,5 @@ func ready(health vsphere.Health, verdicts []verdict, defaults error) verdict {
 	if kind := vsphere.KindOf(defaults); kind == vsphere.KindNotFound || kind == vsphere.KindAmbiguous {
 		return no(v1alpha1.ReasonInvalidConfiguration, fmt.Sprintf("spec.resourcePool, spec.datastore or spec.network: %v. Groups that name their own placement work", defaults))
 	}
-	return verdict{v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonConnected, "Connected; the inventory is complete."}
+	return condition{v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonConnected, "Connected; the inventory is complete."}
 }

@@ -264,7 +264,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	member, ok := r.Members(string(req.ClusterName))
 	if !ok {
 		for _, v := range r.vanished.of(req) {
-			r.bury(v)
+			r.forgetVanished(v)
 		}
 		// A member that is not engaged is unknown, not empty: its groups and VMs stay as they are. Engaging it
 		// lists its groups again.

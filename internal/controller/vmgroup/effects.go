@@ -110,8 +110,8 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
 		Spec:  s.Group.Spec, Epoch: s.Epoch,
 	})
-	answer.Waiting, answer.Violations = said.Verdict == quota.Waiting, said.Violations
-	if said.Verdict == quota.Unavailable {
+	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
+	if said.Outcome == quota.Unavailable {
 		answer.Unavailable, answer.Unwatched = said.Problem, true
 	}
 	return answer

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +26,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
+	"github.com/codeconnect/vmgroup-operator/test/allkinds"
 )
 
 // blindPatience is how long a group may be out of sight before it says so.
@@ -97,10 +97,7 @@ func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (clus
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	r := &rig{t: t, now: noon, gate: &testGate{}}
 	r.vcenter = fake.New(fake.Options{Now: func() time.Time { return r.now }})
 	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})

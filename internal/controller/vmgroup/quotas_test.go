@@ -223,7 +223,7 @@ func TestGroupsAreJudgedForTheStatusOfPolicies(t *testing.T) {
 	judged := func() (groups int, rules string) {
 		t.Helper()
 		set, _ := r.Policies()
-		if err := r.Judge(t.Context(), set, func(who policy.Requester, violations []policy.Violation) {
+		if err := r.EvaluateAll(t.Context(), set, func(who policy.Requester, violations []policy.Violation) {
 			if groups++; who.Member != v1alpha1.LocalMember || who.Namespace != "team" {
 				t.Errorf("judged as %+v", who)
 			}

@@ -66,6 +66,6 @@ func (v vanishedStore) writeStatus(_ context.Context, _, next *v1alpha1.VmGroup)
 
 func (v vanishedStore) release(ctx context.Context, group *v1alpha1.VmGroup) error {
 	log.FromContext(ctx).Info("The deletion of a group that was removed in spite of its finalizer is complete", "uid", group.UID)
-	v.r.bury(v.group)
+	v.r.forgetVanished(v.group)
 	return nil
 }

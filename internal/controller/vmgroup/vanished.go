@@ -158,7 +158,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 	for _, v := range r.vanished.of(request) {
 		if like.now.Sub(v.since) > vanishedPatience {
 			log.FromContext(ctx).Info("The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
-			r.bury(v)
+			r.forgetVanished(v)
 			continue
 		}
 		exists := &v1alpha1.VmGroup{}
@@ -181,8 +181,8 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 	return after, err
 }
 
-// bury forgets a group that has vanished.
-func (r *Reconciler) bury(v vanishedGroup) {
+// forgetVanished forgets a group that has vanished.
+func (r *Reconciler) forgetVanished(v vanishedGroup) {
 	r.drop(v.group.UID)
 	r.Groups.forgetUID(v.request, v.group.UID)
 }

@@ -24,7 +24,7 @@ var table []byte
 // Verdict is the answer to a request.
 type Verdict string
 
-// Verdicts.
+// Findings.
 const (
 	// Same is that of the webhook.
 	Same    Verdict = "same"

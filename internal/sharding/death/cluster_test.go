@@ -27,11 +27,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
-
-// patience of all waits; a loaded machine with the race detector is slow.
-const patience = 60 * time.Second
 
 const buckets = 8
 
@@ -296,15 +294,5 @@ func (r *replica) knows(pod types.UID) bool {
 // until polls until check holds.
 func (w *world) until(what string, check func() bool) {
 	w.t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !check() {
-		select {
-		case <-deadline.C:
-			w.t.Fatalf("%s: not within %s", what, patience)
-		case <-tick.C:
-		}
-	}
+	await.True(w.t, what, check)
 }

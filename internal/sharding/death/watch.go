@@ -46,13 +46,13 @@ type Watcher struct {
 	// failing is true from a failure of the list or watch to the next event.
 	mu      sync.Mutex
 	failing bool
-	// judged is what was found about each session last.
-	judged map[string]string
+	// found is what was found about each session last.
+	found map[string]string
 }
 
 // NewWatcher returns a Watcher that does nothing before Start.
 func NewWatcher(opts Options) *Watcher {
-	return &Watcher{opts: opts, changed: make(chan struct{}, 1), judged: map[string]string{}}
+	return &Watcher{opts: opts, changed: make(chan struct{}, 1), found: map[string]string{}}
 }
 
 // Changed tells that Peers may return something else. It does not block.
@@ -84,7 +84,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		peers := w.peers()
 		w.forget(peers)
 		for _, object := range informer.GetStore().List() {
-			w.judge(object, peers)
+			w.inspect(object, peers)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (w *Watcher) informer() (cache.SharedIndexInformer, error) {
 	}, &corev1.Pod{}, 0, nil)
 	event := func(object any) {
 		w.works()
-		w.judge(object, w.peers())
+		w.inspect(object, w.peers())
 	}
 	if err := informer.SetTransform(strip); err != nil {
 		return nil, err
@@ -154,8 +154,8 @@ func (w *Watcher) peers() []session {
 	return sessions
 }
 
-// judge tells of the sessions whose process the status of a Pod proves to have ended.
-func (w *Watcher) judge(object any, peers []session) {
+// inspect tells of the sessions whose process the status of a Pod proves to have ended.
+func (w *Watcher) inspect(object any, peers []session) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
@@ -183,10 +183,10 @@ func (w *Watcher) judge(object any, peers []session) {
 func (w *Watcher) news(session, why string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.judged[session] == why {
+	if w.found[session] == why {
 		return false
 	}
-	w.judged[session] = why
+	w.found[session] = why
 	return true
 }
 
@@ -196,11 +196,11 @@ func (w *Watcher) forget(peers []session) {
 	defer w.mu.Unlock()
 	known := map[string]string{}
 	for _, s := range peers {
-		if why, ok := w.judged[s.name]; ok {
+		if why, ok := w.found[s.name]; ok {
 			known[s.name] = why
 		}
 	}
-	w.judged = known
+	w.found = known
 }
 
 // fails says once that Pods cannot be watched. That a watch ends, or is too old to go on, is how watches are.

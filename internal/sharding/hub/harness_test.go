@@ -22,6 +22,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/localcluster"
 )
 
@@ -112,7 +113,7 @@ func grant(t *testing.T, admin kubernetes.Interface, namespace, user string) {
 	}
 	// The API server's authorizer learns of a Role by a watch of its own.
 	config := configOf(t, cluster, user)
-	eventually(t, "the rights of "+user, func() error {
+	await.NoError(t, "the rights of "+user, func() error {
 		c := newClient(t, config, Options{Namespace: namespace})
 		return c.Do(t.Context(), protocol.ReadRing{}).Err
 	})
@@ -176,26 +177,6 @@ func proxied(t *testing.T, f *fixture, options Options) (*localcluster.APIProxy,
 	return proxy, newClient(t, config, options)
 }
 
-// eventually polls until check returns nil.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
-		}
-	}
-}
-
 func exampleLease(session string) protocol.Lease {
 	return protocol.Lease{
 		Session: session, Boot: "boot-1", Host: "manager-0", State: protocol.Ready,
@@ -210,7 +191,7 @@ func exampleSettings() ring.Settings {
 func exampleRing() ring.Ring {
 	return ring.Ring{
 		Settings: exampleSettings(), Generation: 1, Rebuilt: 1, Sequence: 1,
-		Leader: ring.Slot{Holder: "s1", Number: 1}, Buckets: []ring.Slot{{Holder: "s1", Number: 1}, {}, {}, {}},
+		Leader: ring.Lock{Holder: "s1", Number: 1}, Buckets: []ring.Lock{{Holder: "s1", Number: 1}, {}, {}, {}},
 	}
 }
 

@@ -15,11 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 )
 
 func (p *picture) wait(t *testing.T, want string) {
 	t.Helper()
-	eventually(t, "to see "+want, func() error {
+	await.NoError(t, "to see "+want, func() error {
 		if got := p.text(); got != want {
 			return fmt.Errorf("seen is %q", got)
 		}

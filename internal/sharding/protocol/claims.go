@@ -96,7 +96,7 @@ func (r *Replica) othersHold() bool {
 		p := r.peers[name]
 		return name != "" && name != r.session.name && (p == nil || !p.fenced.ever)
 	}
-	if alive(r.view.ring.Leader.Holder) || slices.ContainsFunc(r.view.ring.Buckets, func(s ring.Slot) bool { return alive(s.Holder) }) {
+	if alive(r.view.ring.Leader.Holder) || slices.ContainsFunc(r.view.ring.Buckets, func(s ring.Lock) bool { return alive(s.Holder) }) {
 		return true
 	}
 	for _, p := range r.peers {
@@ -117,8 +117,8 @@ type intent struct {
 	from []string
 }
 
-// vacant reports whether nobody who may still act holds a slot.
-func (r *Replica) vacant(in ring.Slot) bool {
+// vacant reports whether nobody who may still act holds a lock.
+func (r *Replica) vacant(in ring.Lock) bool {
 	if in.Holder == "" {
 		return true
 	}
@@ -145,7 +145,7 @@ func (r *Replica) nextRing(now Instant) (ring.Ring, *intent) {
 	targets := ring.Targets(v.ring.Buckets, candidates)
 	r.yield(targets, candidates)
 	for b := range next.Buckets {
-		s, mine := &next.Buckets[b], &r.slots[b]
+		s, mine := &next.Buckets[b], &r.locks[b]
 		switch {
 		case s.Holder == r.session.name && mine.held:
 			mine.free = instantOrNever{}
@@ -187,7 +187,7 @@ func (r *Replica) nextRing(now Instant) (ring.Ring, *intent) {
 	return next, in
 }
 
-func (r *Replica) nextLeader(now Instant, s *ring.Slot, may bool, candidates []ring.Candidate, in *intent) (changed bool) {
+func (r *Replica) nextLeader(now Instant, s *ring.Lock, may bool, candidates []ring.Candidate, in *intent) (changed bool) {
 	vacant := s.Holder != r.session.name && r.vacant(*s)
 	if vacant {
 		r.leader.free.set(pick(r.leader.free, now))
@@ -213,9 +213,9 @@ func (r *Replica) nextLeader(now Instant, s *ring.Slot, may bool, candidates []r
 	return false
 }
 
-// orphaned reports whether whoever should take a free slot has had its chance. While nobody may take anything, nobody
+// orphaned reports whether whoever should take a free lock has had its chance. While nobody may take anything, nobody
 // has.
-func (r *Replica) orphaned(now Instant, s *slot) bool {
+func (r *Replica) orphaned(now Instant, s *lock) bool {
 	since := s.free.Mono
 	if r.freshEnd.ever {
 		since = max(since, r.freshEnd.Mono)
@@ -244,8 +244,8 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 		settled[c.Session] = c.Settled
 	}
 	yielding := 0
-	for b := range r.slots {
-		s := &r.slots[b]
+	for b := range r.locks {
+		s := &r.locks[b]
 		if !s.held || r.state != Ready {
 			continue
 		}
@@ -258,8 +258,8 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 			yielding++
 		}
 	}
-	for b := range r.slots {
-		s := &r.slots[b]
+	for b := range r.locks {
+		s := &r.locks[b]
 		if r.writeProblem == "" && yielding < maxYielding && s.held && !s.yielding && r.state == Ready && targets[b] != r.session.name && settled[targets[b]] {
 			s.yielding = true
 			yielding++
@@ -269,14 +269,14 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 
 // sending takes away what a write of the ring gives up: from now on it may be somebody else's.
 func (r *Replica) sending(next ring.Ring) {
-	release := func(s *slot, in ring.Slot) {
+	release := func(s *lock, in ring.Lock) {
 		if s.held && in.Holder != r.session.name {
 			r.lose(s)
 		}
 	}
-	for b := range r.slots {
+	for b := range r.locks {
 		if b < len(next.Buckets) {
-			release(&r.slots[b], next.Buckets[b])
+			release(&r.locks[b], next.Buckets[b])
 		}
 	}
 	release(&r.leader, next.Leader)
@@ -336,12 +336,12 @@ func (r *Replica) ringWritten(now, sent Instant, in *intent, stored StoredRing) 
 		return
 	}
 	// A later ring may have been seen already; it says what is left of the claims.
-	mine := func(in ring.Slot, number int64) bool { return in.Holder == r.session.name && in.Number == number }
+	mine := func(in ring.Lock, number int64) bool { return in.Holder == r.session.name && in.Number == number }
 	for b, number := range in.claims {
 		if !mine(r.view.ring.Buckets[b], number) {
 			continue
 		}
-		s := &r.slots[b]
+		s := &r.locks[b]
 		s.held, s.number, s.yielding = true, number, r.state == Draining
 		r.changes.Gained = append(r.changes.Gained, b)
 	}

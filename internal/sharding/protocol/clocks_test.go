@@ -262,7 +262,7 @@ func TestClaimByOneWhoWasFencedIsDoubted(t *testing.T) {
 	claimed := sc.hub.ring.Ring
 	claimed.Buckets = slices.Clone(claimed.Buckets)
 	claimed.Sequence++
-	claimed.Buckets[1] = ring.Slot{Holder: session, Number: claimed.Buckets[1].Number + 1}
+	claimed.Buckets[1] = ring.Lock{Holder: session, Number: claimed.Buckets[1].Number + 1}
 	stored := sc.hub.storeRing(claimed)
 	a.deaf, a.changes = true, Changes{}
 	a.SawRing(a.clock(), stored)

@@ -122,8 +122,8 @@ func (r *Replica) wake(now Instant) time.Duration {
 			at(p.ready.Mono + t.Settle)
 		}
 	}
-	for b := range r.slots {
-		if f := r.slots[b].free; f.ever {
+	for b := range r.locks {
+		if f := r.locks[b].free; f.ever {
 			at(f.Mono + t.Orphan)
 		}
 	}

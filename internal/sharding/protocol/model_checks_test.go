@@ -84,20 +84,20 @@ func (r *record) leaseWritten(s *sim, l Lease) {
 func (r *record) ringWritten(s *sim, before *StoredRing, after ring.Ring) {
 	r.ringWrites = append(r.ringWrites, s.now)
 	s.tell("ring: generation %d sequence %d leader %v buckets %v", after.Generation, after.Sequence, after.Leader, after.Buckets)
-	for b, slot := range after.Buckets {
-		if slot.Holder != "" && r.sessions[slot.Holder] == nil {
-			r.violation(s, "bucket %d: nobody ever had the session %s", b, slot.Holder)
+	for b, lock := range after.Buckets {
+		if lock.Holder != "" && r.sessions[lock.Holder] == nil {
+			r.violation(s, "bucket %d: nobody ever had the session %s", b, lock.Holder)
 		}
-		if slot.Holder != "" && slot.Holder != r.holders[b] {
-			r.holders[b] = slot.Holder
+		if lock.Holder != "" && lock.Holder != r.holders[b] {
+			r.holders[b] = lock.Holder
 			r.moves++
 		}
 		if before == nil || s.hub.damaged || before.Ring.Generation != after.Generation {
 			continue
 		}
 		was := before.Ring.Buckets[b]
-		if slot.Number < was.Number || slot.Holder != "" && slot.Holder != was.Holder && slot.Number != was.Number+1 {
-			r.violation(s, "bucket %d: %v is followed by %v", b, was, slot)
+		if lock.Number < was.Number || lock.Holder != "" && lock.Holder != was.Holder && lock.Number != was.Number+1 {
+			r.violation(s, "bucket %d: %v is followed by %v", b, was, lock)
 		}
 	}
 	if before != nil && !s.hub.damaged && before.Ring.Generation > after.Generation && !s.setup.hubLoses {
@@ -135,8 +135,8 @@ func (r *record) overlapping() (found [][2]*call) {
 	return found
 }
 
-// lock is the state of one bucket as the objects see it.
-type lock struct {
+// lockState is the state of one bucket as the objects see it.
+type lockState struct {
 	session string
 	epoch   epoch
 	calls   int
@@ -165,9 +165,9 @@ var lockModel = porcupine.Model{
 		}
 		return all
 	},
-	Init: func() any { return lock{} },
+	Init: func() any { return lockState{} },
 	Step: func(state, input, _ any) (bool, any) {
-		l, in := state.(lock), input.(lockInput)
+		l, in := state.(lockState), input.(lockInput)
 		if in.end {
 			l.calls--
 			return l.session == in.session && l.calls >= 0, l
@@ -213,7 +213,7 @@ func (s *sim) owned() (problems []string) {
 	for b := range s.setup.buckets {
 		var holders []string
 		for _, p := range s.processes {
-			if !p.dead && p.replica.slots[b].held && p.replica.Valid(p.clock()) {
+			if !p.dead && p.replica.locks[b].held && p.replica.Valid(p.clock()) {
 				holders = append(holders, p.replica.Session())
 			}
 		}

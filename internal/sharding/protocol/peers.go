@@ -227,7 +227,7 @@ func (r *Replica) doubt(now Instant, p *peer) {
 
 // doubtFences looks for claims by sessions whose fence is known: nobody claims after having been fenced.
 func (r *Replica) doubtFences(now Instant, before, after ring.Ring) {
-	claimed := func(was, is ring.Slot) {
+	claimed := func(was, is ring.Lock) {
 		if p := r.peers[is.Holder]; p != nil && p.fenced.ever && (was != is || before.Rebuilt != after.Rebuilt) {
 			r.doubt(now, p)
 		}
@@ -244,7 +244,7 @@ func (r *Replica) doubtFences(now Instant, before, after ring.Ring) {
 // holds reports whether the ring names a session.
 func (r *Replica) holds(name string) bool {
 	return r.view.ring.Leader.Holder == name ||
-		slices.ContainsFunc(r.view.ring.Buckets, func(s ring.Slot) bool { return s.Holder == name })
+		slices.ContainsFunc(r.view.ring.Buckets, func(s ring.Lock) bool { return s.Holder == name })
 }
 
 // expectHolders begins the patience with holders that have no Lease.

@@ -41,8 +41,8 @@ type Replica struct {
 	view view
 	// freshEnd is when a new ring was last seen from which nothing might be taken yet.
 	freshEnd instantOrNever
-	slots    []slot
-	leader   slot
+	locks    []lock
+	leader   lock
 	peers    map[string]*peer
 	listed   bool
 	// vanished is when a Lease was last seen to be gone whose session was not known to be over.
@@ -70,13 +70,13 @@ func (i *instantOrNever) set(at Instant) {
 	}
 }
 
-// slot is one lock as this replica holds it.
-type slot struct {
+// lock is one lock as this replica holds it.
+type lock struct {
 	bucket int
 	held   bool
 	// number is that of the last claim.
 	number int64
-	// yielding slots let nobody in and are released when idle.
+	// yielding locks let nobody in and are released when idle.
 	yielding bool
 	// tokens that are out.
 	tokens int
@@ -120,9 +120,9 @@ type Takeover struct {
 
 // New returns a replica that has no session yet and does nothing before Ready is called but keep one.
 func New(cfg Config) *Replica {
-	slots := make([]slot, cfg.Buckets)
-	for b := range slots {
-		slots[b].bucket = b
+	locks := make([]lock, cfg.Buckets)
+	for b := range locks {
+		locks[b].bucket = b
 	}
 	return &Replica{
 		cfg:   cfg,
@@ -132,7 +132,7 @@ func New(cfg Config) *Replica {
 		},
 		session:     session{name: cfg.NewSession()},
 		published:   map[string]string{},
-		slots:       slots,
+		locks:       locks,
 		peers:       map[string]*peer{},
 		ringProblem: "the ring has not been read yet",
 	}
@@ -153,8 +153,8 @@ func (r *Replica) Drain() {
 	}
 	r.state = Draining
 	r.renewNow()
-	for b := range r.slots {
-		r.slots[b].yielding = r.slots[b].held
+	for b := range r.locks {
+		r.locks[b].yielding = r.locks[b].held
 	}
 }
 
@@ -168,8 +168,8 @@ func (r *Replica) Drained() bool { return r.state == Draining && r.session.ended
 
 // Idle reports whether a draining replica holds nothing that is in flight.
 func (r *Replica) Idle() bool {
-	for b := range r.slots {
-		if r.slots[b].tokens > 0 {
+	for b := range r.locks {
+		if r.locks[b].tokens > 0 {
 			return false
 		}
 	}
@@ -237,8 +237,8 @@ func (r *Replica) extend(now Instant, change func()) {
 }
 
 func (r *Replica) gainAll() {
-	for b := range r.slots {
-		if r.slots[b].held {
+	for b := range r.locks {
+		if r.locks[b].held {
 			r.changes.Gained = append(r.changes.Gained, b)
 		}
 	}
@@ -246,7 +246,7 @@ func (r *Replica) gainAll() {
 
 // Holds reports whether the replica holds a bucket and may act on it.
 func (r *Replica) Holds(now Instant, bucket int) bool {
-	if !r.slots[bucket].held || r.slots[bucket].yielding {
+	if !r.locks[bucket].held || r.locks[bucket].yielding {
 		return false
 	}
 	valid := r.Valid(now)
@@ -260,16 +260,16 @@ func (r *Replica) Leading(now Instant) bool { return r.leader.held && r.Valid(no
 // Held is the number of buckets that the replica holds.
 func (r *Replica) Held() int {
 	n := 0
-	for b := range r.slots {
-		if r.slots[b].held {
+	for b := range r.locks {
+		if r.locks[b].held {
 			n++
 		}
 	}
 	return n
 }
 
-// lose takes a slot away.
-func (r *Replica) lose(s *slot) {
+// lose takes a lock away.
+func (r *Replica) lose(s *lock) {
 	switch {
 	case !s.held:
 	case s == &r.leader:
@@ -281,8 +281,8 @@ func (r *Replica) lose(s *slot) {
 }
 
 func (r *Replica) loseAll() {
-	for b := range r.slots {
-		r.lose(&r.slots[b])
+	for b := range r.locks {
+		r.lose(&r.locks[b])
 	}
 	r.lose(&r.leader)
 }

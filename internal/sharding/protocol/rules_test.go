@@ -69,9 +69,9 @@ func TestReleaseThatWasSentIsALoss(t *testing.T) {
 	sc.join("b", 4)
 	a.spoil = func(op Op, do func() Result) Result {
 		if write, is := op.(WriteRing); is {
-			for b, slot := range write.Ring.Buckets {
+			for b, lock := range write.Ring.Buckets {
 				// It was yielding, but it could think better of that.
-				if slot.Holder == "" && a.slots[b].held {
+				if lock.Holder == "" && a.locks[b].held {
 					t.Errorf("bucket %d is being released, and still held", b)
 				}
 			}
@@ -81,8 +81,8 @@ func TestReleaseThatWasSentIsALoss(t *testing.T) {
 	}
 	sc.pass(settled)
 	a.wants(2, "it tried to give up two, and does not know what became of it")
-	for _, slot := range sc.hub.ring.Ring.Buckets {
-		if slot.Holder != a.Session() {
+	for _, lock := range sc.hub.ring.Ring.Buckets {
+		if lock.Holder != a.Session() {
 			t.Fatalf("the ring is %+v", sc.hub.ring.Ring)
 		}
 	}

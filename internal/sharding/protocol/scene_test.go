@@ -121,7 +121,7 @@ func (a *actor) act() {
 
 // mayAct returns the buckets that the actor may act on.
 func (a *actor) mayAct() (buckets []int) {
-	for b := range a.slots {
+	for b := range a.locks {
 		if a.Holds(a.clock(), b) {
 			buckets = append(buckets, b)
 		}

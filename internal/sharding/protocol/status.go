@@ -10,13 +10,13 @@ func (r *Replica) Unowned(now Instant) map[int]time.Duration {
 		return unowned
 	}
 	for b, in := range r.view.ring.Buckets {
-		if b >= len(r.slots) || in.Holder == r.session.name && r.slots[b].held {
+		if b >= len(r.locks) || in.Holder == r.session.name && r.locks[b].held {
 			continue
 		}
 		p := r.peers[in.Holder]
 		switch {
 		case in.Holder == "" || in.Holder == r.session.name || p != nil && p.fenced.ever:
-			if free := r.slots[b].free; free.ever {
+			if free := r.locks[b].free; free.ever {
 				unowned[b] = now.Since(free.Instant)
 			} else {
 				unowned[b] = 0
@@ -50,8 +50,8 @@ func (r *Replica) Status(now Instant) Status {
 		s.Unowned++
 		s.LongestUnowned = max(s.LongestUnowned, d)
 	}
-	for b := range r.slots {
-		s.Tokens += r.slots[b].tokens
+	for b := range r.locks {
+		s.Tokens += r.locks[b].tokens
 	}
 	return s
 }

@@ -22,7 +22,7 @@ type Token struct {
 
 // Enter gives a token, or false if the replica may not act on the bucket.
 func (r *Replica) Enter(now Instant, bucket int) (*Token, bool) {
-	s := &r.slots[bucket]
+	s := &r.locks[bucket]
 	if !r.Holds(now, bucket) {
 		return nil, false
 	}
@@ -34,19 +34,19 @@ func (r *Replica) Enter(now Instant, bucket int) (*Token, bool) {
 func (r *Replica) Exit(t *Token) {
 	if !t.over {
 		t.over = true
-		r.slots[t.Bucket].tokens--
+		r.locks[t.Bucket].tokens--
 	}
 }
 
 // Releasable reports whether a bucket waits to be released and nothing is in flight for it any more.
 func (r *Replica) Releasable(bucket int) bool {
-	s := &r.slots[bucket]
+	s := &r.locks[bucket]
 	return s.held && s.yielding && s.tokens == 0
 }
 
 // Alive reports whether what was begun under a token may go on.
 func (r *Replica) Alive(now Instant, t *Token) bool {
-	s := &r.slots[t.Bucket]
+	s := &r.locks[t.Bucket]
 	return !t.over && s.held && s.number == t.Number && r.session.name == t.session && r.Valid(now)
 }
 
@@ -56,7 +56,7 @@ func (r *Replica) Check(now Instant, t *Token) error {
 	switch {
 	case !r.Alive(now, t):
 		return ErrLost
-	case r.slots[t.Bucket].yielding:
+	case r.locks[t.Bucket].yielding:
 		return ErrYielding
 	case r.Left(now) < r.cfg.Timings.Submit:
 		return ErrShort

@@ -125,8 +125,8 @@ func (r *Replica) sawRing(now Instant, stored StoredRing, read bool) {
 	r.noteFresh(now)
 	r.noteClaims(before)
 	r.keep(&r.leader, v.ring.Leader)
-	for b := range r.slots {
-		r.keep(&r.slots[b], v.ring.Buckets[b])
+	for b := range r.locks {
+		r.keep(&r.locks[b], v.ring.Buckets[b])
 	}
 	r.expectHolders(now)
 }
@@ -143,8 +143,8 @@ func (r *Replica) remember(generation, sequence int64) {
 	}
 }
 
-// keep takes a slot away if the ring says that it is not held any more.
-func (r *Replica) keep(s *slot, in ring.Slot) {
+// keep takes a lock away if the ring says that it is not held any more.
+func (r *Replica) keep(s *lock, in ring.Lock) {
 	if s.held && (in.Holder != r.session.name || in.Number != s.number) {
 		r.lose(s)
 	}
@@ -182,6 +182,6 @@ func (r *Replica) rebuilt() ring.Ring {
 	generation := max(r.view.generation, r.view.ring.Generation, r.view.wanted) + 1
 	return ring.Ring{
 		Settings: r.settings, Generation: generation, Rebuilt: generation, Sequence: 1,
-		Buckets: make([]ring.Slot, r.settings.Buckets),
+		Buckets: make([]ring.Lock, r.settings.Buckets),
 	}
 }

@@ -19,7 +19,7 @@ type Candidate struct {
 //
 // Candidates keep what they hold, up to their share. What nobody holds, and then what is too much for its holder, goes
 // to those who hold less than their share.
-func Targets(buckets []Slot, candidates []Candidate) []string {
+func Targets(buckets []Lock, candidates []Candidate) []string {
 	targets := make([]string, len(buckets))
 	shares, unheld := divide(buckets, candidates)
 	if len(shares) == 0 {
@@ -80,7 +80,7 @@ type share struct {
 }
 
 // divide returns the candidates' shares by name, without quotas, and the buckets that none of them holds.
-func divide(buckets []Slot, candidates []Candidate) (shares []*share, unheld []int) {
+func divide(buckets []Lock, candidates []Candidate) (shares []*share, unheld []int) {
 	shares = make([]*share, 0, len(candidates))
 	bySession := make(map[string]*share, len(candidates))
 	for _, c := range candidates {
@@ -89,8 +89,8 @@ func divide(buckets []Slot, candidates []Candidate) (shares []*share, unheld []i
 		bySession[c.Session] = s
 	}
 	slices.SortFunc(shares, func(a, b *share) int { return cmp.Compare(a.session, b.session) })
-	for b, slot := range buckets {
-		if s := bySession[slot.Holder]; s != nil {
+	for b, lock := range buckets {
+		if s := bySession[lock.Holder]; s != nil {
 			s.held = append(s.held, b)
 		} else {
 			unheld = append(unheld, b)

@@ -14,7 +14,7 @@ import (
 
 // placement is an input of Targets.
 type placement struct {
-	buckets    []Slot
+	buckets    []Lock
 	candidates []Candidate
 }
 
@@ -36,7 +36,7 @@ func anyPlacement(random *rand.Rand, allSettled bool) placement {
 		holders = append(holders, c.Session)
 	}
 	random.Shuffle(len(holders), func(i, j int) { holders[i], holders[j] = holders[j], holders[i] })
-	p.buckets = make([]Slot, random.IntN(60))
+	p.buckets = make([]Lock, random.IntN(60))
 	skew := float64(1 + random.IntN(4))
 	for b := range p.buckets {
 		p.buckets[b].Holder = holders[int(math.Pow(random.Float64(), skew)*float64(len(holders)))]
@@ -58,8 +58,8 @@ func (p placement) candidate(session string) *Candidate {
 // moves counts the buckets that are to be taken from a candidate.
 func (p placement) moves(targets []string) int {
 	n := 0
-	for b, slot := range p.buckets {
-		if slot.Holder != targets[b] && p.candidate(slot.Holder) != nil {
+	for b, lock := range p.buckets {
+		if lock.Holder != targets[b] && p.candidate(lock.Holder) != nil {
 			n++
 		}
 	}
@@ -87,10 +87,10 @@ func (p placement) fewest() int {
 	return best
 }
 
-func holders(buckets []Slot) []string {
+func holders(buckets []Lock) []string {
 	all := make([]string, len(buckets))
-	for b, slot := range buckets {
-		all[b] = slot.Holder
+	for b, lock := range buckets {
+		all[b] = lock.Holder
 	}
 	return all
 }
@@ -106,7 +106,7 @@ func count(sessions []string, session string) int {
 }
 
 // apply carries out all targets.
-func apply(buckets []Slot, targets []string) []Slot {
+func apply(buckets []Lock, targets []string) []Lock {
 	after := slices.Clone(buckets)
 	for b, t := range targets {
 		after[b].Holder = t
@@ -157,15 +157,15 @@ func TestWhoIsNotSettledWaits(t *testing.T) {
 		if n := len(p.candidates); n > 0 {
 			most = (len(p.buckets) + n - 1) / n
 		}
-		for b, slot := range p.buckets {
+		for b, lock := range p.buckets {
 			to := p.candidate(targets[b])
 			if to == nil && len(p.candidates) > 0 {
 				t.Fatalf("bucket %d is for %q, which is no candidate", b, targets[b])
 			}
-			if to != nil && !to.Settled && to.Session != slot.Holder && p.candidate(slot.Holder) != nil {
-				t.Fatalf("bucket %d is moved from %s to %s, which is not settled", b, slot.Holder, to.Session)
+			if to != nil && !to.Settled && to.Session != lock.Holder && p.candidate(lock.Holder) != nil {
+				t.Fatalf("bucket %d is moved from %s to %s, which is not settled", b, lock.Holder, to.Session)
 			}
-			if to != nil && to.Session != slot.Holder && count(targets, to.Session) > most {
+			if to != nil && to.Session != lock.Holder && count(targets, to.Session) > most {
 				t.Fatalf("%s is given bucket %d and has more than its share: %v", to.Session, b, targets)
 			}
 		}
@@ -188,11 +188,11 @@ func TestPreferredBucketsAreKept(t *testing.T) {
 		targets := p.targets()
 		for _, c := range p.candidates {
 			hash, kept, given := sessionHash(c.Session), uint64(math.MaxUint64), uint64(0)
-			for b, slot := range p.buckets {
+			for b, lock := range p.buckets {
 				switch {
-				case slot.Holder == c.Session && targets[b] == c.Session:
+				case lock.Holder == c.Session && targets[b] == c.Session:
 					kept = min(kept, bucketWeight(hash, b))
-				case slot.Holder == c.Session:
+				case lock.Holder == c.Session:
 					given = max(given, bucketWeight(hash, b))
 				}
 			}
@@ -217,8 +217,8 @@ func TestFreeBucketsGoToThePreferred(t *testing.T) {
 				sure = min(sure, room)
 			}
 		}
-		for b, slot := range p.buckets {
-			if p.candidate(slot.Holder) != nil || sure == 0 || len(receivers) == 0 {
+		for b, lock := range p.buckets {
+			if p.candidate(lock.Holder) != nil || sure == 0 || len(receivers) == 0 {
 				continue
 			}
 			sure--
@@ -248,7 +248,7 @@ func TestTargetsAreStable(t *testing.T) {
 func TestRemainderDoesNotWander(t *testing.T) {
 	p := placement{candidates: []Candidate{{"a", true}, {"b", true}, {"x", false}, {"z", true}}}
 	for _, h := range []string{"a", "a", "a", "a", "a", "a", "b", "x", "x", "z", "z"} {
-		p.buckets = append(p.buckets, Slot{Holder: h})
+		p.buckets = append(p.buckets, Lock{Holder: h})
 	}
 	first := p.targets()
 	p.buckets = apply(p.buckets, first)
@@ -276,10 +276,10 @@ func TestOrderOfCandidatesDoesNotMatter(t *testing.T) {
 
 // TestInputIsNotChanged: callers pass what they keep.
 func TestInputIsNotChanged(t *testing.T) {
-	p := placement{candidates: []Candidate{{"b", true}, {"a", false}}, buckets: []Slot{{"b", 3}, {"b", 2}, {"", 1}}}
+	p := placement{candidates: []Candidate{{"b", true}, {"a", false}}, buckets: []Lock{{"b", 3}, {"b", 2}, {"", 1}}}
 	p.targets()
 	if !slices.Equal(p.candidates, []Candidate{{"b", true}, {"a", false}}) ||
-		!slices.Equal(p.buckets, []Slot{{"b", 3}, {"b", 2}, {"", 1}}) {
+		!slices.Equal(p.buckets, []Lock{{"b", 3}, {"b", 2}, {"", 1}}) {
 		t.Errorf("now %+v", p)
 	}
 }

@@ -16,12 +16,12 @@ func BenchmarkTargets(b *testing.B) {
 		for i := range candidates {
 			candidates[i] = Candidate{Session: session(i), Settled: true}
 		}
-		empty := make([]Slot, size.buckets)
+		empty := make([]Lock, size.buckets)
 		balanced := apply(empty, Targets(empty, candidates))
 		more := append([]Candidate{{Session: session(size.sessions), Settled: true}}, candidates...)
 		for _, c := range []struct {
 			name       string
-			buckets    []Slot
+			buckets    []Lock
 			candidates []Candidate
 		}{{"first", empty, candidates}, {"balanced", balanced, candidates}, {"join", balanced, more}} {
 			b.Run(fmt.Sprintf("%d/%d/%s", size.buckets, size.sessions, c.name), func(b *testing.B) {

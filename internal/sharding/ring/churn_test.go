@@ -22,7 +22,7 @@ func settledSessions(n int) []Candidate {
 func TestOneJoins(t *testing.T) {
 	for _, buckets := range []int{1, 7, 128, 1024} {
 		for n := 1; n <= 20; n++ {
-			p := placement{buckets: make([]Slot, buckets), candidates: settledSessions(n)}
+			p := placement{buckets: make([]Lock, buckets), candidates: settledSessions(n)}
 			p.buckets = apply(p.buckets, p.targets())
 			newcomer := Candidate{Session: "new"}
 			p.candidates = append(p.candidates, newcomer)
@@ -43,15 +43,15 @@ func TestOneJoins(t *testing.T) {
 func TestOneLeaves(t *testing.T) {
 	for _, buckets := range []int{1, 7, 128, 1024} {
 		for n := 2; n <= 20; n++ {
-			p := placement{buckets: make([]Slot, buckets), candidates: settledSessions(n)}
+			p := placement{buckets: make([]Lock, buckets), candidates: settledSessions(n)}
 			p.buckets = apply(p.buckets, p.targets())
 			gone := p.candidates[n/2].Session
 			p.candidates = slices.Delete(p.candidates, n/2, n/2+1)
 			targets := p.targets()
-			for b, slot := range p.buckets {
-				if slot.Holder != gone && targets[b] != slot.Holder {
+			for b, lock := range p.buckets {
+				if lock.Holder != gone && targets[b] != lock.Holder {
 					t.Errorf("%d buckets, %d sessions: bucket %d goes from %s to %s, but %s has left",
-						buckets, n, b, slot.Holder, targets[b], gone)
+						buckets, n, b, lock.Holder, targets[b], gone)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func TestOneLeaves(t *testing.T) {
 func TestChurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := anyRandom(t)
-		p := placement{buckets: make([]Slot, 1+random.IntN(60))}
+		p := placement{buckets: make([]Lock, 1+random.IntN(60))}
 		for started := range 30 {
 			i := random.IntN(max(1, len(p.candidates)))
 			switch action := random.IntN(5); {
@@ -105,8 +105,8 @@ func carryOut(random *rand.Rand, p *placement, limit int) (released int) {
 	for range limit {
 		targets := p.targets()
 		var due []int
-		for b, slot := range p.buckets {
-			if slot.Holder != targets[b] {
+		for b, lock := range p.buckets {
+			if lock.Holder != targets[b] {
 				due = append(due, b)
 			}
 		}

@@ -12,7 +12,7 @@ const (
 	dataKey = "ring.json"
 	// format of what Encode writes. It is raised when the wire changes in any way: Decode accepts no other.
 	format = 1
-	// free is the index of a slot without a holder.
+	// free is the index of a lock without a holder.
 	free = -1
 )
 
@@ -27,12 +27,12 @@ type wire struct {
 	Rebuilt    int64      `json:"rebuilt"`
 	Sequence   int64      `json:"sequence"`
 	Sessions   []string   `json:"sessions"`
-	Leader     wireSlot   `json:"leader"`
-	Slots      []wireSlot `json:"slots"`
+	Leader     wireLock   `json:"leader"`
+	Locks      []wireLock `json:"slots"`
 }
 
-// wireSlot is the index of the holder in wire.Sessions, or free, and the slot's number.
-type wireSlot [2]int64
+// wireLock is the index of the holder in wire.Sessions, or free, and the lock's number.
+type wireLock [2]int64
 
 // Encode returns the ring as the data of a ConfigMap: about 2 KB for 128 buckets and 10 sessions. The same ring gives
 // the same bytes. The error is an *InvalidError, for a ring that Decode would not accept.
@@ -58,21 +58,21 @@ func toWire(r Ring) wire {
 		Rebuilt:    r.Rebuilt,
 		Sequence:   r.Sequence,
 		Sessions:   []string{},
-		Slots:      make([]wireSlot, 0, len(r.Buckets)),
+		Locks:      make([]wireLock, 0, len(r.Buckets)),
 	}
 	indices := map[string]int64{"": free}
-	slot := func(s Slot) wireSlot {
+	lock := func(s Lock) wireLock {
 		index, known := indices[s.Holder]
 		if !known {
 			index = int64(len(w.Sessions))
 			indices[s.Holder] = index
 			w.Sessions = append(w.Sessions, s.Holder)
 		}
-		return wireSlot{index, s.Number}
+		return wireLock{index, s.Number}
 	}
-	w.Leader = slot(r.Leader)
+	w.Leader = lock(r.Leader)
 	for _, s := range r.Buckets {
-		w.Slots = append(w.Slots, slot(s))
+		w.Locks = append(w.Locks, lock(s))
 	}
 	return w
 }
@@ -138,28 +138,28 @@ func (w wire) ring() (Ring, error) {
 		Generation: w.Generation,
 		Rebuilt:    w.Rebuilt,
 		Sequence:   w.Sequence,
-		Buckets:    make([]Slot, len(w.Slots)),
+		Buckets:    make([]Lock, len(w.Locks)),
 	}
 	var known bool
-	if r.Leader, known = w.slot(w.Leader); !known {
+	if r.Leader, known = w.lock(w.Leader); !known {
 		return Ring{}, invalid("the leader's lock: its holder is session %d of %d", w.Leader[0], len(w.Sessions))
 	}
-	for b, s := range w.Slots {
-		if r.Buckets[b], known = w.slot(s); !known {
+	for b, s := range w.Locks {
+		if r.Buckets[b], known = w.lock(s); !known {
 			return Ring{}, invalid("bucket %d: its holder is session %d of %d", b, s[0], len(w.Sessions))
 		}
 	}
 	return r, nil
 }
 
-// slot returns false if there is no session of that index.
-func (w wire) slot(s wireSlot) (Slot, bool) {
+// lock returns false if there is no session of that index.
+func (w wire) lock(s wireLock) (Lock, bool) {
 	index, number := s[0], s[1]
 	switch {
 	case index == free:
-		return Slot{Number: number}, true
+		return Lock{Number: number}, true
 	case index < 0 || index >= int64(len(w.Sessions)):
-		return Slot{}, false
+		return Lock{}, false
 	}
-	return Slot{Holder: w.Sessions[index], Number: number}, true
+	return Lock{Holder: w.Sessions[index], Number: number}, true
 }

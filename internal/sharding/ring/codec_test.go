@@ -18,8 +18,8 @@ import (
 func anyRing(t *rapid.T) Ring {
 	number := rapid.Int64Range(0, math.MaxInt64)
 	duration := func(name string) time.Duration { return time.Duration(number.Draw(t, name)) }
-	slot := rapid.Custom(func(t *rapid.T) Slot {
-		return Slot{
+	lock := rapid.Custom(func(t *rapid.T) Lock {
+		return Lock{
 			Holder: rapid.OneOf(rapid.SampledFrom([]string{"", "boot-1", "boot-2", "boot-3"}), rapid.String()).Draw(t, "holder"),
 			Number: number.Draw(t, "number"),
 		}
@@ -31,8 +31,8 @@ func anyRing(t *rapid.T) Ring {
 		},
 		Generation: rapid.Int64Range(1, math.MaxInt64).Draw(t, "generation"),
 		Sequence:   number.Draw(t, "sequence"),
-		Leader:     slot.Draw(t, "leader"),
-		Buckets:    rapid.SliceOfN(slot, 1, 40).Draw(t, "buckets"),
+		Leader:     lock.Draw(t, "leader"),
+		Buckets:    rapid.SliceOfN(lock, 1, 40).Draw(t, "buckets"),
 	}
 	r.Rebuilt = rapid.Int64Range(0, r.Generation).Draw(t, "rebuilt")
 	r.Settings.Buckets = len(r.Buckets)
@@ -61,10 +61,10 @@ func typical(buckets, sessions int) Ring {
 	r := Ring{
 		Settings:   Settings{Buckets: buckets, Hash: HashName, Validity: 8 * time.Second, Patience: 12 * time.Second},
 		Generation: 3, Rebuilt: 3, Sequence: 123_456_789,
-		Leader: Slot{Holder: session(0), Number: 12_345},
+		Leader: Lock{Holder: session(0), Number: 12_345},
 	}
 	for b := range buckets {
-		r.Buckets = append(r.Buckets, Slot{Holder: session(b % sessions), Number: 1_234_567})
+		r.Buckets = append(r.Buckets, Lock{Holder: session(b % sessions), Number: 1_234_567})
 	}
 	return r
 }
@@ -93,7 +93,7 @@ func TestStoredFormatStays(t *testing.T) {
 	want := Ring{
 		Settings:   Settings{Buckets: 3, Hash: HashName, Validity: 8 * time.Second, Patience: 12 * time.Second},
 		Generation: 2, Rebuilt: 1, Sequence: 7,
-		Leader: Slot{"b", 4}, Buckets: []Slot{{"a", 5}, {"", 6}, {"b", 1}},
+		Leader: Lock{"b", 4}, Buckets: []Lock{{"a", 5}, {"", 6}, {"b", 1}},
 	}
 	got, err := Decode(map[string]string{"ring.json": text})
 	if err != nil {
@@ -113,7 +113,7 @@ func TestImpossibleRingIsNotWritten(t *testing.T) {
 		"no buckets":          func(r *Ring) { r.Buckets, r.Settings.Buckets = nil, 0 },
 		"negative buckets":    func(r *Ring) { r.Buckets, r.Settings.Buckets = nil, -1 },
 		"too few buckets":     func(r *Ring) { r.Buckets = r.Buckets[1:] },
-		"too many buckets":    func(r *Ring) { r.Buckets = append(r.Buckets, Slot{}) },
+		"too many buckets":    func(r *Ring) { r.Buckets = append(r.Buckets, Lock{}) },
 		"generation 0":        func(r *Ring) { r.Generation, r.Rebuilt = 0, 0 },
 		"negative rebuilt":    func(r *Ring) { r.Rebuilt = -1 },
 		"rebuilt later":       func(r *Ring) { r.Rebuilt = r.Generation + 1 },
@@ -187,9 +187,9 @@ func TestEditedRingIsNotBelieved(t *testing.T) {
 		"index too large":          {`[0,1]`, `[2,1]`},
 		"index too small":          {`[0,1]`, `[-2,1]`},
 		"leader's index too large": {`[0,4]`, `[2,4]`},
-		"slot too short":           {`[-1,6]`, `[-1]`},
-		"slot too long":            {`[-1,6]`, `[-1,6,0]`},
-		"slot is null":             {`[-1,6]`, `null`},
+		"lock too short":           {`[-1,6]`, `[-1]`},
+		"lock too long":            {`[-1,6]`, `[-1,6,0]`},
+		"lock is null":             {`[-1,6]`, `null`},
 		"session holds nothing":    {`["b","a"]`, `["b","a","c"]`},
 		"session without a name":   {`["b","a"]`, `["b",""]`},
 		"session twice":            {`["b","a"]`, `["b","b"]`},
@@ -248,7 +248,7 @@ func TestLaterFormatIsTold(t *testing.T) {
 // FuzzDecode: whatever is stored, Decode either refuses it with an InvalidError or would write it in the same way.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []Ring{typical(3, 2), typical(1, 1), {
-		Settings: Settings{Buckets: 2}, Generation: 1, Buckets: make([]Slot, 2),
+		Settings: Settings{Buckets: 2}, Generation: 1, Buckets: make([]Lock, 2),
 	}} {
 		data, err := Encode(r)
 		if err != nil {

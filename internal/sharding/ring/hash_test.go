@@ -79,7 +79,7 @@ func TestGroupsAreSpreadEvenly(t *testing.T) {
 		random := rand.New(rand.NewPCG(4, uint64(replicas)))
 		loads := make([]float64, 0, fleets)
 		for range fleets {
-			loads = append(loads, load(Targets(make([]Slot, buckets), sessions(random, replicas)),
+			loads = append(loads, load(Targets(make([]Lock, buckets), sessions(random, replicas)),
 				fleet(random, groups, buckets)))
 		}
 		slices.Sort(loads)

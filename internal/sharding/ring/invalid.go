@@ -56,16 +56,16 @@ func check(r Ring) error {
 	if reason := r.Leader.problem(); reason != "" {
 		return invalid("the leader's lock: %s", reason)
 	}
-	for b, slot := range r.Buckets {
-		if reason := slot.problem(); reason != "" {
+	for b, lock := range r.Buckets {
+		if reason := lock.problem(); reason != "" {
 			return invalid("bucket %d: %s", b, reason)
 		}
 	}
 	return nil
 }
 
-// problem says why the slot cannot be stored, "" if it can.
-func (s Slot) problem() string {
+// problem says why the lock cannot be stored, "" if it can.
+func (s Lock) problem() string {
 	switch {
 	case s.Number < 0:
 		return fmt.Sprintf("its number is %d", s.Number)

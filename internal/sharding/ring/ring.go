@@ -25,13 +25,13 @@ type Ring struct {
 	// Sequence counts the writes, so that a ring that was restored from a backup is noticed.
 	Sequence int64
 	// Leader is the lock of what must be done once.
-	Leader Slot
+	Leader Lock
 	// Buckets has Settings.Buckets entries.
-	Buckets []Slot
+	Buckets []Lock
 }
 
-// Slot is one lock of the ring.
-type Slot struct {
+// Lock is one lock of the ring.
+type Lock struct {
 	// Holder is the session that holds it, "" if it is free.
 	Holder string
 	// Number counts the claims; it is the second part of the epoch.

@@ -187,7 +187,7 @@ func (s *Server) confirm(ctx context.Context, c *connection, refs []vsphere.Ref)
 }
 
 // verdict applies an object that exists: it is below the root after all, or elsewhere.
-func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Token, o object) error {
+func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Moment, o object) error {
 	parent := o.refOf(propParent)
 	if parent.IsZero() {
 		// A VM of a vApp has no parent folder; it stays a suspect, which keeps it safe.

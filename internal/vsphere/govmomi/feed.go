@@ -59,7 +59,7 @@ func (f *source) list(ctx context.Context) error {
 	return nil
 }
 
-func (f *source) apply(began inventory.Token, vms []inventory.Seen, folders []vsphere.Folder) {
+func (f *source) apply(began inventory.Moment, vms []inventory.Seen, folders []vsphere.Folder) {
 	f.server.index.ApplyListing(began, vms, folders)
 	f.server.lookOutside(f.server.index.Elsewhere())
 	f.server.applied()

@@ -17,6 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
@@ -168,17 +169,7 @@ func (r *rig) ensure() *rig {
 
 func (r *rig) until(what string, cond func() bool) {
 	r.t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			r.t.Fatalf("not within %v: %s\nhealth: %+v\nobservation: %+v", patience, what, r.server.Health(), r.observe())
-		}
-	}
+	await.True(r.t, what, cond, func() string { return fmt.Sprintf("health: %+v\nobservation: %+v", r.server.Health(), r.observe()) })
 }
 
 // toldAfter waits until the group was told more often than before. What changed can be seen a moment before somebody is told.

@@ -70,7 +70,7 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 }
 
 // refused files the answer of a request that started no task, and returns what the caller is told.
-func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Token, host string, err, cause error) error {
+func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
 	switch {
 	case vsphere.IsOutcomeUnknown(err):
 		// Not an error of the operation: what became of it will show.

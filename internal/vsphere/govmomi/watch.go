@@ -33,7 +33,7 @@ type watchFeed struct {
 	version   string
 	// filling holds the pages of the first answer until it is complete.
 	filling map[vsphere.Ref]object
-	began   inventory.Token
+	began   inventory.Moment
 }
 
 func (f *watchFeed) Run(ctx context.Context) error {

@@ -15,7 +15,7 @@ type Seen struct {
 }
 
 // ApplyListing applies a complete listing of what is below the root folder, read after began was taken.
-func (x *Index) ApplyListing(began Token, vms []Seen, folders []vsphere.Folder) {
+func (x *Index) ApplyListing(began Moment, vms []Seen, folders []vsphere.Folder) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
 	before, whyBefore := x.complete()
@@ -47,7 +47,7 @@ func (x *Index) ApplyListing(began Token, vms []Seen, folders []vsphere.Folder) 
 
 // missing makes suspects of what a listing should have shown and did not, and returns the stamped VMs of them
 // that we did not destroy ourselves.
-func (x *Index) missing(began Token, listed map[vsphere.Ref]struct{}, touched map[string]struct{}) []vsphere.Ref {
+func (x *Index) missing(began Moment, listed map[vsphere.Ref]struct{}, touched map[string]struct{}) []vsphere.Ref {
 	var lost []vsphere.Ref
 	for ref, e := range x.vms {
 		if _, ok := listed[ref]; ok || e.read > began || (e.state != Present && e.state != Suspect) {
@@ -61,7 +61,7 @@ func (x *Index) missing(began Token, listed map[vsphere.Ref]struct{}, touched ma
 	return lost
 }
 
-func (x *Index) applyFolders(began Token, folders []vsphere.Folder, touched map[string]struct{}) {
+func (x *Index) applyFolders(began Moment, folders []vsphere.Folder, touched map[string]struct{}) {
 	// Parents first, so that paths can be built; the depth of a listing is small.
 	pending := slices.Clone(folders)
 	for progress := true; progress && len(pending) > 0; {
@@ -93,7 +93,7 @@ func (x *Index) applyFolders(began Token, folders []vsphere.Folder, touched map[
 }
 
 // Upsert applies a read of single objects that began at began.
-func (x *Index) Upsert(began Token, vms []Seen, folders []vsphere.Folder) {
+func (x *Index) Upsert(began Moment, vms []Seen, folders []vsphere.Folder) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
 	before, _ := x.complete()
@@ -114,12 +114,12 @@ func (x *Index) Upsert(began Token, vms []Seen, folders []vsphere.Folder) {
 
 // Made records a folder that a call which began at began has made. Any listing that is under way by now may have been read before
 // that, and says nothing of the folder.
-func (x *Index) Made(began Token, folder vsphere.Folder) {
+func (x *Index) Made(began Moment, folder vsphere.Folder) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
 	x.putFolder(folder, began, touched)
 	if e := x.folders[folder.Ref]; e.read == began {
-		e.read = x.token + 1
+		e.read = x.moment + 1
 	}
 	x.mu.Unlock()
 	x.notify(touched, false)
@@ -152,7 +152,7 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 }
 
 // Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
-func (x *Index) Confirm(began Token, ref vsphere.Ref, verdict State) {
+func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
 	if ref.Type == vsphere.TypeFolder {
@@ -188,9 +188,9 @@ func (x *Index) Confirm(began Token, ref vsphere.Ref, verdict State) {
 // since returns from which reads on a verdict may be overruled. Any read that is under way when an object is known to be gone may
 // have been before its end, and still show it. Only a vCenter that was restored from a backup gives the reference to another object;
 // that is shown by a read that begins later.
-func (x *Index) since(began Token, verdict State) Token {
+func (x *Index) since(began Moment, verdict State) Moment {
 	if verdict == Gone {
-		return x.token + 1
+		return x.moment + 1
 	}
 	return began
 }

@@ -1,7 +1,7 @@
 // Package inventory is the in-memory index of the VMs and folders below the operator's root folder. It answers
 // every observation, so that looking at a group costs no call.
 //
-// It is fed with full listings and with partial news. Each feed takes a Token (Begin) before it asks vCenter;
+// It is fed with full listings and with partial news. Each feed takes a Moment (Begin) before it asks vCenter;
 // what it then applies never overwrites what was read later. That orders a slow listing against a fast
 // look-up of one VM without any assumption about clocks.
 //

@@ -4,8 +4,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// putVM stores what a read that began at token showed, and collects the groups for which that is news.
-func (x *Index) putVM(vm vsphere.VM, unread bool, at Token, touched map[string]struct{}) {
+// putVM stores what a read that began at moment showed, and collects the groups for which that is news.
+func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched map[string]struct{}) {
 	if vm.Stamp != nil && vm.Stamp.Installation != x.cfg.Installation {
 		vm.Stamp, vm.Tombstone = nil, false
 	}
@@ -103,7 +103,7 @@ func (x *Index) touchFolder(ref vsphere.Ref, touched map[string]struct{}) {
 	}
 }
 
-func (x *Index) putFolder(f vsphere.Folder, at Token, touched map[string]struct{}) {
+func (x *Index) putFolder(f vsphere.Folder, at Moment, touched map[string]struct{}) {
 	e := x.folders[f.Ref]
 	switch {
 	case e == nil:

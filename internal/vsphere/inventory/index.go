@@ -7,8 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Token is a point in the index's own time. Of two reads of vCenter the one with the higher token began later.
-type Token uint64
+// Moment is a point in the index's own time. Of two reads of vCenter the one with the higher moment began later.
+type Moment uint64
 
 // State says what is known of an object's existence.
 type State int
@@ -45,8 +45,8 @@ type Config struct {
 type vmEntry struct {
 	vm    vsphere.VM
 	state State
-	// read is the token of the read that the entry's content is from.
-	read Token
+	// read is the moment of the read that the entry's content is from.
+	read Moment
 	// unread is true when vCenter showed the VM without its configuration, so that its stamp is not known.
 	unread bool
 	// leaving is true once we submitted its destruction.
@@ -58,7 +58,7 @@ type vmEntry struct {
 type folderEntry struct {
 	folder vsphere.Folder
 	state  State
-	read   Token
+	read   Moment
 	age    int
 }
 
@@ -72,8 +72,8 @@ type Index struct {
 	cfg Config
 
 	mu       sync.Mutex
-	token    Token
-	applied  Token
+	moment   Moment
+	applied  Moment
 	listed   bool
 	valid    bool
 	reason   string
@@ -109,17 +109,17 @@ func New(cfg Config) *Index {
 	}
 }
 
-// Begin returns a new token. Take it before asking vCenter.
-func (x *Index) Begin() Token {
+// Begin returns a new moment. Take it before asking vCenter.
+func (x *Index) Begin() Moment {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.token++
-	return x.token
+	x.moment++
+	return x.moment
 }
 
-// Applied returns the token with which the last applied full listing began; zero before the first, and zero
+// Applied returns the moment with which the last applied full listing began; zero before the first, and zero
 // while the index is not valid.
-func (x *Index) Applied() Token {
+func (x *Index) Applied() Moment {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.valid {
@@ -136,8 +136,8 @@ func (x *Index) SetRoot(root vsphere.Folder) {
 		x.dropFolder(x.root)
 	}
 	x.root = root.Ref
-	x.token++
-	x.putFolder(root, x.token, map[string]struct{}{})
+	x.moment++
+	x.putFolder(root, x.moment, map[string]struct{}{})
 }
 
 // Root returns the root folder, or the zero Ref before SetRoot.

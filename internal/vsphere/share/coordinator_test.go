@@ -17,7 +17,7 @@ func TestClaimsThatCannotBeReadKeepWhatTheySaidLast(t *testing.T) {
 	all[1].length = time.Hour
 	all[1].wants("h", 5)
 	w.run(5 * time.Second)
-	all[1].dead, all[1].own[claimsKey] = true, "?" // hangs, and its board is spoiled
+	all[1].dead, all[1].own[claimsKey] = true, "?" // hangs, and its published is spoiled
 	for _, o := range all {
 		o.seen[all[1].session] = all[1].own
 	}
@@ -84,37 +84,37 @@ func TestWithoutGrantsOneSlotIsLeftAfterAWhile(t *testing.T) {
 	}
 }
 
-// noticeboard is shared by coordinators that run at once. The first leads.
-type noticeboard struct {
-	mu     sync.Mutex
-	boards []map[string]string
-	all    []*Coordinator
+// bulletin is shared by coordinators that run at once. The first leads.
+type bulletin struct {
+	mu        sync.Mutex
+	published []map[string]string
+	all       []*Coordinator
 }
 
-type ownBoard struct {
-	*noticeboard
+type ownPublished struct {
+	*bulletin
 	index int
 }
 
-func (b ownBoard) Publish(key, value string) {
+func (b ownPublished) Publish(key, value string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.boards[b.index][key] == value {
+	if b.published[b.index][key] == value {
 		return
 	}
-	b.boards[b.index][key] = value
+	b.published[b.index][key] = value
 	for _, c := range b.all {
 		c.Changed()
 	}
 }
 
-func (b ownBoard) Peers() []Peer {
+func (b ownPublished) Peers() []Peer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	peers := make([]Peer, 0, len(b.boards))
-	for i, board := range b.boards {
+	peers := make([]Peer, 0, len(b.published))
+	for i, published := range b.published {
 		entries := map[string]string{}
-		for k, v := range board {
+		for k, v := range published {
 			entries[k] = v
 		}
 		peers = append(peers, Peer{Session: fmt.Sprint(i), Self: i == b.index, Leader: i == 0, Published: entries})
@@ -125,7 +125,7 @@ func (b ownBoard) Peers() []Peer {
 func TestRunningAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		board := &noticeboard{}
+		published := &bulletin{}
 		var running sync.WaitGroup
 		removes := make([]func(), 0, 3)
 		wants := make([]chan string, 3)
@@ -133,11 +133,11 @@ func TestRunningAtOnce(t *testing.T) {
 		for i := range wants {
 			wants[i] = make(chan string, 100)
 			budgets[i] = budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, func(g string) { wants[i] <- g })
-			board.boards = append(board.boards, map[string]string{})
-			board.all = append(board.all, New(ownBoard{board, i}, time.Now))
-			removes = append(removes, board.all[i].Add(vc, budgets[i]))
+			published.published = append(published.published, map[string]string{})
+			published.all = append(published.all, New(ownPublished{published, i}, time.Now))
+			removes = append(removes, published.all[i].Add(vc, budgets[i]))
 		}
-		for i, c := range board.all {
+		for i, c := range published.all {
 			running.Go(func() { c.Run(ctx) })
 			running.Go(func() { work(ctx, budgets[i], wants[i], 20) })
 		}

@@ -14,7 +14,7 @@ import (
 
 const vc = "vc"
 
-// world has replicas that see each other's boards late and in any order, on virtual time.
+// world has replicas that see each other's published late and in any order, on virtual time.
 type world struct {
 	t        *testing.T
 	rand     *rand.Rand
@@ -23,7 +23,7 @@ type world struct {
 	limits   budget.Limits
 	replicas []*replica
 	born     int
-	// delay is the longest that a board takes; reorder lets older boards come after newer ones.
+	// delay is the longest that a published takes; reorder lets older published come after newer ones.
 	delay   time.Duration
 	reorder bool
 	// failures lets some tasks fail.
@@ -46,7 +46,7 @@ type replica struct {
 	budget  *budget.Budget
 	dead    bool
 	own     map[string]string
-	// seen are the boards of others by session, in the version of the last delivery.
+	// seen are the published of others by session, in the version of the last delivery.
 	seen     map[string]map[string]string
 	seenAt   map[string]int
 	leader   string
@@ -207,34 +207,34 @@ func (r *replica) Publish(key, value string) {
 
 func (r *replica) send() {
 	r.versions++
-	version, board := r.versions, maps.Clone(r.own)
+	version, published := r.versions, maps.Clone(r.own)
 	for _, o := range r.w.replicas {
 		if o != r {
 			r.w.after(r.w.random(r.w.delay), func() {
 				if !r.dead {
-					o.deliver(r.session, version, board)
+					o.deliver(r.session, version, published)
 				}
 			})
 		}
 	}
 }
 
-func (r *replica) deliver(session string, version int, board map[string]string) {
+func (r *replica) deliver(session string, version int, published map[string]string) {
 	if version < r.seenAt[session] && !r.w.reorder {
 		return
 	}
-	r.seen[session], r.seenAt[session] = board, version
+	r.seen[session], r.seenAt[session] = published, version
 	r.Changed()
 }
 
 // Peers satisfies Peers.
 func (r *replica) Peers() []Peer {
-	boards := make([]Peer, 0, 1+len(r.seen))
-	boards = append(boards, Peer{Session: r.session, Self: true, Leader: r.leader == r.session, Published: r.own})
+	published := make([]Peer, 0, 1+len(r.seen))
+	published = append(published, Peer{Session: r.session, Self: true, Leader: r.leader == r.session, Published: r.own})
 	for _, session := range slices.Sorted(maps.Keys(r.seen)) {
-		boards = append(boards, Peer{Session: session, Leader: r.leader == session, Published: r.seen[session]})
+		published = append(published, Peer{Session: session, Leader: r.leader == session, Published: r.seen[session]})
 	}
-	return boards
+	return published
 }
 
 // lead makes one the leader; others learn it some time later.

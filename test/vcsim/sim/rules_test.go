@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/find"
@@ -14,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
 )
 
@@ -106,23 +106,10 @@ func (h hand) paths() []string {
 	return slices.Sorted(maps.Keys(vms))
 }
 
-// patience bounds a wait on a busy machine.
-const patience = 2 * time.Minute
-
 // until waits for a condition.
 func (h hand) until(what string, holds func() bool) {
 	h.t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			h.t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	await.True(h.t, what, holds)
 }
 
 func infoErr(h hand, task *object.Task) (types.TaskInfo, error) {

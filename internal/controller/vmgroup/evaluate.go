@@ -12,9 +12,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Judge calls yield for every group of every member that is engaged, with what its spec breaks of a set's policies, quotas
+// EvaluateAll calls yield for every group of every member that is engaged, with what its spec breaks of a set's policies, quotas
 // included. Groups that are being deleted are exempt and left out. It reads memory, and is for counting.
-func (r *Reconciler) Judge(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
+func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 	requesters := map[[2]string]policy.Requester{}
 	for _, member := range r.Groups.listedMembers() {
 		if _, engaged := r.Members(member); !engaged {

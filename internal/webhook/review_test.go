@@ -147,12 +147,12 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 		},
 	} {
 		t.Run(c.story, func(t *testing.T) {
-			w := worldWith(policyNamed("default", defaultPolicy()))
+			w := knowledgeWith(policyNamed("default", defaultPolicy()))
 			w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
 				if before := group(); c.old != nil {
 					c.old(before)
 					if g.Status.VCenter != before.Status.VCenter {
-						t.Errorf("the World is shown status.vcenter %q", g.Status.VCenter)
+						t.Errorf("the Knowledge is shown status.vcenter %q", g.Status.VCenter)
 					}
 				}
 				return c.preview, nil
@@ -179,7 +179,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 }
 
 func TestScaleIsJudgedAsTheGroup(t *testing.T) {
-	w := worldWith(policyNamed("default", defaultPolicy()))
+	w := knowledgeWith(policyNamed("default", defaultPolicy()))
 	stored := group()
 	w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": stored}
 	w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
@@ -208,16 +208,16 @@ func TestScaleIsJudgedAsTheGroup(t *testing.T) {
 		}
 	}
 	if *stored.Spec.Replicas != 3 {
-		t.Error("the World's group was changed")
+		t.Error("the Knowledge's group was changed")
 	}
 	stored.DeletionTimestamp = now()
 	if !s.validate(scaleRequest(t, 3, 900)).Allowed {
-		t.Error("a group that is being deleted is judged")
+		t.Error("a group that is being deleted is reviewed")
 	}
 }
 
 func TestScaleOfAGroupThatIsNotKnownYet(t *testing.T) {
-	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	if got := s.validate(scaleRequest(t, 3, 51)); got.Allowed ||
 		got.Result.Message != `spec.replicas: Invalid value: 51: exceeds the maximum 50 of VmGroupPolicy "default"` {
 		t.Errorf("%+v", got.Result)
@@ -228,7 +228,7 @@ func TestScaleOfAGroupThatIsNotKnownYet(t *testing.T) {
 }
 
 func TestOtherResourcesAreAnError(t *testing.T) {
-	s := serve(t, worldWith(), nil)
+	s := serve(t, knowledgeWith(), nil)
 	for _, resource := range []string{"pods", "vcenters"} {
 		request := requestFor(t, nil, group())
 		request.Resource.Resource = resource
@@ -239,12 +239,12 @@ func TestOtherResourcesAreAnError(t *testing.T) {
 	status := requestFor(t, group(), group())
 	status.SubResource = "status"
 	if got := s.validate(status); got.Allowed {
-		t.Error("status is judged")
+		t.Error("status is reviewed")
 	}
 }
 
 func TestDeletionIsNotJudged(t *testing.T) {
-	s := serve(t, &world{}, nil)
+	s := serve(t, &knowledge{}, nil)
 	request := requestFor(t, group(), group())
 	request.Operation, request.Object.Raw = admissionv1.Delete, nil
 	if got := s.validate(request); !got.Allowed {
@@ -256,7 +256,7 @@ func TestDeletionIsNotJudged(t *testing.T) {
 }
 
 func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
-	s := serve(t, worldWith(policyNamed("default", defaultPolicy())), nil)
+	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	// A version of ours would write fields into status and spec that this object does not have, and drop one.
 	const incomplete = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg","future":1},
 		"spec":{"cpu":3,"replicas":0,"later":true},"status":{"conditions":[]}}`
@@ -275,7 +275,7 @@ func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
 }
 
 func TestWarningsAreShortAndPrintable(t *testing.T) {
-	w := worldWith(policyNamed("advice", v1alpha1.VmGroupPolicySpec{
+	w := knowledgeWith(policyNamed("advice", v1alpha1.VmGroupPolicySpec{
 		Mode: v1alpha1.PolicyWarn, Templates: &v1alpha1.PolicyTemplates{Allow: []string{strings.Repeat("ü", 300), "a\nb\x00c"}},
 	}))
 	w.quota = func(_, _ *v1alpha1.VmGroup) []policy.Violation {
@@ -297,7 +297,7 @@ func TestWarningsAreShortAndPrintable(t *testing.T) {
 }
 
 func TestMessagesOfManyViolationsAreBounded(t *testing.T) {
-	w := worldWith()
+	w := knowledgeWith()
 	w.quota = func(_, _ *v1alpha1.VmGroup) []policy.Violation {
 		many := make([]policy.Violation, 0, 100)
 		for i := range 100 {

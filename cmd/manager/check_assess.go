@@ -17,15 +17,15 @@ import (
 // oneLine is an error as a cell of a table.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-func judgeAPIServer(version string, err error) finding {
+func assessAPIServer(version string, err error) finding {
 	if err != nil {
 		return finding{failure, "API server", oneLine(err), "Check the network between this Pod and the hub's API server, and its kubeconfig or ServiceAccount."}
 	}
 	return finding{fine, "API server", "Kubernetes " + version, ""}
 }
 
-// judgeKinds takes the kinds of our group that are served.
-func judgeKinds(served map[string]bool, err error) finding {
+// assessKinds takes the kinds of our group that are served.
+func assessKinds(served map[string]bool, err error) finding {
 	const about, todo = "kinds", "Run manager crds apply, or apply config/crd."
 	if err != nil {
 		return finding{failure, about, "the API server serves none of " + v1alpha1.GroupVersion.String() + ": " + oneLine(err), todo}
@@ -58,8 +58,8 @@ func workingSessions(before, after hub.Snapshot) map[string]bool {
 	return working
 }
 
-// judgeReplicas takes how many there should be, how many Pods are ready, and how many renew their sessions.
-func judgeReplicas(wanted, ready, working int) finding {
+// assessReplicas takes how many there should be, how many Pods are ready, and how many renew their sessions.
+func assessReplicas(wanted, ready, working int) finding {
 	const about = "replicas"
 	switch {
 	case ready < wanted:
@@ -76,14 +76,14 @@ func unreadableRing(err error) finding {
 	return finding{failure, "ring", "cannot be read: " + oneLine(err), "See manager shards, and docs/sharding.md."}
 }
 
-// judgeRing takes the ring and the sessions that work.
-func judgeRing(s hub.Snapshot, working map[string]bool) finding {
+// assessRing takes the ring and the sessions that work.
+func assessRing(s hub.Snapshot, working map[string]bool) finding {
 	if !s.Found {
 		return unreadableRing(errNoRing)
 	}
 	orphans := 0
-	for _, slot := range s.Ring.Buckets {
-		if !working[slot.Holder] {
+	for _, lock := range s.Ring.Buckets {
+		if !working[lock.Holder] {
 			orphans++
 		}
 	}
@@ -94,8 +94,8 @@ func judgeRing(s hub.Snapshot, working map[string]bool) finding {
 	return finding{fine, "ring", fmt.Sprintf("%d shares of the groups are held, generation %d", len(s.Ring.Buckets), s.Ring.Generation), ""}
 }
 
-// judgeReady takes an object's condition Ready.
-func judgeReady(about string, generation int64, conditions []metav1.Condition) finding {
+// assessReady takes an object's condition Ready.
+func assessReady(about string, generation int64, conditions []metav1.Condition) finding {
 	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
 	case condition == nil:
@@ -108,7 +108,7 @@ func judgeReady(about string, generation int64, conditions []metav1.Condition) f
 	return finding{warning, about, strings.TrimSpace(condition.Reason + ": " + strings.Join(strings.Fields(condition.Message), " ")), ""}
 }
 
-func judgeWebhook(leaf string, err error) finding {
+func assessWebhook(leaf string, err error) finding {
 	if err != nil {
 		return finding{failure, "webhooks", oneLine(err), "Check the Certificate and its Secret, the Service's endpoints, and that nothing on the way ends TLS."}
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// World is what handlers know beyond the request. It answers from memory, is safe for concurrent use, and neither keeps
+// Knowledge is what handlers know beyond the request. It answers from memory, is safe for concurrent use, and neither keeps
 // nor changes what it is given. An error means that nobody can tell now: the request fails, and the member's failurePolicy
 // decides.
-type World interface {
+type Knowledge interface {
 	// Policies returns all policies of the hub. It returns false until they were read once.
 	Policies() (*policy.Set, bool)
 	// Requester returns who a namespace of a member is, with its labels. A namespace that is not known yet has none.

@@ -3,7 +3,7 @@
 # description after ## is a bug.
 
 GO ?= go
-# One set of build flags for all that is built here: what programs have in common is compiled once. See test/progress/flags.go.
+# One set of build flags for all that is built here: what programs have in common is compiled once. See test/harness/progress/flags.go.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -buildvcs=false
 RUN := $(GO) run
@@ -51,7 +51,7 @@ test-e2e: ## Install the chart with Helm onto a real cluster with a node, and te
 
 test-planted: ## Put known bugs back, one after the other, and say which tests notice
 	@$(RUN) ./hack/tool assets >/dev/null
-	@$(RUN) ./hack/progress -label "compiling" -o bin/test-planted ./test/planted
+	@$(RUN) ./hack/progress -label "compiling" -o bin/test-planted ./hack/planted
 	@./bin/test-planted $(ARGS)
 
 test-mutants: ## Change the pure packages, one line at a time, and print what no test notices; BASE=commit ARGS="-all ./internal/plan"
@@ -60,13 +60,13 @@ test-mutants: ## Change the pure packages, one line at a time, and print what no
 
 demo: ## Show the operator at work on three local clusters and a vCenter simulator; DEMO=stay keeps it up
 	@began=$$(date +%s) && $(RUN) ./hack/tool assets >/dev/null && \
-		$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./test/demo && \
+		$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./hack/demo && \
 		DEMO="$(DEMO)" DEMO_BEGAN="$$began" ./bin/demo
 
 cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs, stay until Ctrl-C; root on Linux
 	@$(RUN) ./hack/tool assets >/dev/null
 	@for tool in cert-manager kube-node containerd; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
-	@$(RUN) ./hack/progress -label "compiling the cluster" -o bin/cluster ./test/localcluster/cmd/cluster
+	@$(RUN) ./hack/progress -label "compiling the cluster" -o bin/cluster ./hack/cluster
 	@./bin/cluster $(ARGS)
 
 build: ## Build the operator into bin/manager

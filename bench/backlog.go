@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // keeper is a group of one VM that is there all the time. A vCenter from which the last VMs of the operator vanish together is

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // workers of each replica where several are measured: passes for all groups at a time. One vCenter gets three quarters

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 const (

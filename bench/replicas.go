@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/await"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
-	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
 var apiServer *localcluster.ControlPlane

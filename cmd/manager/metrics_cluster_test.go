@@ -10,7 +10,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 func TestRenderPrintsWhatEveryMemberHas(t *testing.T) {

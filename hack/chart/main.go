@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 func main() {

@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // TestTwoCheckoutsGiveOneImage runs the command in two directories of different names, the second time in an

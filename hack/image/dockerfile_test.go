@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/operator"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // dockerfile returns the instructions, one per line.

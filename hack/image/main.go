@@ -21,7 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
 	"github.com/codeconnect/vmgroup-operator/hack/image/operator"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 func main() {

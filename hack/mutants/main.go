@@ -21,8 +21,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // pure are the packages that decide. Their tests need no servers and take seconds.

@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 func main() {

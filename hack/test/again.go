@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // mostAgain bounds how many failures are tried again: where more fail, chance is not the reason.

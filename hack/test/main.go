@@ -23,7 +23,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // total bounds everything, builds included. It is for what hangs: a machine that is slow, or has other work, must not meet it.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster/machine"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster/machine"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // prepare builds with visible progress what the steps would build unseen.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // event is a line of `go test -json`; see `go doc test2json` and `go help buildjson`.

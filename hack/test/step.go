@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // perPackage bounds the tests of one package; go test then prints what every goroutine was doing. It is for what hangs.

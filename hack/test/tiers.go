@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // serverPackage starts API servers: a test that imports it, even through others, is not fast.
-const serverPackage = assets.Module + "/test/localcluster"
+const serverPackage = assets.Module + "/test/harness/localcluster"
 
 // sideBySide is how many packages with servers of their own run at the same time. They keep two cores busy.
 const sideBySide = 3
@@ -129,7 +129,7 @@ var longest = []string{
 }
 
 // longestUnits are those that take longest of what needs no servers.
-var longestUnits = []string{"internal/vsphere/govmomi", "test/vcsim/sim", "test/world", "internal/vsphere/contract", "internal/webhook"}
+var longestUnits = []string{"internal/vsphere/govmomi", "test/harness/vcsim/sim", "test/world", "internal/vsphere/contract", "internal/webhook"}
 
 // longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
 // waited for alone.
@@ -154,9 +154,9 @@ func e2eSteps(r request) []step {
 	if len(r.packages) > 0 {
 		return []step{e2e("what was asked for", r.packages...)}
 	}
-	images := e2e("and images", "./test/certmanager", "./test/inputs", "./hack/image")
+	images := e2e("and images", "./test/harness/certmanager", "./test/harness/inputs", "./hack/image")
 	images.beside = true
-	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/localcluster"), images}
+	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/harness/localcluster"), images}
 }
 
 // testedPackage is a package that has tests.
@@ -168,7 +168,7 @@ type testedPackage struct {
 
 // inProcess are the trees whose code runs in the process of their tests.
 var inProcess = []string{
-	"cmd/", "internal/", "hack/", "test/world", "test/vcsim/", "test/faultproxy", "test/filelock", "test/progress", "test/assets",
+	"cmd/", "internal/", "hack/", "test/world", "test/harness/vcsim/", "test/harness/faultproxy", "test/harness/filelock", "test/harness/progress", "test/harness/assets",
 }
 
 // pure packages have no goroutines of their own: the race detector would only make them slow. For most of them the linter forbids it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // A package that is renamed must not leave its tier unnoticed.
@@ -20,7 +20,7 @@ func TestTheListsOfTiersNameWhatExists(t *testing.T) {
 
 func TestWhatHasGoroutinesRunsWithTheRaceDetector(t *testing.T) {
 	for name, want := range map[string]bool{
-		"cmd/manager": true, "internal/quota": true, "internal/sharding": true, "test/world": true, "test/vcsim/sim": true,
+		"cmd/manager": true, "internal/quota": true, "internal/sharding": true, "test/world": true, "test/harness/vcsim/sim": true,
 		"internal/plan": false, "test/integration": false, "api/v1alpha1": false,
 	} {
 		if (testedPackage{path: assets.Module + "/" + name}).racy() != want {

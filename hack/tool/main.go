@@ -17,7 +17,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 func main() {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // tidy checks every module of the repository with `go mod tidy -diff`, which writes nothing.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/hack/verify/chart"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 func main() {

@@ -26,7 +26,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 // patience of all waits that prove nothing by their length; a loaded machine with the race detector is slow.

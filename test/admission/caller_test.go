@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
-	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
 
 // callerOf calls the webhook of one replica as the API server of a member does now.

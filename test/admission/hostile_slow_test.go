@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
-	"github.com/codeconnect/vmgroup-operator/test/webhookcall"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
 
 // TestHostileCallersDoNotKeepOthersWaiting: how much later valid requests are answered meanwhile, and what memory it takes, make bench

@@ -17,8 +17,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
-	"github.com/codeconnect/vmgroup-operator/test/await"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // TestTableHoldsAlsoWhileTheHubIsDown runs the table of policies against everything that a member has: admission policies and

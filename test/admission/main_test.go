@@ -19,9 +19,9 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 const template = "vm-operator-template"

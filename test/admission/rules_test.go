@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 // rule is a VmGroupPolicy of a test, for namespaces that have its name as the label "rule".

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 func TestAGroupAboveTheOriginalsLimitsIsRefusedWhereNoPolicyMatches(t *testing.T) {

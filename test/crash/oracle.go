@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 // evidence is what was seen of one trial, all of it outside of the manager.

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/codeconnect/vmgroup-operator/test/certmanager"
+	"github.com/codeconnect/vmgroup-operator/test/harness/certmanager"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 const (

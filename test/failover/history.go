@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/history"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/history"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 // What is recorded here is judged there.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 )
 
 // TestFailoverAReplicaWhoseWritesArriveUnansweredStopsAsWell: each renewal is carried out and not known to be. Others see signs of

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // newRights returns whether a call was made by a right that a process got after its pause. The observer may see the claim later

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // end stops the load and checks what holds after every story: exactly the VMs that were asked for, and nobody ever acted on a

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/await"
-	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // The stories of this file take the API server of a whole member or of the hub away, so their world is the troubled one: others would lose it as well.

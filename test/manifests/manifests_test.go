@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
-	"github.com/codeconnect/vmgroup-operator/test/certmanager"
-	"github.com/codeconnect/vmgroup-operator/test/kustomize"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/certmanager"
+	"github.com/codeconnect/vmgroup-operator/test/harness/kustomize"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
 // patience of all waits; a loaded machine is slow.

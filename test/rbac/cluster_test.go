@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
-	"github.com/codeconnect/vmgroup-operator/test/kustomize"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/kustomize"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
 // shared is the control plane of all tests of the package. It authorizes by RBAC.

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/await"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 const template = "vm-operator-template"

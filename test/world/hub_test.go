@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
-	"github.com/codeconnect/vmgroup-operator/test/history"
+	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
 var ways = map[string]shardingtest.Way{"refused": shardingtest.Refused, "black-holed": shardingtest.BlackHoled, "mute": shardingtest.Mute}

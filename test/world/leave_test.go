@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/history"
+	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
 // handover is from SIGTERM to the next owner of what is idle: the others are told that it leaves, there and back, it releases, the news of that

@@ -8,7 +8,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
-	"github.com/codeconnect/vmgroup-operator/test/history"
+	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-	"github.com/codeconnect/vmgroup-operator/test/history"
+	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
 var timings = protocol.DefaultTimings()

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
-	"github.com/codeconnect/vmgroup-operator/test/history"
+	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/test/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // module is the path of the product's module, mainPackage that of the program in it.

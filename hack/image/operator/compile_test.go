@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/operator"
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 func TestCompileSaysWhatItCannotDo(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/codeconnect/vmgroup-operator/test/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
 // isc is the text of the ISC license, one of the shortest.

@@ -29,8 +29,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 const (

@@ -21,7 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
-	"github.com/codeconnect/vmgroup-operator/test/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 // bench is a Rotator with a hub, files and time that a test sets.

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // awaitAdmission waits for the condition AdmissionReady.

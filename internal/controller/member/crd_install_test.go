@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // originalCRD is the original operator's, as far as upgrading goes: its names, no version, one loose schema.

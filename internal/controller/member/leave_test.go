@@ -20,8 +20,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
 const foreignFinalizer = "example.test/keep"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // connectionForTest runs until it is canceled and then until release is closed.

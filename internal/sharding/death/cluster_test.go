@@ -27,8 +27,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-	"github.com/codeconnect/vmgroup-operator/test/await"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
 const buckets = 8

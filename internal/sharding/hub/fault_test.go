@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-	"github.com/codeconnect/vmgroup-operator/test/faultproxy"
-	"github.com/codeconnect/vmgroup-operator/test/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
 // stub is a server that answers as a test says, and counts.

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-	"github.com/codeconnect/vmgroup-operator/test/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 func (p *picture) wait(t *testing.T, want string) {

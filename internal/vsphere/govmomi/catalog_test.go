@@ -7,7 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
-	"github.com/codeconnect/vmgroup-operator/test/vcsim/sim"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 func TestTemplates(t *testing.T) {

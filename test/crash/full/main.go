@@ -26,8 +26,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/codeconnect/vmgroup-operator/test/crash"
-	"github.com/codeconnect/vmgroup-operator/test/progress"
-	"github.com/codeconnect/vmgroup-operator/test/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 type options struct {

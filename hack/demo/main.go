@@ -1,0 +1,112 @@
+//go:build unix
+
+// Command demo shows the operator's main job on real API servers and a simulated vCenter: groups that two
+// teams apply in their own clusters become VMs, stay repaired, scale and go away. It exits 0 only if every
+// step held; its last line is then "demo: ok".
+//
+// The hub begins without admission: groups are VMs already when cert-manager has to be built.
+//
+// With DEMO=stay in the environment it stays up before the last step until Ctrl-C, and then just takes all away.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/go-logr/logr"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+func main() {
+	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	err := run(ctx, os.Getenv("DEMO") == "stay")
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
+		os.Exit(1)
+	}
+	fmt.Println("demo: ok")
+}
+
+func run(ctx context.Context, stay bool) (err error) {
+	began := time.Now()
+	say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and three replicas of the manager.")
+	s, err := stack.Start(ctx, stack.Options{
+		Members: []string{"team-a", "team-b"}, Replicas: 3,
+		Sim: sim.Options{
+			Templates: []string{"vm-operator-template", "debian-12"}, CloneDelay: 700 * time.Millisecond,
+		},
+		Out: os.Stdout,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "\nThe managers' last words:\n%s\n", s.LastWords(15))
+		}
+		if stopErr := s.Stop(); err == nil && stopErr != nil {
+			err = fmt.Errorf("clean up: %w", stopErr)
+		}
+	}()
+	say("Up after %s.", since(began))
+
+	d := &demo{stack: s, out: os.Stdout, began: beginning(began)}
+	if err := d.play(ctx, []step{
+		{"Both teams apply their samples", d.apply},
+		{"Scale team-a's vg-1 from 3 to 5", d.scale},
+		{"Somebody powers a VM off in vCenter, behind the operator's back", d.powerOff},
+		{"Somebody deletes a VM in vCenter", d.deleteVM},
+		{"vg-2 names a template that does not exist; name one that does", d.fixTemplate},
+	}); err != nil {
+		return err
+	}
+	say("\nSo far without admission: it needs cert-manager, which is built now if this is the first time. All of this runs on meanwhile.")
+	if _, err := assets.Tool(ctx, "cert-manager", os.Stdout); err != nil {
+		return err
+	}
+	if err := d.play(ctx, []step{
+		{"Admission is turned on, and the replicas are replaced one after the other", d.turnOn},
+		{"A policy for all teams, and a group that breaks it", d.refuse},
+		{"A group that leaves out what the policy fills in", d.fillIn},
+		{"What would an edit do?", d.forecast},
+		{"The certificate authority and the webhooks' certificate are renewed at once, under load", d.rotate},
+		{"A replica is killed in the middle of a scale-up", d.killOne},
+		{"Another is told to stop, as in an update", d.stopOne},
+		{"The last one stops as well: what holds without a hub?", d.withoutHub},
+	}); err != nil {
+		return err
+	}
+	d.lookFurther()
+	if stay {
+		say("Staying up until Ctrl-C, which takes everything away.")
+		<-ctx.Done()
+		return nil
+	}
+	if err := d.play(ctx, []step{{"Delete every group", d.deleteAll}}); err != nil {
+		return err
+	}
+	say("Everything held, in %s.", progress.Elapsed(time.Since(d.began)))
+	return nil
+}
+
+// beginning is when `make demo` began, which may have built kube-apiserver first. Without make it is when this program did.
+func beginning(started time.Time) time.Time {
+	seconds, err := strconv.ParseInt(os.Getenv("DEMO_BEGAN"), 10, 64)
+	if err != nil {
+		return started
+	}
+	return time.Unix(seconds, 0)
+}

@@ -1,0 +1,185 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+)
+
+// APIProxy stands before an API server. It records writes and can disturb any request. It speaks to the API server
+// as the identity of ControlPlane.Config, whoever its clients are. Close it.
+type APIProxy struct {
+	// URL of the proxy.
+	URL string
+
+	cluster *ControlPlane
+	proxy   *faultproxy.Proxy
+	watches *watches
+
+	mu      sync.Mutex
+	hook    func(APICall) faultproxy.Fault
+	records []*APIRecord
+	open    map[*faultproxy.Exchange]*APIRecord
+}
+
+// APIRecord is a write, as the proxy saw it.
+type APIRecord struct {
+	APICall
+	// Start is when the request had arrived, End when it was answered or cut; End is zero while it is under way.
+	Start, End time.Time
+	// Status of the answer, or 0.
+	Status int
+}
+
+// ProxyUser is the user, of the group system:masters, as whom a proxy calls the API server: what passes a proxy is the
+// program under test, and admission tells it from people.
+const ProxyUser = "vmgroup-operator"
+
+// NewProxy starts a proxy before the API server, with a certificate of the cluster's authority. It goes on when the
+// API server is restarted.
+func (c *ControlPlane) NewProxy() (*APIProxy, error) {
+	transport, err := c.proxyTransport()
+	if err != nil {
+		return nil, fmt.Errorf("make a proxy before cluster %s: %w", c.Name, err)
+	}
+	serving, err := c.ca.server([]net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost"})
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := tls.X509KeyPair(serving.certificate, serving.key)
+	if err != nil {
+		return nil, fmt.Errorf("make a proxy before cluster %s: %w", c.Name, err)
+	}
+	target, err := url.Parse(c.Config.Host)
+	if err != nil {
+		return nil, fmt.Errorf("make a proxy before cluster %s: %w", c.Name, err)
+	}
+	p := &APIProxy{cluster: c, watches: newWatches(), open: map[*faultproxy.Exchange]*APIRecord{}}
+	p.proxy, err = faultproxy.New(faultproxy.Options{
+		Target: target, Transport: transport,
+		TLS:    &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		Decide: p.decide, Done: p.done,
+		Stream: func(e *faultproxy.Exchange, body io.ReadCloser) io.ReadCloser {
+			if parseAPICall(e.Request).Verb != "watch" {
+				return body
+			}
+			return p.watches.add(body)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a proxy before cluster %s: %w", c.Name, err)
+	}
+	p.URL = p.proxy.URL
+	return p, nil
+}
+
+func (c *ControlPlane) proxyTransport() (http.RoundTripper, error) {
+	content, err := c.UserKubeconfig(ProxyUser, "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(content)
+	if err != nil {
+		return nil, err
+	}
+	return rest.TransportFor(config)
+}
+
+// Kubeconfig returns a kubeconfig that leads through the proxy. It has no identity: the proxy has one.
+func (p *APIProxy) Kubeconfig() ([]byte, error) {
+	config := clientcmdapi.NewConfig()
+	name := p.cluster.Name
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: p.URL, CertificateAuthorityData: p.cluster.ca.pem}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: "the-proxy-has-the-identity"}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return nil, fmt.Errorf("write a kubeconfig for the proxy before %s: %w", name, err)
+	}
+	return content, nil
+}
+
+// Hook sets what decides about each request; nil passes all. It may block to delay one.
+func (p *APIProxy) Hook(hook func(APICall) faultproxy.Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hook = hook
+}
+
+// Records returns the writes, and what tried to be one, in the order in which they arrived.
+func (p *APIProxy) Records() []APIRecord {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]APIRecord, len(p.records))
+	for i, r := range p.records {
+		out[i] = *r
+	}
+	return out
+}
+
+// Reset forgets the records.
+func (p *APIProxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.records = nil
+}
+
+// StallWatches holds what the API server sends to watches that are open or opened later, while stall is true. They
+// stay open; what was held is delivered in the end.
+func (p *APIProxy) StallWatches(stall bool) { p.watches.stall(stall) }
+
+// CutWatches breaks off all watches that are open.
+func (p *APIProxy) CutWatches() { p.watches.cut() }
+
+// CutConnections cuts all connections that are open.
+func (p *APIProxy) CutConnections() { p.proxy.CutConnections() }
+
+// Close ends the proxy and cuts its connections.
+func (p *APIProxy) Close() {
+	p.watches.stall(false)
+	p.proxy.Close()
+}
+
+func (p *APIProxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
+	call := parseAPICall(e.Request)
+	call.Number, call.Body = e.Number, e.Body
+	p.mu.Lock()
+	hook := p.hook
+	if call.Writes() {
+		r := &APIRecord{APICall: call, Start: e.Start}
+		p.records = append(p.records, r)
+		p.open[e] = r
+	}
+	p.mu.Unlock()
+	var fault faultproxy.Fault
+	if hook != nil {
+		fault = hook(call)
+	}
+	if call.Verb == "watch" {
+		fault.After = nil // its answer never is whole
+	}
+	return fault
+}
+
+func (p *APIProxy) done(e *faultproxy.Exchange, result faultproxy.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.open[e]; r != nil {
+		r.End, r.Status = result.End, result.Status
+		delete(p.open, e)
+	}
+}

@@ -1,0 +1,178 @@
+//go:build unix
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/certmanager"
+)
+
+// Names of what config/certmanager makes.
+const (
+	// CACertificate is the name of the Certificate, and of the Secret, of the authority.
+	CACertificate = "vmgroup-operator-ca"
+	// WebhookCertificate is the name of the webhooks' Certificate.
+	WebhookCertificate = "vmgroup-operator-webhook"
+
+	webhookSecret = "vmgroup-operator-webhook-tls"
+)
+
+// Admission is what the webhooks of a hub need: cert-manager, a mounted certificate and an address for the members.
+type Admission struct {
+	// URL by which members reach the webhooks of all managers.
+	URL string
+	// CertManager runs on the hub.
+	CertManager *certmanager.Instance
+
+	balancer *balancer
+	volume   *secretVolume
+	// ports by the name of the manager: one that is started again listens where it did.
+	ports map[string]port
+}
+
+// StartAdmission runs cert-manager on the hub and mounts the webhooks' certificate. Managers that are started from then on
+// serve the webhooks; those that run already have to be replaced.
+func (s *Stack) StartAdmission(ctx context.Context) (err error) {
+	a := &Admission{ports: map[string]port{}}
+	s.Admission = a
+	if a.balancer, err = newBalancer(); err != nil {
+		return err
+	}
+	a.URL = a.balancer.URL
+	if a.CertManager, err = certmanager.Start(ctx, s.Hub.KubeconfigFile, s.Dir, s.opts.Out); err != nil {
+		return fmt.Errorf("start cert-manager: %w", err)
+	}
+	if err := s.applyConfig(ctx, "certmanager", func(o *unstructured.Unstructured) error {
+		if o.GetName() != WebhookCertificate || o.GetKind() != "Certificate" {
+			return nil
+		}
+		// API servers call the balancer's address and not a Service.
+		return unstructured.SetNestedStringSlice(o.Object, []string{"127.0.0.1"}, "spec", "ipAddresses")
+	}); err != nil {
+		return err
+	}
+	a.volume, err = mountSecret(ctx, s.Hub.Client, client.ObjectKey{Namespace: Namespace, Name: webhookSecret},
+		filepath.Join(s.Dir, "webhook-certs"))
+	if err != nil {
+		return err
+	}
+	return s.applyConfig(ctx, "webhook", a.callByURL)
+}
+
+// callByURL makes the hub's own webhook configuration call the balancer: nothing programs Services here.
+func (a *Admission) callByURL(o *unstructured.Unstructured) error {
+	if o.GetKind() != "ValidatingWebhookConfiguration" {
+		return nil
+	}
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &configuration); err != nil {
+		return err
+	}
+	for i := range configuration.Webhooks {
+		call := &configuration.Webhooks[i].ClientConfig
+		if call.Service == nil || call.Service.Path == nil {
+			return fmt.Errorf("webhook %s names no Service with a path", configuration.Webhooks[i].Name)
+		}
+		url := a.URL + *call.Service.Path
+		call.URL, call.Service = &url, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&configuration)
+	o.Object = content
+	o.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
+	return err
+}
+
+// applyConfig applies to the hub what stands in a directory of config/, as kustomize would with the operator's namespace.
+func (s *Stack) applyConfig(ctx context.Context, dir string, change func(*unstructured.Unstructured) error) error {
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(root, "config", dir, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, file := range slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "kustomization.yaml" }) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for document := range strings.SplitSeq(string(content), "\n---\n") {
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			if o.GetKind() == "" || o.GetKind() == "Service" {
+				continue
+			}
+			if namespaced, err := s.Hub.IsObjectNamespaced(o); err == nil && namespaced {
+				o.SetNamespace(Namespace)
+			}
+			if err := change(o); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			if err := s.Hub.Create(ctx, o); client.IgnoreAlreadyExists(err) != nil {
+				return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// webhookArgs are the flags of a manager; its webhooks are served through the balancer from then on, whenever ready says so.
+func (a *Admission) webhookArgs(name string, ready func(context.Context) bool) ([]string, error) {
+	if a == nil {
+		return nil, nil
+	}
+	p, ok := a.ports[name]
+	if !ok {
+		var err error
+		if p, err = reservePort(); err != nil {
+			return nil, err
+		}
+		a.ports[name] = p
+	}
+	host, number, _ := strings.Cut(p.address, ":")
+	a.balancer.add(p.address, ready)
+	return []string{
+		"--webhook-host=" + host, "--webhook-port=" + number,
+		"--webhook-cert-path=" + a.volume.Dir, "--admission-url=" + a.URL,
+	}, nil
+}
+
+func (a *Admission) stop() error {
+	if a == nil {
+		return nil
+	}
+	var errs []error
+	if a.volume != nil {
+		a.volume.unmount()
+	}
+	if a.CertManager != nil {
+		errs = append(errs, a.CertManager.Stop())
+	}
+	if a.balancer != nil {
+		a.balancer.close()
+	}
+	for _, p := range a.ports {
+		p.free()
+	}
+	return errors.Join(errs...)
+}
+
+// WebhookAddress is where a replica listens for webhook calls, behind the balancer.
+func (r *Replica) WebhookAddress() string { return r.stack.Admission.ports[r.Name].address }

@@ -1,0 +1,112 @@
+//go:build unix
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// SecondHub is another installation of the operator before the same vCenter, with a proxy of its own.
+type SecondHub struct {
+	Hub     *Cluster
+	Proxy   *sim.Proxy
+	Manager *Process
+}
+
+// StartHub starts one more hub with its own manager, which may serve the hub itself as member "local". It has no
+// VCenter yet: see AddVCenter. The caller stops it.
+func (s *Stack) StartHub(ctx context.Context, name string) (_ *SecondHub, err error) {
+	second := &SecondHub{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, second.Stop())
+		}
+	}()
+	if second.Proxy, err = sim.NewProxy(s.Sim.URL); err != nil {
+		return nil, err
+	}
+	if second.Hub, err = s.StartCluster(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := applyCRDs(ctx, second.Hub); err != nil {
+		return nil, err
+	}
+	if err := second.Hub.Create(ctx, operatorNamespace()); err != nil {
+		return nil, err
+	}
+	second.Manager, err = s.StartManager(ctx, name, second.Hub, "--enable-local-member")
+	return second, err
+}
+
+// AddVCenter creates the VCenter "default" without any grant, with a root folder of its own.
+func (h *SecondHub) AddVCenter(ctx context.Context, folder string) error {
+	return createAll(ctx, h.Hub, credentialsSecret(), &v1alpha1.VCenter{
+		ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		Spec: v1alpha1.VCenterSpec{
+			Server: h.Proxy.URL, Folder: folder,
+			CredentialsSecretRef: v1alpha1.LocalObjectReference{Name: credentials},
+			TLS:                  &v1alpha1.TLSConfig{InsecureSkipVerify: true},
+		},
+	})
+}
+
+// Stop ends the second hub.
+func (h *SecondHub) Stop() error {
+	var errs []error
+	if h.Manager != nil {
+		errs = append(errs, h.Manager.Stop())
+	}
+	if h.Hub != nil {
+		errs = append(errs, h.Hub.Stop())
+	}
+	if h.Proxy != nil {
+		h.Proxy.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// RestartManager starts the manager again after it was stopped or killed.
+func (s *Stack) RestartManager(ctx context.Context) error {
+	manager, err := s.StartManager(ctx, "manager", s.Hub, s.opts.ManagerArgs...)
+	if err != nil {
+		return err
+	}
+	s.Manager = manager
+	return nil
+}
+
+// Raw reads a path of the cluster's API server.
+func (c *Cluster) Raw(ctx context.Context, path string) (string, error) {
+	transport, err := rest.HTTPClientFor(c.Config)
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Config.Host+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := transport.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %s", path, response.Status)
+	}
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}
+
+// ContainsPassword reports whether text holds the password of the simulated vCenter.
+func ContainsPassword(text string) bool { return strings.Contains(text, Password) }

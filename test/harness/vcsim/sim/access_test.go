@@ -1,0 +1,154 @@
+package sim_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// restricted logs in with the account of the program under test.
+func restricted(t *testing.T, s *sim.Simulator) hand {
+	t.Helper()
+	p, err := sim.NewOperator(context.Background(), s.URL, s.Username(), s.Password())
+	must(t, err)
+	t.Cleanup(p.Close)
+	return newHand(t, p)
+}
+
+// without returns the operator's privileges but one.
+func without(privilege string) []string {
+	return slices.DeleteFunc(slices.Clone(sim.OperatorPrivileges), func(p string) bool { return p == privilege })
+}
+
+// life does what the operator does with a VM, and returns the first error.
+func life(h hand) error {
+	f, err := h.folder(root).CreateFolder(h.ctx, "mine")
+	if err != nil {
+		return err
+	}
+	networks, err := h.find.Network(h.ctx, "/DC0/network/VM Network")
+	must(h.t, err)
+	devices, err := h.vm(template).Device(h.ctx)
+	must(h.t, err)
+	card := devices.SelectByType((*types.VirtualEthernetCard)(nil))[0]
+	card.GetVirtualDevice().Backing, err = networks.EthernetCardBackingInfo(h.ctx)
+	must(h.t, err)
+	if err := h.clone(template, root+"/mine", "vm", func(s *types.VirtualMachineCloneSpec) {
+		s.Config = &types.VirtualMachineConfigSpec{
+			NumCPUs: 2, MemoryMB: 64, InstanceUuid: "8a1c0f4e-0000-4000-8000-000000000001",
+			ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "k", Value: "v"}},
+		}
+		s.Location.DeviceChange = []types.BaseVirtualDeviceConfigSpec{&types.VirtualDeviceConfigSpec{
+			Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: card,
+		}}
+	}); err != nil {
+		return err
+	}
+	const path = root + "/mine/vm"
+	vm := h.vm(path)
+	for _, step := range []func() error{
+		func() error { return h.PowerOn(h.ctx, path) },
+		func() error { return h.Set(h.ctx, path, map[string]string{"k": "w"}) },
+		func() error { return h.PowerOff(h.ctx, path) },
+		func() error { return h.done(vm.Destroy(h.ctx)) },
+		func() error { return h.done(f.Destroy(h.ctx)) },
+		func() error { _, err := h.TerminateSessions(h.ctx); return err },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestTheOperatorsPrivilegesAreEnough(t *testing.T) {
+	s, _ := start(t, sim.Options{})
+	must(t, life(restricted(t, s)))
+}
+
+func TestEachOfTheOperatorsPrivilegesIsNeeded(t *testing.T) {
+	for _, privilege := range sim.OperatorPrivileges {
+		t.Run(privilege, func(t *testing.T) {
+			s, _ := start(t, sim.Options{Privileges: without(privilege)})
+			denied := refused[*types.NoPermission](t, life(restricted(t, s)))
+			if denied != nil && (denied.PrivilegeId != privilege || denied.Object == nil) {
+				t.Errorf("denied was %+v", denied)
+			}
+		})
+	}
+}
+
+func TestWhatTheOperatorDoesNotNeedIsRefusedToIt(t *testing.T) {
+	s, p := start(t, sim.Options{})
+	admin, h := newHand(t, p), restricted(t, s)
+	vm := h.vm(ordinary)
+	for privilege, err := range map[string]error{
+		"VirtualMachine.Config.Rename":        h.Rename(h.ctx, ordinary, "other"),
+		"VirtualMachine.Config.Annotation":    h.reconfigure(ordinary, types.VirtualMachineConfigSpec{Annotation: "a"}),
+		"VirtualMachine.Provisioning.Clone":   h.clone(ordinary, root, "copy", nil),
+		"VirtualMachine.Interact.Suspend":     h.done(vm.Suspend(h.ctx)),
+		"VirtualMachine.State.CreateSnapshot": h.done(vm.CreateSnapshot(h.ctx, "s", "", false, false)),
+		"VirtualMachine.Inventory.Unregister": vm.Unregister(h.ctx),
+		"VirtualMachine.Inventory.Move":       h.Move(h.ctx, ordinary, root),
+		"Undocumented.UpgradeVM_Task":         h.done(vm.UpgradeVM(h.ctx, "vmx-99")),
+		"Undocumented.Flags":                  h.reconfigure(ordinary, types.VirtualMachineConfigSpec{Flags: &types.VirtualMachineFlagInfo{}}),
+	} {
+		denied := refused[*types.NoPermission](t, err)
+		if denied != nil && denied.PrivilegeId != privilege {
+			t.Errorf("refused for %s, want %s", denied.PrivilegeId, privilege)
+		}
+	}
+	must(t, admin.Rename(h.ctx, ordinary, "other"))
+}
+
+func TestPrivilegesAreToldAsTheyAre(t *testing.T) {
+	s, _ := start(t, sim.Options{Privileges: []string{"Folder.Create"}})
+	h := restricted(t, s)
+	manager, on := *h.Client().ServiceContent.AuthorizationManager, []types.ManagedObjectReference{h.folder(root).Reference()}
+	for user, wanted := range map[string]bool{s.Username(): false, sim.AdminUsername: true, "nobody": false} {
+		got, err := methods.FetchUserPrivilegeOnEntities(h.ctx, h.Client(),
+			&types.FetchUserPrivilegeOnEntities{This: manager, Entities: on, UserName: user})
+		must(t, err)
+		list := got.Returnval[0].Privileges
+		if slices.Contains(list, "Folder.Delete") != wanted || slices.Contains(list, "Folder.Create") != (user != "nobody") {
+			t.Errorf("%s has %s", user, strings.Join(list, ", "))
+		}
+		has, err := methods.HasUserPrivilegeOnEntities(h.ctx, h.Client(), &types.HasUserPrivilegeOnEntities{
+			This: manager, Entities: on, UserName: user, PrivId: []string{"Folder.Delete"},
+		})
+		must(t, err)
+		if has.Returnval[0].PrivAvailability[0].IsGranted != wanted {
+			t.Errorf("%s: HasUserPrivilegeOnEntities differs", user)
+		}
+	}
+	for _, caller := range []hand{h, newHand(t, func() *sim.Operator { p, err := s.Operator(h.ctx); must(t, err); t.Cleanup(p.Close); return p }())} {
+		sessions, err := caller.Sessions(h.ctx)
+		must(t, err)
+		for _, session := range sessions {
+			has, err := methods.HasPrivilegeOnEntities(h.ctx, caller.Client(), &types.HasPrivilegeOnEntities{
+				This: manager, Entity: on, SessionId: session.Key, PrivId: []string{"Folder.Delete"},
+			})
+			must(t, err)
+			if has.Returnval[0].PrivAvailability[0].IsGranted != (session.UserName == sim.AdminUsername) {
+				t.Errorf("session of %s: %+v", session.UserName, has.Returnval)
+			}
+		}
+	}
+}
+
+func TestOnlyTheTwoAccountsLogIn(t *testing.T) {
+	s, _ := start(t, sim.Options{})
+	for user, password := range map[string]string{
+		s.Username(): sim.AdminPassword, sim.AdminUsername: s.Password(), "nobody": "", "": "",
+	} {
+		if _, err := sim.NewOperator(t.Context(), s.URL, user, password); err == nil {
+			t.Errorf("%q logs in with %q", user, password)
+		}
+	}
+}

@@ -44,8 +44,8 @@ type Server interface {
 	EnsureFolder(ctx context.Context, path FolderPath) (Folder, error)
 
 	// Clone submits a clone that stays powered off. It fails with KindBusy when an operation on the same
-	// ordinal of the group is in flight, and with KindConflict when the folder is not known to be below the root;
-	// nothing was sent then. A lost reply is not an error of the clone: the operation stays in
+	// ordinal of the group is in flight, with KindConflict when the folder is not below the root, and with KindTransient or KindNotFound when it is
+	// being looked up or does not exist; nothing was sent then. A lost reply is not an error of the clone: the operation stays in
 	// flight with OutcomeUnknown until vCenter's tasks and inventory have told what became of it.
 	Clone(ctx context.Context, req CloneRequest) error
 

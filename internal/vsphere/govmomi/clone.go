@@ -47,7 +47,9 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	switch _, state := s.index.FolderState(req.Folder); state {
 	case inventory.Present:
 	case inventory.Unknown, inventory.Suspect:
-		return spec(vsphere.KindTransient, fmt.Errorf("folder %s was not in vCenter's last listing; it is being looked for", req.Folder))
+		return spec(vsphere.KindTransient, fmt.Errorf("folder %s is not in the inventory; it is being looked up", req.Folder))
+	case inventory.Gone:
+		return spec(vsphere.KindNotFound, fmt.Errorf("folder %s does not exist any more", req.Folder))
 	default:
 		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move "+
 			"it back", req.Folder))

@@ -222,6 +222,16 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestACloneIntoAFolderThatIsMissingSaysWhetherItIsLookedUpOrGone(t *testing.T) {
+	r := newRig(t, govmomi.Poll).ensure()
+	request := r.request(0)
+	request.Folder = vsphere.FolderRef("group-never-heard-of")
+	wantKind(t, r.server.Clone(r.ctx, request), vsphere.KindTransient)
+	must(t, r.server.DestroyFolder(r.ctx, r.folder.Ref))
+	r.until("the folder is gone", func() bool { return r.observe().FolderGone })
+	wantKind(t, r.server.Clone(r.ctx, r.request(0)), vsphere.KindNotFound)
+}
+
 func TestAFolderWithACloneOnItsWayIsKept(t *testing.T) {
 	r := newRig(t, govmomi.Poll, cloneDelay(500*time.Millisecond)).ensure()
 	r.observe() // the folder is the group's from now on

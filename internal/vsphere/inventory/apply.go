@@ -112,7 +112,7 @@ func (x *Index) Upsert(began Moment, vms []Seen, folders []vsphere.Folder) {
 	x.notify(touched, before != after)
 }
 
-// Made records a folder that a call which began at began has made. Any listing that is under way by now may have been read before
+// Made records a folder that a call which began at began has made, or found under its name. Any listing that is under way by now may have been read before
 // that, and says nothing of the folder.
 func (x *Index) Made(began Moment, folder vsphere.Folder) {
 	touched := map[string]struct{}{}

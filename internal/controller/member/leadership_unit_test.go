@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// Replica A reaches both names of a cluster, replica B only the younger one. What A finds comes to B by the status.
 func TestAReplicaLearnsFromStatusWhichMemberClusterGoesFirst(t *testing.T) {
 	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
 	if err != nil {

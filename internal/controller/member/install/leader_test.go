@@ -98,5 +98,3 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 		t.Errorf("the claim is gone: %v", err)
 	}
 }
-
-// Replica A reaches both names of a cluster, replica B only the younger one. What A finds comes to B by the status.

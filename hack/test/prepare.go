@@ -35,12 +35,12 @@ func prepare(ctx context.Context, steps []step) error {
 		}
 	}
 	if needs(func(s step) bool { return s.race || s.raceManager }) {
-		if err := raceDetector(ctx); err != nil && needs(func(s step) bool { return s.race }) {
+		if err := raceDetector(ctx); err != nil && !needs(func(s step) bool { return !s.race }) {
 			return fmt.Errorf("there is no race detector: %w", err)
 		} else if err != nil {
-			fmt.Printf("test: NOTE: the operator does NOT detect data races: %v\n", err)
+			fmt.Printf("test: NOTE: nothing detects data races, NEITHER the operator NOR a test: %v\n", err)
 			for i := range steps {
-				steps[i].raceManager = false
+				steps[i].race, steps[i].raceManager = false, false
 			}
 		}
 	}

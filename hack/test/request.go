@@ -82,7 +82,7 @@ func (r request) steps(ctx context.Context) ([]step, error) {
 	case race:
 		return raceSteps(ctx, r)
 	case slow:
-		return slowSteps(ctx, r.part, r.args)
+		return slowSteps(r.part, r.args), nil
 	case pick:
 		return pickedSteps(r.commit, r.args), nil
 	case e2e:

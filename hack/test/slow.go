@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -16,11 +15,14 @@ const slowTag = "slow"
 type slowStory struct {
 	// part of `make test-slow` that runs it; each takes at most a quarter of an hour.
 	part int
-	// pkg below test/, and the test's name.
+	// pkg below test/, and the test's name. A path from the root is one of the product's packages, which runs whole, with the race detector.
 	pkg, test string
 	// seconds that it took on two cores, without the start of the servers that a package's stories share.
 	seconds int
 }
+
+// product says whether this is one of the product's packages.
+func (s slowStory) product() bool { return strings.Contains(s.pkg, "/") }
 
 // startSeconds is how long it takes until the servers of a package's stories run.
 const startSeconds = 30
@@ -54,6 +56,7 @@ var slowStories = []slowStory{
 	{3, "crash", "TestASampleOfCrashPoints", 600},
 	{3, "crash", "TestADeletionThatRacesClonesLeavesNothing", 60},
 	{3, "crash", "TestRestartsLeaveOneSessionAndTheVMsAsTheyWere", 45},
+	{3, "internal/controller/member", everywhere, 120},
 	{4, "admission", "TestRotationOfEverythingUnderLoadFailsNoCall", 110},
 	{4, "admission", "TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking", 80},
 	{4, "admission", "TestHostileCallersDoNotKeepOthersWaiting", 30},
@@ -63,6 +66,12 @@ var slowStories = []slowStory{
 	{5, "integration", "TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor", 60},
 	{5, "integration", "TestAMemberThatGoesSilentDelaysNobody", 40},
 	{5, "integration", everywhere, 420},
+	{5, "internal/admission", everywhere, 70},
+	{5, "cmd/manager", everywhere, 50},
+	{5, "internal/sharding/death", everywhere, 40},
+	{5, "internal/quota", everywhere, 25},
+	{5, "internal/webhook", everywhere, 20},
+	{5, "internal/sharding/hub", everywhere, 15},
 }
 
 // parts is the number of the last part.
@@ -71,7 +80,7 @@ func parts() int {
 }
 
 // slowSteps are the slow stories, or one part of them.
-func slowSteps(ctx context.Context, part int, args []string) ([]step, error) {
+func slowSteps(part int, args []string) []step {
 	var steps []step
 	for n := 1; n <= parts(); n++ {
 		if part == 0 || part == n {
@@ -80,26 +89,17 @@ func slowSteps(ctx context.Context, part int, args []string) ([]step, error) {
 		}
 	}
 	if part == 0 || part == parts() {
-		last, err := lastSteps(ctx, append([]string{"-count=1"}, args...))
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, last...)
+		steps = append(steps, lastStep(args))
 	}
-	return steps, nil
+	return steps
 }
 
-// lastSteps are no stories: the random model of sharding, at length, and with the race detector what `make test-race` leaves out.
-func lastSteps(ctx context.Context, args []string) ([]step, error) {
-	_, servers, err := raced(ctx, "", "./...")
-	if err != nil {
-		return nil, err
-	}
-	model := step{
-		label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args,
+// lastStep is no story: the random model of sharding, at length.
+func lastStep(args []string) step {
+	return step{
+		label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: append([]string{"-count=1"}, args...),
 		binaryArgs: []string{"-protocol.runs=5000"},
 	}
-	return []step{model, raceWithServers(servers, args)}, nil
 }
 
 // pickedSteps are some of the slow stories. Each commit gets other ones, and the same ones every time.
@@ -124,7 +124,7 @@ func choose(stories []slowStory, commit string, seconds int) []slowStory {
 	for i := range stories {
 		s := stories[(begin+i)%len(stories)]
 		cost := s.seconds
-		if !started[s.pkg] {
+		if !started[s.pkg] && !s.product() {
 			cost += startSeconds
 		}
 		if cost <= seconds {
@@ -138,7 +138,7 @@ func choose(stories []slowStory, commit string, seconds int) []slowStory {
 func stepsOf(stories []slowStory, label string, args []string) []step {
 	var steps []step
 	for len(stories) > 0 {
-		pkg := stories[0].pkg
+		pkg, product := stories[0].pkg, stories[0].product()
 		var tests []string
 		for _, s := range stories {
 			if s.pkg == pkg {
@@ -146,6 +146,10 @@ func stepsOf(stories []slowStory, label string, args []string) []step {
 			}
 		}
 		stories = slices.DeleteFunc(slices.Clone(stories), func(s slowStory) bool { return s.pkg == pkg })
+		if product {
+			steps = append(steps, raceWithServers([]string{"./" + pkg}, append([]string{"-count=1"}, args...)))
+			continue
+		}
 		expression := "^(" + strings.Join(tests, "|") + ")$"
 		if slices.Contains(tests, everywhere) {
 			expression = everywhere

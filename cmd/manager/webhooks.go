@@ -27,12 +27,6 @@ func (k knowledge) Quota(_ context.Context, requester policy.Requester, old, gro
 	return k.ledger.Check(requester, old, group)
 }
 
-// Preview implements webhook.Knowledge.
-func (k knowledge) Preview(ctx context.Context, member string, group *v1alpha1.VmGroup) (webhook.Preview, error) {
-	preview, err := k.Reconciler.Preview(ctx, member, group)
-	return webhook.Preview(preview), err
-}
-
 // serveWebhooks serves them on this replica, whether it leads or not.
 func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Rotator, groups knowledge) error {
 	return webhook.Register(server, webhook.Options{

@@ -142,7 +142,7 @@ const refusedBy = `admission webhook "validate.vmgroups.vm.codeconnect.vmworld.c
 
 // made is a group as a team applies it.
 func made(name string, change func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
-	return group(func(g *v1alpha1.VmGroup) {
+	return aGroup(func(g *v1alpha1.VmGroup) {
 		g.Name, g.Namespace, g.UID = name, metav1.NamespaceDefault, ""
 		if change != nil {
 			change(g)

@@ -48,7 +48,7 @@ func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Pla
 
 func TestForecast(t *testing.T) {
 	spec := func(f func(*v1alpha1.VmGroupSpec)) *v1alpha1.VmGroup {
-		return group(func(g *v1alpha1.VmGroup) { f(&g.Spec) })
+		return aGroup(func(g *v1alpha1.VmGroup) { f(&g.Spec) })
 	}
 	same := func(*v1alpha1.VmGroupSpec) {}
 	replicas := func(n int32) func(*v1alpha1.VmGroupSpec) {
@@ -148,14 +148,14 @@ func TestForecast(t *testing.T) {
 }
 
 func TestForecastOfANewGroupSaysOnlyWhatStopsIt(t *testing.T) {
-	none := group(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
-	if got := forecast(nil, group(), planned(none, group(), nil)); len(got) != 0 {
+	none := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
+	if got := forecast(nil, aGroup(), planned(none, aGroup(), nil)); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
-	blocked := planned(none, group(), func(in *plan.Input) {
+	blocked := planned(none, aGroup(), func(in *plan.Input) {
 		in.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonNotSupported, Message: "template has no snapshot"}
 	})
-	if got := forecast(nil, group(), blocked); !slices.Equal(got, []string{"template has no snapshot"}) {
+	if got := forecast(nil, aGroup(), blocked); !slices.Equal(got, []string{"template has no snapshot"}) {
 		t.Errorf("%q", got)
 	}
 }

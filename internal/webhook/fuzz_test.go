@@ -23,7 +23,7 @@ func fuzzKnowledge() *knowledge {
 	advice := defaultPolicy()
 	advice.Mode, advice.Match.Exclude = v1alpha1.PolicyWarn, []string{"a*"}
 	w := knowledgeWith(policyNamed("default", strict), policyNamed("advice", advice))
-	stored := group()
+	stored := aGroup()
 	w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": stored}
 	w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
 		p := Preview{
@@ -61,11 +61,11 @@ func FuzzValidateHandler(f *testing.F) {
 	paths := []string{
 		ValidatePath(testMember, testSegment), MutatePath(testMember, testSegment), VCenterPath, MemberClusterPath, VmGroupPolicyPath,
 	}
-	large := group(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 768, new(int32(500)) })
+	large := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 768, new(int32(500)) })
 	empty := `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"x"}}`
 	for _, seed := range []*admissionv1.AdmissionRequest{
-		requestFor(f, nil, group()), requestFor(f, group(), large), requestFor(f, nil, large), requestFor(f, nil, empty), requestFor(f, empty, group()),
-		requestFor(f, group(), empty), scaleRequest(f, 3, 900), scaleRequest(f, 0, 1), requestFor(f, nil, `{"spec":{"cpu":"x"}}`), requestFor(f, nil, "[1]"),
+		requestFor(f, nil, aGroup()), requestFor(f, aGroup(), large), requestFor(f, nil, large), requestFor(f, nil, empty), requestFor(f, empty, aGroup()),
+		requestFor(f, aGroup(), empty), scaleRequest(f, 3, 900), scaleRequest(f, 0, 1), requestFor(f, nil, `{"spec":{"cpu":"x"}}`), requestFor(f, nil, "[1]"),
 		requestFor(f, nil, vcenter(nil)),
 		requestFor(f, nil, `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"MemberCluster","spec":{"admission":{"url":"https://%zz"}}}`),
 		requestFor(f, nil, `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroupPolicy","spec":{"limits":{"memory":{"min":"1e99Gi","max":"-1"}}}}`),
@@ -120,7 +120,7 @@ func checkAnswer(t *testing.T, question, text []byte) {
 
 func BenchmarkValidate(b *testing.B) {
 	handler, _ := handlers(b, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
-	review := string(reviewOf(b, requestFor(b, group(), group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 4 }))))
+	review := string(reviewOf(b, requestFor(b, aGroup(), aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 4 }))))
 	b.ReportAllocs()
 	for b.Loop() {
 		request := httptest.NewRequest(http.MethodPost, ValidatePath(testMember, testSegment), strings.NewReader(review))

@@ -295,8 +295,8 @@ func rawOf(t testing.TB, object any) runtime.RawExtension {
 	return runtime.RawExtension{Raw: text}
 }
 
-// group makes a group that default policies allow.
-func group(change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
+// aGroup makes a group that default policies allow.
+func aGroup(change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 	g := &v1alpha1.VmGroup{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroup"},
 		ObjectMeta: metav1.ObjectMeta{Name: "vg", Namespace: "apps", UID: types.UID("11111111-0000-4000-8000-000000000001")},

@@ -20,7 +20,7 @@ import (
 
 func TestWrongPathsAreNotFoundWithoutDetail(t *testing.T) {
 	s := serve(t, knowledgeWith(), nil)
-	review := reviewOf(t, requestFor(t, nil, group()))
+	review := reviewOf(t, requestFor(t, nil, aGroup()))
 	for _, path := range []string{
 		"/clusters/team-a/0123456789abcdef0123456789abcde0/validate",
 		"/clusters/team-a/0123456789abcdef0123456789abcdef0/validate",
@@ -53,7 +53,7 @@ func TestAMemberWithoutSegmentHasNoPath(t *testing.T) {
 
 func TestHostileBodiesGetACleanAnswer(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
-	good := string(reviewOf(t, requestFor(t, nil, group())))
+	good := string(reviewOf(t, requestFor(t, nil, aGroup())))
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	path := ValidatePath(testMember, testSegment)
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestHostileBodiesGetACleanAnswer(t *testing.T) {
 	if text := s.logs.String(); text != "" {
 		t.Errorf("hostile bodies reached the log: %.300s", text)
 	}
-	if !s.validate(requestFor(t, nil, group())).Allowed {
+	if !s.validate(requestFor(t, nil, aGroup())).Allowed {
 		t.Error("a good object is refused afterwards")
 	}
 }
@@ -107,7 +107,7 @@ func TestObjectsOfWrongShapeAreRefusedAndNotPatched(t *testing.T) {
 			t.Errorf("%s: mutation says %+v", object, a)
 		}
 	}
-	huge := group(func(g *v1alpha1.VmGroup) { g.Annotations = map[string]string{"x": strings.Repeat("y", 1<<20)} })
+	huge := aGroup(func(g *v1alpha1.VmGroup) { g.Annotations = map[string]string{"x": strings.Repeat("y", 1<<20)} })
 	if a := s.validate(requestFor(t, huge, huge)); !a.Allowed {
 		t.Errorf("an object of 1 MiB is refused: %+v", a.Result)
 	}
@@ -115,7 +115,7 @@ func TestObjectsOfWrongShapeAreRefusedAndNotPatched(t *testing.T) {
 
 func TestOtherContentTypesAndMethodsAreRefused(t *testing.T) {
 	s := serve(t, knowledgeWith(), nil)
-	review := string(reviewOf(t, requestFor(t, nil, group())))
+	review := string(reviewOf(t, requestFor(t, nil, aGroup())))
 	for _, c := range []struct {
 		method, kind string
 		status       int
@@ -198,7 +198,7 @@ func TestASlowSenderIsLeftAndHoldsNoRoom(t *testing.T) {
 		t.Errorf("the connection stays open: %v", err)
 	}
 	// Half of the room is one member's part, and the slow sender had all of it.
-	if !s.validate(requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 1 }))).Allowed {
+	if !s.validate(requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 1 }))).Allowed {
 		t.Error("refused")
 	}
 	if got := s.count("validate", testMember, tooSlow); got != 1 {
@@ -235,7 +235,7 @@ func TestTheDeadlineOfABodyDoesNotEndTheHandlerOrTheConnection(t *testing.T) {
 		}
 	}
 	conn := s.dial()
-	review := string(reviewOf(t, requestFor(t, nil, group())))
+	review := string(reviewOf(t, requestFor(t, nil, aGroup())))
 	for range 2 {
 		s.begin(conn, ValidatePath(testMember, testSegment), len(review), review)
 		if status := readStatus(t, conn); status != http.StatusOK {
@@ -256,7 +256,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 		o.Requests = 4
 		o.Segment = func(string) (string, bool) { return testSegment, true }
 	})
-	review := reviewOf(t, requestFor(t, nil, group()))
+	review := reviewOf(t, requestFor(t, nil, aGroup()))
 	var waiting sync.WaitGroup
 	send := func(member string) {
 		waiting.Go(func() {
@@ -310,7 +310,7 @@ func TestCallersOfOpenPathsTakeNothingFromMembers(t *testing.T) {
 			t.Fatal("slow requests take more than their part")
 		}
 	}
-	if !s.validate(requestFor(t, nil, group())).Allowed {
+	if !s.validate(requestFor(t, nil, aGroup())).Allowed {
 		t.Error("a member has no room")
 	}
 }
@@ -322,7 +322,7 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 		t.Errorf("status %d, want 503", status)
 	}
 	for range 20 { // what was refused or answered gave its part back
-		if a := s.validate(requestFor(t, nil, group())); !a.Allowed {
+		if a := s.validate(requestFor(t, nil, aGroup())); !a.Allowed {
 			t.Fatalf("refused: %+v", a.Result)
 		}
 	}
@@ -331,7 +331,7 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 func TestAPanicAnswersAndTheNextRequestIsServed(t *testing.T) {
 	w := knowledgeWith()
 	s := serve(t, w, nil)
-	review := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Labels = map[string]string{"canary": "hunter2"} })))
+	review := reviewOf(t, requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Labels = map[string]string{"canary": "hunter2"} })))
 	w.hook = func(context.Context) error {
 		var none []int
 		return fmt.Errorf("%d", none[len(review)]) //nolint:gosec // out of range: that is the test
@@ -344,7 +344,7 @@ func TestAPanicAnswersAndTheNextRequestIsServed(t *testing.T) {
 		t.Errorf("log %s", log)
 	}
 	w.hook = nil
-	if !s.validate(requestFor(t, nil, group())).Allowed || s.count("validate", testMember, panicked) != 1 {
+	if !s.validate(requestFor(t, nil, aGroup())).Allowed || s.count("validate", testMember, panicked) != 1 {
 		t.Error("the next request is not served, or the panic not counted")
 	}
 }
@@ -352,8 +352,8 @@ func TestAPanicAnswersAndTheNextRequestIsServed(t *testing.T) {
 func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 	w := &knowledge{}
 	s := serve(t, w, nil)
-	incomplete := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 0 })))
-	complete := reviewOf(t, requestFor(t, nil, group()))
+	incomplete := reviewOf(t, requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 0 })))
+	complete := reviewOf(t, requestFor(t, nil, aGroup()))
 	for _, c := range []struct {
 		story, path string
 		body        []byte
@@ -375,7 +375,7 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 			t.Errorf("%s: status %d: %s", path, status, text)
 		}
 	}
-	deleting := group(func(g *v1alpha1.VmGroup) { g.DeletionTimestamp, g.Finalizers = now(), []string{"x"} })
+	deleting := aGroup(func(g *v1alpha1.VmGroup) { g.DeletionTimestamp, g.Finalizers = now(), []string{"x"} })
 	w.policies = nil
 	if !s.validate(requestFor(t, deleting, deleting)).Allowed {
 		t.Error("a group that is being deleted waits for policies")
@@ -386,7 +386,7 @@ func TestASlowAnswerEndsBeforeTheAPIServerGivesUp(t *testing.T) {
 	w := knowledgeWith()
 	w.hook = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	s := serve(t, w, func(o *Options) { o.ValidateTimeout = 50 * time.Millisecond })
-	status, text := s.post(ValidatePath(testMember, testSegment), reviewOf(t, requestFor(t, nil, group())))
+	status, text := s.post(ValidatePath(testMember, testSegment), reviewOf(t, requestFor(t, nil, aGroup())))
 	if status != http.StatusInternalServerError {
 		t.Errorf("status %d: %s", status, text)
 	}
@@ -394,8 +394,8 @@ func TestASlowAnswerEndsBeforeTheAPIServerGivesUp(t *testing.T) {
 
 func TestManyAtATime(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
-	good := reviewOf(t, requestFor(t, nil, group()))
-	bad := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 })))
+	good := reviewOf(t, requestFor(t, nil, aGroup()))
+	bad := reviewOf(t, requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 })))
 	hostile := [][]byte{[]byte(strings.Repeat("[", 1<<20)), []byte(`{"request":{"uid":5}}`), good[:100], {}}
 	path := ValidatePath(testMember, testSegment)
 	var senders sync.WaitGroup

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -27,18 +27,4 @@ type Knowledge interface {
 }
 
 // Preview is what the operator would make of a group.
-type Preview struct {
-	// VCenter is the name of the VCenter that the group uses.
-	VCenter string
-	// Denials are what grants and the MemberCluster refuse, also user data. While there are any, nothing else is said of the vCenter.
-	Denials []policy.Denial
-	// Known is false when the vCenter cannot be looked at or its inventory is not complete. Then Reason says why, as a
-	// sentence that a team may read, and the fields below are empty.
-	Known  bool
-	Reason string
-	// TemplatePath is the inventory path of spec.template; TemplateMissing is true when there is no such template.
-	TemplatePath    string
-	TemplateMissing bool
-	// Plan is what the planner would do next.
-	Plan plan.Plan
-}
+type Preview = group.Preview

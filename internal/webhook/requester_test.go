@@ -56,13 +56,13 @@ func TestAGroupThatComesWithItsNamespaceIsJudgedByItsLabels(t *testing.T) {
 	for _, ask := range []string{"mutate", "validate"} {
 		s := serve(t, late(3), waiting)
 		if ask == "mutate" {
-			request := requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 0 }))
+			request := requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 0 }))
 			if patch := string(s.mutate(request).Patch); !strings.Contains(patch, "/spec/cpu") {
 				t.Errorf("nothing is filled in: %s", patch)
 			}
 			continue
 		}
-		if response := s.validate(requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }))); !response.Allowed {
+		if response := s.validate(requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }))); !response.Allowed {
 			t.Errorf("refused: %s", response.Result.Message)
 		}
 	}
@@ -73,7 +73,7 @@ func TestAGroupOfAMemberThatIsStillBeingJoinedWaitsForIt(t *testing.T) {
 	l := late(3)
 	l.err = errors.New("the member is not engaged")
 	s := serve(t, l, waiting)
-	if response := s.validate(requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }))); !response.Allowed {
+	if response := s.validate(requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }))); !response.Allowed {
 		t.Errorf("refused: %s", response.Result.Message)
 	}
 }
@@ -81,7 +81,7 @@ func TestAGroupOfAMemberThatIsStillBeingJoinedWaitsForIt(t *testing.T) {
 func TestAGroupOfANamespaceThatNobodyKnowsIsNotJudged(t *testing.T) {
 	s := serve(t, late(math.MaxInt64), nil)
 	for _, path := range []string{MutatePath(testMember, testSegment), ValidatePath(testMember, testSegment)} {
-		body := reviewOf(t, requestFor(t, nil, group(func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "" })))
+		body := reviewOf(t, requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "" })))
 		if status, text := s.post(path, body); status != http.StatusInternalServerError || !strings.Contains(string(text), "does not know the namespace yet") {
 			t.Errorf("status %d: %s", status, text)
 		}

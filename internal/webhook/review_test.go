@@ -149,7 +149,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 		t.Run(c.story, func(t *testing.T) {
 			w := knowledgeWith(policyNamed("default", defaultPolicy()))
 			w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
-				if before := group(); c.old != nil {
+				if before := aGroup(); c.old != nil {
 					c.old(before)
 					if g.Status.VCenter != before.Status.VCenter {
 						t.Errorf("the Knowledge is shown status.vcenter %q", g.Status.VCenter)
@@ -161,9 +161,9 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			s := serve(t, w, nil)
 			var old any
 			if c.old != nil {
-				old = group(c.old)
+				old = aGroup(c.old)
 			}
-			got := s.validate(requestFor(t, old, group(c.group)))
+			got := s.validate(requestFor(t, old, aGroup(c.group)))
 			message := ""
 			if !got.Allowed {
 				message = got.Result.Message
@@ -180,7 +180,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 
 func TestScaleIsJudgedAsTheGroup(t *testing.T) {
 	w := knowledgeWith(policyNamed("default", defaultPolicy()))
-	stored := group()
+	stored := aGroup()
 	w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": stored}
 	w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
 		return known(Preview{Plan: planned(stored, g, nil)}), nil
@@ -230,13 +230,13 @@ func TestScaleOfAGroupThatIsNotKnownYet(t *testing.T) {
 func TestOtherResourcesAreAnError(t *testing.T) {
 	s := serve(t, knowledgeWith(), nil)
 	for _, resource := range []string{"pods", "vcenters"} {
-		request := requestFor(t, nil, group())
+		request := requestFor(t, nil, aGroup())
 		request.Resource.Resource = resource
 		if got := s.validate(request); got.Allowed || got.Result.Code != 400 {
 			t.Errorf("%s: %+v", resource, got.Result)
 		}
 	}
-	status := requestFor(t, group(), group())
+	status := requestFor(t, aGroup(), aGroup())
 	status.SubResource = "status"
 	if got := s.validate(status); got.Allowed {
 		t.Error("status is reviewed")
@@ -245,7 +245,7 @@ func TestOtherResourcesAreAnError(t *testing.T) {
 
 func TestDeletionIsNotJudged(t *testing.T) {
 	s := serve(t, &knowledge{}, nil)
-	request := requestFor(t, group(), group())
+	request := requestFor(t, aGroup(), aGroup())
 	request.Operation, request.Object.Raw = admissionv1.Delete, nil
 	if got := s.validate(request); !got.Allowed {
 		t.Errorf("%+v", got.Result)
@@ -266,7 +266,7 @@ func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
 	if !got.Allowed || string(got.Patch) != want {
 		t.Errorf("allowed %v, patch %s, want %s", got.Allowed, got.Patch, want)
 	}
-	if got := s.mutate(requestFor(t, nil, group())); !got.Allowed || got.Patch != nil || got.PatchType != nil {
+	if got := s.mutate(requestFor(t, nil, aGroup())); !got.Allowed || got.Patch != nil || got.PatchType != nil {
 		t.Errorf("a complete object is patched: %s", got.Patch)
 	}
 	if s.count("mutate", testMember, defaulted) != 1 || s.count("mutate", testMember, allowed) != 1 {
@@ -285,7 +285,7 @@ func TestWarningsAreShortAndPrintable(t *testing.T) {
 		}
 		return many
 	}
-	got := serve(t, w, nil).validate(requestFor(t, nil, group()))
+	got := serve(t, w, nil).validate(requestFor(t, nil, aGroup()))
 	if !got.Allowed || len(got.Warnings) != maxWarnings+1 {
 		t.Errorf("allowed %v with %d warnings", got.Allowed, len(got.Warnings))
 	}
@@ -305,7 +305,7 @@ func TestMessagesOfManyViolationsAreBounded(t *testing.T) {
 		}
 		return many
 	}
-	got := serve(t, w, nil).validate(requestFor(t, nil, group()))
+	got := serve(t, w, nil).validate(requestFor(t, nil, aGroup()))
 	if got.Allowed || len(got.Result.Message) > maxMessage || len(got.Result.Details.Causes) != 100 {
 		t.Errorf("message of %d bytes, %d causes", len(got.Result.Message), len(got.Result.Details.Causes))
 	}

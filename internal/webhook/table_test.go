@@ -40,7 +40,7 @@ func caseKnowledge(c policytest.Case) *knowledge {
 		return out
 	}
 	if old := c.OldSpec(); old != nil {
-		g := group(func(g *v1alpha1.VmGroup) { g.Name, g.Namespace, g.Spec = c.Group, c.Namespace, *old })
+		g := aGroup(func(g *v1alpha1.VmGroup) { g.Name, g.Namespace, g.Spec = c.Group, c.Namespace, *old })
 		w.groups[c.Namespace+"/"+c.Group] = g
 	}
 	return w

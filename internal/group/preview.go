@@ -1,0 +1,51 @@
+package group
+
+import (
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// Preview is what the operator would make of a group.
+type Preview struct {
+	// VCenter is the name of the VCenter that the group uses.
+	VCenter string
+	// Denials are what grants and the MemberCluster refuse, also user data. While there are any, nothing else is said of the vCenter.
+	Denials []policy.Denial
+	// Known is false when the vCenter cannot be looked at or its inventory is not complete. Then Reason says why, as a
+	// sentence that a team may read, and the fields below are empty.
+	Known  bool
+	Reason string
+	// TemplatePath is the inventory path of spec.template; TemplateMissing is true when there is no such template.
+	TemplatePath    string
+	TemplateMissing bool
+	// Plan is what the planner would do next. Quotas are left out: they are granted to groups that exist.
+	Plan plan.Plan
+}
+
+// Preview says what a pass would do now for a group that has our finalizer, if each step on the way went well. It changes the snapshot.
+func (s *Snapshot) Preview() Preview {
+	s.Stranger, s.Quota = false, &QuotaAnswer{}
+	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials}
+	if s.Group.Spec.UserDataSecretRef != nil && s.UserDataDenied {
+		p.Denials = append(p.Denials, UserDataDenial(s.Member))
+	}
+	if len(p.Denials) > 0 {
+		return p
+	}
+	if !s.Observation.Complete {
+		p.Reason = s.Observation.Incomplete
+		return p
+	}
+	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
+	for {
+		switch d := Decide(s); d.Step {
+		case MakeFolder:
+			s.FolderMade = &Attempt{}
+		case ReadUserData:
+			s.UserData = &UserDataAnswer{}
+		default:
+			p.Plan = d.Plan
+			return p
+		}
+	}
+}

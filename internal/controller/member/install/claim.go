@@ -63,7 +63,7 @@ func CheckClaim(ctx context.Context, member client.Reader, installation string) 
 
 // TakeClaim claims the member for installation. Create is the lock: of two hubs that come at once one gets
 // AlreadyExists, and finds the other's name. Errors are those of [CheckClaim], and [remote.ErrNotLeading].
-func TakeClaim(ctx context.Context, member remote.Client, installation, hub string) error {
+func TakeClaim(ctx context.Context, member client.Client, installation, hub string) error {
 	err := CheckClaim(ctx, member, installation)
 	if !errors.Is(err, ErrClaimMissing) {
 		return err
@@ -87,7 +87,7 @@ func TakeClaim(ctx context.Context, member remote.Client, installation, hub stri
 
 // ReleaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim
 // which changed hands in between is kept.
-func ReleaseClaim(ctx context.Context, member remote.Client, installation string) error {
+func ReleaseClaim(ctx context.Context, member client.Client, installation string) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {
 		return client.IgnoreNotFound(err)

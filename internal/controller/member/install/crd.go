@@ -91,7 +91,7 @@ type CRDResult struct {
 // replica that does not lead works with a CRD whose upgrade it has to leave to the leader, if that serves the version
 // that it needs: members whose CRD a person manages are no different. It does not work with the original operator's,
 // which has no version and would drop most of a group's status.
-func EnsureCRD(ctx context.Context, member remote.Client, wanted *apiextensionsv1.CustomResourceDefinition,
+func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv1.CustomResourceDefinition,
 	manage v1alpha1.Manage, establish time.Duration,
 ) (CRDResult, error) {
 	installed, err := GetCRD(ctx, member, wanted.Name)

@@ -8,7 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
@@ -51,7 +54,7 @@ func TestWhatAReplicaThatDoesNotLeadMakesOfACRD(t *testing.T) {
 				builder = builder.WithObjects(test.installed)
 			}
 			under := builder.Build()
-			member := remote.LeaderClient{Reader: under, Writer: under, MayWrite: func() bool { return false }}
+			member := writing(under, func() bool { return false })
 			result, err := EnsureCRD(t.Context(), member, crd.VmGroupCRD(), v1alpha1.ManageCRDsAndAdmission, time.Minute)
 			if errors.Is(err, remote.ErrNotLeading) != test.waits || (err != nil && !test.waits) || result.Finding.OK != test.ok {
 				t.Errorf("finding %+v, error %v", result.Finding, err)
@@ -74,7 +77,7 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 	}
 	leads := false
 	under := clientfake.NewClientBuilder().WithScheme(scheme).Build()
-	member := remote.LeaderClient{Reader: under, Writer: under, MayWrite: func() bool { return leads }}
+	member := writing(under, func() bool { return leads })
 	ctx := context.Background()
 	if err := TakeClaim(ctx, member, "one", "hub"); !errors.Is(err, remote.ErrNotLeading) {
 		t.Errorf("taking the claim: %v", err)
@@ -97,4 +100,40 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 	if err := under.Get(ctx, claimKey, &corev1.ConfigMap{}); err != nil {
 		t.Errorf("the claim is gone: %v", err)
 	}
+}
+
+// writing is a client whose writes are answered as those of a [remote.API] are while this replica may not write.
+func writing(under client.WithWatch, may func() bool) client.Client {
+	return interceptor.NewClient(under, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			if !may() {
+				return remote.ErrNotLeading
+			}
+			return c.Create(ctx, object, opts...)
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if !may() {
+				return remote.ErrNotLeading
+			}
+			return c.Apply(ctx, object, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if !may() {
+				return remote.ErrNotLeading
+			}
+			return c.Patch(ctx, object, patch, opts...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
+			if !may() {
+				return remote.ErrNotLeading
+			}
+			return c.Update(ctx, object, opts...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
+			if !may() {
+				return remote.ErrNotLeading
+			}
+			return c.Delete(ctx, object, opts...)
+		},
+	})
 }

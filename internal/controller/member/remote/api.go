@@ -37,8 +37,8 @@ type Timeouts struct {
 type API struct {
 	// Config reaches the member. It is not changed.
 	Config *rest.Config
-	// Client reads and writes without a cache.
-	Client    Client
+	// Client reads and writes without a cache. Writes return [ErrNotLeading] on a replica that does not lead.
+	Client    client.Client
 	transport *transport
 	plain     rest.Interface
 	timeouts  Timeouts
@@ -54,7 +54,8 @@ func New(config *rest.Config, timeouts Timeouts, mayWrite func() bool) (*API, er
 	if err != nil {
 		return nil, err
 	}
-	uncached, err := client.New(config, client.Options{HTTPClient: transport.client, Scheme: scheme, Mapper: NewMapper()})
+	leader := &http.Client{Transport: leaderTransport{transport.client.Transport, mayWrite}}
+	uncached, err := client.New(config, client.Options{HTTPClient: leader, Scheme: scheme, Mapper: NewMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
@@ -64,10 +65,7 @@ func New(config *rest.Config, timeouts Timeouts, mayWrite func() bool) (*API, er
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	return &API{
-		Config: config, transport: transport, plain: plain, timeouts: timeouts,
-		Client: LeaderClient{Reader: uncached, Writer: uncached, MayWrite: mayWrite},
-	}, nil
+	return &API{Config: config, Client: uncached, transport: transport, plain: plain, timeouts: timeouts}, nil
 }
 
 // Host is the URL of the member's API server.

@@ -60,6 +60,7 @@ func run(base string, all bool, packages []string) error {
 				return err
 			}
 			if files = slices.DeleteFunc(files, func(name string) bool { return !slices.Contains(changed, name) }); len(files) == 0 {
+				fmt.Printf("== %s: no file differs from %s; -all takes every file\n", dir, base)
 				continue
 			}
 		}

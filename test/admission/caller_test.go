@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
@@ -36,7 +37,7 @@ func (p *place) untilAllSay(words string, g *v1alpha1.VmGroup) {
 	p.t.Helper()
 	for _, r := range world.Replicas {
 		c := callerOf(p.t, p.Cluster, r)
-		until(p.t, fmt.Sprintf("%s to say %q of %s in %s", r.Name, words, g.Name, p.member), func(ctx context.Context) (bool, error) {
+		await.Until(p.t, fmt.Sprintf("%s to say %q of %s in %s", r.Name, words, g.Name, p.member), func(ctx context.Context) (bool, error) {
 			said, err := c.Judge(ctx, webhookcall.Creation(g))
 			if err == nil && (said == "") == (words == "") && strings.Contains(said, words) {
 				return true, nil

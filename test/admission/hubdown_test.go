@@ -100,7 +100,7 @@ func setFailurePolicy(t *testing.T, member string, policy v1alpha1.AdmissionFail
 			t.Error(err)
 		}
 	})
-	until(t, "the webhooks of "+member+" to have failurePolicy "+string(policy), func(ctx context.Context) (bool, error) {
+	await.Until(t, "the webhooks of "+member+" to have failurePolicy "+string(policy), func(ctx context.Context) (bool, error) {
 		mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
 		if err := world.Members[member].Get(ctx, client.ObjectKey{Name: objects.Name}, mutating); err != nil {
 			return false, err
@@ -135,7 +135,7 @@ func newDownPlace(t *testing.T, member string) downPlace {
 		group := raw(p.namespace, name, spec)
 		group.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"})
 		group.SetFinalizers([]string{keepFinalizer})
-		until(t, "group "+name, func(ctx context.Context) (bool, error) {
+		await.Until(t, "group "+name, func(ctx context.Context) (bool, error) {
 			err := p.Create(ctx, group.DeepCopy())
 			return err == nil, err
 		})
@@ -154,7 +154,7 @@ func limitDownPlaces(t *testing.T, places ...downPlace) {
 		t.Fatal(err)
 	}
 	for _, p := range places {
-		until(t, "the policy to hold in "+p.member, func(ctx context.Context) (bool, error) {
+		await.Until(t, "the policy to hold in "+p.member, func(ctx context.Context) (bool, error) {
 			err := p.Create(ctx, p.group("probe", 1, func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }), client.DryRunAll)
 			if refusedByPolicies(err) {
 				return true, nil
@@ -239,11 +239,11 @@ func (p downPlace) letGo() {
 // caughtUp waits until the operator has done what was asked of it while it was down.
 func (p downPlace) caughtUp(running string) {
 	p.t.Helper()
-	until(p.t, "the group that was deleted to go from "+p.member, func(ctx context.Context) (bool, error) {
+	await.Until(p.t, "the group that was deleted to go from "+p.member, func(ctx context.Context) (bool, error) {
 		err := p.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: "going"}, &v1alpha1.VmGroup{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
-	until(p.t, "the new group to run in "+p.member, func(ctx context.Context) (bool, error) {
+	await.Until(p.t, "the new group to run in "+p.member, func(ctx context.Context) (bool, error) {
 		group := &v1alpha1.VmGroup{}
 		err := p.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: running}, group)
 		return group.Status.Phase == v1alpha1.PhaseRunning, err

@@ -146,12 +146,6 @@ func refused(t *testing.T, err error, words ...string) {
 	}
 }
 
-// until waits for a condition of the test.
-func until(t *testing.T, what string, done func(context.Context) (bool, error)) {
-	t.Helper()
-	await.Until(t, what, done)
-}
-
 // clientAs is a client of somebody who may do everything, under a name of their own.
 func clientAs(t *testing.T, cluster *stack.Cluster, username string) client.Client {
 	t.Helper()
@@ -252,7 +246,7 @@ func newVCenter(t *testing.T, name string, change func(*v1alpha1.VCenterSpec)) *
 func untilVCenterReady(t *testing.T, name string) {
 	t.Helper()
 	vcenter := &v1alpha1.VCenter{}
-	until(t, "VCenter "+name, func(ctx context.Context) (bool, error) {
+	await.Until(t, "VCenter "+name, func(ctx context.Context) (bool, error) {
 		err := world.Hub.Get(ctx, client.ObjectKey{Name: name}, vcenter)
 		return stack.IsReady(vcenter.Status.Conditions), err
 	})

@@ -69,7 +69,7 @@ func TestAMemberThatLeftIsUsable(t *testing.T) {
 		t.Fatal(err)
 	}
 	untilJoined(t, name)
-	until(t, "the group of before to be the operator's again", func(ctx context.Context) (bool, error) {
+	await.Until(t, "the group of before to be the operator's again", func(ctx context.Context) (bool, error) {
 		group := &v1alpha1.VmGroup{}
 		err := web.Get(ctx, client.ObjectKey{Namespace: "web", Name: "front"}, group)
 		return controllerutil.ContainsFinalizer(group, v1alpha1.VmGroupFinalizer) && group.Status.Phase == v1alpha1.PhaseRunning &&
@@ -84,7 +84,7 @@ func TestAMemberThatLeftIsUsable(t *testing.T) {
 	runs(t, more, "extra", 1)
 	before = vmsOf(t, name)
 	start := stopHub(t)
-	until(t, "a refusal without the hub", func(ctx context.Context) (bool, error) {
+	await.Until(t, "a refusal without the hub", func(ctx context.Context) (bool, error) {
 		err := web.Create(ctx, web.group("new", 1), client.DryRunAll)
 		return apierrors.IsInternalError(err), nil
 	})
@@ -168,7 +168,7 @@ func runs(t *testing.T, p *place, name string, replicas int32) running {
 		t.Fatal(err)
 	}
 	group := &v1alpha1.VmGroup{}
-	until(t, "VmGroup "+name+" to run", func(ctx context.Context) (bool, error) {
+	await.Until(t, "VmGroup "+name+" to run", func(ctx context.Context) (bool, error) {
 		err := p.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: name}, group)
 		return group.Status.Phase == v1alpha1.PhaseRunning && group.Status.ReadyReplicas == replicas, err
 	})

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -72,7 +73,7 @@ func startLoad(t *testing.T) *load {
 	for member := range world.Members {
 		p := newPlace(t, member, fmt.Sprintf("load-%d", loads), nil)
 		p.untilAllSay("", p.group("never", 1)) // a replica that has just started may not know the member yet
-		until(t, "VmGroups to be served", func(ctx context.Context) (bool, error) {
+		await.Until(t, "VmGroups to be served", func(ctx context.Context) (bool, error) {
 			err := p.Create(ctx, p.group("never", 1), client.DryRunAll)
 			return err == nil, err
 		})
@@ -192,7 +193,7 @@ func (l *load) since(before map[string]int) map[string]int {
 // untilMore waits until each member has made that many more calls.
 func (l *load) untilMore(before map[string]int, calls int) {
 	l.t.Helper()
-	until(l.t, fmt.Sprintf("%d more calls in each member", calls), func(context.Context) (bool, error) {
+	await.Until(l.t, fmt.Sprintf("%d more calls in each member", calls), func(context.Context) (bool, error) {
 		for _, made := range l.since(before) {
 			if made < calls {
 				return false, nil

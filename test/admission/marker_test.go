@@ -25,6 +25,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 const (
@@ -55,12 +56,12 @@ func (m *marker) makePolicy() {
 // await makes the last namespace and, once ready says so, the last group in both members, and waits until all know of them.
 func (m *marker) await(ready func(context.Context) (bool, error)) {
 	m.t.Helper()
-	until(m.t, "what the last groups wait for", ready)
+	await.Until(m.t, "what the last groups wait for", ready)
 	for member := range world.Members {
 		makeNamespace(m.t, member, markerName, map[string]string{markerName: "yes"})
 		group := raw(markerName, "seen", map[string]any{"cpu": int64(1), "memory": int64(1), "template": template})
 		group.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"})
-		until(m.t, "the last group of "+member, func(ctx context.Context) (bool, error) {
+		await.Until(m.t, "the last group of "+member, func(ctx context.Context) (bool, error) {
 			err := world.Members[member].Create(ctx, group)
 			return err == nil, err
 		})
@@ -73,7 +74,7 @@ func (m *marker) await(ready func(context.Context) (bool, error)) {
 func (m *marker) known() {
 	m.t.Helper()
 	for member := range world.Members {
-		until(m.t, "the API server of "+member+" to know the last policy", func(ctx context.Context) (bool, error) {
+		await.Until(m.t, "the API server of "+member+" to know the last policy", func(ctx context.Context) (bool, error) {
 			probe := raw(markerName, "probe", map[string]any{"cpu": int64(64), "memory": int64(1), "template": template})
 			err := world.Members[member].Create(ctx, probe, client.DryRunAll)
 			if err == nil || !strings.Contains(err.Error(), "exceeds the maximum 32 of VmGroupPolicy") {
@@ -81,7 +82,7 @@ func (m *marker) known() {
 			}
 			return true, nil
 		})
-		until(m.t, "both webhooks to know the last group of "+member, func(ctx context.Context) (bool, error) {
+		await.Until(m.t, "both webhooks to know the last group of "+member, func(ctx context.Context) (bool, error) {
 			for range connections {
 				message, err := ask(ctx, member, raw(markerName, "probe", map[string]any{
 					"cpu": int64(1), "memory": int64(1), "template": template, "replicas": int64(1),
@@ -94,7 +95,7 @@ func (m *marker) known() {
 		})
 	}
 	for _, vcenter := range tableVCenters {
-		until(m.t, "both webhooks to know the templates of "+vcenter, func(ctx context.Context) (bool, error) {
+		await.Until(m.t, "both webhooks to know the templates of "+vcenter, func(ctx context.Context) (bool, error) {
 			for range connections {
 				answer, err := askAll(ctx, "team-a", raw(metav1.NamespaceDefault, "probe", map[string]any{
 					"cpu": int64(1), "memory": int64(1), "template": "no-such-template", "replicas": int64(1), "vcenter": vcenter,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -165,7 +166,7 @@ func (m *matrix) known() {
 	m.t.Helper()
 	for i, c := range m.cells {
 		other := m.cells[(i+1)%len(m.cells)]
-		until(m.t, "both webhooks to know "+c.name, func(ctx context.Context) (bool, error) {
+		await.Until(m.t, "both webhooks to know "+c.name, func(ctx context.Context) (bool, error) {
 			for range connections {
 				for _, meant := range []cell{c, other} {
 					message, err := ask(ctx, c.member, raw(c.namespace, "probe", map[string]any{

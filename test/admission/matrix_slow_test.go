@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -112,7 +113,7 @@ func (m *matrix) holds(t *testing.T) {
 			create(c, c.withUserData(), "")
 		}
 	}
-	until(t, "all groups to be judged", func(ctx context.Context) (bool, error) { return m.judged(ctx, want) })
+	await.Until(t, "all groups to be judged", func(ctx context.Context) (bool, error) { return m.judged(ctx, want) })
 	m.onlyOwnVMs(t, want)
 }
 

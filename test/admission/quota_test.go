@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -113,7 +114,7 @@ func TestScaleUpsThatTogetherBreakAQuotaAreGrantedWhole(t *testing.T) {
 		w.untilHeld(groups - 1)
 		// The others may say that they have to wait before the one that was granted says that.
 		var winner []string
-		until(t, "one group to grow", func(context.Context) (bool, error) {
+		await.Until(t, "one group to grow", func(context.Context) (bool, error) {
 			winner = w.holding(each)
 			return len(winner) > 0, nil
 		})
@@ -124,7 +125,7 @@ func TestScaleUpsThatTogetherBreakAQuotaAreGrantedWhole(t *testing.T) {
 		w.shrinks(winner[0])
 		_, name, _ := strings.Cut(winner[0], "/")
 		p.edit(p, name, `{"spec":{"replicas":1}}`)
-		until(t, "another group to grow", func(context.Context) (bool, error) {
+		await.Until(t, "another group to grow", func(context.Context) (bool, error) {
 			next := w.holding(each)
 			return len(next) == 1 && next[0] != winner[0], nil
 		})
@@ -248,7 +249,7 @@ func (w *quotaWatch) holding(vms int32) []string {
 // untilGranted waits until that many groups were granted VMs, and returns them.
 func (w *quotaWatch) untilGranted(groups int) (names []string) {
 	w.t.Helper()
-	until(w.t, fmt.Sprintf("%d groups to be granted", groups), func(context.Context) (bool, error) {
+	await.Until(w.t, fmt.Sprintf("%d groups to be granted", groups), func(context.Context) (bool, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		names = names[:0]
@@ -268,7 +269,7 @@ func (w *quotaWatch) untilGranted(groups int) (names []string) {
 
 func (w *quotaWatch) untilHeld(groups int) {
 	w.t.Helper()
-	until(w.t, fmt.Sprintf("%d groups to be held", groups), func(context.Context) (bool, error) {
+	await.Until(w.t, fmt.Sprintf("%d groups to be held", groups), func(context.Context) (bool, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.held) == groups, nil
@@ -281,7 +282,7 @@ func (w *quotaWatch) mustBe(names []string) {
 	w.mu.Lock()
 	from := w.looks
 	w.mu.Unlock()
-	until(w.t, "some looks", func(context.Context) (bool, error) {
+	await.Until(w.t, "some looks", func(context.Context) (bool, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.looks > from+20, nil
@@ -313,7 +314,7 @@ func (w *quotaWatch) delete(full string) {
 	if err := p.Delete(w.t.Context(), p.group(name, 0)); err != nil {
 		w.t.Fatal(err)
 	}
-	until(w.t, full+" to be gone", func(ctx context.Context) (bool, error) {
+	await.Until(w.t, full+" to be gone", func(ctx context.Context) (bool, error) {
 		err := p.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: name}, &v1alpha1.VmGroup{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
@@ -333,5 +334,5 @@ func start(t *testing.T, r *stack.Replica) {
 	if err := r.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, r.Name+" to be ready again", func(ctx context.Context) (bool, error) { return r.Ready(ctx), nil })
+	await.Until(t, r.Name+" to be ready again", func(ctx context.Context) (bool, error) { return r.Ready(ctx), nil })
 }

@@ -58,20 +58,20 @@ func TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking(t *testi
 	back := func() { member.Proxy.Hook(nil) }
 	t.Cleanup(back)
 	member.Proxy.CutConnections()
-	until(t, "team-b to be reported as unreachable", func(ctx context.Context) (bool, error) {
+	await.Until(t, "team-b to be reported as unreachable", func(ctx context.Context) (bool, error) {
 		mc := &v1alpha1.MemberCluster{}
 		err := world.Hub.Get(ctx, client.ObjectKey{Name: "team-b"}, mc)
 		return meta.IsStatusConditionFalse(mc.Status.Conditions, v1alpha1.ConditionReady), err
 	})
 	served := admissionSecret(t).Data[trust.KeyServedCert]
 	renewed := renew(t)
-	until(t, "team-b to be reported as behind", func(ctx context.Context) (bool, error) {
+	await.Until(t, "team-b to be reported as behind", func(ctx context.Context) (bool, error) {
 		mc := &v1alpha1.MemberCluster{}
 		err := world.Hub.Get(ctx, client.ObjectKey{Name: "team-b"}, mc)
 		c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionAdmissionReady)
 		return c != nil && c.Reason == v1alpha1.ReasonCABundleBehind, err
 	})
-	until(t, "an event that says so", func(ctx context.Context) (bool, error) {
+	await.Until(t, "an event that says so", func(ctx context.Context) (bool, error) {
 		return saysBehind(ctx, "team-b")
 	})
 	// The event comes after the overlap, which is several times as long as the switch takes where nobody is away.
@@ -212,7 +212,7 @@ func currentAuthority(t *testing.T) []trust.Authority {
 // untilServed waits until the leader has chosen a leaf, and every replica answers with it.
 func untilServed(t *testing.T, leaf *trust.Leaf) {
 	t.Helper()
-	until(t, "the new certificate to be served by all", func(ctx context.Context) (bool, error) {
+	await.Until(t, "the new certificate to be served by all", func(ctx context.Context) (bool, error) {
 		served, err := trust.ServedOf(admissionSecret(t).Data)
 		if err != nil || served.Fingerprint != leaf.Fingerprint {
 			return false, err
@@ -231,7 +231,7 @@ func untilServed(t *testing.T, leaf *trust.Leaf) {
 func untilOneAuthority(t *testing.T) trust.Authority {
 	t.Helper()
 	current := currentAuthority(t)[0]
-	until(t, "one authority in the members", func(ctx context.Context) (bool, error) {
+	await.Until(t, "one authority in the members", func(ctx context.Context) (bool, error) {
 		for _, cluster := range world.Members {
 			bundles, err := bundlesOf(ctx, cluster)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -80,7 +81,7 @@ func (r rule) untilCounts(matched, violations int32) {
 func (r rule) until(what string, done func(*v1alpha1.VmGroupPolicy) bool) {
 	r.t.Helper()
 	policy := &v1alpha1.VmGroupPolicy{}
-	until(r.t, "VmGroupPolicy "+r.name+": "+what, func(ctx context.Context) (bool, error) {
+	await.Until(r.t, "VmGroupPolicy "+r.name+": "+what, func(ctx context.Context) (bool, error) {
 		err := world.Hub.Get(ctx, client.ObjectKey{Name: r.name}, policy)
 		if err == nil && !done(policy) {
 			return false, fmt.Errorf("its status is %+v", policy.Status)
@@ -93,7 +94,7 @@ func (r rule) until(what string, done func(*v1alpha1.VmGroupPolicy) bool) {
 // API server goes by what it was told, which is a moment later. The policy must allow groups without VMs.
 func (r rule) untilKnownIn(p *place, maxCPU int32) {
 	r.t.Helper()
-	until(r.t, p.member+" to know VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
+	await.Until(r.t, p.member+" to know VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
 		limits := &v1alpha1.VmGroupLimits{}
 		err := p.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, limits)
 		return slices.ContainsFunc(limits.Spec.Policies, func(l v1alpha1.LimitsPolicy) bool {
@@ -101,7 +102,7 @@ func (r rule) untilKnownIn(p *place, maxCPU int32) {
 		}), err
 	})
 	byPolicies := p.pastTheDoor()
-	until(r.t, "the API server of "+p.member+" to go by VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
+	await.Until(r.t, "the API server of "+p.member+" to go by VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
 		err := byPolicies.Create(ctx, p.group("probe", 0), client.DryRunAll) // refused where no policy matches
 		return err == nil, err
 	})
@@ -117,7 +118,7 @@ func (p *place) pastTheDoor() client.Client {
 // match, and answers with internal errors until then; these are tried again.
 func (p *place) apply(g *v1alpha1.VmGroup) {
 	p.t.Helper()
-	until(p.t, "group "+g.Name+" to be created", func(ctx context.Context) (bool, error) {
+	await.Until(p.t, "group "+g.Name+" to be created", func(ctx context.Context) (bool, error) {
 		err := p.Create(ctx, g)
 		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 			p.t.Fatal(err)
@@ -138,7 +139,7 @@ func (p *place) edit(by client.Client, name, patch string) {
 func (p *place) untilGroup(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha1.VmGroup {
 	p.t.Helper()
 	g := &v1alpha1.VmGroup{}
-	until(p.t, fmt.Sprintf("group %s/%s of %s: %s", p.namespace, name, p.member, what), func(ctx context.Context) (bool, error) {
+	await.Until(p.t, fmt.Sprintf("group %s/%s of %s: %s", p.namespace, name, p.member, what), func(ctx context.Context) (bool, error) {
 		err := p.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: name}, g)
 		if err == nil && (g.Status.ObservedGeneration != g.Generation || !wanted(g)) {
 			return false, fmt.Errorf("generation %d, status %+v", g.Generation, g.Status)

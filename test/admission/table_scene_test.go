@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -235,7 +236,7 @@ func (s *scene) makeGroups() {
 			s.makeGroup(o.Member, raw(o.Namespace, o.Name, spec), false)
 		}
 	}
-	until(s.t, "the other groups to be admitted", func(ctx context.Context) (bool, error) {
+	await.Until(s.t, "the other groups to be admitted", func(ctx context.Context) (bool, error) {
 		for _, c := range s.cases {
 			for _, o := range c.Others {
 				group := &v1alpha1.VmGroup{}
@@ -259,7 +260,7 @@ func (s *scene) makeGroup(member string, group *unstructured.Unstructured, delet
 		group.SetFinalizers([]string{keepFinalizer})
 	}
 	// The members learn of the policy that lets everything pass a moment after it was made.
-	until(s.t, "group "+group.GetNamespace()+"/"+group.GetName(), func(ctx context.Context) (bool, error) {
+	await.Until(s.t, "group "+group.GetNamespace()+"/"+group.GetName(), func(ctx context.Context) (bool, error) {
 		err := client.IgnoreAlreadyExists(world.Members[member].Create(ctx, group.DeepCopy()))
 		return err == nil, err
 	})

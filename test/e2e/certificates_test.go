@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/certmanager"
 )
 
@@ -39,9 +40,9 @@ func certificatesAreRenewedUnderLoad(t *testing.T) {
 		t.Fatal("the authority is the same as before")
 	}
 	for _, pod := range pods(t) {
-		within(t, "Pod "+pod.Name+" to serve what the new authority signed", func(ctx context.Context) (bool, error) {
+		await.Until(t, "Pod "+pod.Name+" to serve what the new authority signed", func(ctx context.Context) (bool, error) {
 			return serves(ctx, pod.Status.PodIP, renewed)
-		}, nil)
+		})
 	}
 	people.more(leastCreates)
 	people.enough()

@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
@@ -113,12 +114,12 @@ func provesNothing(t *testing.T, victim *corev1.Pod, lie func()) {
 	boot, process := bootOf(t, victim.Name), containerOf(t, victim)
 	lie()
 	var report *corev1.ContainerStateTerminated
-	within(t, "the kubelet to report an end that was none", func(ctx context.Context) (bool, error) {
+	await.Until(t, "the kubelet to report an end that was none", func(ctx context.Context) (bool, error) {
 		pod := &corev1.Pod{}
 		err := world.hub.Get(ctx, ref(victim.Namespace, victim.Name), pod)
 		report = reportOf(pod, process.ID)
 		return report != nil, err
-	}, nil)
+	})
 	stopped := time.Now()
 	must(t, process.Freeze())
 	if !process.Alive() {

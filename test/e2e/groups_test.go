@@ -77,7 +77,7 @@ func scale(ctx context.Context, member *stack.Cluster, name string, vms int32) e
 func untilFulfilled(t *testing.T) {
 	t.Helper()
 	var last string
-	within(t, "every group to have its VMs", func(ctx context.Context) (bool, error) {
+	await.Until(t, "every group to have its VMs", func(ctx context.Context) (bool, error) {
 		wanted := map[string]string{}
 		for _, member := range world.members {
 			groups := &v1alpha1.VmGroupList{}
@@ -179,17 +179,17 @@ func (c *crowd) more(creates int) {
 		return c.creates
 	}
 	want := count() + creates
-	within(c.t, "more creations to be answered", func(context.Context) (bool, error) { return count() >= want, nil }, nil)
+	await.Until(c.t, "more creations to be answered", func(context.Context) (bool, error) { return count() >= want, nil })
 }
 
 // enough waits until people have done so much that a story says something.
 func (c *crowd) enough() {
 	c.t.Helper()
-	within(c.t, "people to get enough answers", func(context.Context) (bool, error) {
+	await.Until(c.t, "people to get enough answers", func(context.Context) (bool, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.changes >= leastChanges && c.creates >= leastCreates, nil
-	}, nil)
+	})
 }
 
 // startCrowd begins. Each member gets a change of a group every 200 ms and a creation, as dry run, every 25 ms. The hub is

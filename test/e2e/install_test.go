@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -35,7 +36,7 @@ func installedByHelm(t *testing.T) {
 	must(t, err)
 	world.heard(notes)
 	untilThreeReady(t)
-	within(t, "VCenter default", func(ctx context.Context) (bool, error) {
+	await.Until(t, "VCenter default", func(ctx context.Context) (bool, error) {
 		vcenter := &v1alpha1.VCenter{}
 		if err := world.hub.Get(ctx, client.ObjectKey{Name: "default"}, vcenter); err != nil {
 			return false, err
@@ -43,7 +44,7 @@ func installedByHelm(t *testing.T) {
 		// The simulator refuses whatever the account has no privilege for, in every story.
 		return stack.IsReady(vcenter.Status.Conditions) &&
 			meta.IsStatusConditionTrue(vcenter.Status.Conditions, v1alpha1.ConditionPrivilegesSufficient), nil
-	}, nil)
+	})
 }
 
 // restrictedNamespace refuses Pods that are not of the restricted profile.
@@ -84,16 +85,16 @@ func untilJoined(t *testing.T) {
 	t.Helper()
 	for _, member := range world.members {
 		mc := &v1alpha1.MemberCluster{}
-		within(t, "MemberCluster "+member.Name, func(ctx context.Context) (bool, error) {
+		await.Until(t, "MemberCluster "+member.Name, func(ctx context.Context) (bool, error) {
 			err := world.hub.Get(ctx, client.ObjectKey{Name: member.Name}, mc)
 			admission := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionAdmissionReady)
 			return stack.IsReady(mc.Status.Conditions) && admission != nil && admission.Status == metav1.ConditionTrue &&
 				admission.Reason == v1alpha1.ReasonAdmissionInstalled, err
 		}, func() string { return fmt.Sprint(mc.Status.Conditions) })
-		within(t, "VmGroups to be served by "+member.Name, func(ctx context.Context) (bool, error) {
+		await.Until(t, "VmGroups to be served by "+member.Name, func(ctx context.Context) (bool, error) {
 			err := member.Create(ctx, newGroup("never", 1), client.DryRunAll)
 			return err == nil, err
-		}, nil)
+		})
 	}
 }
 

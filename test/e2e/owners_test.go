@@ -12,6 +12,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/codeconnect/vmgroup-operator/test/failover"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // clock is the format of moments in reports.
@@ -20,7 +21,7 @@ const clock = "15:04:05.000"
 // untilShared waits until three replicas share all buckets evenly.
 func untilShared(t *testing.T, hosts ...string) {
 	t.Helper()
-	within(t, "the replicas to share the groups", func(context.Context) (bool, error) {
+	await.Until(t, "the replicas to share the groups", func(context.Context) (bool, error) {
 		shares := world.observer.Timeline().Shares()
 		if shares[""] > 0 || len(shares) != 3 {
 			return false, nil
@@ -68,7 +69,7 @@ func renewal(t *testing.T, boot string) time.Time {
 func untilTakenOver(t *testing.T, moment time.Time, boot string) []failover.Gap {
 	t.Helper()
 	var gaps []failover.Gap
-	within(t, "others to take over", func(context.Context) (bool, error) {
+	await.Until(t, "others to take over", func(context.Context) (bool, error) {
 		line := world.observer.Timeline()
 		gaps = line.Ownerless(moment, line.Of(boot))
 		for _, g := range gaps {
@@ -84,7 +85,7 @@ func untilTakenOver(t *testing.T, moment time.Time, boot string) []failover.Gap 
 // untilNobodyIs waits until a process that ended holds nothing any more.
 func untilNobodyIs(t *testing.T, boot string, ended time.Time) {
 	t.Helper()
-	within(t, "others to take over from "+boot, func(context.Context) (bool, error) {
+	await.Until(t, "others to take over from "+boot, func(context.Context) (bool, error) {
 		line := world.observer.Timeline()
 		for _, g := range line.Ownerless(ended, line.Of(boot)) {
 			if g.To.IsZero() {
@@ -92,7 +93,7 @@ func untilNobodyIs(t *testing.T, boot string, ended time.Time) {
 			}
 		}
 		return true, nil
-	}, nil)
+	})
 }
 
 // longest tells and returns the longest of some gaps.
@@ -121,7 +122,7 @@ func handedOver(t *testing.T, what string, since time.Time, boots ...string) {
 	var line failover.Timeline
 	var gaps []failover.Gap
 	// Those who joined may still be getting their share.
-	within(t, "no handover to be under way", func(context.Context) (bool, error) {
+	await.Until(t, "no handover to be under way", func(context.Context) (bool, error) {
 		line = world.observer.Timeline()
 		gaps = handovers(line, since)
 		return !slices.ContainsFunc(gaps, func(g failover.Gap) bool { return g.To.IsZero() }), nil

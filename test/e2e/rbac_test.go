@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -95,7 +96,7 @@ func untilGranted(t *testing.T, member *stack.Cluster) {
 		}
 		for _, g := range grants(t, member, identity) {
 			resource, sub, _ := strings.Cut(g.resource, "/")
-			within(t, member.Name+" to know that "+identity.name+" may "+g.String(), func(ctx context.Context) (bool, error) {
+			await.Until(t, member.Name+" to know that "+identity.name+" may "+g.String(), func(ctx context.Context) (bool, error) {
 				review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 					User: identity.user(),
 					ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -104,7 +105,7 @@ func untilGranted(t *testing.T, member *stack.Cluster) {
 				}}
 				err := member.Create(ctx, review)
 				return review.Status.Allowed, err
-			}, nil)
+			})
 		}
 	}
 }

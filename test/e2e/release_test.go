@@ -60,15 +60,6 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// within waits for a condition, and otherwise fails with what last says.
-func within(t *testing.T, what string, done func(context.Context) (bool, error), last func() string) {
-	t.Helper()
-	if last == nil {
-		last = func() string { return "" }
-	}
-	await.Until(t, what, done, last)
-}
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -101,7 +92,7 @@ func operatorPods(ctx context.Context) ([]corev1.Pod, error) {
 func untilThreeReady(t *testing.T) {
 	t.Helper()
 	var names []string
-	within(t, "three Ready Pods", func(ctx context.Context) (bool, error) {
+	await.Until(t, "three Ready Pods", func(ctx context.Context) (bool, error) {
 		all, err := operatorPods(ctx)
 		names = nil
 		for i := range all {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -51,19 +52,19 @@ func uninstall(t *testing.T) {
 		must(t, world.hub.Patch(t.Context(), mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"admission":{"failurePolicy":"Ignore"}}}`))))
 	}
 	for _, member := range world.members {
-		within(t, member.Name+" to ignore a hub that does not answer", func(ctx context.Context) (bool, error) {
+		await.Until(t, member.Name+" to ignore a hub that does not answer", func(ctx context.Context) (bool, error) {
 			return ignoresTheHub(ctx, member)
-		}, nil)
+		})
 	}
 	world.uninstalled = append(world.uninstalled, time.Now())
 	out, err := world.helm.run(t.Context(), "uninstall", release, "--wait", "--timeout="+helmPatience)
 	must(t, err)
 	world.heard(out)
-	within(t, "the Pods to go", func(ctx context.Context) (bool, error) {
+	await.Until(t, "the Pods to go", func(ctx context.Context) (bool, error) {
 		list := &corev1.PodList{}
 		err := world.hub.List(ctx, list, client.InNamespace(namespace))
 		return len(list.Items) == 0, err
-	}, nil)
+	})
 	world.gone = append(world.gone, time.Now())
 }
 
@@ -74,17 +75,17 @@ func aMemberLeaves(t *testing.T) {
 	must(t, world.hub.Get(t.Context(), client.ObjectKey{Name: member.Name}, mc))
 	before := identities(t)
 	must(t, world.hub.Delete(t.Context(), mc.DeepCopy()))
-	within(t, member.Name+" to leave", func(ctx context.Context) (bool, error) {
+	await.Until(t, member.Name+" to leave", func(ctx context.Context) (bool, error) {
 		err := world.hub.Get(ctx, client.ObjectKey{Name: member.Name}, &v1alpha1.MemberCluster{})
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
-	}, nil)
+	})
 	tooLarge := newGroup("too-large", 1)
 	tooLarge.Spec.CPU = 64
 	// The API server may know the admission of before for a moment longer than it has it.
-	within(t, member.Name+" to let people do what they like", func(ctx context.Context) (bool, error) {
+	await.Until(t, member.Name+" to let people do what they like", func(ctx context.Context) (bool, error) {
 		err := member.Create(ctx, tooLarge.DeepCopy(), client.DryRunAll)
 		return err == nil, err
-	}, nil)
+	})
 	must(t, member.Create(t.Context(), tooLarge))
 	must(t, member.Delete(t.Context(), tooLarge))
 	unchanged(t, before, member.Name+" left")
@@ -142,10 +143,10 @@ func installedByKustomize(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(kustomization), 0o600))
 	must(t, world.applyDirectory(t.Context(), world.hub.cluster, directory))
 	untilRolledOut(t, "vmgroup-operator")
-	within(t, "three replicas to share the groups", func(context.Context) (bool, error) {
+	await.Until(t, "three replicas to share the groups", func(context.Context) (bool, error) {
 		shares := world.observer.Timeline().Shares()
 		return len(shares) == 3 && shares[""] == 0, nil
-	}, nil)
+	})
 	must(t, scaleAll(t.Context()))
 	untilFulfilled(t)
 	for path, vm := range before {

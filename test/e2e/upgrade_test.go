@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -53,9 +54,9 @@ func upgradedUnderLoad(t *testing.T) {
 	})
 	readMetrics(t)
 	for _, cluster := range append([]*stack.Cluster{world.hub.cluster}, world.members...) {
-		within(t, cluster.Name+" to have the next version of the CRD", func(ctx context.Context) (bool, error) {
+		await.Until(t, cluster.Name+" to have the next version of the CRD", func(ctx context.Context) (bool, error) {
 			return hasField(ctx, cluster)
-		}, nil)
+		})
 	}
 }
 
@@ -66,12 +67,12 @@ func rolledBackWithoutLosingAField(t *testing.T) {
 	clusters := append([]*stack.Cluster{world.hub.cluster}, world.members...)
 	for _, cluster := range clusters {
 		// The API server may serve the CRD of before for a moment longer than it has it, and then drops the field.
-		within(t, cluster.Name+" to take the field", func(ctx context.Context) (bool, error) {
+		await.Until(t, cluster.Name+" to take the field", func(ctx context.Context) (bool, error) {
 			group := rawGroup(firstGroup(cluster))
 			err := cluster.Patch(ctx, group, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"note":"keep me"}}`)))
 			note, _, _ := unstructured.NestedString(group.Object, "spec", newField)
 			return note == "keep me", err
-		}, nil)
+		})
 	}
 	rolledOut(t, world.this.image, func() error {
 		_, err := world.helm.run(t.Context(), "rollback", release, "--wait", "--timeout="+helmPatience)
@@ -120,10 +121,10 @@ func hasField(ctx context.Context, cluster *stack.Cluster) (bool, error) {
 // untilRolledOut waits for a Deployment that somebody else than Helm changed.
 func untilRolledOut(t *testing.T, name string) {
 	t.Helper()
-	within(t, "Deployment "+name+" to be rolled out", func(ctx context.Context) (bool, error) {
+	await.Until(t, "Deployment "+name+" to be rolled out", func(ctx context.Context) (bool, error) {
 		d := &appsv1.Deployment{}
 		err := world.hub.Get(ctx, ref(namespace, name), d)
 		return err == nil && d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == *d.Spec.Replicas &&
 			d.Status.Replicas == *d.Spec.Replicas && d.Status.ReadyReplicas == *d.Spec.Replicas, err
-	}, nil)
+	})
 }

@@ -77,6 +77,7 @@ const (
 	ReasonNotSupported             = "NotSupported"
 	ReasonNameConflict             = "NameConflict"
 	ReasonLegacyObject             = "LegacyObject"
+	ReasonEpochAhead               = "EpochAhead"
 	ReasonRepairHeld               = "RepairHeld"
 	ReasonVMsLost                  = "VMsLost"
 	ReasonPermissionDenied         = "PermissionDenied"

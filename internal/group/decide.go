@@ -12,6 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -55,6 +56,9 @@ const (
 	// something depends on (the intent to clone or destroy) are never delayed. It bounds the API writes of a big
 	// scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
+	// RaiseInterval is how often the groups of one member may raise the ring's generation. All of them are looked at for that, so that a
+	// ring which was restored is raised once.
+	RaiseInterval = time.Hour
 	// newFor is for how long after its creation a group is certainly new.
 	newFor = 2 * time.Minute
 	// soon is when to look again at what an event is about to tell of.
@@ -127,7 +131,7 @@ func (s *Snapshot) own() Decision {
 	has := func(finalizer string) bool { return slices.Contains(s.Group.Finalizers, finalizer) }
 	switch {
 	case s.overtaken():
-		return Decision{Step: RaiseEpoch, After: soon}
+		return s.raise()
 	case has(v1alpha1.LegacyFinalizer) && s.Group.Annotations[v1alpha1.AdoptAnnotation] == v1alpha1.AdoptAbandon:
 		return Decision{Step: RemoveLegacyFinalizer}
 	case has(v1alpha1.LegacyFinalizer):
@@ -138,6 +142,28 @@ func (s *Snapshot) own() Decision {
 		return Decision{Step: Wait}
 	}
 	return Decision{Step: AddFinalizer}
+}
+
+// raise decides about a group whose status has a later epoch than the ring gives. Nobody else may act on it now, so the ring lost its
+// memory: it was restored or made anew. Or else somebody who may write status made that epoch up. So a member raises the ring, for all
+// members, a bounded distance and once in a while, and a group that asks for more is held, alone.
+func (s *Snapshot) raise() Decision {
+	shown := s.Group.Status.Ownership.Epoch
+	held := func(after time.Duration, why string) Decision {
+		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonEpochAhead, Terminal: true, Message: fmt.Sprintf(
+			"status.ownership.epoch is %d.%d, and the operator is at %d.%d: %s. Nothing is done with this group and its VMs. "+
+				"If nobody but this operator serves the group, remove status.ownership (kubectl edit vmgroup %s -n %s --subresource=status)",
+			shown.Generation, shown.Number, s.Epoch.Generation, s.Epoch.Number, why, s.Group.Name, s.Group.Namespace)}, after)
+	}
+	again := s.Raised.At.Add(RaiseInterval)
+	switch {
+	case shown.Generation-s.Epoch.Generation > protocol.MaxRaise:
+		return held(0, "that is too far ahead to be believed, so it was written by hand, or by another installation")
+	case shown.Generation > s.Raised.Above && s.Now.Before(again):
+		return held(again.Sub(s.Now), fmt.Sprintf("for another group of member cluster %q the operator went ahead at %s already, and does so again at %s",
+			s.Member, s.Raised.At.UTC().Format(time.TimeOnly), again.UTC().Format(time.TimeOnly)))
+	}
+	return Decision{Step: RaiseEpoch, After: soon}
 }
 
 // legacy blocks a group of the original operator. Its VMs carry no stamp and random names, so that acting on it as on a group of

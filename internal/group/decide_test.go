@@ -84,6 +84,14 @@ func TestStepsOfADecision(t *testing.T) {
 	stamped := vsphere.Observation{Complete: true, VMs: []vsphere.VM{{
 		Ref: vsphere.VMRef("vm-1"), Name: "web-0", Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: "u"}}, Folder: vsphere.FolderRef("group-v9"),
 	}}}
+	epoch := func(generation int64) *v1alpha1.Ownership {
+		return &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: generation}}
+	}
+	raised := func(above int64, ago time.Duration, shown int64) func(*Snapshot) {
+		return func(s *Snapshot) {
+			s.Raised, s.Group.Status.Ownership = Raise{Above: above, At: noon.Add(-ago)}, epoch(shown)
+		}
+	}
 	for story, c := range map[string]struct {
 		from   func() *Snapshot
 		change func(*Snapshot)
@@ -93,9 +101,12 @@ func TestStepsOfADecision(t *testing.T) {
 		"a later epoch in status": {ours, func(s *Snapshot) {
 			s.Group.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 1, Number: 4}}
 		}, RaiseEpoch, time.Second},
-		"an epoch that was made up": {ours, func(s *Snapshot) {
-			s.Group.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: protocol.MaxGeneration}}
-		}, AskQuota, 0},
+		"an epoch as far ahead as is believed":        {ours, func(s *Snapshot) { s.Group.Status.Ownership = epoch(1 + protocol.MaxRaise) }, RaiseEpoch, time.Second},
+		"an epoch that was made up":                   {ours, func(s *Snapshot) { s.Group.Status.Ownership = epoch(2 + protocol.MaxRaise) }, Report, 0},
+		"an epoch for which the ring is raised now":   {ours, raised(5, time.Minute, 5), RaiseEpoch, time.Second},
+		"a higher one soon after the ring was raised": {ours, raised(5, time.Minute, 6), Report, 59 * time.Minute},
+		"a higher one long after the ring was raised": {ours, raised(5, time.Hour, 6), RaiseEpoch, time.Second},
+		"a deletion does not go past a made-up epoch": {leaving, func(s *Snapshot) { s.Group.Status.Ownership = epoch(1 << 60) }, Report, 0},
 		"a group of the original operator": {ours, func(s *Snapshot) {
 			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
 		}, Report, 0},

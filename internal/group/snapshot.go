@@ -8,7 +8,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -25,6 +24,8 @@ type Snapshot struct {
 	ID vsphere.GroupID
 	// Epoch under which this replica may act on the group.
 	Epoch v1alpha1.Epoch
+	// Raised is for what this replica raised the ring's generation last because a group of this member showed it.
+	Raised Raise
 	// Member is the name of the group's MemberCluster, whose groups may not hand a Secret to their VMs if UserDataDenied.
 	Member         string
 	UserDataDenied bool
@@ -56,6 +57,12 @@ type Snapshot struct {
 	UserData *UserDataAnswer
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
+}
+
+// Raise of the ring's generation, above one that a group's status showed. The zero value is none.
+type Raise struct {
+	Above int64
+	At    time.Time
 }
 
 // Names is what the names in a spec stand for.
@@ -94,10 +101,10 @@ type Attempt struct{ Err error }
 
 func (s *Snapshot) deleting() bool { return !s.Group.DeletionTimestamp.IsZero() }
 
-// overtaken reports whether a replica with a later epoch has written status. An epoch that no ring can have had was made up.
+// overtaken reports whether a replica with a later epoch has written status, as far as status can be believed.
 func (s *Snapshot) overtaken() bool {
 	o := s.Group.Status.Ownership
-	return o != nil && o.Epoch.Generation < protocol.MaxGeneration && s.Epoch.Less(o.Epoch)
+	return o != nil && s.Epoch.Less(o.Epoch)
 }
 
 // neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after

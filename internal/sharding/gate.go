@@ -1,19 +1,12 @@
 package sharding
 
-import (
-	"context"
-
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-)
+import "context"
 
 // Key names an object in one of several clusters. The cluster goes by its UID, so that two names for one
 // cluster do not make two owners.
 type Key struct {
 	ClusterUID, Namespace, Name string
 }
-
-// MaxGeneration is the highest generation of an epoch that is believed; see protocol.MaxGeneration.
-const MaxGeneration = protocol.MaxGeneration
 
 // Epoch is a fencing number, ordered by Generation, then Number.
 type Epoch struct {
@@ -39,6 +32,7 @@ type Gate interface {
 	// Nothing has to be tried again then: whoever may act on it is told so, this replica by Listeners.Gained.
 	Enter(ctx context.Context, key Key) (Token, bool)
 	// Raise tells that an object carries an epoch that is not below the own one: the ring has lost its memory. The
-	// ring's generation is raised above it, after which the objects of the bucket are gained again.
+	// ring's generation is raised above it, after which the objects of the bucket are gained again. One that is more than
+	// protocol.MaxRaise above the ring's generation is ignored.
 	Raise(Epoch)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -28,10 +29,7 @@ const userDataKey = "userdata"
 func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision) (end, refused bool, err error) {
 	switch d.Step {
 	case group.RaiseEpoch:
-		// Nobody else may act on it now, so the ring has lost its memory: it was restored or made anew.
-		later := s.Group.Status.Ownership.Epoch
-		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", later)
-		p.r.Shards.Raise(sharding.Epoch(later))
+		err = p.raiseEpoch(ctx, s)
 	case group.RemoveLegacyFinalizer:
 		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
 		return false, false, err
@@ -63,6 +61,29 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.Wait:
 	}
 	return true, refused, err
+}
+
+// raiseEpoch tells the shards of the highest epoch that a group of the member shows and that can be believed. The others would ask in
+// turn, and each would cost all members a raise.
+func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
+	shown := s.Group.Status.Ownership.Epoch
+	above := s.Raised.Above
+	if shown.Generation > above {
+		var groups v1alpha1.VmGroupList
+		if err := p.cache.List(ctx, &groups); err != nil {
+			return fmt.Errorf("list VmGroups in the cache: %w", err)
+		}
+		above = shown.Generation
+		for i := range groups.Items {
+			if o := groups.Items[i].Status.Ownership; o != nil && o.Epoch.Generation-s.Epoch.Generation <= protocol.MaxRaise {
+				above = max(above, o.Epoch.Generation)
+			}
+		}
+		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", shown, "above", above)
+		p.r.memory.raise(p.member.UID, group.Raise{Above: above, At: p.now})
+	}
+	p.r.Shards.Raise(sharding.Epoch{Generation: above})
+	return nil
 }
 
 // makeFolder makes sure that the group's folder exists. Its reference goes into status with the intent to clone.

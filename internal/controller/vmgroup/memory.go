@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -17,6 +18,8 @@ import (
 type memory struct {
 	mu     sync.Mutex
 	groups map[types.UID]remembered
+	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
+	raises map[string]group.Raise
 }
 
 // remembered is what is remembered of one group.
@@ -63,6 +66,21 @@ func (m *memory) change(uid types.UID, change func(*remembered)) {
 	r := m.groups[uid]
 	change(&r)
 	m.groups[uid] = r
+}
+
+func (m *memory) raised(member string) group.Raise {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.raises[member]
+}
+
+func (m *memory) raise(member string, r group.Raise) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.raises == nil {
+		m.raises = map[string]group.Raise{}
+	}
+	m.raises[member] = r
 }
 
 func (m *memory) forget(uid types.UID) {

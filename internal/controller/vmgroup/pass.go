@@ -47,6 +47,7 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		return reconcile.Result{}, err
 	}
 	_, s.Vanished = p.store.(vanishedStore)
+	s.Raised = p.r.memory.raised(p.member.UID)
 	remembered := p.r.memory.of(of.UID)
 	if s.Reported = remembered.reported; s.Unseen() {
 		s.OutOfSight = cmp.Or(remembered.outOfSight, p.now)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
@@ -278,21 +279,88 @@ func TestAnEpochAboveTheRingsRaisesTheRingAndTouchesNothing(t *testing.T) {
 	if len(r.vcenter.Journal()) != 0 || r.group().ResourceVersion != before {
 		t.Errorf("an overtaken replica acted: %v", r.vcenter.Journal())
 	}
-	if want := []sharding.Epoch{{Generation: 1, Number: 7}}; !slices.Equal(r.gate.raised, want) {
+	if want := []sharding.Epoch{{Generation: 1}}; !slices.Equal(r.gate.raised, want) {
 		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
 	}
 }
 
-func TestAnEpochThatSomebodyMadeUpHoldsNobodyUp(t *testing.T) {
+func TestAnEpochThatSomebodyMadeUpHoldsThisGroupAndNobodyElse(t *testing.T) {
 	r := newRig(t)
+	r.gate.epoch = sharding.Epoch{Generation: 3, Number: 7}
+	r.settle()
+	r.vcenter.ByHand().Delete("web-1")
+	r.vcenter.ClearJournal()
+	forge := func(o *v1alpha1.Ownership) {
+		t.Helper()
+		g := r.group()
+		g.Status.Ownership = o
+		if err := r.member.Status().Update(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forge(&v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 1<<40 - 1, Number: 1}})
+	r.mustPass()
+	r.mustPass()
+	if len(r.gate.raised) > 0 || len(r.vcenter.Journal()) > 0 {
+		t.Errorf("the ring was told of %v, vCenter was asked %v", r.gate.raised, r.vcenter.Journal())
+	}
+	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != v1alpha1.ReasonEpochAhead || !strings.Contains(stalled.Message, "1099511627775.1") ||
+		!strings.Contains(stalled.Message, "kubectl edit vmgroup web -n team --subresource=status") {
+		t.Errorf("nothing tells of it: %+v", stalled)
+	}
+	forge(nil)
+	r.settle()
 	g := r.group()
-	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: sharding.MaxGeneration, Number: 1}}
+	if g.Status.ReadyReplicas != 2 || g.Status.Ownership == nil || g.Status.Ownership.Epoch != (v1alpha1.Epoch{Generation: 3, Number: 7}) ||
+		meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("the way out that the message names leads to %+v", g.Status)
+	}
+}
+
+// A restored ring is behind what all groups of a member show. It passes them all at once, and what somebody makes up is not among them.
+func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
+	r := newRig(t)
+	r.gate.epoch = sharding.Epoch{Generation: 1, Number: 7}
+	r.settle()
+	for name, generation := range map[string]int64{"older": 3, "newest": 9, "forged": 2 + protocol.MaxRaise} {
+		other := r.group()
+		other.ObjectMeta = metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name)}
+		if err := r.member.Create(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		other.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: generation, Number: 1}}
+		if err := r.member.Status().Update(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.request.Name = "older"
+	r.mustPass()
+	r.request.Name = "newest"
+	r.mustPass()
+	if want := []sharding.Epoch{{Generation: 9}, {Generation: 9}}; !slices.Equal(r.gate.raised, want) {
+		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
+	}
+	older := func(g *v1alpha1.VmGroup) {
+		t.Helper()
+		if err := r.member.Get(t.Context(), types.NamespacedName{Namespace: "team", Name: "older"}, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := &v1alpha1.VmGroup{}
+	older(g)
+	g.Status.Ownership.Epoch.Generation = 10
 	if err := r.member.Status().Update(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
-	r.settle()
-	if len(r.gate.raised) > 0 {
-		t.Errorf("the ring was told of %v", r.gate.raised)
+	r.request.Name = "older"
+	r.mustPass()
+	if older(g); len(r.gate.raised) != 2 || !meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("soon after, a higher epoch raised the ring again: %v, %+v", r.gate.raised, g.Status.Conditions)
+	}
+	r.now = r.now.Add(time.Hour)
+	if r.mustPass(); len(r.gate.raised) != 3 || r.gate.raised[2].Generation != 10 {
+		t.Errorf("an hour later the ring was told of %v", r.gate.raised)
 	}
 }
 

@@ -194,7 +194,7 @@ func TestGenerationIsRaisedAboveWhatAnObjectShows(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)
 	sc.pass(settled)
-	a.Raise(MaxGeneration)
+	a.Raise(1 + MaxRaise + 1)
 	sc.pass(time.Second)
 	if got := sc.hub.ring.Ring.Generation; got != 1 {
 		t.Fatalf("generation %d, because of a number out of all proportion", got)

@@ -169,10 +169,14 @@ func (r *Replica) noteFresh(now Instant) {
 // into an object has made it up.
 const MaxGeneration = 1 << 40
 
+// MaxRaise is how far above the ring's generation an object's may be to be believed. A ring that was restored, or made anew,
+// is behind by as many generations as there were rebuilds and raises since.
+const MaxRaise = 1000
+
 // Raise asks for a generation above one that an object shows, which the ring must have had before it was lost or
-// restored. One above MaxGeneration is ignored.
+// restored. One that is more than MaxRaise above the ring's is ignored.
 func (r *Replica) Raise(generation int64) {
-	if v := &r.view; generation >= v.ring.Generation && generation < MaxGeneration {
+	if v := &r.view; generation >= v.ring.Generation && generation <= v.ring.Generation+MaxRaise {
 		v.wanted = max(v.wanted, generation+1)
 	}
 }

@@ -67,13 +67,12 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 // turn, and each would cost all members a raise.
 func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 	shown := s.Group.Status.Ownership.Epoch
-	above := s.Raised.Above
-	if shown.Generation > above {
+	above := shown.Generation
+	if above > s.Raised.Above {
 		var groups v1alpha1.VmGroupList
 		if err := p.cache.List(ctx, &groups); err != nil {
 			return fmt.Errorf("list VmGroups in the cache: %w", err)
 		}
-		above = shown.Generation
 		for i := range groups.Items {
 			if o := groups.Items[i].Status.Ownership; o != nil && o.Epoch.Generation-s.Epoch.Generation <= protocol.MaxRaise {
 				above = max(above, o.Epoch.Generation)

@@ -23,6 +23,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -361,6 +362,19 @@ func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
 	r.now = r.now.Add(time.Hour)
 	if r.mustPass(); len(r.gate.raised) != 3 || r.gate.raised[2].Generation != 10 {
 		t.Errorf("an hour later the ring was told of %v", r.gate.raised)
+	}
+}
+
+// What the ring was raised for once may be too far above it after it was restored, and would be ignored for ever.
+func TestARingThatWasRestoredAfterARaiseIsToldWhatTheGroupShows(t *testing.T) {
+	r := newRig(t)
+	r.gate.epoch = sharding.Epoch{Generation: 5, Number: 7}
+	r.settle()
+	r.memory.raise("member-uid", group.Raise{Above: 2 * protocol.MaxRaise, At: r.now})
+	r.gate.epoch.Generation = 1
+	r.mustPass()
+	if want := []sharding.Epoch{{Generation: 5}}; !slices.Equal(r.gate.raised, want) {
+		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
 	}
 }
 

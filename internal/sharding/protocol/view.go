@@ -165,8 +165,8 @@ func (r *Replica) noteFresh(now Instant) {
 	}
 }
 
-// MaxGeneration is the highest generation that is believed. No ring is rebuilt that often: whoever writes a higher one
-// into an object has made it up.
+// MaxGeneration is the highest generation of a ring that another replica says it has seen and that is believed. No ring is rebuilt that
+// often.
 const MaxGeneration = 1 << 40
 
 // MaxRaise is how far above the ring's generation an object's may be to be believed. A ring that was restored, or made anew,

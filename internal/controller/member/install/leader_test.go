@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -102,7 +101,8 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 	}
 }
 
-// writing is a client whose writes are answered as those of a [remote.API] are while this replica may not write.
+// writing is a client whose writes are answered as those of a [remote.API] are while this replica may not write. What is tested here
+// sends no other kinds of write.
 func writing(under client.WithWatch, may func() bool) client.Client {
 	return interceptor.NewClient(under, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
@@ -110,18 +110,6 @@ func writing(under client.WithWatch, may func() bool) client.Client {
 				return remote.ErrNotLeading
 			}
 			return c.Create(ctx, object, opts...)
-		},
-		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			if !may() {
-				return remote.ErrNotLeading
-			}
-			return c.Apply(ctx, object, opts...)
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			if !may() {
-				return remote.ErrNotLeading
-			}
-			return c.Patch(ctx, object, patch, opts...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
 			if !may() {

@@ -231,3 +231,41 @@ func overdueIn(left time.Duration) func(*Snapshot) {
 		}}
 	}
 }
+
+func TestUserDataThatIsNotAllowedIsRefusedAsAChangeAndTellsWhenCloning(t *testing.T) {
+	s := ours()
+	s.Group.Spec.UserDataSecretRef, s.UserDataDenied = &v1alpha1.LocalObjectReference{Name: "init"}, true
+	if q := Decide(s).Quota; q.Claims || q.Wants.VMs != 2 {
+		t.Errorf("of a group that nothing was admitted of, quotas are asked %+v", q)
+	}
+	s.UserDataDenied = false
+	if q := Decide(s).Quota; !q.Claims {
+		t.Errorf("user data that is allowed, and quotas are asked %+v", q)
+	}
+	s.UserDataDenied = true
+	s.Group.Status.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
+	if q := Decide(s).Quota; q.Claims || q.Wants.VMs != 0 {
+		t.Errorf("of a change that is refused, quotas are asked %+v", q)
+	}
+}
+
+func TestUserDataThatIsMissingKeepsAGroupFromCloning(t *testing.T) {
+	s := ours()
+	s.Quota, s.Folder = &QuotaAnswer{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	s.UserData = &UserDataAnswer{Blocked: &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound, Message: "create it", Terminal: true}}
+	d := Decide(s)
+	if d.Step != Act || d.Plan.Creates() != 0 || d.Status == nil || d.Status.LastMessage != "create it" {
+		t.Errorf("decided %s with %d clones and status %+v", d.Step, d.Plan.Creates(), d.Status)
+	}
+}
+
+func TestTheEarliestReasonToLookAgainCounts(t *testing.T) {
+	d := Decision{}
+	for _, c := range []struct{ after, want time.Duration }{
+		{time.Minute, time.Minute}, {time.Hour, time.Minute}, {time.Second, time.Second}, {-time.Second, 10 * time.Millisecond}, {0, 10 * time.Millisecond},
+	} {
+		if d.look(c.after); d.After != c.want {
+			t.Errorf("after %s it is looked at again in %s, want %s", c.after, d.After, c.want)
+		}
+	}
+}

@@ -21,12 +21,12 @@ func TestExistingVMsAreCountedOnce(t *testing.T) {
 	gone := stamped(7, "u")
 	gone.Tombstone = true
 	s.See(vsphere.Observation{
-		VMs: []vsphere.VM{stamped(0, "u"), stamped(1, "u"), stamped(1, "u"), stamped(5, "another"), gone},
+		VMs: []vsphere.VM{stamped(0, "u"), stamped(1, "u"), stamped(1, "u"), stamped(4, "u"), stamped(5, "another"), gone},
 		InFlight: []vsphere.Operation{
-			{Kind: vsphere.OpClone, Ordinal: 0}, {Kind: vsphere.OpClone, Ordinal: 2}, {Kind: vsphere.OpPowerOn, Ordinal: 3},
+			{Kind: vsphere.OpClone, Ordinal: 0}, {Kind: vsphere.OpClone, Ordinal: 2}, {Kind: vsphere.OpClone, Ordinal: 6}, {Kind: vsphere.OpPowerOn, Ordinal: 3},
 		},
 	})
-	if got := s.existing; got != 3 {
-		t.Errorf("%d VMs exist, want those of ordinals 0, 1 and 2", got)
+	if got := s.existing; got != 5 {
+		t.Errorf("%d VMs exist, want those of ordinals 0, 1, 2, 4 and 6", got)
 	}
 }

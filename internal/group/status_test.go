@@ -243,3 +243,101 @@ func TestTruncateKeepsCharactersWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCurrentRevisionIsThatOfAllVMsThatStay(t *testing.T) {
+	vm := func(moRef, revision string, phase v1alpha1.VMPhase) plan.VMStatus {
+		return plan.VMStatus{MoRef: moRef, Revision: revision, Phase: phase}
+	}
+	ready, leaving := v1alpha1.VMReady, v1alpha1.VMDeleting
+	for story, c := range map[string]struct {
+		vms  []plan.VMStatus
+		want string
+	}{
+		"no VM":                              {nil, "old"},
+		"all have one":                       {[]plan.VMStatus{vm("vm-1", "b", ready), vm("vm-2", "b", ready)}, "b"},
+		"two revisions":                      {[]plan.VMStatus{vm("vm-1", "b", ready), vm("vm-2", "a", ready)}, "old"},
+		"one of another revision leaves":     {[]plan.VMStatus{vm("vm-1", "a", leaving), vm("vm-2", "b", ready)}, "b"},
+		"one of another revision is not yet": {[]plan.VMStatus{vm("vm-1", "a", ready), vm("", "b", v1alpha1.VMCloning)}, "a"},
+		"only clones that are on their way":  {[]plan.VMStatus{vm("", "b", v1alpha1.VMCloning)}, "old"},
+	} {
+		if got := currentRevision("old", c.vms); got != c.want {
+			t.Errorf("%s: %q, want %q", story, got, c.want)
+		}
+	}
+}
+
+func TestAnOldRevisionIsToldWithWhatToDo(t *testing.T) {
+	for story, c := range map[string]struct {
+		change func(*Facts)
+		status metav1.ConditionStatus
+		words  string
+	}{
+		"none is old":                   {func(*Facts) {}, metav1.ConditionTrue, "Every VM"},
+		"one is old":                    {func(f *Facts) { f.Plan.Outdated = []string{"vg-1-0"} }, metav1.ConditionFalse, "vg-1-0. New VMs get the current one; the operator does not change existing VMs in this version. Delete a VM"},
+		"one is old, and irreplaceable": {func(f *Facts) { f.Plan.Outdated, f.CreateBlocked = []string{"vg-1-0"}, &plan.Blocker{} }, metav1.ConditionFalse, "Do not delete any"},
+	} {
+		f := running()
+		c.change(&f)
+		s := f.Status()
+		if got := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate); got == nil || got.Status != c.status || !strings.Contains(got.Message, c.words) {
+			t.Errorf("%s: %+v, want %s with %q", story, got, c.status, c.words)
+		}
+	}
+}
+
+func TestForeignVMsAreToldByKind(t *testing.T) {
+	folder := &v1alpha1.FolderStatus{Path: "/DC/vm/x"}
+	stranger, copied := plan.Foreign{Name: "mine", MoRef: "vm-8"}, plan.Foreign{Name: "web-0", MoRef: "vm-9", Copy: true}
+	for story, c := range map[string]struct {
+		foreign []plan.Foreign
+		reason  string
+		words   []string
+		not     string
+	}{
+		"a copy":     {[]plan.Foreign{copied}, v1alpha1.ReasonCopiedStamps, []string{"web-0 (vm-9)", "vmgroup.* keys"}, "not this group's"},
+		"a stranger": {[]plan.Foreign{stranger}, v1alpha1.ReasonUnstampedVMs, []string{"mine (vm-8)", "/DC/vm/x"}, "copies"},
+		"both":       {[]plan.Foreign{copied, stranger}, v1alpha1.ReasonUnstampedVMs, []string{"web-0 (vm-9)", "mine (vm-8)"}, "more"},
+	} {
+		reason, message := describeForeign(c.foreign, folder)
+		if reason != c.reason || strings.Contains(message, c.not) {
+			t.Errorf("%s: %s: %s", story, reason, message)
+		}
+		for _, word := range c.words {
+			if !strings.Contains(message, word) {
+				t.Errorf("%s: %q does not say %q", story, message, word)
+			}
+		}
+	}
+	if got := list([]string{"a", "b"}, 2); got != "a, b" {
+		t.Errorf("a list that just fits is told as %q", got)
+	}
+	if got := list([]string{"a", "b", "c"}, 2); got != "a, b and 1 more" {
+		t.Errorf("a list that is too long is told as %q", got)
+	}
+	if got := Truncate("abcde", 5); got != "abcde" {
+		t.Errorf("a text that just fits is cut to %q", got)
+	}
+}
+
+// What is known of vCenter is said once, with the most detail, and why a group is held once.
+func TestNothingIsSaidTwiceOfWhyAGroupWaits(t *testing.T) {
+	incomplete := plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: "not complete"}
+	f := running()
+	f.Complete, f.Incomplete, f.Plan.Blockers = false, "not complete", []plan.Blocker{incomplete}
+	ready := func() *metav1.Condition {
+		s := f.Status()
+		return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	}
+	if c := ready(); c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonInventoryIncomplete || c.Message != "not complete" {
+		t.Errorf("an inventory that is not complete: %+v", c)
+	}
+	f.Plan.Blockers = nil
+	if c := ready(); c.Reason != v1alpha1.ReasonInventoryIncomplete || c.Message != "not complete" {
+		t.Errorf("an inventory that is not complete, and no plan that says so: %+v", c)
+	}
+	f.Plan.Blockers = []plan.Blocker{incomplete}
+	f.Unavailable = &plan.Blocker{Reason: v1alpha1.ReasonVCenterUnreachable, Message: "away"}
+	if c := ready(); c.Reason != v1alpha1.ReasonVCenterUnreachable || c.Message != "away" {
+		t.Errorf("a vCenter that is away: %+v", c)
+	}
+}

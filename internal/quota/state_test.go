@@ -81,3 +81,15 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 		_, _ = decode(content{data: map[string]string{plainKey: strings.ReplaceAll(text, "f", "format")}}) // must not panic
 	})
 }
+
+func TestWhatAGroupGivesBackIsTakenOfEachResource(t *testing.T) {
+	mine, other := policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 32}, policy.Usage{Groups: 1, VMs: 3, CPU: 6, Memory: 9}
+	state := State{Entries: map[types.UID]Entry{"mine": {Keys: []string{"all"}, Usage: mine}, "other": {Keys: []string{"all"}, Usage: other}}}
+	if got := usedByOthers(state, totals(state), "all", "mine"); got != other {
+		t.Errorf("the others use %+v, want %+v", got, other)
+	}
+	d := newDraft(state, totals(state), facts{})
+	if d.remove("mine"); d.totals["all"] != other || len(d.state.Entries) != 1 || !d.changed {
+		t.Errorf("what is left adds up to %+v, want %+v", d.totals["all"], other)
+	}
+}

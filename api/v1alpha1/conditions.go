@@ -29,6 +29,10 @@ const (
 	// ConditionOrphanedVMs of a VCenter (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
 	ConditionOrphanedVMs = "OrphanedVMs"
 
+	// ConditionPredecessorGone of a VCenter (only while a predecessor is named): nothing is left of the installation whose VMs this one
+	// takes over.
+	ConditionPredecessorGone = "PredecessorGone"
+
 	// ConditionClaimed of a MemberCluster: this installation holds the claim on the member.
 	ConditionClaimed = "Claimed"
 	// ConditionCRDInstalled of a MemberCluster: the member serves a VmGroup CRD that this operator understands.
@@ -71,13 +75,17 @@ const (
 	// ReasonQuotaExceeded: spec asks for more than is left of a quota; what was granted before is kept.
 	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonPolicyUnavailable: policies or quotas could not be read, so nothing grows or changes.
-	ReasonPolicyUnavailable        = "PolicyUnavailable"
-	ReasonUserDataDenied           = "UserDataDenied"
-	ReasonUserDataNotFound         = "UserDataNotFound"
-	ReasonNotSupported             = "NotSupported"
-	ReasonNameConflict             = "NameConflict"
-	ReasonLegacyObject             = "LegacyObject"
-	ReasonEpochAhead               = "EpochAhead"
+	ReasonPolicyUnavailable = "PolicyUnavailable"
+	ReasonUserDataDenied    = "UserDataDenied"
+	ReasonUserDataNotFound  = "UserDataNotFound"
+	ReasonNotSupported      = "NotSupported"
+	ReasonNameConflict      = "NameConflict"
+	ReasonLegacyObject      = "LegacyObject"
+	ReasonEpochAhead        = "EpochAhead"
+	// ReasonAnotherInstallation: VMs of the group carry the stamp of another installation of the operator; nothing is done with them.
+	ReasonAnotherInstallation = "AnotherInstallation"
+	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.
+	ReasonRestamping               = "Restamping"
 	ReasonRepairHeld               = "RepairHeld"
 	ReasonVMsLost                  = "VMsLost"
 	ReasonPermissionDenied         = "PermissionDenied"
@@ -114,6 +122,9 @@ const (
 	ReasonInventoryComplete      = "InventoryComplete"
 	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty"
 	ReasonGroupGone              = "GroupGone"
+	// ReasonNoSignOfLife: the predecessor has no session; ReasonPredecessorLives: it has, or nobody can tell.
+	ReasonNoSignOfLife     = "NoSignOfLife"
+	ReasonPredecessorLives = "PredecessorLives"
 )
 
 // Reasons of a MemberCluster's conditions.

@@ -12,6 +12,11 @@ const VCenterFinalizer = "vm.codeconnect.vmworld.com/vcenter"
 // every create and delete there.
 const AcceptEmptyAnnotation = "vm.codeconnect.vmworld.com/accept-empty-inventory"
 
+// PredecessorAnnotation on a MemberCluster and on a VCenter has the UID of another installation of the operator, which is lost for good. This
+// installation takes over the member, and the VMs which that one stamped, with the same references. It is done once no sign of life of that
+// installation is left: its claim on the member is three hours old, and it has no session at the vCenter.
+const PredecessorAnnotation = "vm.codeconnect.vmworld.com/predecessor"
+
 // AcceptInstanceAnnotation on a VCenter tells the operator that the server behind it rightly has another instance
 // UUID than the one its VMs were recorded in, with the new UUID as value: the vCenter was rebuilt with its VMs.
 const AcceptInstanceAnnotation = "vm.codeconnect.vmworld.com/accept-instance"

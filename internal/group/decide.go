@@ -281,7 +281,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	in := plan.Input{
 		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.folder(), UpdateRevision: s.Revision,
 		Deleting: s.deleting(), Paused: s.Paused,
-		Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
+		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
@@ -297,6 +297,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	d.Plan = plan.Compute(in)
+	s.explainPredecessor(&d.Plan)
 	return d
 }
 

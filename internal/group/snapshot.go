@@ -45,6 +45,8 @@ type Snapshot struct {
 	PoliciesUnread string
 	// Folder of the group, or nil. It is in status, or was made in this pass.
 	Folder *v1alpha1.FolderStatus
+	// Predecessors are what hub administrators named.
+	Predecessors Predecessors
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
 	existing    int32
@@ -150,7 +152,7 @@ func (s *Snapshot) folder() vsphere.Ref {
 func (s *Snapshot) See(observation vsphere.Observation) {
 	ordinals := map[int32]struct{}{}
 	for i := range observation.VMs {
-		if vm := &observation.VMs[i]; vm.Stamp != nil && vm.Stamp.GroupID == s.ID && !vm.Tombstone {
+		if vm := &observation.VMs[i]; vm.Stamp != nil && vm.Stamp.SameGroup(s.ID) && !vm.Tombstone {
 			ordinals[vm.Stamp.Ordinal] = struct{}{}
 		}
 	}

@@ -12,6 +12,7 @@ type rank int
 const (
 	rankPaused rank = iota
 	rankIncomplete
+	rankInstallation
 	rankSpec
 	rankPolicy
 	rankHeld

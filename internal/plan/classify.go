@@ -196,12 +196,13 @@ func recorded(in []Known) []*Known {
 	})
 }
 
-// observed returns the observed VMs by managed object reference. Of each, the stamp is the group's or nil; in is not changed.
+// observed returns the observed VMs by managed object reference. Of each, the stamp is the group's, whichever installation wrote it,
+// or nil; in is not changed.
 func observed(in []vsphere.VM, id vsphere.GroupID) []*vsphere.VM {
 	all := make([]*vsphere.VM, 0, len(in))
 	for i := range in {
 		vm := &in[i]
-		if vm.Stamp != nil && vm.Stamp.GroupID != id {
+		if vm.Stamp != nil && !vm.Stamp.SameGroup(id) {
 			vm = new(*vm)
 			vm.Stamp = nil
 		}

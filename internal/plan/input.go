@@ -13,8 +13,10 @@ type Input struct {
 	Now time.Time
 	// Name of the VmGroup; VMs are called <Name>-<ordinal>.
 	Name string
-	// ID of the VmGroup. A stamp of another group is none; instance UUIDs are derived from the group's UID.
+	// ID of the VmGroup. A stamp of another group is none; one that another installation wrote for this group holds it. Instance UUIDs are derived from the group's UID.
 	ID vsphere.GroupID
+	// Predecessor is an installation whose VMs of this group are this one's now, or empty.
+	Predecessor string
 	// Folder of the VmGroup, or zero before it was created.
 	Folder vsphere.Ref
 	// Spec of the VmGroup, as stored. Unset optional fields mean their documented defaults.

@@ -19,6 +19,7 @@ const (
 	MarkVM        ActionKind = "MarkVM"
 	DestroyVM     ActionKind = "DestroyVM"
 	ReleaseVM     ActionKind = "ReleaseVM"
+	RestampVM     ActionKind = "RestampVM"
 )
 
 // Action is one step. A step is submitted and never waited for; the next Compute sees its effect.
@@ -97,6 +98,8 @@ type Plan struct {
 	// Desired is the wanted number of VMs; Existing those that exist and are not doomed; Ready (available ones)
 	// and Updated are subsets of Existing.
 	Desired, Existing, Ready, Updated int32
+	// StampedBy is another installation whose stamps hold the group, or empty.
+	StampedBy string
 	// Repairing is true when an action or a wait makes up for a change from outside.
 	Repairing bool
 	// Settled is true when nothing is left to do: all wanted VMs available, none unwanted, nothing in flight,

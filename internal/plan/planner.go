@@ -27,7 +27,8 @@ type planner struct {
 	// doomed are the ordinals that leave for good.
 	doomed map[int32]bool
 
-	// handsOff is true when nothing may be decided: the group is paused or the observation incomplete.
+	// handsOff is true when nothing may be decided: the group is paused, the observation incomplete, or its VMs are another
+	// installation's.
 	handsOff bool
 	// repairHeld is true when maxUnhealthy forbids repairs.
 	repairHeld bool
@@ -53,6 +54,7 @@ type pass struct {
 var passes = []pass{
 	{name: "classify", run: (*planner).classify, looks: true},
 	{name: "adoption", run: (*planner).adoption, looks: true},
+	{name: "installation", run: (*planner).installation, looks: true},
 	{name: "readiness", run: (*planner).readiness, looks: true},
 	{name: "deletion", run: (*planner).deletion, looks: true},
 	{name: "hold", run: (*planner).hold},
@@ -183,13 +185,13 @@ func (p *planner) wake(t time.Time) {
 
 // turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
 var turn = map[ActionKind]int{
-	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6,
+	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6, RestampVM: 7,
 }
 
 // operationOf names the operation that an action becomes.
 var operationOf = map[ActionKind]vsphere.OperationKind{
 	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
-	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease,
+	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease, RestampVM: vsphere.OpRestamp,
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for

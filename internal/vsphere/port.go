@@ -64,6 +64,10 @@ type Server interface {
 	// Release removes the stamp, so that the VM is nobody's.
 	Release(ctx context.Context, t Target) error
 
+	// Restamp replaces the installation in the stamp of a VM by the given one. The target's ID is the one in the stamp: it names
+	// the installation that the VM is taken from.
+	Restamp(ctx context.Context, t Target, installation string) error
+
 	// DestroyFolder removes a folder if vCenter says, read afresh, that nothing is in it; otherwise it
 	// returns KindNotEmpty. A folder that does not exist is no error.
 	DestroyFolder(ctx context.Context, folder Ref) error

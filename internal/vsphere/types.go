@@ -61,6 +61,11 @@ type GroupID struct {
 	Group string
 }
 
+// SameGroup reports whether both name one VmGroup, whichever installation serves it.
+func (id GroupID) SameGroup(other GroupID) bool {
+	return id.Member == other.Member && id.Group == other.Group
+}
+
 // Epoch is the fencing number that an owner stamp carries.
 type Epoch struct {
 	Generation, Number int64
@@ -158,6 +163,11 @@ type Health struct {
 	// SuddenlyEmpty is true when the root folder held VMs and then read empty at once: creating and deleting
 	// pause until a person accepts it.
 	SuddenlyEmpty bool
+	// Predecessor is the installation whose VMs this one takes over: the one that was named, once vCenter said that it has no
+	// session there; empty before.
+	Predecessor string
+	// PredecessorProblem says why Predecessor is empty although one was named; empty when nothing was found yet.
+	PredecessorProblem string
 	// MissingPrivileges are privileges that the account lacks on the root folder, sorted.
 	MissingPrivileges []string
 	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp.
@@ -191,8 +201,8 @@ type Observation struct {
 	// be created or deleted on an incomplete observation.
 	Complete   bool
 	Incomplete string
-	// VMs are those below the root that carry the group's stamp, and those in the group's folder whatever
-	// they carry; sorted by Ref.
+	// VMs are those below the root that carry the group's stamp, whichever installation wrote it, and those in the
+	// group's folder whatever they carry; sorted by Ref.
 	VMs []VM
 	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
 	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
@@ -221,6 +231,7 @@ const (
 	OpMark          OperationKind = "Mark"
 	OpDestroy       OperationKind = "Destroy"
 	OpRelease       OperationKind = "Release"
+	OpRestamp       OperationKind = "Restamp"
 )
 
 // Operation is something that was submitted and is not visible yet.

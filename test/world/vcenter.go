@@ -274,6 +274,11 @@ func (w *wire) Release(ctx context.Context, t vsphere.Target) error {
 	return w.onVM(ctx, vsphere.OpRelease, t, w.Server.Release)
 }
 
+// Restamp implements vsphere.Server.
+func (w *wire) Restamp(ctx context.Context, t vsphere.Target, installation string) error {
+	return w.onVM(ctx, vsphere.OpRestamp, t, func(ctx context.Context, t vsphere.Target) error { return w.Server.Restamp(ctx, t, installation) })
+}
+
 // EnsureFolder implements vsphere.Server.
 func (w *wire) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsphere.Folder, error) {
 	group := w.replica.world.uidOf(path.Leaf)

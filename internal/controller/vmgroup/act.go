@@ -105,6 +105,9 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 		return p.server.Destroy(ctx, target)
 	case plan.ReleaseVM:
 		return p.server.Release(ctx, target)
+	case plan.RestampVM:
+		target.ID.Installation = s.Predecessors.Agreed()
+		return p.server.Restamp(ctx, target, s.ID.Installation)
 	}
 	return &vsphere.Error{Kind: vsphere.KindSpec, Op: "carry out " + string(action.Kind)}
 }

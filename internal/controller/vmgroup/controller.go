@@ -43,6 +43,8 @@ type Member struct {
 	Paused bool
 	// Silent is true while the member does not answer. Nothing can be stored there, so nothing is done.
 	Silent bool
+	// Predecessor is the installation whose groups here this one takes over, or empty.
+	Predecessor string
 	// UserDataSecrets says whether groups may hand a Secret to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
 }

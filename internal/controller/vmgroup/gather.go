@@ -90,7 +90,9 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 			"the operator has no connection to VCenter %q yet; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
 		return nil
 	}
-	if !inventory.Health().Reachable {
+	health := inventory.Health()
+	s.Predecessors = group.Predecessors{Member: g.member.Predecessor, VCenter: health.Predecessor}
+	if !health.Reachable {
 		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
 			"VCenter %q cannot be reached, so nothing is created or deleted; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
 	}

@@ -24,6 +24,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a name is taken once", nameTaken},
 		{"others' VMs are left alone", foreign},
 		{"a copy is observed and is no other's", copied},
+		{"VMs of another installation are observed, and left alone until they are stamped anew", anotherInstallation},
 		{"a VM that left is gone or elsewhere", left},
 		{"nothing is cloned into a folder that was moved out", folderMovedOut},
 		{"names are found", names},
@@ -230,6 +231,32 @@ func copied(r *run) {
 		r.t.Errorf("%d VMs are in the folder, want the released one and its copy", len(o.VMs))
 	}
 	r.refused(r.Server.Mark(r.ctx, target(vm)), vsphere.KindForeign)
+}
+
+func anotherInstallation(r *run) {
+	const another = "inst-2"
+	vm := r.clone(0)
+	r.refused(r.Server.Restamp(r.ctx, vsphere.Target{VM: vm.Ref, ID: vsphere.GroupID{Installation: another, Member: id.Member, Group: id.Group}}, another),
+		vsphere.KindForeign)
+	r.ok(r.Server.Restamp(r.ctx, target(vm), another))
+	stampedBy := func(installation string) func(vsphere.Observation) bool {
+		return func(o vsphere.Observation) bool {
+			return len(o.VMs) == 1 && o.VMs[0].Ref == vm.Ref && o.VMs[0].Stamp != nil && o.VMs[0].Stamp.Installation == installation
+		}
+	}
+	theirs := r.settled("another installation's", vm.Ref, stampedBy(another)).VMs[0]
+	for _, do := range []func(context.Context, vsphere.Target) error{
+		r.Server.PowerOn, r.Server.PowerOff, r.Server.ShutdownGuest, r.Server.Mark, r.Server.Release, r.Server.Destroy,
+	} {
+		r.refused(do(r.ctx, target(vm)), vsphere.KindForeign)
+	}
+	from := target(theirs)
+	from.ID.Installation = another
+	r.ok(r.Server.Restamp(r.ctx, from, id.Installation))
+	ours := r.settled("ours again", vm.Ref, stampedBy(id.Installation)).VMs[0]
+	if *ours.Stamp != *vm.Stamp || ours.InstanceUUID != vm.InstanceUUID || ours.Folder != vm.Folder {
+		r.t.Errorf("it was %+v with stamp %+v, and is %+v with stamp %+v", vm, *vm.Stamp, ours, *ours.Stamp)
+	}
 }
 
 func left(r *run) {

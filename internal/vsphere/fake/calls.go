@@ -138,6 +138,21 @@ func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 	})
 }
 
+// Restamp replaces the installation in the stamp: see vsphere.Server.
+func (s *Server) Restamp(ctx context.Context, t vsphere.Target, installation string) error {
+	return s.onVM(ctx, vsphere.OpRestamp, "stamp anew", t, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
+		return false, unchanged(vm, t, op)
+	}, func(vm *vsphere.VM, op string) *vsphere.Error {
+		if err := unchanged(vm, t, op); err != nil {
+			return err
+		}
+		vm.Stamp = new(*vm.Stamp)
+		vm.Stamp.Installation = installation
+		s.reconfigured(vm)
+		return nil
+	})
+}
+
 // unchanged refuses a VM that was changed since it was observed.
 func unchanged(vm *vsphere.VM, t vsphere.Target, op string) *vsphere.Error {
 	if t.ChangeVersion != "" && t.ChangeVersion != vm.ChangeVersion {

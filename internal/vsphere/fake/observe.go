@@ -15,6 +15,7 @@ type health struct {
 	since         time.Time
 	incomplete    string
 	suddenlyEmpty bool
+	predecessor   string
 	missing       []string
 }
 
@@ -45,7 +46,7 @@ func (s *Server) Health() vsphere.Health {
 	complete, why := s.complete()
 	return vsphere.Health{
 		Reachable: s.err == nil, Err: s.err, Since: s.since, Version: "8.0.3", InstanceUUID: "fake",
-		Complete: complete, Incomplete: why, SuddenlyEmpty: s.suddenlyEmpty, MissingPrivileges: s.missing,
+		Complete: complete, Incomplete: why, SuddenlyEmpty: s.suddenlyEmpty, Predecessor: s.predecessor, MissingPrivileges: s.missing,
 		Templates: len(s.templates), VMs: stamped, RunningTasks: running,
 	}
 }
@@ -60,7 +61,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	var o vsphere.Observation
 	o.Complete, o.Incomplete = s.complete()
 	for _, vm := range s.vms {
-		ours := vm.Stamp != nil && vm.Stamp.GroupID == q.ID
+		ours := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID)
 		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || !q.Folder.IsZero() && vm.Folder == q.Folder) {
 			o.VMs = append(o.VMs, clone(vm))
 		}

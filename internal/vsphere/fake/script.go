@@ -84,6 +84,11 @@ func (s *Server) SetIncomplete(why string) {
 	s.change(func() { s.incomplete = why })
 }
 
+// SetPredecessor makes this the installation whose VMs may be stamped anew; empty for none.
+func (s *Server) SetPredecessor(installation string) {
+	s.change(func() { s.predecessor = installation })
+}
+
 // SetSuddenlyEmpty says whether the root folder held VMs and reads empty.
 func (s *Server) SetSuddenlyEmpty(empty bool) {
 	s.change(func() { s.suddenlyEmpty = empty })

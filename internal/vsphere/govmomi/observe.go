@@ -132,6 +132,8 @@ func (s *Server) visible(e operations.Effect) bool {
 		return vm.Tombstone
 	case vsphere.OpRelease:
 		return vm.Stamp == nil
+	case vsphere.OpRestamp:
+		return vm.Stamp != nil && vm.Stamp.Installation == e.Stamp.Installation
 	}
 	return false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -42,6 +43,23 @@ func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 		cleared = append(cleared, inventory.KV{Key: key})
 	}
 	return s.reconfigure(ctx, r, t, cleared)
+}
+
+// Restamp replaces the installation in the stamp: see vsphere.Server.
+func (s *Server) Restamp(ctx context.Context, t vsphere.Target, installation string) error {
+	r, vm, err := s.target(vsphere.OpRestamp, t)
+	if err != nil {
+		return err
+	}
+	stamp := *vm.Stamp
+	stamp.Installation = installation
+	keys, err := inventory.EncodeStamp(stamp)
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindSpec, Op: phrase(r), Object: t.VM, Err: err}
+	}
+	r.Stamp.Installation = installation
+	owner := slices.DeleteFunc(keys, func(kv inventory.KV) bool { return kv.Key != inventory.KeyOwner })
+	return s.reconfigure(ctx, r, t, owner)
 }
 
 // reconfigure changes extraConfig, if the VM is still what was observed.

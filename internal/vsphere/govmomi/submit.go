@@ -40,6 +40,8 @@ func phrase(r operations.Request) string {
 		return "destroy " + name
 	case vsphere.OpRelease:
 		return "release " + name
+	case vsphere.OpRestamp:
+		return "stamp anew " + name
 	}
 	return string(r.Kind) + " " + name
 }

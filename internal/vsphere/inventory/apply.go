@@ -26,7 +26,7 @@ func (x *Index) ApplyListing(began Moment, vms []Seen, folders []vsphere.Folder)
 	for i := range vms {
 		listed[vms[i].Ref] = struct{}{}
 		x.putVM(vms[i].VM, vms[i].Unread, began, touched)
-		if e := x.vms[vms[i].Ref]; e.state == Present && e.vm.Stamp != nil {
+		if e := x.vms[vms[i].Ref]; e.state == Present && x.ours(e) {
 			stamped++
 		}
 	}
@@ -54,7 +54,7 @@ func (x *Index) missing(began Moment, listed map[vsphere.Ref]struct{}, touched m
 			continue
 		}
 		x.setVM(e, Suspect, touched)
-		if e.vm.Stamp != nil && !e.leaving {
+		if x.ours(e) && !e.leaving {
 			lost = append(lost, ref)
 		}
 	}
@@ -134,7 +134,7 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 	for _, ref := range refs {
 		if e := x.vms[ref]; e != nil && e.state == Present {
 			x.setVM(e, Suspect, touched)
-			if e.vm.Stamp != nil && !e.leaving {
+			if x.ours(e) && !e.leaving {
 				lost = append(lost, ref)
 			}
 		}
@@ -266,8 +266,8 @@ func (x *Index) expire(touched map[string]struct{}) {
 
 // everybody collects all groups: completeness concerns each of them.
 func (x *Index) everybody(touched map[string]struct{}) {
-	for id := range x.byGroup {
-		touched[id.Group] = struct{}{}
+	for key := range x.byGroup {
+		touched[key.group] = struct{}{}
 	}
 	for _, g := range x.owners {
 		touched[g] = struct{}{}

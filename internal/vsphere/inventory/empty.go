@@ -35,7 +35,7 @@ func (x *Index) guardLeft(left []vsphere.Ref) {
 		return
 	}
 	for _, e := range x.vms {
-		if e.state == Present && e.vm.Stamp != nil {
+		if e.state == Present && x.ours(e) {
 			return
 		}
 	}
@@ -56,7 +56,7 @@ func (x *Index) reappeared() {
 		return
 	}
 	for ref, e := range x.vms {
-		if e.state != Present || e.vm.Stamp == nil {
+		if e.state != Present || !x.ours(e) {
 			continue
 		}
 		if _, was := x.lost[ref]; was || len(x.lost) == 0 {

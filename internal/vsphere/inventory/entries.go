@@ -6,9 +6,6 @@ import (
 
 // putVM stores what a read that began at moment showed, and collects the groups for which that is news.
 func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched map[string]struct{}) {
-	if vm.Stamp != nil && vm.Stamp.Installation != x.cfg.Installation {
-		vm.Stamp, vm.Tombstone = nil, false
-	}
 	e := x.vms[vm.Ref]
 	switch {
 	case e == nil:
@@ -65,7 +62,7 @@ func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) {
 
 func (x *Index) link(e *vmEntry, touched map[string]struct{}) {
 	if s := e.vm.Stamp; s != nil {
-		add(x.byGroup, s.GroupID, e.vm.Ref)
+		add(x.byGroup, groupKeyOf(s.GroupID), e.vm.Ref)
 	}
 	if !e.vm.Folder.IsZero() {
 		add(x.byFolder, e.vm.Folder, e.vm.Ref)
@@ -79,9 +76,14 @@ func (x *Index) unlink(e *vmEntry, touched map[string]struct{}) {
 	}
 	x.touch(e, touched)
 	if s := e.vm.Stamp; s != nil {
-		remove(x.byGroup, s.GroupID, e.vm.Ref)
+		remove(x.byGroup, groupKeyOf(s.GroupID), e.vm.Ref)
 	}
 	remove(x.byFolder, e.vm.Folder, e.vm.Ref)
+}
+
+// ours reports whether a VM carries a stamp of this installation.
+func (x *Index) ours(e *vmEntry) bool {
+	return e.vm.Stamp != nil && e.vm.Stamp.Installation == x.cfg.Installation
 }
 
 // touch collects the groups that care about a VM: that of its stamp, that of its folder, and those that wait for

@@ -32,7 +32,7 @@ const keepListings = 200
 
 // Config of an Index.
 type Config struct {
-	// Installation is the UID of this installation: stamps of others are not ours.
+	// Installation is the UID of this installation. VMs with a stamp of another are not counted as ours.
 	Installation string
 	// ExpectedVMs is the number of stamped VMs known before the first listing, from before a restart.
 	ExpectedVMs int
@@ -67,6 +67,11 @@ type childKey struct {
 	name   string
 }
 
+// groupKey names a group, whichever installation stamped its VMs: a VM of the group stays one when another installation serves it.
+type groupKey struct{ member, group string }
+
+func groupKeyOf(id vsphere.GroupID) groupKey { return groupKey{id.Member, id.Group} }
+
 // Index is safe for concurrent use.
 type Index struct {
 	cfg Config
@@ -81,7 +86,7 @@ type Index struct {
 	vms      map[vsphere.Ref]*vmEntry
 	folders  map[vsphere.Ref]*folderEntry
 	children map[childKey]vsphere.Ref
-	byGroup  map[vsphere.GroupID]map[vsphere.Ref]struct{}
+	byGroup  map[groupKey]map[vsphere.Ref]struct{}
 	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
 	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them.
 	owners map[vsphere.Ref]string
@@ -102,7 +107,7 @@ func New(cfg Config) *Index {
 		vms:      map[vsphere.Ref]*vmEntry{},
 		folders:  map[vsphere.Ref]*folderEntry{},
 		children: map[childKey]vsphere.Ref{},
-		byGroup:  map[vsphere.GroupID]map[vsphere.Ref]struct{}{},
+		byGroup:  map[groupKey]map[vsphere.Ref]struct{}{},
 		byFolder: map[vsphere.Ref]map[vsphere.Ref]struct{}{},
 		owners:   map[vsphere.Ref]string{},
 		waiting:  map[vsphere.Ref]map[string]struct{}{},
@@ -182,7 +187,7 @@ func (x *Index) Stamped() int {
 	defer x.mu.Unlock()
 	n := 0
 	for _, e := range x.vms {
-		if e.state == Present && e.vm.Stamp != nil {
+		if e.state == Present && x.ours(e) {
 			n++
 		}
 	}
@@ -195,7 +200,7 @@ func (x *Index) Owned() []vsphere.VM {
 	defer x.mu.Unlock()
 	var owned []vsphere.VM
 	for _, e := range x.vms {
-		if e.state == Present && e.vm.Stamp != nil {
+		if e.state == Present && x.ours(e) {
 			owned = append(owned, clone(e.vm))
 		}
 	}

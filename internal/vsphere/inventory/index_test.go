@@ -158,13 +158,13 @@ func TestCompleteness(t *testing.T) {
 	}
 }
 
-func TestStampsOfOthersAreForeign(t *testing.T) {
+func TestVMsOfAnotherInstallationAreSeenAndNotCounted(t *testing.T) {
 	x, _ := newIndex(0)
 	other := vm(1, vsphere.GroupID{Installation: "other", Member: "m", Group: "g"})
 	other.Tombstone = true
 	x.list(other)
 	g := x.Group(query())
-	if len(g.VMs) != 1 || g.VMs[0].Stamp != nil || g.VMs[0].Tombstone || x.Stamped() != 0 {
+	if len(g.VMs) != 1 || g.VMs[0].Stamp == nil || g.VMs[0].Stamp.Installation != "other" || x.Stamped() != 0 || len(x.Owned()) != 0 {
 		t.Errorf("a VM of another installation: %+v", g.VMs)
 	}
 }

@@ -37,7 +37,7 @@ func (x *Index) Group(q vsphere.Query) Group {
 	x.folderOf(q, &g)
 
 	candidates := map[vsphere.Ref]struct{}{}
-	for ref := range x.byGroup[q.ID] {
+	for ref := range x.byGroup[groupKeyOf(q.ID)] {
 		candidates[ref] = struct{}{}
 	}
 	for ref := range x.byFolder[q.Folder] {
@@ -89,7 +89,7 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 		g.Elsewhere = append(g.Elsewhere, ref)
 	case e.state == Suspect && known:
 		g.Ask = append(g.Ask, ref)
-	case e.state == Suspect && e.vm.Stamp != nil && e.vm.Stamp.GroupID == q.ID:
+	case e.state == Suspect && e.vm.Stamp != nil && e.vm.Stamp.SameGroup(q.ID):
 		g.Suspects = append(g.Suspects, clone(e.vm))
 	}
 }

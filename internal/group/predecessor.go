@@ -1,0 +1,49 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// Predecessors are the UIDs of the installation whose groups and VMs this one takes over: of the groups of the member, as its
+// MemberCluster names it, and of the VMs in the vCenter, as the VCenter names it and as far as no session of that installation lives there.
+// Each is empty for none.
+type Predecessors struct{ Member, VCenter string }
+
+// Agreed is the installation that both name, or "". A vCenter serves many members, and a member may use many vCenters: who
+// is responsible for one cannot give away what is in the other.
+func (p Predecessors) Agreed() string {
+	if p.Member == p.VCenter {
+		return p.Member
+	}
+	return ""
+}
+
+// explainPredecessor adds to what holds the group what a person can do about it.
+func (s *Snapshot) explainPredecessor(p *plan.Plan) {
+	if p.StampedBy == "" {
+		return
+	}
+	for i := range p.Blockers {
+		if p.Blockers[i].Reason == v1alpha1.ReasonAnotherInstallation {
+			p.Blockers = slices.Clone(p.Blockers)
+			p.Blockers[i].Message += " " + s.wayOut(p.StampedBy)
+		}
+	}
+}
+
+// wayOut says how a group gets free whose VMs another installation stamped.
+func (s *Snapshot) wayOut(installation string) string {
+	name := func(kind, object, named string) string {
+		if named == installation {
+			return ""
+		}
+		return fmt.Sprintf(" kubectl annotate %s %s %s=%s;", kind, object, v1alpha1.PredecessorAnnotation, installation)
+	}
+	missing := name("membercluster", s.Member, s.Predecessors.Member) + name("vcenter", s.VCenter, s.Predecessors.VCenter)
+	return fmt.Sprintf("If that installation lives, take the member away from one of the two hubs. If it is lost for good, a hub administrator "+
+		"says so:%s where that is done already, the conditions of that object say what it waits for", missing)
+}

@@ -33,6 +33,8 @@ type Config struct {
 	Poll                             bool
 	PollInterval                     time.Duration
 	Tasks, TasksPerHost              int
+	// Predecessor is the installation whose VMs here are this one's, or empty.
+	Predecessor string
 	// ExpectedVMs is the number of VMs at the last look, before this process; see the sudden-empty guard.
 	ExpectedVMs int
 }
@@ -77,6 +79,7 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 		Poll:         vc.Spec.Inventory.Mode == v1alpha1.InventoryPoll,
 		PollInterval: time.Duration(cmp.Or(vc.Spec.Inventory.PollSeconds, 2)) * time.Second,
 		Tasks:        int(cmp.Or(vc.Spec.Limits.Tasks, 8)), TasksPerHost: int(cmp.Or(vc.Spec.Limits.TasksPerHost, 4)),
+		Predecessor: vc.Annotations[v1alpha1.PredecessorAnnotation],
 		ExpectedVMs: int(vc.Status.VMs),
 	}
 	if vc.Spec.Templates != nil {
@@ -114,10 +117,10 @@ func sdkURL(server string, insecure bool) (string, error) {
 	return u.String(), nil
 }
 
-// hash identifies what needs a new connection when it changes. Limits change on a connection that runs, and
-// the expected number of VMs is only a starting value.
+// hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
+// and the expected number of VMs is only a starting value.
 func (c Config) hash() string {
-	c.Tasks, c.TasksPerHost, c.ExpectedVMs = 0, 0, 0
+	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs = 0, 0, "", 0
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))
 	return hex.EncodeToString(sum[:])
 }

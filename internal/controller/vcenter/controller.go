@@ -201,6 +201,7 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 	}
 	if current != nil {
 		current.SetLimits(config.Tasks, config.TasksPerHost)
+		current.SetPredecessor(config.Predecessor)
 		again, err := r.acceptEmpty(ctx, vc, current)
 		if err != nil {
 			return l, 0, err

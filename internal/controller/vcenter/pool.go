@@ -14,6 +14,8 @@ type Connection interface {
 	Run(ctx context.Context) error
 	// SetLimits changes the task limits at once.
 	SetLimits(tasks, tasksPerHost int)
+	// SetPredecessor names the installation whose VMs here are to be this one's; empty for none.
+	SetPredecessor(installation string)
 	// AcceptEmpty ends the pause after the root folder was suddenly empty.
 	AcceptEmpty()
 	// Owned returns the VMs with this installation's stamp.

@@ -60,6 +60,7 @@ func (c *connectionForTest) Run(ctx context.Context) error {
 	return nil
 }
 func (*connectionForTest) SetLimits(int, int)    {}
+func (*connectionForTest) SetPredecessor(string) {}
 func (c *connectionForTest) AcceptEmpty()        { c.diary.note("accepted " + c.name) }
 func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 func (c *connectionForTest) EndLeftovers()       { c.diary.note("leftovers " + c.name) }

@@ -59,8 +59,29 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	} else if health.Complete {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
 	}
+	if named := vc.Annotations[v1alpha1.PredecessorAnnotation]; named == "" {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPredecessorGone)
+	} else {
+		conditions = append(conditions, predecessor(named, health))
+	}
 	apply(&s, vc.Generation, now, conditions)
 	return s
+}
+
+// predecessor says whether the VMs of the installation that was named as predecessor may be stamped anew.
+func predecessor(named string, health vsphere.Health) condition {
+	switch {
+	case health.Predecessor == named:
+		return condition{v1alpha1.ConditionPredecessorGone, metav1.ConditionTrue, v1alpha1.ReasonNoSignOfLife, fmt.Sprintf(
+			"Installation %s has no session here. The VMs that it stamped are stamped anew, for groups of members that name it as well. "+
+				"Remove the annotation %s when no group waits any more", named, v1alpha1.PredecessorAnnotation)}
+	case health.PredecessorProblem != "":
+		return condition{v1alpha1.ConditionPredecessorGone, metav1.ConditionFalse, v1alpha1.ReasonPredecessorLives,
+			"No VM is stamped anew: " + health.PredecessorProblem}
+	default:
+		return condition{v1alpha1.ConditionPredecessorGone, metav1.ConditionUnknown, v1alpha1.ReasonConnecting,
+			"Nobody has looked yet for sessions of installation " + named}
+	}
 }
 
 // blockedStatus is the status of a VCenter that no connection can be made for.

@@ -91,6 +91,8 @@ type Server struct {
 	taskKick, confirmKick, catalogKick, listKick chan struct{}
 	// leftoverKick is that of the search for sessions that nobody uses any more.
 	leftoverKick chan struct{}
+	// predecessorKick is that of the search for sessions of a predecessor.
+	predecessorKick chan struct{}
 
 	mu    sync.Mutex
 	conn  *connection
@@ -102,8 +104,9 @@ type Server struct {
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
 	landed bool
 	// viewStale asks the feed for another view, because an object below the root is not in the present one.
-	viewStale bool
-	inherited bool
+	viewStale   bool
+	inherited   bool
+	predecessor predecessor
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
 	nics        map[vsphere.Ref]nicCache
@@ -150,11 +153,13 @@ func New(cfg Config) *Server {
 		catalogKick:  make(chan struct{}, 1),
 		listKick:     make(chan struct{}, 1),
 		leftoverKick: make(chan struct{}, 1),
-		refetch:      map[vsphere.Ref]struct{}{},
-		asked:        map[vsphere.Ref]struct{}{},
-		looked:       map[vsphere.Ref]time.Time{},
-		nics:         map[vsphere.Ref]nicCache{},
-		backings:     map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
+
+		predecessorKick: make(chan struct{}, 1),
+		refetch:         map[vsphere.Ref]struct{}{},
+		asked:           map[vsphere.Ref]struct{}{},
+		looked:          map[vsphere.Ref]time.Time{},
+		nics:            map[vsphere.Ref]nicCache{},
+		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
 	s.state.since = cfg.Now()
 	s.index = inventory.New(inventory.Config{
@@ -190,7 +195,8 @@ func (s *Server) Health() vsphere.Health {
 		Version: s.state.version, InstanceUUID: s.state.instanceUUID,
 		Complete: complete, Incomplete: why, SuddenlyEmpty: s.index.SuddenlyEmpty(),
 		MissingPrivileges: s.state.missingPrivileges,
-		Templates:         s.cat.count(), VMs: s.index.Stamped(), RunningTasks: s.budget.Running(),
+		Predecessor:       s.predecessor.left(), PredecessorProblem: s.predecessor.problem,
+		Templates: s.cat.count(), VMs: s.index.Stamped(), RunningTasks: s.budget.Running(),
 	}
 }
 

@@ -183,8 +183,8 @@ func (s *Snapshot) sight() Decision {
 		return Decision{Step: Wait, After: soon}
 	case s.deleting() && s.neverActed() && s.Unavailable != nil:
 		return Decision{Step: Release}
-	case s.wiped():
-		return s.findFolder()
+	case s.homeless():
+		return s.lost()
 	case s.OutOfSight.IsZero():
 		return Decision{}
 	}
@@ -192,22 +192,6 @@ func (s *Snapshot) sight() Decision {
 		return Decision{Step: Wait, After: wait}
 	}
 	return Decision{}
-}
-
-// findFolder decides about a group with VMs and a status that was wiped. Until its folder is known, its own VMs look like copies, so
-// nothing is said of them.
-func (s *Snapshot) findFolder() Decision {
-	switch {
-	case s.Paused != nil:
-		return s.blocked(*s.Paused, 0)
-	case s.FolderMade == nil:
-		return Decision{Step: MakeFolder}
-	}
-	err := s.FolderMade.Err
-	if err == nil {
-		err = &vsphere.Error{Kind: vsphere.KindTransient, Op: "find the folder of this group, whose status was wiped"}
-	}
-	return s.blocked(*explained(err), retryAfter(err))
 }
 
 // explained is an error of vCenter as a reason for which a group is not ready.

@@ -114,13 +114,12 @@ func TestStepsOfADecision(t *testing.T) {
 			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
 			s.Group.Annotations = map[string]string{v1alpha1.AdoptAnnotation: v1alpha1.AdoptAbandon}
 		}, RemoveLegacyFinalizer, 0},
-		"deleted before it was ours":                        {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
-		"a namespace that the cache does not have yet":      {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
-		"a deletion does not wait for it":                   {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
-		"nothing was ever asked of a vCenter that is away":  {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
-		"a status that was wiped proves nothing about that": {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status = unreachable, v1alpha1.VmGroupStatus{} }, AskQuota, 0},
-		"a wiped status": {ours, func(s *Snapshot) { s.See(stamped) }, MakeFolder, 0},
-		"a wiped status, once the folder could not be made": {ours, func(s *Snapshot) { s.See(stamped); s.FolderMade = &Attempt{refused} }, Report, 30 * time.Second},
+		"deleted before it was ours":                            {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
+		"a namespace that the cache does not have yet":          {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
+		"a deletion does not wait for it":                       {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
+		"nothing was ever asked of a vCenter that is away":      {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
+		"a status that was wiped proves nothing about that":     {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status = unreachable, v1alpha1.VmGroupStatus{} }, AskQuota, 0},
+		"a wiped status, and nothing tells the VMs from copies": {ours, func(s *Snapshot) { s.See(stamped) }, Report, 0},
 		"a wiped status of a paused group": {ours, func(s *Snapshot) {
 			s.See(stamped)
 			s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused}

@@ -43,7 +43,7 @@ type Snapshot struct {
 	// Violations of policies by spec, quotas left out. PoliciesUnread says why they cannot be read, or is empty.
 	Violations     []policy.Violation
 	PoliciesUnread string
-	// Folder of the group, or nil. It is in status, or was made in this pass.
+	// Folder of the group, or nil. It is in status, or was found (see Home) or made in this pass.
 	Folder *v1alpha1.FolderStatus
 	// Predecessors are what hub administrators named.
 	Predecessors Predecessors
@@ -120,16 +120,10 @@ func (s *Snapshot) neverActed() bool {
 // generation is the one that status is about. A status that has none stays so while nobody knows whether it was wiped: neverActed
 // would take it for that of a group which has no VMs. Only a group that was created a moment ago is certainly new.
 func (s *Snapshot) generation() int64 {
-	if old := s.Group.Status.ObservedGeneration; s.wiped() || old == 0 && s.Unseen() && s.Now.Sub(s.Group.CreationTimestamp.Time) > newFor {
+	if old := s.Group.Status.ObservedGeneration; s.homeless() || old == 0 && s.Unseen() && s.Now.Sub(s.Group.CreationTimestamp.Time) > newFor {
 		return old
 	}
 	return s.Group.Generation
-}
-
-// wiped reports whether there are VMs with the group's stamp and a status that knows nothing of them: somebody wiped it. The folder
-// tells which of them are the group's and which are copies.
-func (s *Snapshot) wiped() bool {
-	return s.folder().IsZero() && s.Observation.Complete && len(s.Observation.VMs) > 0
 }
 
 // Unseen reports whether nobody knows now which VMs the group has.

@@ -209,6 +209,8 @@ type Observation struct {
 	Gone []Ref
 	// Elsewhere are those of Query.Known that exist outside of the operator's root folder.
 	Elsewhere []Ref
+	// Folder is Query.Folder as it was seen last; the zero Folder unless it is below the root.
+	Folder Folder
 	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
 	FolderGone bool
 	// FolderElsewhere is true when vCenter confirmed that Query.Folder exists, but not below the operator's root.

@@ -93,11 +93,7 @@ func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
 		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
 		return err
 	}
-	wiped := (s.Folder == nil || s.Folder.MoRef == "") && len(s.Observation.VMs) > 0
 	s.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
-	if wiped {
-		p.observe(s, p.server) // the folder tells which of them are the group's
-	}
 	return nil
 }
 

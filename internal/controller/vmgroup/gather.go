@@ -108,7 +108,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	return nil
 }
 
-// observe reads which VMs the group has, as far as status has recorded them and its folder.
+// observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
 	q := vsphere.Query{ID: s.ID}
 	if s.Folder != nil {
@@ -120,6 +120,13 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
 		}
 	}
 	observation := inventory.Observe(q)
+	if home := s.Home(observation); home != q.Folder {
+		q.Folder, s.Folder = home, nil
+		observation = inventory.Observe(q)
+		if !home.IsZero() {
+			s.Folder = &v1alpha1.FolderStatus{Path: observation.Folder.Path, MoRef: home.Value}
+		}
+	}
 	if s.Unavailable != nil {
 		observation.Complete, observation.Incomplete = false, s.Unavailable.Message
 	}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -25,17 +24,9 @@ func TestASecondHubNeitherDoublesNorTouchesTheVMsUntilItIsNamedAsSuccessor(t *te
 	r := newRig(t)
 	r.settle()
 	before := r.stampedBy()
-	rounds := func(n int) {
-		for range n {
-			r.mustPass()
-			r.vcenter.Finish(-1)
-			r.now = r.now.Add(2 * time.Second)
-		}
-	}
-
 	r.Installation = "second"
 	journal := len(r.vcenter.Journal())
-	rounds(5)
+	r.rounds(5)
 	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.Reason != v1alpha1.ReasonAnotherInstallation || len(r.vcenter.Journal()) != journal {
 		t.Fatalf("vCenter was asked for %d operations; %s", len(r.vcenter.Journal())-journal, words(r.group().Status.Conditions))
@@ -52,7 +43,7 @@ func TestASecondHubNeitherDoublesNorTouchesTheVMsUntilItIsNamedAsSuccessor(t *te
 	member, _ := r.Members("")
 	member.Predecessor = "installation"
 	r.Members = func(string) (Member, bool) { return member, true }
-	rounds(2)
+	r.rounds(2)
 	if !maps.Equal(r.stampedBy(), before) {
 		t.Errorf("one of two administrators was enough: stamped by %v", r.stampedBy())
 	}

@@ -575,7 +575,7 @@ func TestAStatusThatWasWipedDoesNotLetVMsBeForgotten(t *testing.T) {
 	}
 }
 
-func TestAPausedGroupGetsNoFolderWhenItsStatusWasWiped(t *testing.T) {
+func TestNothingIsDoneForAPausedGroupWhoseStatusWasWiped(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
 	g.Status = v1alpha1.VmGroupStatus{}
@@ -591,7 +591,9 @@ func TestAPausedGroupGetsNoFolderWhenItsStatusWasWiped(t *testing.T) {
 	if calls := r.vcenter.Journal(); len(calls) != 0 {
 		t.Errorf("something was done for a group that is paused: %v", calls)
 	}
-	says(t, r.group(), v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonPaused)
+	if g := r.group(); len(g.Status.VMs) != 2 || g.Status.Folder == nil || g.Status.Folder.Path == "" {
+		t.Errorf("it is known from its VMs where the group is, and status says %+v", g.Status)
+	}
 	before := r.group().ResourceVersion
 	r.now = r.now.Add(time.Hour)
 	r.mustPass()

@@ -132,6 +132,18 @@ func (h Hands) MoveFolderInto(folder, parent vsphere.Ref) {
 	})
 }
 
+// RenameFolder gives a folder another name.
+func (h Hands) RenameFolder(folder vsphere.Ref, to string) {
+	h.do(func() {
+		f := h.s.folders[folder]
+		h.s.mustBeFree(f.Parent, to)
+		f.Name, f.Path = to, h.s.folders[f.Parent].Path+"/"+to
+		if owner := h.s.owners[folder]; owner != "" {
+			h.s.after = append(h.s.after, func() { h.s.groupChanged(owner) })
+		}
+	})
+}
+
 // DeleteFolder deletes a folder with all that is in it.
 func (h Hands) DeleteFolder(folder vsphere.Ref) {
 	h.do(func() { h.s.deleteTree(folder) })

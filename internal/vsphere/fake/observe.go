@@ -76,12 +76,14 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 			o.Gone = append(o.Gone, ref)
 		}
 	}
-	switch _, exists := s.folders[q.Folder]; {
+	switch folder, exists := s.folders[q.Folder]; {
 	case q.Folder.IsZero():
 	case !exists:
 		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Group)
+	case s.below(q.Folder):
+		o.Folder = *folder
 	default:
-		o.FolderElsewhere = !s.below(q.Folder)
+		o.FolderElsewhere = true
 	}
 	for _, t := range s.tasks {
 		if t.Group == q.ID.Group {

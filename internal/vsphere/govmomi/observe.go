@@ -29,7 +29,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why,
-		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
+		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
 	}
 }

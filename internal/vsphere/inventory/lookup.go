@@ -21,6 +21,8 @@ type Group struct {
 	Gone, Elsewhere []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
 	Ask []vsphere.Ref
+	// Folder is the group's, if it is present.
+	Folder vsphere.Folder
 	// FolderGone and FolderElsewhere are the verdict on the group's folder.
 	FolderGone, FolderElsewhere bool
 }
@@ -67,6 +69,8 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 		g.FolderElsewhere = true
 	case e == nil || e.state == Suspect:
 		g.Ask = append(g.Ask, q.Folder)
+	default:
+		g.Folder = e.folder
 	}
 	x.owners[q.Folder] = q.ID.Group
 }

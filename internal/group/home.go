@@ -1,0 +1,67 @@
+package group
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Home returns the folder of the group, given what is observed with the one that status records, or the zero Ref.
+//
+// A record may be from another vCenter, where the reference is another folder's, or written by hand. So it counts only for a folder of
+// the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record.
+// Without a record that counts, the group is at home where its VMs are.
+func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
+	recorded, leaf := s.folder(), FolderName(s.Group.Name, s.Group.UID)
+	if !seen.Complete || !recorded.IsZero() && (seen.Folder.Ref.IsZero() || seen.Folder.Name == leaf) {
+		return recorded
+	}
+	var home vsphere.Ref
+	lived := map[vsphere.Ref]int{}
+	for i := range seen.VMs {
+		vm := &seen.VMs[i]
+		if !s.cloned(vm) {
+			continue
+		}
+		lived[vm.Folder]++
+		if n := lived[vm.Folder] - lived[home]; home.IsZero() || n > 0 || n == 0 && vm.Folder.Value < home.Value {
+			home = vm.Folder
+		}
+	}
+	if lived[recorded] > 0 {
+		return recorded
+	}
+	return home
+}
+
+// cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
+func (s *Snapshot) cloned(vm *vsphere.VM) bool {
+	stamp := vm.Stamp
+	return stamp != nil && stamp.SameGroup(s.ID) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) &&
+		strings.EqualFold(vm.InstanceUUID, plan.InstanceUUID(s.ID.Group, stamp.Ordinal, stamp.Incarnation))
+}
+
+// homeless reports whether there are VMs with the group's stamp, and nobody knows the folder that tells which of them are the group's
+// and which are copies: somebody wiped status.
+func (s *Snapshot) homeless() bool {
+	return s.folder().IsZero() && s.Observation.Complete && len(s.Observation.VMs) > 0
+}
+
+// lost holds a group that is homeless.
+func (s *Snapshot) lost() Decision {
+	if s.Paused != nil {
+		return s.blocked(*s.Paused, 0)
+	}
+	var names []string
+	for _, vm := range s.Observation.VMs {
+		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+	}
+	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Message: fmt.Sprintf(
+		"VMs carry the stamp of this group, and status does not record its folder: %s. None has the name and the instance UUID of a clone of "+
+			"this group, so they may be copies. Nothing is done with them, and none is cloned. If they are copies, remove the vmgroup.* keys from their "+
+			"configuration or delete them; if they are the group's, set status.folder.moRef to the folder that they are in (kubectl edit vmgroup %s -n %s --subresource=status)",
+		list(names, 10), s.Group.Name, s.Group.Namespace)}, 0)
+}

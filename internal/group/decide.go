@@ -339,7 +339,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 
 // unwatched reports whether the group waits for something that no event tells of.
 func (s *Snapshot) unwatched() bool {
-	return s.Observation.FolderElsewhere || len(s.Observation.Elsewhere) > 0 || s.Quota != nil && s.Quota.Unwatched ||
+	return s.Observation.FolderElsewhere || len(s.Observation.Elsewhere)+len(s.Observation.Others) > 0 || s.Quota != nil && s.Quota.Unwatched ||
 		s.UserData != nil && s.UserData.Blocked != nil && !s.UserDataDenied
 }
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -42,6 +43,16 @@ func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp
 	return stamp != nil && stamp.SameGroup(s.ID) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) &&
 		strings.EqualFold(vm.InstanceUUID, plan.InstanceUUID(s.ID.Group, stamp.Ordinal, stamp.Incarnation))
+}
+
+// Housed reports whether VMs of the group are among those that are seen.
+func (s *Snapshot) Housed(seen vsphere.Observation) bool {
+	return slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return s.cloned(&vm) })
+}
+
+// Remembers reports whether status names a VM.
+func (s *Snapshot) Remembers() bool {
+	return slices.ContainsFunc(s.Group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef != "" })
 }
 
 // homeless reports whether there are VMs with the group's stamp, and nobody knows the folder that tells which of them are the group's

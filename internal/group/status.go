@@ -69,8 +69,11 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	s.Selector = selectorKey + "=" + f.Name
 	s.UpdateRevision = plan.Revision(f.Spec)
 	s.Folder = f.Folder
-	if f.Folder != nil {
+	switch {
+	case f.Folder != nil:
 		s.VCenter = f.VCenter
+	case s.VCenter != f.VCenter:
+		s.VCenter = "" // nothing bears it out
 	}
 	if s.Ownership == nil || s.Ownership.Epoch.Less(f.Epoch) {
 		if f.Epoch != (v1alpha1.Epoch{}) {

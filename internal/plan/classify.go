@@ -39,9 +39,18 @@ func (p *planner) classify() {
 			p.unclaimed[vm.Stamp.Ordinal] = append(p.unclaimed[vm.Stamp.Ordinal], vm)
 		default:
 			if k != nil {
-				released[k.Ordinal] = true // its stamp was removed: it is nobody's now
+				released[k.Ordinal] = true // its stamp was removed, or it never was the group's: somebody wrote status by hand
 			}
-			p.foreign(vm)
+			if p.inFolder(vm) {
+				p.foreign(vm)
+			}
+		}
+	}
+	if p.in.Observation.Complete {
+		for _, ref := range p.in.Observation.Others {
+			if k := recordOf[ref.Value]; k != nil {
+				released[k.Ordinal] = true
+			}
 		}
 	}
 	gone, away := setOf(p.in.Observation.Gone), setOf(p.in.Observation.Elsewhere)

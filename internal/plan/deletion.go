@@ -64,8 +64,8 @@ func (p *planner) explainElsewhere() {
 	if len(away) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
-			Message: fmt.Sprintf("Moved out of the operator's root folder, where the operator does not touch VMs: %s. "+
-				"Move back or delete what is there.", enumerate(labels(away))),
+			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs: %s. "+
+				"If they carry the stamp of this group (vmgroup.owner in their configuration), move them back or delete them.", enumerate(labels(away))),
 		})
 	}
 }

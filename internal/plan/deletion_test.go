@@ -22,7 +22,7 @@ func TestRemoval(t *testing.T) {
 		{"a disconnected VM waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff), disconnected))),
 			with("", "VMsLost"), []string{"web-0 (vm-100)", "Bring the host"}},
 		{"a suspect VM waits", input(0, knowsOrdinals(0), doomed(0)), with("", ""), []string{"vm-100 is not seen any more"}},
-		{"a VM elsewhere waits", input(0, awayVMs(0), doomed(0)), with("", "VMsLost"), []string{"Move back or delete"}},
+		{"a VM elsewhere waits", input(0, awayVMs(0), doomed(0)), with("", "VMsLost"), []string{"move them back or delete them"}},
 		{"a clone in flight waits", input(0, knows(intent(0, 0)), running(vsphere.OpClone, 0, 0), doomed(0)), with("", ""),
 			[]string{"its clone has not ended"}},
 		{"a clone that never came leaves", input(0, knows(intent(0, 0)), doomed(0)), want{settled: true}, nil},

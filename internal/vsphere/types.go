@@ -207,8 +207,11 @@ type Observation struct {
 	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
 	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
 	Gone []Ref
-	// Elsewhere are those of Query.Known that exist outside of the operator's root folder.
+	// Elsewhere are those of Query.Known that exist outside of the operator's root folder, and carry the group's stamp as far as
+	// anybody can tell.
 	Elsewhere []Ref
+	// Others are those of Query.Known that exist outside of the root folder, and certainly do not carry the group's stamp.
+	Others []Ref
 	// Folder is Query.Folder as it was seen last; the zero Folder unless it is below the root.
 	Folder Folder
 	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.

@@ -46,6 +46,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 		Paused: group.Paused(of, g.member.Name, g.member.Paused), VCenter: vcenterOf(of), Folder: of.Status.Folder,
 	}
 	s.ID.Group = string(of.UID)
+	s.VCenter = g.vcenterOf(ctx, s)
 	var err error
 	if s.Requester, s.Stranger, err = lookUpRequester(ctx, g.cache, g.member.Name, of.Namespace); err != nil {
 		return nil, err
@@ -60,6 +61,35 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 		}
 	}
 	return s, nil
+}
+
+// vcenterOf returns the VCenter of the group: the one that status records, unless that is contradicted by what is seen.
+func (g gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
+	recorded, wanted := vcenterOf(s.Group), wantedVCenter(s.Group)
+	if recorded == wanted {
+		return recorded
+	}
+	there := g.sees(s, wanted)
+	var vcenter v1alpha1.VCenter
+	if err := g.hub.Get(ctx, types.NamespacedName{Name: recorded}, &vcenter); apierrors.IsNotFound(err) {
+		if there.Complete && (s.Housed(there) || !s.Remembers()) {
+			return wanted
+		}
+		return recorded
+	}
+	if here := g.sees(s, recorded); here.Complete && !s.Housed(here) && s.Housed(there) {
+		return wanted
+	}
+	return recorded
+}
+
+// sees returns what a vCenter shows of the group.
+func (g gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
+	inventory, ok := g.inventory(vcenter)
+	if !ok || !inventory.Health().Reachable {
+		return vsphere.Observation{}
+	}
+	return inventory.Observe(vsphere.Query{ID: s.ID})
 }
 
 // look reads what is known of the group's vCenter.

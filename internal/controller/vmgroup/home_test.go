@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
 // rounds runs passes, and ends vCenter's tasks in between.
@@ -139,5 +141,89 @@ func TestAWipedStatusHoldsTheGroupWhenItsVMsCannotBeToldFromCopies(t *testing.T)
 	}
 	if g := r.group(); g.Status.Folder != nil {
 		t.Errorf("a folder was chosen: %+v", folder)
+	}
+}
+
+func TestARecordOfAVMThatIsNotTheGroupsIsDroppedAndNobodyIsAskedToTouchThatVM(t *testing.T) {
+	for story, place := range map[string]func(r *rig, other vsphere.Ref) string{
+		"outside of the root folder": func(r *rig, other vsphere.Ref) string {
+			ref := r.vcenter.ByHand().AddForeignVM(other, "db-0")
+			r.vcenter.ByHand().MoveOut("db-0")
+			return ref.Value
+		},
+		"in another group's folder": func(r *rig, other vsphere.Ref) string { return r.vcenter.ByHand().AddForeignVM(other, "db-0").Value },
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			folder := *r.settle().Status.Folder
+			ctx := vsphere.WithFence(t.Context(), func() error { return nil })
+			other, err := r.vcenter.EnsureFolder(ctx, vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			innocent := place(r, other.Ref)
+			r.status(func(s *v1alpha1.VmGroupStatus) { s.VMs[1].MoRef, s.VMs[1].UUID = innocent, "" })
+			before := r.references()
+			r.rounds(5)
+			r.sameVMs(before, folder)
+			r.status(func(s *v1alpha1.VmGroupStatus) { s.VMs[0].MoRef = innocent })
+			if err := r.member.Delete(t.Context(), r.group()); err != nil {
+				t.Fatal(err)
+			}
+			r.rounds(8)
+			if now := r.references(); len(now) != 1 || !now[vsphere.VMRef(innocent)] {
+				t.Errorf("the group was deleted, and there is %v; want the VM that is not its own, %s", now, innocent)
+			}
+		})
+	}
+}
+
+func TestAVCenterThatStatusNamesAndThatDoesNotHaveTheVMsIsCorrected(t *testing.T) {
+	for story, hub := range map[string]bool{"it does not exist": false, "it exists, and the VMs are in another": true} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			folder := *r.settle().Status.Folder
+			before := r.references()
+			if hub {
+				other := fake.New(fake.Options{Now: r.Now})
+				r.Servers = fake.Servers{"default": r.vcenter, "nope": other}
+				if err := r.hub.Create(t.Context(), &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "nope"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.status(func(s *v1alpha1.VmGroupStatus) { s.VCenter = "nope" })
+			r.rounds(3)
+			r.sameVMs(before, folder)
+			if g := r.group(); g.Status.VCenter != "default" {
+				t.Errorf("status names VCenter %q", g.Status.VCenter)
+			}
+
+			r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
+			r.rounds(6)
+			r.status(func(s *v1alpha1.VmGroupStatus) { s.VCenter, s.Folder = "nope", nil })
+			r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(1)) })
+			r.rounds(6)
+			if n := len(r.references()); !hub && n != 1 {
+				t.Errorf("%d VMs: %s", n, words(r.group().Status.Conditions))
+			}
+		})
+	}
+}
+
+func TestAGroupStaysWithTheVCenterOfItsVMsThoughSpecNamesAnother(t *testing.T) {
+	r := newRig(t)
+	r.settle()
+	before := r.references()
+	other := fake.New(fake.Options{Now: r.Now})
+	r.Servers = fake.Servers{"default": r.vcenter, "other": other}
+	if err := r.hub.Create(t.Context(), &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.VCenter = "other" })
+	r.rounds(3)
+	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect"})
+	r.rounds(3)
+	if g := r.group(); g.Status.VCenter != "default" || len(r.references()) != len(before) || len(other.VMs()) != 0 {
+		t.Errorf("status names VCenter %q, and the other one has %d VMs", g.Status.VCenter, len(other.VMs()))
 	}
 }

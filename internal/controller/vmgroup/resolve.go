@@ -16,9 +16,12 @@ import (
 // defaultVCenter is the VCenter of groups that name none.
 const defaultVCenter = "default"
 
+// wantedVCenter returns the VCenter that a group's spec names.
+func wantedVCenter(group *v1alpha1.VmGroup) string { return cmp.Or(group.Spec.VCenter, defaultVCenter) }
+
 // vcenterOf returns the VCenter of a group: the one its VMs are in, whatever spec says since, else spec's.
 func vcenterOf(group *v1alpha1.VmGroup) string {
-	return cmp.Or(group.Status.VCenter, group.Spec.VCenter, defaultVCenter)
+	return cmp.Or(group.Status.VCenter, wantedVCenter(group))
 }
 
 // resolver finds out what the names in specs stand for, and whether the requester was granted them.

@@ -62,7 +62,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	o.Complete, o.Incomplete = s.complete()
 	for _, vm := range s.vms {
 		ours := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID)
-		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || !q.Folder.IsZero() && vm.Folder == q.Folder) {
+		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || slices.Contains(q.Known, vm.Ref) || !q.Folder.IsZero() && vm.Folder == q.Folder) {
 			o.VMs = append(o.VMs, clone(vm))
 		}
 	}
@@ -70,6 +70,8 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	for _, ref := range q.Known {
 		vm, exists := s.vms[ref]
 		switch {
+		case exists && !s.below(vm.Folder) && (vm.Stamp == nil || !vm.Stamp.SameGroup(q.ID)):
+			o.Others = append(o.Others, ref)
 		case exists && !s.below(vm.Folder):
 			o.Elsewhere = append(o.Elsewhere, ref)
 		case !exists && s.isConfirmed(ref, q.ID.Group):

@@ -198,11 +198,17 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 		return err
 	}
 	s.answered(o.ref)
-	if !inside {
+	switch {
+	case !inside && o.ref.Type == vsphere.TypeFolder:
 		s.index.Confirm(began, o.ref, inventory.Elsewhere)
-		if o.ref.Type == vsphere.TypeFolder {
-			s.listAnew() // what is in it went along, and the view may not tell of each
+		s.listAnew() // what is in it went along, and the view may not tell of each
+		return nil
+	case !inside:
+		seen, err := seenOf(o, o)
+		if err != nil {
+			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref}, Unread: true} // whose it is cannot be seen there
 		}
+		s.index.ConfirmElsewhere(began, seen)
 		return nil
 	}
 	s.listAnew()

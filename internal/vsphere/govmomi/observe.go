@@ -29,7 +29,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why,
-		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
+		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
 	}
 }
@@ -52,9 +52,9 @@ func conclusive(g inventory.Group, cloning map[string]bool) (bool, string) {
 // askAgain starts another look-up, once in a while, of known objects that are outside of the root folder: nothing
 // tells when somebody moves them back or deletes them.
 func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
-	refs := g.Elsewhere
+	refs := slices.Concat(g.Elsewhere, g.Others)
 	if g.FolderElsewhere {
-		refs = append(slices.Clone(refs), q.Folder)
+		refs = append(refs, q.Folder)
 	}
 	s.lookOutside(refs)
 }

@@ -71,6 +71,19 @@ func TestMovedOutOfTheRootIsElsewhere(t *testing.T) {
 	})
 }
 
+func TestAVMOutsideOfTheRootWithoutTheGroupsStampIsNotTheGroupsThoughItIsAskedFor(t *testing.T) {
+	r := newRig(t, govmomi.Watch).ensure()
+	vm := r.clone(0)
+	must(t, r.person.Move(r.ctx, vmPath+"vg-0", "/DC0/vm"))
+	ref, err := r.person.CreateVM(r.ctx, "/DC0/vm", "innocent")
+	must(t, err)
+	innocent := vsphere.VMRef(ref.Value)
+	r.until("the one is the group's, the other is not", func() bool {
+		o := r.observe(vm.Ref, innocent)
+		return slices.Equal(o.Elsewhere, []vsphere.Ref{vm.Ref}) && slices.Equal(o.Others, []vsphere.Ref{innocent})
+	})
+}
+
 // TestVMsOfAFolderThatWasMovedOutAreElsewhere: the simulator's watch tells of the folder alone.
 func TestVMsOfAFolderThatWasMovedOutAreElsewhere(t *testing.T) {
 	r := newRig(t, govmomi.Watch).ensure()

@@ -151,6 +151,24 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 	x.notify(touched, before != after)
 }
 
+// ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
+func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	e := x.vms[vm.Ref]
+	if e == nil {
+		e = &vmEntry{vm: vsphere.VM{Ref: vm.Ref}}
+		x.vms[vm.Ref] = e
+	}
+	if e.read <= began && !(vm.Unread && e.vm.Stamp != nil) {
+		x.unlink(e, touched) // who waits for it is told: whose it is may be news
+		e.vm, e.unread = vm.VM, vm.Unread
+	}
+	x.mu.Unlock()
+	x.Confirm(began, vm.Ref, Elsewhere)
+	x.notify(touched, false)
+}
+
 // Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
 func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
 	touched := map[string]struct{}{}

@@ -19,6 +19,8 @@ type Group struct {
 	Suspects []vsphere.VM
 	// Gone and Elsewhere are known VMs with a verdict.
 	Gone, Elsewhere []vsphere.Ref
+	// Others are known VMs outside of the root folder that do not carry the group's stamp.
+	Others []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
 	Ask []vsphere.Ref
 	// Folder is the group's, if it is present.
@@ -89,6 +91,8 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 		g.VMs = append(g.VMs, clone(e.vm))
 	case e.state == Gone && known:
 		g.Gone = append(g.Gone, ref)
+	case e.state == Elsewhere && known && !e.unread && (e.vm.Stamp == nil || !e.vm.Stamp.SameGroup(q.ID)):
+		g.Others = append(g.Others, ref)
 	case e.state == Elsewhere && known:
 		g.Elsewhere = append(g.Elsewhere, ref)
 	case e.state == Suspect && known:
@@ -102,7 +106,7 @@ func (g *Group) sort() {
 	for _, vms := range [][]vsphere.VM{g.VMs, g.Unread, g.Suspects} {
 		slices.SortFunc(vms, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
 	}
-	for _, refs := range [][]vsphere.Ref{g.Gone, g.Elsewhere, g.Ask} {
+	for _, refs := range [][]vsphere.Ref{g.Gone, g.Elsewhere, g.Others, g.Ask} {
 		sortRefs(refs)
 	}
 }

@@ -170,6 +170,6 @@ func start(ctx context.Context, o options) error {
 func memberOf(provider *member.Provider) vmgroup.Members {
 	return func(name string) (vmgroup.Member, bool) {
 		m, ok := provider.Member(name)
-		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, Silent: ok && !m.Reachable, UserDataSecrets: m.UserDataSecrets}, ok
+		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets}, ok
 	}
 }

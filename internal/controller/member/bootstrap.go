@@ -59,7 +59,7 @@ func (c *connection) claimAndEquip(apis remote.APIs, uid string) error {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
 	defer cancel()
-	if err := install.TakeClaim(ctx, apis.Bootstrap.Client, c.provider.opts.InstallationUID, c.provider.opts.HubName); err != nil {
+	if err := install.TakeClaim(ctx, apis.Bootstrap.Client, c.claimant()); err != nil {
 		if errors.Is(err, install.ErrClaimMissing) {
 			return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err,
 				Message: "The claim on the member was deleted while it was taken; it is taken again."}
@@ -71,6 +71,31 @@ func (c *connection) claimAndEquip(apis remote.APIs, uid string) error {
 		return apis.BootstrapProblem(err)
 	}
 	return nil
+}
+
+// claimant is who we are to the member.
+func (c *connection) claimant() install.Claimant {
+	opts := c.provider.opts
+	return install.Claimant{Installation: opts.InstallationUID, Hub: opts.HubName, Predecessor: c.target.predecessor, Now: opts.Now()}
+}
+
+// renewClaim writes into the claim that this installation lives. A member is served also where that fails; then nobody can
+// take over from this installation without a person.
+func (c *connection) renewClaim(apis remote.APIs) {
+	if !c.mayWrite() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
+	defer cancel()
+	finding := install.Finding{OK: true, Reason: v1alpha1.ReasonClaimed, Message: "This installation holds the claim on the member."}
+	if err := install.RenewClaim(ctx, apis.Bootstrap.Client, c.claimant()); err != nil {
+		if errors.Is(err, remote.ErrNotLeading) {
+			return
+		}
+		c.log.Info("The claim on the member could not be renewed", "error", err.Error())
+		finding.Message += " It could not be renewed: apply the member's roles of this version, which allow update of it (docs/membercluster.md)."
+	}
+	c.update(func(seen *observation) { seen.claim = &finding })
 }
 
 func (c *connection) claimed() {

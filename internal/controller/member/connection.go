@@ -33,6 +33,8 @@ type target struct {
 	bootstrap *rest.Config
 	manage    v1alpha1.Manage
 	settings  settings
+	// predecessor is the installation whose claim and groups are taken over, or empty.
+	predecessor string
 	// uid of the MemberCluster.
 	uid       types.UID
 	admission admissionSettings

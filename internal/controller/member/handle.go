@@ -20,6 +20,8 @@ type Member struct {
 	Paused bool
 	// UserDataSecrets says whether groups may hand Secrets to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
+	// Predecessor is the installation whose groups here are taken over, or empty.
+	Predecessor string
 	// Reachable is false while the member does not answer; what the caches hold may be old then.
 	Reachable bool
 	// Client reads VmGroups and Namespace metadata from the cache and everything else, Secrets included, from
@@ -41,6 +43,7 @@ func (p *Provider) Member(name string) (Member, bool) {
 	result := *c.engaged
 	result.Paused = c.settings.paused
 	result.UserDataSecrets = c.settings.userDataSecrets
+	result.Predecessor = c.target.predecessor
 	result.Reachable = c.seen.problem == nil
 	return result, true
 }

@@ -122,7 +122,7 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string, su
 	}
 	takeCtx, cancelTake := context.WithTimeout(ctx, timeout)
 	defer cancelTake()
-	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, installation, c.provider.opts.HubName); err != nil {
+	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, c.claimant()); err != nil {
 		return apis.BootstrapProblem(err)
 	}
 	return nil
@@ -150,5 +150,6 @@ func (c *connection) audit(apis remote.APIs, uid string) error {
 	if err := apis.SameCluster(c.ctx, uid); err != nil {
 		return err
 	}
+	c.renewClaim(apis)
 	return c.equip(apis.Bootstrap)
 }

@@ -156,7 +156,7 @@ func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timings.Request)
 	defer cancel()
-	err = install.TakeClaim(ctx, apis.Bootstrap.Client, c.provider.opts.InstallationUID, c.provider.opts.HubName)
+	err = install.TakeClaim(ctx, apis.Bootstrap.Client, c.claimant())
 	if err != nil && !errors.Is(err, install.ErrClaimMissing) {
 		return apis.BootstrapProblem(err)
 	}

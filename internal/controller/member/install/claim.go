@@ -21,6 +21,9 @@ const (
 	ClaimName = "vmgroup-operator-claim"
 	// ClaimInstallationKey in the claim's data holds the installation's UID.
 	ClaimInstallationKey = "installation"
+	// ClaimRenewTimeKey in the claim's data holds when its holder renewed it last, in RFC 3339. A claim without one was written by a
+	// holder that does not renew it, so that its age says nothing.
+	ClaimRenewTimeKey = "renewTime"
 	// ClaimHubKey in the claim's data holds free text about the hub, for a person.
 	ClaimHubKey = "hub"
 )
@@ -41,8 +44,9 @@ func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 	installation, hub := claimHolder(claim)
 	return &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub, Lasting: true, Message: fmt.Sprintf(
 		"The member is served by installation %q of hub %q. Nothing is done here. Delete its MemberCluster on that "+
-			"hub; if that hub is gone for good, delete ConfigMap %s in the member's namespace %s.",
-		remote.Shorten(installation, 64), remote.Shorten(hub, 128), ClaimName, metav1.NamespaceSystem)}
+			"hub. If that hub is lost for good, annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups "+
+			"and their VMs are then taken over as they are.",
+		remote.Shorten(installation, 64), remote.Shorten(hub, 128), v1alpha1.PredecessorAnnotation, remote.Shorten(installation, 64))}
 }
 
 // CheckClaim reads the claim: nil when it is ours, [ErrClaimMissing], a lasting [*remote.Problem] when it is somebody
@@ -61,28 +65,44 @@ func CheckClaim(ctx context.Context, member client.Reader, installation string) 
 	return nil
 }
 
-// TakeClaim claims the member for installation. Create is the lock: of two hubs that come at once one gets
-// AlreadyExists, and finds the other's name. Errors are those of [CheckClaim], and [remote.ErrNotLeading].
-func TakeClaim(ctx context.Context, member client.Client, installation, hub string) error {
-	err := CheckClaim(ctx, member, installation)
-	if !errors.Is(err, ErrClaimMissing) {
-		return err
-	}
-	err = member.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: claimKey.Namespace,
-			Name:      claimKey.Name,
-			Labels:    map[string]string{"app.kubernetes.io/managed-by": "vmgroup-operator"},
-		},
-		Data: map[string]string{ClaimInstallationKey: installation, ClaimHubKey: hub},
-	})
-	if apierrors.IsAlreadyExists(err) {
-		return CheckClaim(ctx, member, installation)
+// TakeClaim claims the member. Create is the lock: of two hubs that come at once one gets AlreadyExists, and finds the other's name.
+// The claim of the predecessor is taken over once it was not renewed for [ClaimLife]. Errors are those of [CheckClaim], and
+// [remote.ErrNotLeading].
+func TakeClaim(ctx context.Context, member client.Client, by Claimant) error {
+	claim := &corev1.ConfigMap{}
+	err := member.Get(ctx, claimKey, claim)
+	if apierrors.IsNotFound(err) {
+		err = member.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: claimKey.Namespace,
+				Name:      claimKey.Name,
+				Labels:    map[string]string{"app.kubernetes.io/managed-by": "vmgroup-operator"},
+			},
+			Data: map[string]string{ClaimInstallationKey: by.Installation, ClaimHubKey: by.Hub},
+		})
+		if apierrors.IsAlreadyExists(err) {
+			return CheckClaim(ctx, member, by.Installation)
+		}
+		if err != nil {
+			return fmt.Errorf("create the claim: %w", err)
+		}
+		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("create the claim: %w", err)
+		return fmt.Errorf("read the claim: %w", err)
 	}
-	return nil
+	holder, _ := claimHolder(claim)
+	switch {
+	case holder == by.Installation:
+		return nil
+	case holder == "" || holder != by.Predecessor:
+		return claimedByAnother(claim)
+	}
+	if problem := by.tooEarly(claim); problem != nil {
+		return problem
+	}
+	claim.Data[ClaimInstallationKey], claim.Data[ClaimHubKey] = by.Installation, by.Hub
+	return by.write(ctx, member, claim)
 }
 
 // ReleaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim

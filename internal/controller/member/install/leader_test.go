@@ -78,22 +78,22 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 	under := clientfake.NewClientBuilder().WithScheme(scheme).Build()
 	member := writing(under, func() bool { return leads })
 	ctx := context.Background()
-	if err := TakeClaim(ctx, member, "one", "hub"); !errors.Is(err, remote.ErrNotLeading) {
+	if err := TakeClaim(ctx, member, Claimant{Installation: "one", Hub: "hub"}); !errors.Is(err, remote.ErrNotLeading) {
 		t.Errorf("taking the claim: %v", err)
 	}
 	leads = true
-	if err := TakeClaim(ctx, member, "one", "hub"); err != nil {
+	if err := TakeClaim(ctx, member, Claimant{Installation: "one", Hub: "hub"}); err != nil {
 		t.Fatal(err)
 	}
 	leads = false
-	if err := TakeClaim(ctx, member, "one", "hub"); err != nil {
+	if err := TakeClaim(ctx, member, Claimant{Installation: "one", Hub: "hub"}); err != nil {
 		t.Errorf("a claim that is ours already: %v", err)
 	}
 	if err := ReleaseClaim(ctx, member, "one"); !errors.Is(err, remote.ErrNotLeading) {
 		t.Errorf("releasing the claim: %v", err)
 	}
 	var foreign *remote.Problem
-	if err := TakeClaim(ctx, member, "two", "hub"); !errors.As(err, &foreign) || foreign.Reason != v1alpha1.ReasonClaimedByAnotherHub {
+	if err := TakeClaim(ctx, member, Claimant{Installation: "two", Hub: "hub"}); !errors.As(err, &foreign) || foreign.Reason != v1alpha1.ReasonClaimedByAnotherHub {
 		t.Errorf("a foreign claim: %v", err)
 	}
 	if err := under.Get(ctx, claimKey, &corev1.ConfigMap{}); err != nil {

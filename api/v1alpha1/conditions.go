@@ -136,12 +136,16 @@ const (
 	ReasonClaimed             = "Claimed"
 	ReasonClaimedByAnotherHub = "ClaimedByAnotherHub"
 	ReasonDuplicateMember     = "DuplicateMember"
-	ReasonCRDInstalled        = "CRDInstalled"
-	ReasonCRDMissing          = "CRDMissing"
-	ReasonCRDNewer            = "CRDNewer"
-	ReasonCRDForeign          = "CRDForeign"
-	ReasonCRDFailed           = "CRDFailed"
-	ReasonLocalDisabled       = "LocalDisabled"
+	// ReasonAnotherCluster: the kubeconfig leads to another cluster than the one that the MemberCluster is pinned to.
+	ReasonAnotherCluster = "AnotherCluster"
+	// ReasonKnownByAnotherName: a MemberCluster of another name had this cluster.
+	ReasonKnownByAnotherName = "KnownByAnotherName"
+	ReasonCRDInstalled       = "CRDInstalled"
+	ReasonCRDMissing         = "CRDMissing"
+	ReasonCRDNewer           = "CRDNewer"
+	ReasonCRDForeign         = "CRDForeign"
+	ReasonCRDFailed          = "CRDFailed"
+	ReasonLocalDisabled      = "LocalDisabled"
 	// Reasons of AdmissionReady.
 	ReasonAdmissionInstalled  = "AdmissionInstalled"  // everything is in place
 	ReasonAdmissionPending    = "AdmissionPending"    // not installed yet

@@ -10,6 +10,10 @@ const (
 
 	// LocalMember is the name of the hub itself as a member.
 	LocalMember = "local"
+
+	// TakeClusterUIDAnnotation on a MemberCluster names a cluster UID that it may take over from a MemberCluster of another
+	// name, which had it and has left.
+	TakeClusterUIDAnnotation = "vm.codeconnect.vmworld.com/take-cluster-uid"
 )
 
 // KubeconfigReference names a kubeconfig in a Secret of the operator's namespace.
@@ -71,6 +75,8 @@ const (
 )
 
 // MemberClusterSpec is how the hub reaches a member cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterUID) || (has(self.clusterUID) && self.clusterUID == oldSelf.clusterUID)",fieldPath=".clusterUID",messageExpression="'spec.clusterUID says which cluster this MemberCluster is, and can neither be changed nor removed. Keep clusterUID: ' + oldSelf.clusterUID + ' in what you write. For another cluster, create another MemberCluster.'",message="spec.clusterUID can neither be changed nor removed"
 type MemberClusterSpec struct {
 	// kubeconfigSecretRef names the kubeconfig. Kubeconfigs with exec or auth-provider plugins, file paths,
 	// insecure TLS or impersonation are refused. It must be left out for the member "local" only.
@@ -80,6 +86,14 @@ type MemberClusterSpec struct {
 	// the admission objects, so that the one it runs with need not be allowed to. Left out, kubeconfigSecretRef is used.
 	// +optional
 	BootstrapKubeconfigSecretRef *KubeconfigReference `json:"bootstrapKubeconfigSecretRef,omitempty"`
+	// clusterUID is the UID of the namespace kube-system of the cluster that this MemberCluster is pinned to. The operator
+	// writes the first one that the cluster shows; any other is refused from then on. Once set it can neither be changed nor
+	// removed. Keep it in backups; a manifest that is applied may leave it out.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z][-._0-9A-Za-z]*$`
+	ClusterUID string `json:"clusterUID,omitempty"`
 	// paused stops every action on the member's groups.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -107,8 +121,8 @@ type MemberClusterStatus struct {
 	// observedGeneration is the metadata.generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// clusterUID is the UID of the member's namespace kube-system: the member's identity in vCenter folders
-	// and stamps' owner, whatever the MemberCluster is called.
+	// clusterUID is the UID of the member's namespace kube-system, by which its groups are known whatever the MemberCluster is
+	// called. It is that of spec once the hub has let this MemberCluster have it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`

@@ -24,7 +24,7 @@ const (
 	LimitsVersion = 1
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
-	MemberClusterVersion = 1
+	MemberClusterVersion = 2
 
 	// VCenterVersion is the same for the VCenter CRD.
 	VCenterVersion = 1

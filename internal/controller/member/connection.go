@@ -38,8 +38,11 @@ type target struct {
 	// uid of the MemberCluster.
 	uid       types.UID
 	admission admissionSettings
-	// knownUID is the cluster's UID as status has it, "" if it has none.
+	// knownUID is the UID of the cluster that the MemberCluster is pinned to and may have, "" if there is none yet. No other is
+	// touched.
 	knownUID string
+	// secret is the name of the kubeconfig's Secret, "" for the hub itself.
+	secret string
 	// equippedUID is the cluster that had a usable CRD when status was written last, "" if none.
 	equippedUID string
 	// leaving incarnations release the claim and end.
@@ -262,6 +265,7 @@ func (c *connection) clientConfig(of *rest.Config) *rest.Config {
 	return config
 }
 
+// identify finds out which cluster answers, and that it is the one that the MemberCluster is pinned to.
 func (c *connection) identify(api *remote.API) (uid string, err error) {
 	version, err := api.Version(c.ctx)
 	if err != nil {
@@ -272,8 +276,14 @@ func (c *connection) identify(api *remote.API) (uid string, err error) {
 		return "", err
 	}
 	c.contact()
-	c.update(func(seen *observation) { seen.clusterUID, seen.kubernetesVersion = uid, version })
-	return uid, nil
+	err = c.target.pinned(uid)
+	c.update(func(seen *observation) {
+		seen.clusterUID = uid
+		if err == nil {
+			seen.kubernetesVersion = version
+		}
+	})
+	return uid, err
 }
 
 func errorText(err error) string {

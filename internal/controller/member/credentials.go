@@ -29,19 +29,23 @@ type credentials struct {
 	fingerprint string
 }
 
-func targetOf(mc *v1alpha1.MemberCluster, found credentials) target {
+// targetOf is what mc asks for; clusterUID is the cluster that it may have.
+func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) target {
 	result := target{
 		name:        mc.Name,
 		uid:         mc.UID,
 		created:     mc.CreationTimestamp.Time,
-		fingerprint: fmt.Sprintf("%s/%s/%s/%s", mc.UID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint),
+		fingerprint: fmt.Sprintf("%s/%s/%s/%s/%s", mc.UID, clusterUID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint),
 		predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation],
 		config:      found.runtime,
 		bootstrap:   found.bootstrap,
 		manage:      mc.Spec.Manage,
 		settings:    settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets},
 		admission:   admissionSettingsOf(&mc.Spec),
-		knownUID:    mc.Status.ClusterUID,
+		knownUID:    clusterUID,
+	}
+	if mc.Spec.KubeconfigSecretRef != nil {
+		result.secret = mc.Spec.KubeconfigSecretRef.Name
 	}
 	if meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionCRDInstalled) {
 		result.equippedUID = mc.Status.ClusterUID

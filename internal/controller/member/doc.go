@@ -8,6 +8,12 @@
 // connections and never answers holds up neither a worker nor another member. Below it, package remote reaches one
 // member, and package install puts there what the operator needs; neither knows of the other members.
 //
+// # Pins
+//
+// A MemberCluster is one cluster for ever: the first that it showed, by the UID of the namespace kube-system. The replica
+// that leads grants it (reconciler.pin), and the hub remembers it (register). A connection that finds another cluster touches
+// nothing there.
+//
 // # Incarnations
 //
 // A connection is one incarnation of a member: one kubeconfig content, one MemberCluster object. It is never

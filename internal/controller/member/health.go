@@ -3,10 +3,8 @@ package member
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
@@ -31,7 +29,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		if elder := c.provider.elder(c, uid); elder != "" {
 			return duplicateOf(elder)
 		}
-		err := c.check(ctx, apis, uid, failures > 0)
+		err := c.check(ctx, apis, uid)
 		var known *remote.Problem
 		switch {
 		case ctx.Err() != nil:
@@ -87,35 +85,24 @@ func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped
 	return nil
 }
 
-// check is one health check. Reading our claim answers all questions with one request: the API server
-// works, the credentials are good, and the member is still ours.
-func (c *connection) check(ctx context.Context, apis remote.APIs, uid string, suspicious bool) error {
+// check is one health check: the API server works, the credentials are good, it is still the same cluster, and that is still
+// ours. An address may come to lead to another member of this hub, whose claim reads the same.
+func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) error {
 	api := apis.Runtime
 	timeout := c.provider.opts.Timings.HealthTimeout
 	installation := c.provider.opts.InstallationUID
 	checkCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := install.CheckClaim(checkCtx, api.Client, installation)
-	missing := errors.Is(err, install.ErrClaimMissing)
-	if err != nil && !missing {
-		return err
-	}
-	if !missing && !suspicious {
-		return nil
-	}
-	// The claim is gone, or the member was away: make sure that it is still the same cluster before anything
-	// is written to it.
-	found, err := api.ClusterUID(ctx, timeout)
+	found, err := api.ClusterUID(checkCtx, timeout)
 	if err != nil {
 		return err
 	}
 	if found != uid {
-		return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Lasting: true, Message: fmt.Sprintf(
-			"%s is another cluster now (its namespace kube-system was %s and is %s). It is joined anew.",
-			api.Host(), uid, found)}
+		return c.target.anotherCluster(found)
 	}
-	if !missing {
-		return nil
+	err = install.CheckClaim(checkCtx, api.Client, installation)
+	if !errors.Is(err, install.ErrClaimMissing) {
+		return err
 	}
 	if err := apis.SameCluster(ctx, uid); err != nil {
 		return err

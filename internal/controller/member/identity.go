@@ -8,49 +8,57 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// identity says which cluster a MemberCluster was found to be.
+// identity says which cluster a MemberCluster is, by the word of the hub.
 type identity struct {
 	clusterUID string
-	created    time.Time
+	// pinned in its spec, and not only known from status, as before there were pins.
+	pinned  bool
+	created time.Time
 }
 
-// identities knows the cluster behind every MemberCluster, and which connection serves a cluster. One
-// cluster under two names would have two owners and two folders for each group, so the older MemberCluster
-// wins and the other waits. It is not safe for concurrent use: the Provider's lock guards it.
-type identities struct {
-	known map[string]identity
-	// learnedBy is the connection that found out; a MemberCluster without one is known from its status.
-	learnedBy map[string]*connection
-	serving   map[string]*connection // by cluster UID
+// identityOf a MemberCluster that was granted the cluster uid.
+func identityOf(mc *v1alpha1.MemberCluster, uid string) identity {
+	return identity{uid, mc.Spec.ClusterUID == uid, mc.CreationTimestamp.Time}
 }
 
-func newIdentities() identities {
-	return identities{known: map[string]identity{}, learnedBy: map[string]*connection{}, serving: map[string]*connection{}}
-}
-
-// older reports whether member a (created at aCreated) goes before b: by age, then by name.
-func older(a string, aCreated time.Time, b string, bCreated time.Time) bool {
-	if !aCreated.Equal(bCreated) {
-		return aCreated.Before(bCreated)
+// before reports whether MemberCluster a goes before b: by its pin, then by age, then by name.
+func (i identity) before(a string, other identity, b string) bool {
+	if i.pinned != other.pinned {
+		return i.pinned
+	}
+	if !i.created.Equal(other.created) {
+		return i.created.Before(other.created)
 	}
 	return a < b
 }
 
-// learn records which cluster name is and returns the oldest other MemberCluster of that cluster that goes
-// before it, "" if there is none.
-func (i *identities) learn(name string, found identity) (elder string) {
-	i.known[name] = found
-	elderIdentity := found
+// identities knows the cluster behind every MemberCluster, and which connection serves a cluster. One
+// cluster under two names would have two owners and two folders for each group. The leader grants a cluster to one
+// MemberCluster only; until all replicas have heard of it, the one that goes before is served and the other waits. It is not
+// safe for concurrent use: the Provider's lock guards it.
+type identities struct {
+	known   map[string]identity
+	serving map[string]*connection // by cluster UID
+}
+
+func newIdentities() identities {
+	return identities{known: map[string]identity{}, serving: map[string]*connection{}}
+}
+
+// of is what is known of the MemberCluster of c, which found that cluster.
+func (i *identities) of(c *connection, clusterUID string) identity {
+	if known := i.known[c.target.name]; known.clusterUID == clusterUID {
+		return known
+	}
+	return identity{clusterUID, false, c.target.created}
+}
+
+// first returns the other MemberCluster of that cluster that goes before name, "" if there is none.
+func (i *identities) first(name string, of identity) (elder string) {
+	leading, leader := of, name
 	for other, known := range i.known {
-		if other == name || known.clusterUID != found.clusterUID {
-			continue
-		}
-		before := elder
-		if before == "" {
-			before = name
-		}
-		if older(other, known.created, before, elderIdentity.created) {
-			elder, elderIdentity = other, known
+		if other != name && known.clusterUID == of.clusterUID && known.before(other, leading, leader) {
+			leading, leader, elder = known, other, other
 		}
 	}
 	return elder
@@ -67,13 +75,13 @@ func (i *identities) others(name, clusterUID string) []string {
 	return names
 }
 
-// handover is the problem of the older of two MemberClusters until the younger one has let go.
-func handover(younger string) *remote.Problem {
+// handover is the problem of the MemberCluster that goes before another until that one has let go.
+func handover(other string) *remote.Problem {
 	return &remote.Problem{Reason: v1alpha1.ReasonDuplicateMember, Lasting: true, Message: fmt.Sprintf(
-		"This is the same cluster as MemberCluster %q, which is younger and is being disengaged.", younger)}
+		"This is the same cluster as MemberCluster %q, which is being disengaged.", other)}
 }
 
-func duplicateOf(elder string) *remote.Problem {
+func duplicateOf(other string) *remote.Problem {
 	return &remote.Problem{Reason: v1alpha1.ReasonDuplicateMember, Lasting: true, Message: fmt.Sprintf(
-		"This is the same cluster as MemberCluster %q, which is older and serves it. Delete one of the two.", elder)}
+		"This is the same cluster as MemberCluster %q, which is pinned to it and serves it. Delete one of the two.", other)}
 }

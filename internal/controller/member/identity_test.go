@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestLearnFindsTheOldestOther(t *testing.T) {
+func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	tests := []struct {
 		name  string
@@ -13,13 +13,14 @@ func TestLearnFindsTheOldestOther(t *testing.T) {
 		elder string
 	}{
 		{"alone", nil, ""},
-		{"another cluster", map[string]identity{"a": {"other", at(1)}}, ""},
-		{"a younger one", map[string]identity{"a": {"uid", at(6)}}, ""},
-		{"an older one", map[string]identity{"z": {"uid", at(4)}}, "z"},
-		{"one of the same second, first by name", map[string]identity{"a": {"uid", at(5)}}, "a"},
-		{"one of the same second, last by name", map[string]identity{"z": {"uid", at(5)}}, ""},
-		{"the oldest of several", map[string]identity{"x": {"uid", at(3)}, "y": {"uid", at(2)}, "z": {"uid", at(4)}}, "y"},
-		{"its own former identity", map[string]identity{"me": {"uid", at(5)}}, ""},
+		{"another cluster", map[string]identity{"a": {"other", false, at(1)}}, ""},
+		{"a younger one", map[string]identity{"a": {"uid", false, at(6)}}, ""},
+		{"a younger one that is pinned", map[string]identity{"a": {"uid", true, at(6)}}, "a"},
+		{"an older one", map[string]identity{"z": {"uid", false, at(4)}}, "z"},
+		{"one of the same second, first by name", map[string]identity{"a": {"uid", false, at(5)}}, "a"},
+		{"one of the same second, last by name", map[string]identity{"z": {"uid", false, at(5)}}, ""},
+		{"the oldest of several", map[string]identity{"x": {"uid", false, at(3)}, "y": {"uid", false, at(2)}, "z": {"uid", false, at(4)}}, "y"},
+		{"the pinned one of several", map[string]identity{"x": {"uid", false, at(3)}, "y": {"uid", true, at(9)}, "z": {"uid", false, at(4)}}, "y"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -27,7 +28,7 @@ func TestLearnFindsTheOldestOther(t *testing.T) {
 			for name, known := range test.known {
 				all.known[name] = known
 			}
-			if got := all.learn("me", identity{"uid", at(5)}); got != test.elder {
+			if got := all.first("me", identity{"uid", false, at(5)}); got != test.elder {
 				t.Errorf("elder = %q, want %q", got, test.elder)
 			}
 		})

@@ -277,14 +277,19 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "gone", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
-	in.join("gone", silentKubeconfig(t))
-	await.NoError(t, "finalizer", func() error {
-		if len(in.get("gone").Finalizers) == 0 {
-			return errors.New("none yet")
+	in.join("never", silentKubeconfig(t))
+	in.join("gone", servers.alpha.Kubeconfig())
+	in.awaitEngaged("gone")
+	in.putKubeconfig("gone", silentKubeconfig(t))
+	await.NoError(t, "end of the old connection", func() error {
+		if _, ok := in.provider.Member("gone"); ok {
+			return errors.New("still engaged")
 		}
 		return nil
 	})
 	in.leave("gone")
+	deleteClaim(t, directClient(t, servers.alpha.Config)) // as the event asks a person to
+	in.leave("never")                                     // nothing of it is anywhere
 	if event := in.awaitEvent("gone", "LeftBehind"); !strings.Contains(event.Note, install.ClaimName) {
 		t.Errorf("event = %q", event.Note)
 	}

@@ -259,13 +259,13 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 	r := newReplica(t, servers.hub, "waits", "only", false)
 	looks := atomic.Int32{}
 	member.Hook(func(call localcluster.APICall) faultproxy.Fault {
-		if call.Resource == "configmaps" && call.Name == install.ClaimName {
+		if call.Resource == "namespaces" && call.Name == claimKey.Namespace {
 			looks.Add(1)
 		}
 		return faultproxy.Fault{}
 	})
 	r.join("alpha", viaProxy(t, member))
-	await.NoError(t, "looks at the claim", func() error {
+	await.NoError(t, "looks at the member", func() error {
 		if n := looks.Load(); n < 3 {
 			return fmt.Errorf("%d so far", n)
 		}

@@ -5,27 +5,25 @@ import (
 	"time"
 )
 
-// Replica A reaches both names of a cluster, replica B only the younger one. What A finds comes to B by the status.
-func TestAReplicaLearnsFromStatusWhichMemberClusterGoesFirst(t *testing.T) {
+// A replica serves by the word of the hub, which comes to it late: until it has heard of a grant, another MemberCluster of the
+// cluster may be served there.
+func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
-	connect := func(name string, created time.Time) *connection {
-		c := newConnection(p, target{name: name, created: created}, p.connections[name])
-		p.connections[name] = c
-		return c
-	}
-	younger := connect("younger", at(2))
+	younger := newConnection(p, target{name: "younger", created: at(2)}, nil)
+	p.connections["younger"] = younger
+	p.seed("younger", identity{"uid", false, at(2)})
 	if err := p.acquire(younger, "uid"); err != nil {
 		t.Fatal(err)
 	}
-	p.seed("older", identity{"", at(1)}) // not known to the leader either
+	p.seed("older", identity{"", false, at(1)}) // the leader has not granted it anything
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Fatalf("elder = %q", elder)
 	}
-	p.seed("older", identity{"uid", at(1)})
+	p.seed("older", identity{"uid", false, at(1)})
 	select {
 	case <-younger.poke:
 	default:
@@ -34,24 +32,14 @@ func TestAReplicaLearnsFromStatusWhichMemberClusterGoesFirst(t *testing.T) {
 	if elder := p.elder(younger, "uid"); elder != "older" {
 		t.Errorf("elder = %q, the leader serves the older one", elder)
 	}
-	p.seed("older", identity{"another", at(1)}) // it leads to another cluster now
+	p.seed("younger", identity{"uid", true, at(2)}) // it is the one that was pinned
 	if elder := p.elder(younger, "uid"); elder != "" {
-		t.Errorf("elder = %q, which is another cluster now", elder)
+		t.Errorf("elder = %q, which is not pinned", elder)
 	}
-
-	// What a connection found itself goes before a status that may be older, until it is replaced.
-	own := connect("older", at(1))
-	if err := p.acquire(own, "third"); err != nil {
-		t.Fatal(err)
-	}
-	p.seed("older", identity{"uid", at(1)})
+	p.seed("younger", identity{"uid", false, at(2)})
+	p.seed("older", identity{"", false, at(1)}) // refused
 	if elder := p.elder(younger, "uid"); elder != "" {
-		t.Errorf("elder = %q by an old status", elder)
-	}
-	connect("older", at(1))
-	p.seed("older", identity{"uid", at(1)})
-	if elder := p.elder(younger, "uid"); elder != "older" {
-		t.Errorf("elder = %q, the status counts until the new connection is through", elder)
+		t.Errorf("elder = %q, which may not have the cluster any more", elder)
 	}
 }
 

@@ -41,6 +41,10 @@ type leaving struct {
 // more. A member that cannot be reached does not hold up its removal for ever: after Timings.Leave it is let go, and
 // leftBehind tells a person so. A replica that does not lead any more gives up; the next leader begins anew.
 func (c *connection) leave() {
+	if c.target.knownUID == "" {
+		c.setLeft(departure{}) // it never had a cluster, so nothing anywhere is its own
+		return
+	}
 	if c.target.config == nil {
 		c.setLeft(departure{leftBehind: c.leftBehind("There is no usable kubeconfig.")})
 		return
@@ -147,9 +151,8 @@ func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
 	if err != nil {
 		return err
 	}
-	if c.target.knownUID != "" && uid != c.target.knownUID {
-		return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Lasting: true, Message: fmt.Sprintf(
-			"%s is another cluster now (its namespace kube-system was %s and is %s).", c.target.config.Host, c.target.knownUID, uid)}
+	if uid != c.target.knownUID {
+		return c.target.anotherCluster(uid)
 	}
 	if err := apis.SameCluster(ctx, uid); err != nil {
 		return err

@@ -4,6 +4,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -50,14 +51,20 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 		}
 	})
 	cache := &lagging{Client: hub}
-	r := &reconciler{client: cache, live: hub, recorder: events.NewFakeRecorder(100), provider: provider}
+	r := newReconciler(cache, hub, events.NewFakeRecorder(100), provider)
 	look := func() {
 		t.Helper()
 		if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Name: mc.Name}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	look()
+	await.NoError(t, "pin of the member", func() error { // the connection's news wakes a controller
+		look()
+		if err := hub.Get(ctx, client.ObjectKeyFromObject(mc), mc); err != nil || mc.Spec.ClusterUID == "" {
+			return errors.Join(errors.New("there is none"), err)
+		}
+		return nil
+	})
 	awaitClaim(t, member, true)
 	if err := hub.Delete(ctx, mc); err != nil {
 		t.Fatal(err)

@@ -257,24 +257,37 @@ func (p *Provider) forget(name string) {
 		return
 	}
 	delete(p.identities.known, name)
-	delete(p.identities.learnedBy, name)
 	p.wakeLocked(name, known.clusterUID)
 }
 
-// seed tells which cluster a MemberCluster is according to its status, which counts until its connection finds out
-// anew. With it, neither the order in which members answer after a restart decides between duplicates, nor does a
-// replica that cannot reach one of them serve the other while the leader serves the first.
-func (p *Provider) seed(name string, last identity) {
+// seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
+func (p *Provider) seed(name string, granted identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if last.clusterUID == "" || p.identities.known[name] == last {
+	before := p.identities.known[name]
+	if before == granted {
 		return
 	}
-	if by := p.identities.learnedBy[name]; by != nil && by == p.connections[name] {
-		return
+	if granted.clusterUID == "" {
+		delete(p.identities.known, name)
+	} else {
+		p.identities.known[name] = granted
 	}
-	p.identities.known[name] = last
-	p.wakeLocked(name, last.clusterUID)
+	for _, changed := range []string{before.clusterUID, granted.clusterUID} {
+		if changed != "" {
+			p.wakeLocked(name, changed)
+		}
+	}
+}
+
+// shown is the cluster that answered the newest connection of a MemberCluster, "" while none did.
+func (p *Provider) shown(name string, uid types.UID) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if c := p.connections[name]; c != nil && !c.ending && c.target.uid == uid {
+		return c.seen.clusterUID
+	}
+	return ""
 }
 
 // observe returns what the newest connection of a member saw; ok is false when there is none.
@@ -296,12 +309,11 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 		return remote.ErrEnded
 	}
 	name := c.target.name
-	p.identities.learnedBy[name] = c
-	if elder := p.identities.learn(name, identity{clusterUID, c.target.created}); elder != "" {
+	if elder := p.identities.first(name, p.identities.of(c, clusterUID)); elder != "" {
 		return duplicateOf(elder)
 	}
 	if other := p.identities.serving[clusterUID]; other != nil && other != c {
-		p.wakeLocked(name, clusterUID) // a younger one: it sees us and lets go, which wakes us
+		p.wakeLocked(name, clusterUID) // it sees us and lets go, which wakes us
 		return handover(other.target.name)
 	}
 	p.identities.serving[clusterUID] = c
@@ -310,9 +322,9 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 
 // elder returns the MemberCluster that goes before c for the cluster that c serves, "" if there is none.
 func (p *Provider) elder(c *connection, clusterUID string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.identities.learn(c.target.name, identity{clusterUID, c.target.created})
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.identities.first(c.target.name, p.identities.of(c, clusterUID))
 }
 
 // sibling returns another MemberCluster that is the same cluster as name, "" if there is none.

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -30,9 +31,20 @@ type reconciler struct {
 	recorder events.EventRecorder
 	provider *Provider
 
+	register *register
+
 	mu       sync.Mutex
-	seeded   bool                 // from all statuses, before the first member is connected to
+	seeded   bool                 // from all MemberClusters, before the first member is connected to
 	countsAt map[string]time.Time // when a member's counts were last written
+	pinned   map[string]pin       // what this replica has entered into the register
+}
+
+func newReconciler(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *Provider) *reconciler {
+	return &reconciler{
+		client: hub, live: live, recorder: recorder, provider: provider,
+		register: &register{read: live, write: hub, namespace: provider.opts.Namespace},
+		countsAt: map[string]time.Time{}, pinned: map[string]pin{},
+	}
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -48,13 +60,20 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, err
 	}
-	r.provider.seed(mc.Name, identity{mc.Status.ClusterUID, mc.CreationTimestamp.Time})
 	leading := r.provider.leading()
+	clusterUID, refused, pinErr := grantedUID(mc), (*remote.Problem)(nil), error(nil)
+	if leading {
+		clusterUID, refused, pinErr = r.pin(ctx, mc)
+		if pinErr != nil && clusterUID == "" {
+			return reconcile.Result{}, pinErr
+		}
+	}
+	r.provider.seed(mc.Name, identityOf(mc, clusterUID))
 	credentials, failed, err := r.credentials(ctx, mc)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	wanted := targetOf(mc, credentials)
+	wanted := targetOf(mc, clusterUID, credentials)
 	if !mc.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, r.leave(ctx, mc, wanted, leading)
 	}
@@ -72,10 +91,14 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if !leading {
 		return reconcile.Result{}, nil
 	}
-	return r.writeStatus(ctx, mc, failed)
+	if failed == nil {
+		failed = refused
+	}
+	result, err := r.writeStatus(ctx, mc, clusterUID, failed)
+	return result, errors.Join(pinErr, err)
 }
 
-// seed tells the Provider once which cluster each MemberCluster was, from the statuses in the cache.
+// seed tells the Provider once which cluster each MemberCluster is, by what the cache has.
 func (r *reconciler) seed(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +111,7 @@ func (r *reconciler) seed(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		mc := &list.Items[i]
-		r.provider.seed(mc.Name, identity{mc.Status.ClusterUID, mc.CreationTimestamp.Time})
+		r.provider.seed(mc.Name, identityOf(mc, grantedUID(mc)))
 	}
 	r.seeded = true
 	return nil
@@ -102,6 +125,7 @@ func (r *reconciler) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)
+	delete(r.pinned, name)
 }
 
 func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluster) error {
@@ -164,13 +188,13 @@ func (r *reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (b
 }
 
 // writeStatus patches status if it changed, and records an event if Ready did.
-func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, failed *remote.Problem) (reconcile.Result, error) {
+func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, clusterUID string, failed *remote.Problem) (reconcile.Result, error) {
 	opts := &r.provider.opts
 	now := opts.Now()
 	seen, _ := r.provider.observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
 	status, transition := computeStatus(statusInput{
-		generation: mc.Generation, previous: mc.Status, config: failed, seen: seen, counts: due, now: now,
+		generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
 	})
 	result := reconcile.Result{RequeueAfter: again}

@@ -3,7 +3,6 @@ package member
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,13 +39,7 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission insta
 	}
 	provider.admission = admission
 	hub := mgr.GetLocalManager()
-	r := &reconciler{
-		client:   hub.GetClient(),
-		live:     hub.GetAPIReader(),
-		recorder: hub.GetEventRecorder("vmgroup-operator"),
-		provider: provider,
-		countsAt: map[string]time.Time{},
-	}
+	r := newReconciler(hub.GetClient(), hub.GetAPIReader(), hub.GetEventRecorder("vmgroup-operator"), provider)
 	err := builder.ControllerManagedBy(hub).
 		Named("membercluster").
 		// Our own status writes come back on purpose: a pass that read the cache before the last write may have

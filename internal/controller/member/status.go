@@ -20,7 +20,9 @@ type counts struct {
 type statusInput struct {
 	generation int64
 	previous   v1alpha1.MemberClusterStatus
-	// config says why there is no connection; nil when there is one.
+	// clusterUID is the cluster that the MemberCluster may have, "" while it has none.
+	clusterUID string
+	// config says why there is no connection, or none that may do anything; nil when there is one.
 	config *remote.Problem
 	// seen by the connection; the zero value when there is none.
 	seen observation
@@ -38,8 +40,8 @@ type statusInput struct {
 func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transition bool) {
 	status = *in.previous.DeepCopy()
 	status.ObservedGeneration = in.generation
+	status.ClusterUID = in.clusterUID
 	if in.config == nil {
-		keep(&status.ClusterUID, in.seen.clusterUID)
 		keep(&status.KubernetesVersion, in.seen.kubernetesVersion)
 		if in.seen.crd != nil {
 			status.CRDVersion = in.seen.crdVersion

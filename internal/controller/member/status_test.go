@@ -25,8 +25,8 @@ func engagedObservation() observation {
 }
 
 func TestComputeStatus(t *testing.T) {
-	engaged, _ := computeStatus(statusInput{generation: 1, seen: engagedObservation(), now: testNow})
-	refusedStatus, _ := computeStatus(statusInput{generation: 1, previous: engaged, now: testNow,
+	engaged, _ := computeStatus(statusInput{generation: 1, clusterUID: "uid", seen: engagedObservation(), now: testNow})
+	refusedStatus, _ := computeStatus(statusInput{generation: 1, clusterUID: "uid", previous: engaged, now: testNow,
 		config: &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Message: "exec"}})
 	change := func(f func(*observation)) observation {
 		seen := engagedObservation()
@@ -58,13 +58,17 @@ func TestComputeStatus(t *testing.T) {
 			o.phase, o.problem = phaseFailing, &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub}
 			o.claim = &install.Finding{OK: false, Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "theirs"}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub, metav1.ConditionFalse, metav1.ConditionTrue, true},
+		{"the kubeconfig leads to another cluster", statusInput{previous: engaged, seen: observation{
+			phase: phaseFailing, clusterUID: "other",
+			problem: &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster},
+		}}, metav1.ConditionFalse, v1alpha1.ReasonAnotherCluster, metav1.ConditionTrue, metav1.ConditionTrue, true},
 		{"CRD lost while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
 			o.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: "gone"}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonCRDMissing, metav1.ConditionTrue, metav1.ConditionFalse, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			test.in.generation, test.in.now = 2, testNow.Add(time.Hour)
+			test.in.generation, test.in.now, test.in.clusterUID = 2, testNow.Add(time.Hour), test.in.previous.ClusterUID
 			status, transition := computeStatus(test.in)
 			ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 			if ready.Status != test.ready || ready.Reason != test.reason || ready.ObservedGeneration != 2 {
@@ -83,7 +87,7 @@ func TestComputeStatus(t *testing.T) {
 			if test.in.previous.ClusterUID != "" && (status.ClusterUID != "uid" || status.CRDVersion != "1") {
 				t.Errorf("identity and versions must survive: %+v", status)
 			}
-			again, transition := computeStatus(statusInput{generation: 2, previous: status, config: test.in.config, seen: test.in.seen, now: testNow.Add(2 * time.Hour)})
+			again, transition := computeStatus(statusInput{generation: 2, clusterUID: status.ClusterUID, previous: status, config: test.in.config, seen: test.in.seen, now: testNow.Add(2 * time.Hour)})
 			if transition || !equality.Semantic.DeepEqual(status, again) {
 				t.Errorf("a second look changes status:\n%+v\n%+v", status, again)
 			}

@@ -229,20 +229,25 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 	}
 }
 
-func TestOlderOfTwoMemberClustersOfOneClusterWins(t *testing.T) {
+func TestThePinnedOfTwoMemberClustersOfOneClusterIsServed(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "twice", nil)
 	in.join("dup-a", nil) // older, but its Secret comes later
 	in.awaitReady("dup-a", metav1.ConditionFalse, v1alpha1.ReasonKubeconfigNotFound)
 	in.join("dup-b", servers.alpha.Kubeconfig())
-	in.awaitEngaged("dup-b")
+	uid := in.awaitEngaged("dup-b").Spec.ClusterUID
+	if found, err := in.clusterUID(servers.alpha); err != nil || uid != found {
+		t.Fatalf("pinned to %q, the cluster is %q (%v)", uid, found, err)
+	}
 	in.putKubeconfig("dup-a", servers.alpha.Kubeconfig())
-	in.awaitEngaged("dup-a")
-	mc := in.awaitReady("dup-b", metav1.ConditionFalse, v1alpha1.ReasonDuplicateMember)
-	if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, `"dup-a"`) {
+	mc := in.awaitReady("dup-a", metav1.ConditionFalse, v1alpha1.ReasonDuplicateMember)
+	if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, `"dup-b"`) {
 		t.Errorf("message = %q", ready.Message)
 	}
-	if _, ok := in.provider.Member("dup-b"); ok {
+	if mc.Spec.ClusterUID != "" || mc.Status.ClusterUID != "" {
+		t.Errorf("a duplicate has the cluster as well: %q, %q", mc.Spec.ClusterUID, mc.Status.ClusterUID)
+	}
+	if _, ok := in.provider.Member("dup-a"); ok {
 		t.Error("the duplicate is engaged")
 	}
 	// Removing the duplicate keeps the very claim that the other one works under.
@@ -251,14 +256,29 @@ func TestOlderOfTwoMemberClustersOfOneClusterWins(t *testing.T) {
 	if err := member.Get(t.Context(), claimKey, before); err != nil {
 		t.Fatal(err)
 	}
-	in.leave("dup-b")
+	in.leave("dup-a")
 	if err := member.Get(t.Context(), claimKey, after); err != nil || after.UID != before.UID {
-		t.Errorf("the claim was released under the older one: %q, then %q (%v)", before.UID, after.UID, err)
+		t.Errorf("the claim was released under the other one: %q, then %q (%v)", before.UID, after.UID, err)
 	}
+	in.awaitEngaged("dup-b")
+
+	// The hub remembers whose the cluster was, and lets it go on under another name only when it is told so.
+	in.join("dup-a", nil)
+	in.awaitReady("dup-a", metav1.ConditionFalse, v1alpha1.ReasonDuplicateMember)
+	in.leave("dup-b")
+	mc = in.awaitReady("dup-a", metav1.ConditionFalse, v1alpha1.ReasonKnownByAnotherName)
+	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+	if way := v1alpha1.TakeClusterUIDAnnotation + "=" + uid; !strings.Contains(ready.Message, `"dup-b"`) || !strings.Contains(ready.Message, way) {
+		t.Errorf("message = %q, want %s", ready.Message, way)
+	}
+	awaitClaim(t, member, false)
+	in.edit("dup-a", func(mc *v1alpha1.MemberCluster) {
+		mc.Annotations = map[string]string{v1alpha1.TakeClusterUIDAnnotation: uid}
+	})
+	in.awaitEngaged("dup-a")
 	in.join("dup-b", nil)
 	in.awaitReady("dup-b", metav1.ConditionFalse, v1alpha1.ReasonDuplicateMember)
-	in.leave("dup-a")
-	in.awaitEngaged("dup-b")
+	in.awaitEngaged("dup-a")
 }
 
 func TestOutageKeepsTheMemberEngaged(t *testing.T) {

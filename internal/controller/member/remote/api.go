@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -139,7 +140,8 @@ func (a *API) ClusterUID(ctx context.Context, patience time.Duration) (string, e
 	if err := a.Client.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, namespace); err != nil {
 		return "", fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
 	}
-	if namespace.UID == "" || len(namespace.UID) > 64 {
+	// The hub keeps it as a key.
+	if len(namespace.UID) > 64 || len(validation.IsConfigMapKey(string(namespace.UID))) > 0 {
 		return "", errors.New("namespace kube-system has no usable UID")
 	}
 	return string(namespace.UID), nil

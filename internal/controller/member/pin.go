@@ -1,0 +1,146 @@
+package member
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+)
+
+// pinOf is the cluster that a MemberCluster is pinned to, "" if to none yet. One that joined before there were pins has it
+// in status only.
+func pinOf(mc *v1alpha1.MemberCluster) string {
+	return cmp.Or(mc.Spec.ClusterUID, mc.Status.ClusterUID)
+}
+
+// grantedUID is the cluster that the replica that leads let a MemberCluster have, "" if none. Status is its word: a pin that
+// a person wrote, or that came out of a backup, counts once the leader has looked at it.
+func grantedUID(mc *v1alpha1.MemberCluster) string {
+	if mc.Spec.ClusterUID != "" && mc.Spec.ClusterUID != mc.Status.ClusterUID {
+		return ""
+	}
+	return mc.Status.ClusterUID
+}
+
+// mayHave says why a MemberCluster may not have the cluster uid, nil if it may. holder is the name under which the hub
+// remembers that cluster, "" if it does not; all are the MemberClusters of the hub.
+func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.MemberCluster) *remote.Problem {
+	if holder == mc.Name {
+		return nil
+	}
+	for i := range all {
+		other := &all[i]
+		if other.Name == mc.Name || pinOf(other) != uid {
+			continue
+		}
+		if other.Name == holder || holder == "" && identityOf(other, uid).before(other.Name, identityOf(mc, uid), mc.Name) {
+			return duplicateOf(other.Name)
+		}
+	}
+	// What was granted stays granted: the hub's memory may be the older one after a restore.
+	if holder == "" || mc.Annotations[v1alpha1.TakeClusterUIDAnnotation] == uid || mc.Spec.ClusterUID == uid && mc.Status.ClusterUID == uid {
+		return nil
+	}
+	return &remote.Problem{Reason: v1alpha1.ReasonKnownByAnotherName, Lasting: true, Message: fmt.Sprintf(
+		"This is the cluster that was MemberCluster %q (its namespace kube-system has UID %s). Nothing is done there. If it is to be "+
+			"served under this name from now on, say so: kubectl annotate membercluster %s %s=%s",
+		holder, uid, mc.Name, v1alpha1.TakeClusterUIDAnnotation, uid)}
+}
+
+// pinned checks that the cluster which answers is the one that the MemberCluster is pinned to.
+func (t *target) pinned(found string) error {
+	switch t.knownUID {
+	case found:
+		return nil
+	case "":
+		return &remote.Problem{Reason: v1alpha1.ReasonConnecting, Waiting: true,
+			Message: "The hub has not noted yet which cluster this is; the replica that leads does that."}
+	}
+	return t.anotherCluster(found)
+}
+
+// anotherCluster is the problem of a kubeconfig that leads elsewhere.
+func (t *target) anotherCluster(found string) *remote.Problem {
+	return &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster, Lasting: true, Message: fmt.Sprintf(
+		"%s is another cluster: its namespace kube-system has UID %s, and this MemberCluster is pinned to %s (spec.clusterUID). "+
+			"Nothing is done there, and the VmGroups of the pinned cluster and their VMs stay as they are. %s",
+		t.config.Host, found, t.knownUID, t.wayBack())}
+}
+
+func (t *target) wayBack() string {
+	if t.secret == "" {
+		return "If this cluster is to be served, delete this MemberCluster and create it again."
+	}
+	return fmt.Sprintf("Put the kubeconfig of the pinned cluster back into Secret %q; or, if the other cluster is to be served, "+
+		"delete this MemberCluster and create a new one.", t.secret)
+}
+
+// pin sees to it that mc is pinned to the first cluster that it showed, and returns that cluster. It is "" when mc has shown
+// none yet, or may not have it, which refused then says. An error beside a cluster keeps nothing from being served: it was granted before.
+func (r *reconciler) pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string, refused *remote.Problem, err error) {
+	uid = pinOf(mc)
+	if uid == "" && mc.DeletionTimestamp.IsZero() {
+		uid = r.provider.shown(mc.Name, mc.UID)
+	}
+	if uid == "" || r.isPinned(mc, uid) {
+		return uid, nil, nil
+	}
+	list := &v1alpha1.MemberClusterList{}
+	if err := r.client.List(ctx, list); err != nil {
+		return "", nil, fmt.Errorf("list MemberClusters: %w", err)
+	}
+	refused, err = r.register.enter(ctx, mc.Name, uid, func(holder string) *remote.Problem {
+		return mayHave(mc, uid, holder, list.Items)
+	})
+	if refused != nil {
+		return "", refused, nil
+	}
+	if err == nil {
+		err = r.writePin(ctx, mc, uid)
+	}
+	if err != nil {
+		return grantedUID(mc), nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pinned[mc.Name] = pin{mc.UID, mc.Spec.ClusterUID}
+	return uid, nil, nil
+}
+
+// pin is the cluster that one MemberCluster object is pinned to.
+type pin struct {
+	object     types.UID
+	clusterUID string
+}
+
+// isPinned reports whether nothing is to be written about the pin of mc.
+func (r *reconciler) isPinned(mc *v1alpha1.MemberCluster, uid string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return mc.Spec.ClusterUID == uid && mc.Status.ClusterUID == uid && r.pinned[mc.Name] == pin{mc.UID, uid}
+}
+
+// writePin keeps the pin where it is backed up. Its own field manager keeps it from those who apply a manifest without it.
+func (r *reconciler) writePin(ctx context.Context, mc *v1alpha1.MemberCluster, uid string) error {
+	if mc.Spec.ClusterUID != "" || !mc.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	pinned := mc.DeepCopy()
+	pinned.Spec.ClusterUID = uid
+	patch := client.MergeFromWithOptions(mc, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, pinned, patch, client.FieldOwner(install.FieldManager)); err != nil {
+		return fmt.Errorf("write spec.clusterUID: %w", err)
+	}
+	if pinned.Spec.ClusterUID == "" {
+		r.provider.opts.Logger.Info("The hub's CRD of MemberCluster is older than this operator and has no spec.clusterUID: the pin is "+
+			"kept in status only. Apply the operator's CRDs to the hub.", "member", mc.Name)
+	}
+	pinned.DeepCopyInto(mc)
+	return nil
+}

@@ -1,0 +1,143 @@
+package member
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+)
+
+// mcOf makes a MemberCluster that was created in a second, with a cluster in spec and in status.
+func mcOf(name string, second int64, spec, status string) v1alpha1.MemberCluster {
+	mc := v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(second, 0)}}
+	mc.Spec.ClusterUID, mc.Status.ClusterUID = spec, status
+	return mc
+}
+
+func TestAClusterIsGrantedToOneMemberCluster(t *testing.T) {
+	const duplicate, byAnother = v1alpha1.ReasonDuplicateMember, v1alpha1.ReasonKnownByAnotherName
+	for _, test := range []struct {
+		name   string
+		me     v1alpha1.MemberCluster
+		take   string
+		holder string
+		others []v1alpha1.MemberCluster
+		refuse string
+	}{
+		{"a cluster that nobody had", mcOf("me", 5, "", ""), "", "", nil, ""},
+		{"its own, which has left and comes back", mcOf("me", 5, "", ""), "", "me", nil, ""},
+		{"of one that was pinned, though this is older", mcOf("me", 5, "", ""), "", "other",
+			[]v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, duplicate},
+		{"written by hand, of one that was pinned", mcOf("me", 5, "uid", ""), "", "other",
+			[]v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, duplicate},
+		{"to be taken from one that is still there", mcOf("me", 5, "", ""), "uid", "other",
+			[]v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, duplicate},
+		{"of one that left", mcOf("me", 5, "", ""), "", "other", nil, byAnother},
+		{"of one that left, written by hand", mcOf("me", 5, "uid", ""), "", "other", nil, byAnother},
+		{"of one that is another cluster now", mcOf("me", 5, "", ""), "", "other",
+			[]v1alpha1.MemberCluster{mcOf("other", 9, "second", "second")}, byAnother},
+		{"of one that left, the wrong one named", mcOf("me", 5, "", ""), "second", "other", nil, byAnother},
+		{"of one that left, and it was named", mcOf("me", 5, "", ""), "uid", "other", nil, ""},
+		{"granted before the hub's memory was restored", mcOf("me", 5, "uid", "uid"), "", "other", nil, ""},
+		{"before there were pins, the older", mcOf("me", 5, "", "uid"), "", "", []v1alpha1.MemberCluster{mcOf("other", 9, "", "uid")}, ""},
+		{"before there were pins, the younger", mcOf("me", 5, "", "uid"), "", "", []v1alpha1.MemberCluster{mcOf("other", 3, "", "uid")}, duplicate},
+		{"before there were pins, a younger one is pinned", mcOf("me", 5, "", "uid"), "", "",
+			[]v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, duplicate},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.take != "" {
+				test.me.Annotations = map[string]string{v1alpha1.TakeClusterUIDAnnotation: test.take}
+			}
+			refused := mayHave(&test.me, "uid", test.holder, append(test.others, test.me))
+			if got := reasonOf(refused); got != test.refuse {
+				t.Errorf("refused with %q (%v), want %q", got, refused, test.refuse)
+			}
+			if refused != nil && !strings.Contains(refused.Message, `"other"`) {
+				t.Errorf("the message does not say whose it is: %s", refused.Message)
+			}
+		})
+	}
+}
+
+func reasonOf(p *remote.Problem) string {
+	if p == nil {
+		return ""
+	}
+	return p.Reason
+}
+
+// What the leader has not looked at gives no replica leave to touch a cluster.
+func TestAPinCountsOnceTheLeaderHasGrantedIt(t *testing.T) {
+	for _, test := range []struct{ name, spec, status, want string }{
+		{"nothing yet", "", "", ""},
+		{"joined before there were pins", "", "uid", "uid"},
+		{"pinned", "uid", "uid", "uid"},
+		{"written by hand, or restored without status", "uid", "", ""},
+		{"a status that contradicts the pin", "uid", "other", ""},
+	} {
+		mc := mcOf("me", 1, test.spec, test.status)
+		if got := grantedUID(&mc); got != test.want {
+			t.Errorf("%s: granted %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestOnlyThePinnedClusterIsServed(t *testing.T) {
+	pinned := target{name: "me", created: time.Unix(1, 0), config: &rest.Config{Host: "https://b"}, knownUID: "a", secret: "me-kubeconfig"}
+	if err := pinned.pinned("a"); err != nil {
+		t.Error(err)
+	}
+	var problem *remote.Problem
+	if err := pinned.pinned("b"); !errors.As(err, &problem) || problem.Reason != v1alpha1.ReasonAnotherCluster || !problem.Lasting {
+		t.Fatalf("another cluster: %v", err)
+	}
+	for _, needed := range []string{"UID b", "pinned to a", `Secret "me-kubeconfig"`, "delete this MemberCluster", "stay as they are"} {
+		if !strings.Contains(problem.Message, needed) {
+			t.Errorf("the message does not say %q: %s", needed, problem.Message)
+		}
+	}
+	unpinned := target{name: "me"}
+	if err := unpinned.pinned("a"); !errors.As(err, &problem) || !problem.Waiting {
+		t.Errorf("before the pin is kept: %v", err)
+	}
+}
+
+// An address that comes to lead to another member of the same hub finds the same claim there.
+func TestAHealthCheckFindsAnotherMemberOfThisHubAtTheSameAddress(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/configmaps/"+install.ClaimName) {
+			_, _ = io.WriteString(w, `{"kind":"ConfigMap","apiVersion":"v1","data":{"installation":"one"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"b"}}`)
+	}))
+	t.Cleanup(server.Close)
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConnection(p, target{name: "me", config: &rest.Config{Host: server.URL}, knownUID: "a"}, nil)
+	apis, err := c.newAPIs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(apis.End)
+	var problem *remote.Problem
+	if err := c.check(t.Context(), apis, "a"); !errors.As(err, &problem) || problem.Reason != v1alpha1.ReasonAnotherCluster {
+		t.Errorf("the health check says %v", err)
+	}
+	if err := c.check(t.Context(), apis, "b"); err != nil {
+		t.Errorf("the cluster itself: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -66,6 +67,8 @@ type connection struct {
 	poke chan struct{}
 	// admissionPoke has the admission objects applied; it holds one wake-up.
 	admissionPoke chan struct{}
+	// crdDoubted: a watch of VmGroups was told that there is no such kind.
+	crdDoubted atomic.Bool
 	// equipped: this incarnation has looked at the CRD with the right to change it, and has it still. Only run uses it.
 	equipped bool
 

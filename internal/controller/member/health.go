@@ -18,7 +18,7 @@ const failuresUntilUnreachable = 2
 // a missing claim: the leader takes it again, and until then the other replicas do nothing there.
 func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
-	failures := 0
+	failures, missing := 0, false // missing: the CRD was deleted, and is not back
 	audited := c.provider.opts.Now()
 	wait := spread(timings.HealthInterval) // members are not all asked at once
 	for {
@@ -54,12 +54,22 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		c.contact()
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
+		doubted := c.crdDoubted.Swap(false)
 		mayWrite := c.mayWrite()
 		c.equipped = c.equipped && mayWrite
-		if recovered || mayWrite && !c.equipped || c.provider.opts.Now().Sub(audited) >= timings.Audit {
+		due := recovered || doubted || missing || mayWrite && !c.equipped || c.provider.opts.Now().Sub(audited) >= timings.Audit
+		switch {
+		case doubted && !missing && c.lostCRD(apis):
+			// Said before it is undone: otherwise nobody would ever read of it.
+			missing, wait = true, min(wait, time.Second)
+		case due:
 			audited = c.provider.opts.Now()
-			if err := c.audit(apis, uid); err != nil {
+			err := c.audit(apis, uid)
+			if err != nil {
 				c.log.Info("The audit of the member failed", "error", err.Error())
+			}
+			if missing = missing && err != nil; missing {
+				wait = min(wait, timings.Await)
 			}
 		}
 		if recovered {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -94,6 +95,9 @@ func (c *connection) newCluster(api *remote.API, watchErrors *lastError) (cluste
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 				watchErrors.set(err)
+				if apierrors.IsNotFound(err) {
+					c.doubtCRD()
+				}
 				c.log.V(1).Info("A watch of the member broke and is begun again", "error", err.Error())
 			},
 		}

@@ -18,8 +18,8 @@ const failuresUntilUnreachable = 2
 // a missing claim: the leader takes it again, and until then the other replicas do nothing there.
 func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
-	failures, missing := 0, false // missing: the CRD was deleted, and is not back
-	audited := c.provider.opts.Now()
+	failures := 0
+	last := upkeep{audited: c.provider.opts.Now()}
 	wait := spread(timings.HealthInterval) // members are not all asked at once
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
@@ -54,29 +54,44 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		c.contact()
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
-		doubted := c.crdDoubted.Swap(false)
-		mayWrite := c.mayWrite()
-		c.equipped = c.equipped && mayWrite
-		due := recovered || doubted || missing || mayWrite && !c.equipped || c.provider.opts.Now().Sub(audited) >= timings.Audit
-		switch {
-		case doubted && !missing && c.lostCRD(apis):
-			// Said before it is undone: otherwise nobody would ever read of it.
-			missing, wait = true, min(wait, time.Second)
-		case due:
-			audited = c.provider.opts.Now()
-			err := c.audit(apis, uid)
-			if err != nil {
-				c.log.Info("The audit of the member failed", "error", err.Error())
-			}
-			if missing = missing && err != nil; missing {
-				wait = min(wait, timings.Await)
-			}
-		}
+		wait = min(wait, c.keepUp(apis, uid, recovered, &last))
 		if recovered {
 			c.log.Info("The member is served again")
 			c.update(func(seen *observation) { seen.problem = nil })
 		}
 	}
+}
+
+// upkeep is what an engagement remembers from one health check to the next.
+type upkeep struct {
+	// audited is when the member was audited last.
+	audited time.Time
+	// missing: the CRD was deleted, and is not back.
+	missing bool
+}
+
+// keepUp audits the member if that is due. It returns how long the next health check may wait.
+func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *upkeep) time.Duration {
+	timings := c.provider.opts.Timings
+	doubted, mayWrite := c.crdDoubted.Swap(false), c.mayWrite()
+	c.equipped = c.equipped && mayWrite
+	if doubted && !last.missing && c.lostCRD(apis) {
+		// Said before it is undone: otherwise nobody would ever read of it.
+		last.missing = true
+		return time.Second
+	}
+	now := c.provider.opts.Now()
+	if recovered || doubted || last.missing || mayWrite && !c.equipped || now.Sub(last.audited) >= timings.Audit {
+		last.audited = now
+		err := c.audit(apis, uid)
+		if err != nil {
+			c.log.Info("The audit of the member failed", "error", err.Error())
+		}
+		if last.missing = last.missing && err != nil; last.missing {
+			return timings.Await
+		}
+	}
+	return timings.HealthInterval
 }
 
 // untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.

@@ -276,7 +276,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 
 func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	servers := clustersForTest(t)
-	in := installed(t, servers.hub, "gone", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
+	in := installed(t, servers.hub, "unreachable", func(o *testOptions) { o.Timings.Leave = 2 * time.Second })
 	in.join("never", silentKubeconfig(t))
 	in.join("gone", servers.alpha.Kubeconfig())
 	in.awaitEngaged("gone")

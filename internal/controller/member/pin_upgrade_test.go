@@ -1,0 +1,86 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// hubWith is a reconciler over a hub with those MemberClusters. unreadable has the register's reads fail.
+func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*reconciler, client.Client) {
+	t.Helper()
+	provider, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder := fake.NewClientBuilder().WithScheme(provider.opts.Scheme).WithStatusSubresource(&v1alpha1.MemberCluster{})
+	for i := range all {
+		builder = builder.WithObjects(&all[i])
+	}
+	hub := builder.WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, ok := o.(*corev1.ConfigMap); ok && *unreadable {
+				return errors.New("forbidden")
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	}).Build()
+	return newReconciler(hub, hub, events.NewFakeRecorder(10), provider), hub
+}
+
+func get(t *testing.T, hub client.Client, name string) *v1alpha1.MemberCluster {
+	t.Helper()
+	mc := &v1alpha1.MemberCluster{}
+	if err := hub.Get(t.Context(), client.ObjectKey{Name: name}, mc); err != nil {
+		t.Fatal(err)
+	}
+	return mc
+}
+
+func TestAnInstallationOfTodayIsPinnedToWhatStatusHas(t *testing.T) {
+	unreadable := true
+	// The younger one comes first: which is looked at first must not decide.
+	r, hub := hubWith(t, &unreadable, mcOf("younger", 9, "", "uid"), mcOf("older", 5, "", "uid"))
+	mc := get(t, hub, "older")
+	if uid, refused, err := r.pin(t.Context(), mc); uid != "uid" || refused != nil || err == nil {
+		t.Errorf("while the hub's memory cannot be read: %q, %v, %v; want it served on, and tried again", uid, refused, err)
+	}
+	if mc := get(t, hub, "older"); mc.Spec.ClusterUID != "" {
+		t.Error("it is pinned before the hub remembers it")
+	}
+	unreadable = false
+	if uid, refused, err := r.pin(t.Context(), get(t, hub, "younger")); uid != "" || reasonOf(refused) != v1alpha1.ReasonDuplicateMember || err != nil {
+		t.Errorf("the younger: %q, %v, %v", uid, refused, err)
+	}
+	if uid, refused, err := r.pin(t.Context(), mc); uid != "uid" || refused != nil || err != nil {
+		t.Errorf("the older: %q, %v, %v", uid, refused, err)
+	}
+	if got := get(t, hub, "older").Spec.ClusterUID; got != "uid" {
+		t.Errorf("it is pinned to %q", got)
+	}
+	book := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: registerName}}
+	if err := hub.Get(t.Context(), client.ObjectKeyFromObject(book), book); err != nil || book.Data["uid"] != "older" {
+		t.Errorf("the hub remembers %v (%v)", book.Data, err)
+	}
+}
+
+func TestAnUnpinnedMemberWaitsWhileTheHubsMemoryCannotBeRead(t *testing.T) {
+	unreadable := true
+	r, hub := hubWith(t, &unreadable, mcOf("new", 9, "uid", "")) // out of a backup, without status
+	if uid, refused, err := r.pin(t.Context(), get(t, hub, "new")); uid != "" || refused != nil || err == nil {
+		t.Errorf("granted %q (%v, %v) without a look at whose it was", uid, refused, err)
+	}
+	unreadable = false
+	if uid, refused, err := r.pin(t.Context(), get(t, hub, "new")); uid != "uid" || refused != nil || err != nil {
+		t.Errorf("afterwards: %q, %v, %v", uid, refused, err)
+	}
+}

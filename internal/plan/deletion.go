@@ -8,7 +8,7 @@ import (
 )
 
 // deletion settles who has to go without any scaling: ordinals that status has doomed, VMs with a tombstone
-// and, when the group goes away, every VM. Doomed is final, and ends only when the VM is gone or released.
+// and, when the group goes away, every VM. Who has a tombstone is doomed until it is gone; see reprieve for others.
 func (p *planner) deletion() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]

@@ -98,6 +98,11 @@ func (o operations) busy(ordinal int32) bool {
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool { return !o.overdue(op) })
 }
 
+// leaving is true while a step is in flight that a VM does not come back from.
+func (o operations) leaving(ordinal int32) bool {
+	return o.running(ordinal, vsphere.OpMark) || o.running(ordinal, vsphere.OpDestroy) || o.running(ordinal, vsphere.OpRelease)
+}
+
 // overdue is true for a guest shutdown that had its time.
 func (o operations) overdue(op vsphere.Operation) bool {
 	return op.Kind == vsphere.OpShutdownGuest && !o.now.Before(op.Since.Add(GuestShutdownGrace))

@@ -55,6 +55,7 @@ var passes = []pass{
 	{name: "classify", run: (*planner).classify, looks: true},
 	{name: "adoption", run: (*planner).adoption, looks: true},
 	{name: "installation", run: (*planner).installation, looks: true},
+	{name: "reprieve", run: (*planner).reprieve},
 	{name: "readiness", run: (*planner).readiness, looks: true},
 	{name: "deletion", run: (*planner).deletion, looks: true},
 	{name: "hold", run: (*planner).hold},

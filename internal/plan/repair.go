@@ -79,6 +79,17 @@ func (p *planner) explainHeld(held []*member) {
 	}
 }
 
+// suspects is the number of VMs that are counted although they may not exist any more: nobody knows yet.
+func (p *planner) suspects() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && m.state == suspect {
+			n++
+		}
+	}
+	return n
+}
+
 // population is the number of VMs that are there or on their way and not leaving.
 func (p *planner) population() int32 {
 	n := int32(0)

@@ -19,7 +19,7 @@ func (p *planner) replicas() {
 	switch surplus := have - p.spec.desired; {
 	case p.spec.keep:
 	case surplus > 0:
-		p.scaleDown(int(surplus))
+		p.scaleDown(int(surplus - p.suspects()))
 	case surplus < 0:
 		p.fill(have)
 	}

@@ -36,8 +36,8 @@ func TestReplicasUp(t *testing.T) {
 		{"a VM elsewhere counts", input(2, healthy(0), awayVMs(1)),
 			want{blockers: "VMsLost", vms: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
 			[]string{"web-1 (vm-101)", "move them back or delete them"}},
-		{"a doomed VM does not count, and its ordinal is not free", input(1, healthy(0), doomed(0)),
-			want{actions: "MarkVM web-0, CreateVM web-1", vms: "0:Deleting 1:Cloning", doomed: "0"}, nil},
+		{"a doomed VM does not count, and its ordinal is not free", input(1, has(makeVM(0, marked)), doomed(0)),
+			want{actions: "PowerOffVM web-0, CreateVM web-1", vms: "0:Deleting 1:Cloning", doomed: "0"}, nil},
 		{"an ordinal whose doomed VM is gone is free again", input(1, goneVMs(0), doomed(0)),
 			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"an ordinal with an operation that nobody explains is not free", input(1, running(vsphere.OpDestroy, 0, 0)),
@@ -134,7 +134,8 @@ func TestScaleDown(t *testing.T) {
 		{"a clone in flight before a running VM", input(1, healthy(0), running(vsphere.OpClone, 1, 0)), "1"},
 		{"a clone in flight before a newer ordinal", input(1, healthy(3), running(vsphere.OpClone, 1, 0)), "1"},
 		{"a clone in flight stays with oldest", input(1, healthy(0), running(vsphere.OpClone, 1, 0), oldest), "0"},
-		{"a suspect VM is not chosen, but counts", input(1, healthy(0), knowsOrdinals(1)), "0"},
+		{"while nobody knows whether a VM is gone, no other leaves in its stead", input(1, healthy(0), knowsOrdinals(1)), ""},
+		{"but what is too much without it leaves", input(1, healthy(0, 2), knowsOrdinals(1)), "2"},
 		{"a suspect VM alone is left", input(0, knowsOrdinals(1)), ""},
 		{"a VM elsewhere is not chosen, but counts", input(1, healthy(0), awayVMs(1)), "0"},
 		{"what is gone is simply forgotten", input(1, healthy(0), goneVMs(1)), ""},
@@ -151,13 +152,42 @@ func TestScaleDown(t *testing.T) {
 	}
 }
 
-func TestDoomedIsFinal(t *testing.T) {
-	p := check(t, input(3, healthy(0, 1, 2), doomed(1, 2)), want{
-		actions: "MarkVM web-1, MarkVM web-2, CreateVM web-3, CreateVM web-4",
+func TestATombstoneIsFinal(t *testing.T) {
+	p := check(t, input(3, healthy(0), has(makeVM(1, marked), makeVM(2, marked)), doomed(1, 2)), want{
+		actions: "PowerOffVM web-1, PowerOffVM web-2, CreateVM web-3, CreateVM web-4",
 		vms:     "0:Ready 1:Deleting 2:Deleting 3:Cloning 4:Cloning", doomed: "1 2", existing: 1, ready: 1, updated: 1,
 	})
 	if p.VMs[1].Available {
 		t.Error("a doomed VM is available")
+	}
+}
+
+func TestAVMThatWasChosenToLeaveStaysWhenItIsWantedAgain(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		in     Input
+		doomed string
+		clones int
+	}{
+		{"scaled up before anything was done", input(3, healthy(0, 1, 2), doomed(1, 2)), "", 0},
+		{"one of two, the one that would leave last", input(2, healthy(0, 1, 2), doomed(1, 2)), "2", 0},
+		{"a clone that was counted on never came", input(2, knows(intent(0, 0)), healthy(1, 2), doomed(2)), "", 0},
+		{"its start is in flight", input(1, healthy(0), doomed(0), running(vsphere.OpPowerOn, 0, 0)), "", 0},
+		{"its clone is in flight", input(2, healthy(0), knows(intent(1, 0)), running(vsphere.OpClone, 1, 0), doomed(1)), "", 0},
+		{"its tombstone is being written", input(1, healthy(0), doomed(0), running(vsphere.OpMark, 0, 0)), "0", 1},
+		{"its stamp is being removed", input(1, healthy(0), doomed(0), running(vsphere.OpRelease, 0, 0), spec(retain)), "0", 1},
+		{"nobody sees it", input(1, knowsOrdinals(0), doomed(0)), "0", 1},
+		{"it is not wanted", input(1, healthy(0, 1), doomed(1)), "1", 0},
+		{"the group is deleted", input(2, healthy(0, 1), doomed(1), deleting), "0 1", 0},
+		{"the group is paused", input(2, healthy(0, 1), doomed(1), paused), "1", 0},
+		{"the inventory is incomplete", input(2, healthy(0, 1), doomed(1), incomplete), "1", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := Compute(test.in)
+			if doomedOf(p) != test.doomed || p.Creates() != test.clones {
+				t.Errorf("doomed are [%s] and there are %d clones, want [%s] and %d", doomedOf(p), p.Creates(), test.doomed, test.clones)
+			}
+		})
 	}
 }
 
@@ -184,8 +214,8 @@ func TestCloneInFlightWithoutRecordClaimsNoUUID(t *testing.T) {
 }
 
 func TestOutdated(t *testing.T) {
-	p := check(t, input(4, healthy(0), has(makeVM(1, outdated), makeVM(2, outdated)), goneVMs(3), doomed(2)), want{
-		actions: "MarkVM web-2, CreateVM web-3, CreateVM web-4", doomed: "2",
+	p := check(t, input(4, healthy(0), has(makeVM(1, outdated), makeVM(2, outdated, marked)), goneVMs(3), doomed(2)), want{
+		actions: "PowerOffVM web-2, CreateVM web-3, CreateVM web-4", doomed: "2",
 		vms: "0:Ready 1:Ready 2:Deleting 3:Cloning 4:Cloning", existing: 2, ready: 2, updated: 1, repairing: true,
 	})
 	if len(p.Outdated) != 1 || p.Outdated[0] != "web-1" {

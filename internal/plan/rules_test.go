@@ -110,7 +110,7 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 	checkDoomed(fail, in, p, foreign)
 }
 
-// checkDoomed: what is doomed is shown as such and never revived, and no VM is ours and foreign.
+// checkDoomed: what is doomed is shown as such, what has a tombstone is never revived, and no VM is ours and foreign.
 func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string]bool) {
 	for _, s := range p.VMs {
 		isDoomed := slices.Contains(p.Doomed, s.Ordinal)
@@ -120,8 +120,9 @@ func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string
 		if isDoomed != (s.Phase == v1alpha1.VMDeleting) || (isDoomed && s.Available) {
 			fail("VM %d is doomed: %t, but shown as %s, available %t", s.Ordinal, isDoomed, s.Phase, s.Available)
 		}
-		if slices.Contains(in.Doomed, s.Ordinal) && !isDoomed && s.MoRef != "" {
-			fail("%d was doomed and is revived", s.Ordinal)
+		at := slices.IndexFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref.Value == s.MoRef })
+		if slices.Contains(in.Doomed, s.Ordinal) && !isDoomed && at >= 0 && in.Observation.VMs[at].Tombstone {
+			fail("%d has a tombstone and is revived", s.Ordinal)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then by
 // spec.scaleDown.order. A clone in flight counts as the newest of all and is deleted once it appears, so that
-// no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen,
-// although they count.
+// no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen. One that is
+// elsewhere counts. One that is suspect may be gone already, so that no other goes before that is known.
 func (p *planner) scaleDown(surplus int) {
 	var candidates []*member
 	for _, m := range p.table() {
@@ -19,9 +19,9 @@ func (p *planner) scaleDown(surplus int) {
 		}
 	}
 	slices.SortFunc(candidates, p.compareLeaving)
-	victims := candidates[:min(surplus, len(candidates))]
+	victims := candidates[:min(max(surplus, 0), len(candidates))]
 	if p.spec.policy == v1alpha1.DeletionRecycle && len(victims) > 0 {
-		// Doomed is final: it would be wrong to doom VMs that nothing can remove.
+		// It would be wrong to doom VMs that nothing can remove.
 		p.notRecycled = append(p.notRecycled, victims...)
 		return
 	}

@@ -190,7 +190,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 	}
 	claimed := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionClaimed)
 	if claimed == nil || claimed.Status != metav1.ConditionFalse || claimed.Reason != v1alpha1.ReasonClaimedByAnotherHub ||
-		!strings.Contains(claimed.Message, `"one"`) || !strings.Contains(claimed.Message, install.ClaimName) {
+		!strings.Contains(claimed.Message, `"one"`) || !strings.Contains(claimed.Message, v1alpha1.PredecessorAnnotation+"=one") {
 		t.Errorf("Claimed = %+v", claimed)
 	}
 	one.leave("alpha")

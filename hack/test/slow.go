@@ -90,16 +90,18 @@ func slowSteps(part int, args []string) []step {
 		}
 	}
 	if part == 0 || part == parts() {
-		steps = append(steps, lastStep(args))
+		steps = append(steps, lastSteps(args)...)
 	}
 	return steps
 }
 
-// lastStep is no story: the random model of sharding, at length.
-func lastStep(args []string) step {
-	return step{
-		label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: append([]string{"-count=1"}, args...),
-		binaryArgs: []string{"-protocol.runs=5000"},
+// lastSteps are no stories: the random models, at length.
+func lastSteps(args []string) []step {
+	args = append([]string{"-count=1"}, args...)
+	return []step{
+		{label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args, binaryArgs: []string{"-protocol.runs=5000"}},
+		{label: "the random model of a world that goes back, at length", packages: []string{"./internal/controller/vmgroup"}, args: args,
+			binaryArgs: []string{"-goesback.histories=10000"}},
 	}
 }
 

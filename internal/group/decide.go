@@ -263,7 +263,7 @@ func UserDataDenial(member string) policy.Denial {
 func (s *Snapshot) plan(admission policy.Admission) Decision {
 	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names}
 	in := plan.Input{
-		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.folder(), UpdateRevision: s.Revision,
+		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.FolderRef(), UpdateRevision: s.Revision,
 		Deleting: s.deleting(), Paused: s.Paused,
 		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
@@ -287,7 +287,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 
 // lacksFolder reports whether the group has no folder. One that was moved away is not made anew.
 func (s *Snapshot) lacksFolder() bool {
-	return !s.Observation.FolderElsewhere && (s.folder().IsZero() || s.Observation.FolderGone)
+	return !s.Observation.FolderElsewhere && (s.FolderRef().IsZero() || s.Observation.FolderGone)
 }
 
 // folderProblem says why nothing can be cloned into the group's folder, or is nil.
@@ -346,7 +346,7 @@ func (s *Snapshot) unwatched() bool {
 // finish removes the folder of a group whose VMs are gone, and lets the group go.
 func (s *Snapshot) finish(d Decision) Decision {
 	d.Step = Release
-	if s.folder().IsZero() || s.Observation.FolderGone {
+	if s.FolderRef().IsZero() || s.Observation.FolderGone {
 		return d
 	}
 	if s.FolderRemoved == nil {

@@ -16,7 +16,7 @@ import (
 // the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record.
 // Without a record that counts, the group is at home where its VMs are.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
-	recorded, leaf := s.folder(), FolderName(s.Group.Name, s.Group.UID)
+	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
 	if !seen.Complete || !recorded.IsZero() && (seen.Folder.Ref.IsZero() || seen.Folder.Name == leaf) {
 		return recorded
 	}
@@ -41,13 +41,13 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 // cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
 func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp
-	return stamp != nil && stamp.SameGroup(s.ID) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) &&
+	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) &&
 		strings.EqualFold(vm.InstanceUUID, plan.InstanceUUID(s.ID.Group, stamp.Ordinal, stamp.Incarnation))
 }
 
-// Housed reports whether VMs of the group are among those that are seen.
+// Housed reports whether this is seen of the vCenter that the group is in: it has its folder, or VMs of it.
 func (s *Snapshot) Housed(seen vsphere.Observation) bool {
-	return slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return s.cloned(&vm) })
+	return seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID) || slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return s.cloned(&vm) })
 }
 
 // Remembers reports whether status names a VM.
@@ -58,8 +58,11 @@ func (s *Snapshot) Remembers() bool {
 // homeless reports whether there are VMs with the group's stamp, and nobody knows the folder that tells which of them are the group's
 // and which are copies: somebody wiped status.
 func (s *Snapshot) homeless() bool {
-	return s.folder().IsZero() && s.Observation.Complete && len(s.Observation.VMs) > 0
+	return s.FolderRef().IsZero() && s.Observation.Complete && slices.ContainsFunc(s.Observation.VMs, s.stamped)
 }
+
+// stamped reports whether a VM carries the group's stamp.
+func (s *Snapshot) stamped(vm vsphere.VM) bool { return vm.Stamp != nil && vm.Stamp.SameGroup(s.ID) }
 
 // lost holds a group that is homeless.
 func (s *Snapshot) lost() Decision {
@@ -68,7 +71,9 @@ func (s *Snapshot) lost() Decision {
 	}
 	var names []string
 	for _, vm := range s.Observation.VMs {
-		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+		if s.stamped(vm) {
+			names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+		}
 	}
 	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Message: fmt.Sprintf(
 		"VMs carry the stamp of this group, and status does not record its folder: %s. None has the name and the instance UUID of a clone of "+

@@ -134,7 +134,8 @@ func (s *Snapshot) Unseen() bool {
 	return !s.Observation.Complete
 }
 
-func (s *Snapshot) folder() vsphere.Ref {
+// FolderRef refers to Folder.
+func (s *Snapshot) FolderRef() vsphere.Ref {
 	if s.Folder == nil {
 		return vsphere.Ref{}
 	}

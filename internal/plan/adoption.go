@@ -90,5 +90,6 @@ func (p *planner) genuine(vm *vsphere.VM, m *member) bool {
 	if made {
 		return s.Incarnation == m.known.Incarnation
 	}
-	return m.known.UUID == "" || strings.EqualFold(vm.InstanceUUID, m.known.UUID)
+	// A later incarnation was recorded once, and status went back since.
+	return m.known.UUID == "" || strings.EqualFold(vm.InstanceUUID, m.known.UUID) || s.Incarnation > m.known.Incarnation
 }

@@ -86,6 +86,8 @@ func TestClassification(t *testing.T) {
 				{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true},
 				{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true},
 			}},
+		{"an intent that status went back to, and its VM was replaced since",
+			input(1, knows(intent(0, 0)), sees(makeVM(0, incarnation(0, 1)))), "0:Ready", nil},
 		{"an intent whose clone in flight made it, and vCenter gave it another UUID",
 			input(1, knows(intent(0, 0)), cloneMade(0, "vm-100"), sees(makeVM(0, otherUUID))), "0:Ready", nil},
 		{"never recorded, but made by a clone in flight, with another UUID",

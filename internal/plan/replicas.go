@@ -30,11 +30,11 @@ func (p *planner) replicas() {
 	}
 }
 
-// fill creates what is missing.
+// fill creates what is missing. A VM that was chosen to leave, and that nobody sees now, may yet stay: see reprieve.
 func (p *planner) fill(have int32) {
 	room := p.spec.desired - have
 	for _, m := range p.table() {
-		if m.missing() && m.kept {
+		if m.missing() && m.kept || m.doomed && m.state == suspect {
 			room--
 		}
 	}

@@ -83,13 +83,21 @@ func (g gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
 	return recorded
 }
 
+// wrongRecord says what to do if it is status that names the wrong VCenter.
+func wrongRecord(s *group.Snapshot) string {
+	if s.VCenter == wantedVCenter(s.Group) {
+		return ""
+	}
+	return fmt.Sprintf(". It is status.vcenter that names it: if that is wrong, remove it (kubectl edit vmgroup %s -n %s --subresource=status)", s.Group.Name, s.Group.Namespace)
+}
+
 // sees returns what a vCenter shows of the group.
 func (g gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	inventory, ok := g.inventory(vcenter)
 	if !ok || !inventory.Health().Reachable {
 		return vsphere.Observation{}
 	}
-	return inventory.Observe(vsphere.Query{ID: s.ID})
+	return inventory.Observe(vsphere.Query{ID: s.ID, Folder: s.FolderRef()})
 }
 
 // look reads what is known of the group's vCenter.
@@ -103,7 +111,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	switch err := g.hub.Get(ctx, types.NamespacedName{Name: name}, &vcenter); {
 	case apierrors.IsNotFound(err):
 		unavailable(v1alpha1.ReasonVCenterNotFound, true,
-			"VCenter %q does not exist on the hub; ask the platform team to create it, or delete this VmGroup and create one that names another", name)
+			"VCenter %q does not exist on the hub; ask the platform team to create it, or delete this VmGroup and create one that names another%s", name, wrongRecord(s))
 		return nil
 	case err != nil:
 		return fmt.Errorf("read VCenter %q from the hub: %w", name, err)
@@ -140,10 +148,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
-	q := vsphere.Query{ID: s.ID}
-	if s.Folder != nil {
-		q.Folder = vsphere.FolderRef(s.Folder.MoRef)
-	}
+	q := vsphere.Query{ID: s.ID, Folder: s.FolderRef()}
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef != "" {
 			q.Known = append(q.Known, vsphere.VMRef(vm.MoRef))

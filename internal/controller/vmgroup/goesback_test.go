@@ -1,0 +1,320 @@
+package vmgroup
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
+)
+
+var histories = flag.Int("goesback.histories", 500, "histories in which the world goes back that the model tries")
+
+// TestWhateverGoesBackNoVMIsDoubledOrLost tries random histories of one group. What the operator knows (status, the ring, its memory, the
+// inventory) is set back to an earlier state or made up, at any moment. What holds at every moment is counted in vCenter itself:
+// a clone is never submitted when there are as many VMs as are wanted, and a VM is never taken away from as many as are wanted.
+// Once knowledge is whole the group is ready with exactly those.
+func TestWhateverGoesBackNoVMIsDoubledOrLost(t *testing.T) {
+	for seed := range *histories {
+		w := newGoingBack(t, uint64(seed))
+		for range 25 {
+			w.step()
+		}
+		w.converge()
+		if len(w.wrong) > 0 {
+			t.Fatalf("seed %d: %s\n%s", seed, strings.Join(w.wrong, "\n"), strings.Join(w.history, "\n"))
+		}
+	}
+}
+
+// goingBack is a group, its vCenter and the operator, and a world in which things go back.
+type goingBack struct {
+	*Reconciler
+	t       *testing.T
+	random  *rand.Rand
+	now     time.Time
+	vcenter *fake.Server
+	gate    *testGate
+	request mcreconcile.Request
+	// stored is the group as its API server has it; earlier are the statuses that it had.
+	stored  *v1alpha1.VmGroup
+	version int
+	earlier []v1alpha1.VmGroupStatus
+	hidden  map[string]bool
+	// innocent is a VM of somebody else, in a folder of somebody else.
+	innocent vsphere.Ref
+	stranger vsphere.Folder
+	calls    int
+	history  []string
+	wrong    []string
+}
+
+func newGoingBack(t *testing.T, seed uint64) *goingBack {
+	w := &goingBack{t: t, random: rand.New(rand.NewPCG(seed, 13)), now: noon, gate: &testGate{epoch: sharding.Epoch{Generation: 5}}, hidden: map[string]bool{}}
+	clock := func() time.Time { return w.now }
+	w.vcenter = fake.New(fake.Options{Now: clock})
+	w.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
+	folder, err := w.vcenter.EnsureFolder(vsphere.WithFence(t.Context(), func() error { return nil }),
+		vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.stranger, w.innocent = folder, w.vcenter.ByHand().AddForeignVM(folder.Ref, "db-0")
+	w.stored = &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "6d1b1c5e-0000-4000-8000-000000000001", Generation: 1, CreationTimestamp: metav1.NewTime(noon)},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian-12", Replicas: new(int32(2))},
+	}
+	w.request = mcreconcile.Request{
+		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
+	}
+	w.start()
+	return w
+}
+
+// start is a new process.
+func (w *goingBack) start() {
+	w.Reconciler = &Reconciler{
+		Clusters: testCluster{client: goingBackClient{w: w}},
+		Members:  func(string) (Member, bool) { return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true },
+		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Groups: NewGroups(),
+		Installation: "installation", Now: func() time.Time { return w.now }, limiter: newLimiter(4), vanished: newVanished(),
+	}
+}
+
+// step is one thing that happens.
+func (w *goingBack) step() {
+	type event struct {
+		weight int
+		name   string
+		do     func()
+	}
+	events := []event{
+		{12, "pass", w.pass},
+		{5, "tasks end", func() { w.vcenter.Finish(1 + w.random.IntN(3)) }},
+		{3, "vCenter says what is gone", w.vcenter.Confirm},
+		{3, "a minute passes", func() { w.now = w.now.Add(time.Minute) }},
+		{3, "replicas are edited", func() {
+			w.stored.Spec.Replicas = new(int32(w.random.IntN(5)))
+			w.stored.Generation++
+			w.version++
+		}},
+		{3, "status goes back", func() {
+			if len(w.earlier) > 0 {
+				w.setStatus(w.earlier[w.random.IntN(len(w.earlier))])
+			}
+		}},
+		{1, "status is wiped", func() { w.setStatus(v1alpha1.VmGroupStatus{}) }},
+		{1, "status names another's folder", func() {
+			s := *w.stored.Status.DeepCopy()
+			s.Folder = &v1alpha1.FolderStatus{Path: w.stranger.Path, MoRef: w.stranger.Ref.Value}
+			w.setStatus(s)
+		}},
+		{1, "status names another's VM", func() {
+			if s := *w.stored.Status.DeepCopy(); len(s.VMs) > 0 {
+				s.VMs[w.random.IntN(len(s.VMs))].MoRef = w.innocent.Value
+				w.setStatus(s)
+			}
+		}},
+		{1, "status names a VCenter that is not there", func() {
+			s := *w.stored.Status.DeepCopy()
+			s.VCenter = "nope"
+			w.setStatus(s)
+		}},
+		{1, "the ring goes back", func() { w.gate.epoch.Generation = 1 + int64(w.random.IntN(5)) }},
+		{1, "the ring goes on", func() { w.gate.epoch.Generation = max(w.gate.epoch.Generation, 5) + 1 }},
+		{2, "a new process", w.start},
+		{2, "a VM is not seen", w.hide},
+		{2, "all VMs are seen", w.show},
+		{1, "answers about what is missing take time", w.vcenter.DelayConfirmations},
+		{1, "the inventory is incomplete", func() { w.vcenter.SetIncomplete("being read") }},
+		{2, "the inventory is complete", func() { w.vcenter.SetIncomplete("") }},
+		{1, "the reply to a clone is lost, and it was made", func() { w.vcenter.LoseReply(vsphere.OpClone, 1, true) }},
+		{1, "the reply to a clone is lost, and it was not", func() { w.vcenter.LoseReply(vsphere.OpClone, 1, false) }},
+		{1, "a person deletes a VM", func() {
+			if vms := w.ours(); len(vms) > 0 {
+				w.vcenter.ByHand().Delete(vms[w.random.IntN(len(vms))].Ref.Value)
+			}
+		}},
+	}
+	total := 0
+	for _, e := range events {
+		total += e.weight
+	}
+	at := w.random.IntN(total)
+	for _, e := range events {
+		if at -= e.weight; at < 0 {
+			w.history = append(w.history, e.name)
+			e.do()
+			return
+		}
+	}
+}
+
+// ours are the VMs of the group that are not on their way out, as vCenter has them.
+func (w *goingBack) ours() []vsphere.VM {
+	var vms []vsphere.VM
+	for _, vm := range w.vcenter.VMs() {
+		if vm.Stamp != nil && !vm.Tombstone {
+			vms = append(vms, vm)
+		}
+	}
+	return vms
+}
+
+func (w *goingBack) hide() {
+	if vms := w.ours(); len(vms) > 0 {
+		name := vms[w.random.IntN(len(vms))].Name
+		w.vcenter.Hide(name)
+		w.hidden[name] = true
+	}
+}
+
+func (w *goingBack) show() {
+	for name := range w.hidden {
+		if _, there := w.vcenter.VM(name); there {
+			w.vcenter.Show(name)
+		}
+	}
+	clear(w.hidden)
+}
+
+func (w *goingBack) pass() {
+	was, calls := len(w.ours()), len(w.vcenter.Journal())
+	for _, op := range w.vcenter.Observe(vsphere.Query{ID: vsphere.GroupID{Installation: "installation", Member: "member-uid", Group: string(w.stored.UID)}}).InFlight {
+		switch op.Kind {
+		case vsphere.OpClone:
+			was++
+		case vsphere.OpMark:
+			if slices.ContainsFunc(w.ours(), func(vm vsphere.VM) bool { return vm.Ref == op.VM }) {
+				was-- // it shows no tombstone yet
+			}
+		}
+	}
+	if _, err := w.Reconcile(w.t.Context(), w.request); err != nil {
+		w.wrong = append(w.wrong, "a pass failed: "+err.Error())
+	}
+	desired := int(*w.stored.Spec.Replicas)
+	clones, marks := 0, 0
+	for _, call := range w.vcenter.Journal()[calls:] {
+		w.history = append(w.history, fmt.Sprintf("  %s (%s), %d wanted", call, call.VM.Value, desired))
+		if call.Err != nil {
+			continue
+		}
+		switch call.Kind {
+		case vsphere.OpClone:
+			clones++
+		case vsphere.OpMark, vsphere.OpRelease:
+			marks++
+		}
+		if call.VM == w.innocent || call.Kind == fake.OpDestroyFolder {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s touches what is not the group's", call))
+		}
+	}
+	if clones > 0 && was+clones > desired {
+		w.wrong = append(w.wrong, fmt.Sprintf("%d VMs were there, %d were cloned, %d are wanted", was, clones, desired))
+	}
+	if marks > 0 && was-marks < desired {
+		w.wrong = append(w.wrong, fmt.Sprintf("%d VMs were there, %d were taken away, %d are wanted", was, marks, desired))
+	}
+}
+
+// converge makes knowledge whole again, and lets the operator work.
+func (w *goingBack) converge() {
+	w.history = append(w.history, "knowledge is whole")
+	w.show()
+	w.vcenter.SetIncomplete("")
+	w.gate.epoch.Generation = 100
+	w.work()
+	if c := meta.FindStatusCondition(w.stored.Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonVCenterNotFound {
+		w.stored.Status.VCenter = "" // nothing bears out any of the record, and the condition says what to do
+		w.work()
+	}
+	g, wants := w.stored, int(*w.stored.Spec.Replicas)
+	if n := len(w.ours()); n != wants || int(g.Status.ReadyReplicas) != wants || g.Status.Phase != v1alpha1.PhaseRunning {
+		w.wrong = append(w.wrong, fmt.Sprintf("it ends with %d VMs, %d wanted: %s", n, wants, words(g.Status.Conditions)))
+	}
+}
+
+// work lets the operator work until nothing is left to do.
+func (w *goingBack) work() {
+	for range 60 {
+		if len(w.wrong) > 0 {
+			return
+		}
+		w.vcenter.Confirm()
+		w.pass()
+		w.vcenter.Finish(-1)
+		w.now = w.now.Add(time.Minute)
+	}
+}
+
+func (w *goingBack) setStatus(s v1alpha1.VmGroupStatus) {
+	w.version++
+	w.stored.Status = *s.DeepCopy()
+}
+
+// goingBackClient is the API server of hub and member, for what a pass needs of them.
+type goingBackClient struct {
+	client.Client
+	w *goingBack
+}
+
+func (c goingBackClient) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	switch o := o.(type) {
+	case *v1alpha1.VmGroup:
+		c.w.stored.DeepCopyInto(o)
+		o.ResourceVersion = fmt.Sprint(c.w.version + 1)
+	case *v1alpha1.VCenter:
+		if key.Name != "default" {
+			return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("vcenters").GroupResource(), key.Name)
+		}
+		o.Name = key.Name
+	}
+	return nil
+}
+
+func (c goingBackClient) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return nil
+}
+
+// Patch stores finalizers.
+func (c goingBackClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	c.w.version++
+	c.w.stored.Finalizers = o.GetFinalizers()
+	o.SetResourceVersion(fmt.Sprint(c.w.version + 1))
+	return nil
+}
+
+func (c goingBackClient) Status() client.SubResourceWriter { return goingBackStatus{w: c.w} }
+
+type goingBackStatus struct {
+	client.SubResourceWriter
+	w *goingBack
+}
+
+func (s goingBackStatus) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+	next, ok := o.(*v1alpha1.VmGroup)
+	if !ok {
+		return fmt.Errorf("status of a %T", o)
+	}
+	s.w.earlier = append(s.w.earlier, *s.w.stored.Status.DeepCopy())
+	s.w.setStatus(next.Status)
+	next.ResourceVersion = fmt.Sprint(s.w.version + 1)
+	return nil
+}

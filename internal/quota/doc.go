@@ -14,5 +14,8 @@
 // the ledger of a new quota, is filled from status.admitted. A total over several members also needs those that are
 // away: they count with what stands in the ledger, and one that was never counted makes the quota unavailable.
 //
+// A ledger from a backup is corrected in the same way. An entry that is lower than what its group has is raised before anything is
+// granted. One that is higher may be a grant of long ago, which others have now: it is doubted until its holder has claimed it anew.
+//
 // A group whose entry covers it costs no call. While the hub cannot be reached nothing grows.
 package quota

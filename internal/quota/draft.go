@@ -102,7 +102,7 @@ func newDraft(s State, sums map[string]policy.Usage, f facts) *draft {
 // put enters a group, and keeps the totals in step.
 func (d *draft) put(uid types.UID, e Entry) {
 	old, had := d.state.Entries[uid]
-	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && slices.Equal(old.Keys, e.Keys) {
+	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && old.Doubted == e.Doubted && slices.Equal(old.Keys, e.Keys) {
 		return
 	}
 	d.remove(uid)
@@ -152,7 +152,7 @@ func (d *draft) lower(uid types.UID, g giveBack) {
 	case g.to.Groups == 0:
 		d.remove(uid)
 	default:
-		e.Epoch = g.epoch
+		e.Epoch, e.Doubted = g.epoch, false
 		e.Usage = policy.Usage{
 			Groups: 1, VMs: min(e.Usage.VMs, g.to.VMs), CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
 		}
@@ -160,10 +160,32 @@ func (d *draft) lower(uid types.UID, g giveBack) {
 	}
 }
 
-// count enters a group that is missing, with what it holds already.
-func (d *draft) count(g Group) {
-	if g.Holds.Groups == 0 {
+// countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
+// doubted.
+func (d *draft) countAll(groups []Group, lowered map[types.UID]giveBack) {
+	behind := false
+	for _, g := range groups {
+		if lower, ok := lowered[g.UID]; ok && (lower.gone || lower.to.Groups == 0) {
+			continue // the cache may still show it
+		}
+		_, lowers := lowered[g.UID]
+		behind = d.count(g, lowers) || behind
+	}
+	if !behind {
 		return
+	}
+	for _, g := range groups {
+		if e, ok := d.state.Entries[g.UID]; ok && !g.Holds.Covers(e.Usage) {
+			e.Doubted = true
+			d.put(g.UID, e)
+		}
+	}
+}
+
+// count enters a group with what it holds already. It reports whether that was missing.
+func (d *draft) count(g Group, lowered bool) (behind bool) {
+	if g.Holds.Groups == 0 {
+		return false
 	}
 	where := [2]string{g.Requester.Member, g.Requester.Namespace}
 	keys, ok := d.keys[where]
@@ -172,14 +194,18 @@ func (d *draft) count(g Group) {
 		d.keys[where] = keys
 	}
 	if len(keys) == 0 {
-		return
+		return false
 	}
 	e, ok := d.state.Entries[g.UID]
-	if !ok {
-		e = entryOf(g)
+	switch {
+	case !ok:
+		behind, e = true, entryOf(g)
+	case !lowered && !e.Usage.Covers(g.Holds):
+		behind, e.Usage = true, e.Usage.Max(g.Holds)
 	}
 	e.Keys = keys
 	d.put(g.UID, e)
+	return behind
 }
 
 // mark notes which members have been counted for the totals over all members, and forgets those that are not counted in
@@ -231,9 +257,9 @@ func (d *draft) claim(c Claim) Answer {
 		return Answer{}
 	}
 	answer := evaluate(d.facts, d.state, d.totals, c, quotas)
-	e, ok := d.state.Entries[c.UID]
-	has := c.Holds
-	if ok {
+	e := d.state.Entries[c.UID]
+	has, doubted := c.Holds, e.Doubted && answer.Outcome != Granted
+	if doubted || !e.Doubted {
 		has = has.Max(e.Usage)
 	}
 	if answer.Outcome == Granted {
@@ -243,7 +269,7 @@ func (d *draft) claim(c Claim) Answer {
 		return answer
 	}
 	e = entryOf(c.Group)
-	e.Usage, e.Keys, e.Epoch = has, keysOf(quotas, c.Requester), c.Epoch
+	e.Usage, e.Keys, e.Epoch, e.Doubted = has, keysOf(quotas, c.Requester), c.Epoch, doubted
 	d.put(c.UID, e)
 	return answer
 }
@@ -251,7 +277,7 @@ func (d *draft) claim(c Claim) Answer {
 // evaluate says what would become of a claim. It changes nothing.
 func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
 	granted := c.Holds
-	if e, ok := s.Entries[c.UID]; ok {
+	if e, ok := s.Entries[c.UID]; ok && !e.Doubted {
 		granted = granted.Max(e.Usage)
 	}
 	var answer Answer

@@ -63,6 +63,11 @@ type Ledger struct {
 	// problems are why claims could not be judged when they were written.
 	problems map[types.UID]problem
 	absent   map[types.UID]time.Time
+	// foreign are the groups whose entry somebody else changed after this replica had claimed it. It may be an entry of long ago, from
+	// a backup, and grants nothing before it is claimed again.
+	foreign map[types.UID]struct{}
+	// behind is since when the watch tells of older versions than are known, or zero.
+	behind time.Time
 }
 
 type problem struct {
@@ -73,12 +78,17 @@ type problem struct {
 // problemLasts is how long a claim that could not be written for a reason of its own is not tried again.
 const problemLasts = 20 * time.Second
 
+// catchesUp is how long a watch may tell of older versions than this replica has read or written. After that they are not late news: the
+// hub's storage has gone back.
+const catchesUp = 20 * time.Second
+
 // New returns a ledger that knows nothing yet.
 func New(opts Options) *Ledger {
 	return &Ledger{
 		opts: opts, wake: make(chan struct{}, 1),
 		lowers: map[types.UID]giveBack{}, flying: map[types.UID]policy.Usage{},
 		refused: map[types.UID]struct{}{}, unsure: map[types.UID]struct{}{}, problems: map[types.UID]problem{}, absent: map[types.UID]time.Time{},
+		foreign: map[types.UID]struct{}{},
 	}
 }
 
@@ -129,7 +139,13 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 		l.forget(c.UID)
 		return evaluate(f, l.stored.State, l.totals, c, quotas)
 	}
-	return l.askMore(f, c, quotas, current && entry.Epoch == c.Epoch && entry.Usage.Covers(policy.UsageOf(c.Spec)))
+	return l.askMore(f, c, quotas, current && l.granted(c, entry))
+}
+
+// granted reports whether this holder of the group was granted what it asks for, with this entry.
+func (l *Ledger) granted(c Claim, e Entry) bool {
+	_, foreign := l.foreign[c.UID]
+	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.Usage.Covers(policy.UsageOf(c.Spec))
 }
 
 // askMore answers a claim that grows. covered says whether its holder was granted it before.
@@ -164,14 +180,14 @@ func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool
 }
 
 // Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has
-// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed. While nobody knows,
-// there is none; the group is notified once it is known.
+// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed, unless the grant is doubted.
+// While nobody knows, there is none; the group is notified once it is known.
 func (l *Ledger) Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, ok := l.stored.State.Entries[uid]
 	needs = holds
-	if e.Usage.Covers(wants) {
+	if e.Usage.Covers(wants) && !e.Doubted {
 		needs = needs.Max(wants)
 	}
 	_, flying := l.flying[uid]
@@ -201,6 +217,7 @@ func (l *Ledger) Forget(uid types.UID) {
 	defer l.mu.Unlock()
 	l.forget(uid)
 	delete(l.unsure, uid)
+	delete(l.foreign, uid)
 }
 
 // Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
@@ -231,14 +248,19 @@ func (l *Ledger) Check(r policy.Requester, old, next *v1alpha1.VmGroup) []policy
 	return violations
 }
 
-// Observe takes what a watch of the Store tells. What is older than what is known already is dropped.
+// Observe takes what a watch of the Store tells. What is older than what is known already is dropped, as late news; if nothing newer
+// follows, [Ledger.Collect] has the ledger read afresh.
 func (l *Ledger) Observe(s Stored) {
 	l.mu.Lock()
 	var notify []types.UID
-	if order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen); l.stored.Seen == "" || err != nil || order >= 0 {
+	order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen)
+	switch {
+	case l.stored.Seen == "" || err != nil || order >= 0:
 		if notify = l.learn(s); l.known {
 			notify = append(notify, drained(l.unsure)...)
 		}
+	case l.behind.IsZero():
+		l.behind = l.opts.Now()
 	}
 	l.mu.Unlock()
 	l.tell(notify)
@@ -252,18 +274,26 @@ func (l *Ledger) learn(s Stored) []types.UID {
 	if first {
 		return notify // who asked before the first reading is unsure
 	}
-	is := l.stored.State.Entries
+	for _, uid := range changed(was, l.stored.State.Entries) {
+		l.foreign[uid] = struct{}{}
+		notify = append(notify, uid)
+	}
+	return notify
+}
+
+// changed are the groups whose entries are not as they were.
+func changed(was, is map[types.UID]Entry) (uids []types.UID) {
 	for uid, e := range was {
-		if now, ok := is[uid]; !ok || now.Usage != e.Usage {
-			notify = append(notify, uid)
+		if now, ok := is[uid]; !ok || now.Usage != e.Usage || now.Doubted != e.Doubted {
+			uids = append(uids, uid)
 		}
 	}
 	for uid := range is {
 		if _, ok := was[uid]; !ok {
-			notify = append(notify, uid)
+			uids = append(uids, uid)
 		}
 	}
-	return notify
+	return uids
 }
 
 // take makes s what is known, and returns the groups that may get another answer now.
@@ -272,7 +302,7 @@ func (l *Ledger) take(s Stored) []types.UID {
 		l.known, l.failure = false, s.Err.Error()
 		return nil
 	}
-	l.failure = ""
+	l.failure, l.behind = "", time.Time{}
 	before, after := l.totals, totals(s.State)
 	room := lessUsed(before, after) || !maps.EqualFunc(s.State.Counted, l.stored.State.Counted, slices.Equal[[]string])
 	l.stored, l.read, l.known, l.totals = s, true, true, after

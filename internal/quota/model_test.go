@@ -293,6 +293,20 @@ func quotasAreKept(t *rapid.T) {
 				}
 			}
 		},
+		"restore": func(t *rapid.T) {
+			// The hub comes back from a backup, with or without a revision bump.
+			now := m.store.Version()
+			m.store.GoBack(draw(t, "backup", now+1), now*draw(t, "bump", 2))
+			for _, r := range m.replicas {
+				r.sync()
+				r.news = nil
+				r.ledger.Observe(m.store.Stored())
+			}
+			m.now = m.now.Add(time.Minute)
+			for _, r := range m.replicas {
+				r.ledger.Collect(t.Context())
+			}
+		},
 		"lose": func(*rapid.T) {
 			// Somebody deletes the ledger. Watches and caches are given the time to tell.
 			m.store.Lose()

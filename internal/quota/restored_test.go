@@ -151,3 +151,98 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 		t.Error("the entry is not collected")
 	}
 }
+
+// growAfterBackup has a group grow to 4 of 5 VMs after a backup of the ledger, whose version it returns.
+func growAfterBackup(t *testing.T, store *quotatest.Store, d *desk) (backup int) {
+	t.Helper()
+	d.grant(claim("one", "m", 0, 1, 1))
+	backup = store.Version()
+	d.grant(claim("one", "m", 1, 4, 1))
+	d.groups = []quota.Group{group("one", "m", 4)}
+	return backup
+}
+
+// A settled group never asks again. Whoever else asks has it counted.
+func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
+	for story, bump := range map[string]int{"to a lower version": 0, "with a revision bump": 1000} {
+		t.Run(story, func(t *testing.T) {
+			store := &quotatest.Store{}
+			before := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			store.GoBack(growAfterBackup(t, store, before), bump)
+			fresh := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			fresh.groups = before.groups
+			for name, d := range map[string]*desk{"a new process": fresh, "one that ran": before} {
+				if answer := d.Ask(t.Context(), claim("two", "m", 0, 4, 1)); answer.Outcome == quota.Waiting {
+					d.flush()
+				}
+				if answer := d.Ask(t.Context(), claim("two", "m", 0, 4, 1)); answer.Outcome != quota.Refused {
+					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Stored().State.Entries)
+				}
+			}
+			if used := store.Stored().State.Entries["one"].Usage.VMs; used != 4 {
+				t.Errorf("the ledger says %d VMs of a group that has 4", used)
+			}
+		})
+	}
+}
+
+// The backup is of a time when one group had what another has now.
+func TestARestoredEntryIsNoGrant(t *testing.T) {
+	for story, bump := range map[string]int{"to a lower version": 0, "with a revision bump": 1000} {
+		t.Run(story, func(t *testing.T) {
+			store := &quotatest.Store{}
+			before := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			before.grant(claim("one", "m", 0, 4, 1))
+			backup := store.Version()
+			before.GiveBack("one", policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+			before.flush()
+			before.grant(claim("two", "m", 0, 4, 1))
+			before.groups = []quota.Group{group("one", "m", 1), group("two", "m", 4)}
+			again := claim("one", "m", 1, 4, 1)
+			before.ask(again, quota.Refused)
+			store.GoBack(backup, bump)
+			before.Observe(store.Stored())
+			before.now = before.now.Add(time.Minute)
+			before.Collect(t.Context())
+			fresh := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			fresh.groups = before.groups
+			for name, d := range map[string]*desk{"a new process": fresh, "one that ran": before} {
+				c := again
+				if d == fresh {
+					c.Epoch.Number++
+				}
+				if answer := d.Ask(t.Context(), c); answer.Outcome == quota.Waiting {
+					d.flush()
+				}
+				if answer := d.Ask(t.Context(), c); answer.Outcome != quota.Refused {
+					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Stored().State.Entries)
+				}
+				needs, some := d.Surplus("one", policy.UsageOf(spec(1)), policy.UsageOf(spec(4)))
+				if some {
+					d.GiveBack("one", needs, c.Epoch)
+					d.flush()
+				}
+			}
+			if used := store.Stored().State.Entries["one"].Usage.VMs; used != 1 {
+				t.Errorf("the ledger says %d VMs of a group that has 1", used)
+			}
+		})
+	}
+}
+
+// The watch tells of the restored ledger, whose version is lower than what is known. It is no late news: nothing newer follows.
+func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 1, 1))
+	backup := store.Version()
+	d.grant(claim("gone", "m", 0, 3, 1))
+	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
+	store.GoBack(backup, 0)
+	d.Observe(store.Stored())
+	d.ask(claim("two", "m", 0, 3, 1), quota.Refused) // it may be late news
+	d.now = d.now.Add(time.Minute)
+	d.Collect(t.Context())
+	d.flush()
+	d.grant(claim("two", "m", 0, 3, 1))
+}

@@ -45,6 +45,9 @@ type Entry struct {
 	Keys []string
 	// Epoch of the holder that wrote it.
 	Epoch v1alpha1.Epoch
+	// Doubted says that the ledger turned out to be behind what groups have, as one from a backup is. What this entry has beyond what its
+	// group holds may be from then, when others had less, and grants nothing before its holder has claimed it anew or given it back.
+	Doubted bool
 }
 
 type storedState struct {
@@ -61,6 +64,7 @@ type storedEntry struct {
 	Usage     [3]int64 `json:"u"` // VMs, CPUs, GiB
 	Keys      []string `json:"k,omitempty"`
 	Epoch     [2]int64 `json:"e"`
+	Doubted   bool     `json:"d,omitempty"`
 }
 
 // content is what a ConfigMap holds.
@@ -74,7 +78,7 @@ func encode(s State) (content, error) {
 	for uid, e := range s.Entries {
 		stored.Entries[uid] = storedEntry{
 			Member: e.Member, Namespace: e.Namespace, Name: e.Name, Keys: e.Keys,
-			Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory}, Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number},
+			Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory}, Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted,
 		}
 	}
 	text, err := json.Marshal(stored)
@@ -124,7 +128,7 @@ func decode(c content) (State, error) {
 		s.Entries[uid] = Entry{
 			Member: e.Member, Namespace: e.Namespace, Name: e.Name, Keys: e.Keys,
 			Usage: policy.Usage{Groups: 1, VMs: e.Usage[0], CPU: e.Usage[1], Memory: e.Usage[2]},
-			Epoch: v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]},
+			Epoch: v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]}, Doubted: e.Doubted,
 		}
 	}
 	return s, nil

@@ -25,7 +25,7 @@ func many(n int) State {
 		s.Entries[uid] = Entry{
 			Member: fmt.Sprintf("team-%d-production", i%20), Namespace: fmt.Sprintf("application-%d", i%700), Name: fmt.Sprintf("frontend-server-%d", i),
 			Usage: policy.Usage{Groups: 1, VMs: int64(i % 50), CPU: int64(i % 200), Memory: int64(i % 400)},
-			Keys:  []string{short("each", fmt.Sprint(i%700)), short("all")}, Epoch: v1alpha1.Epoch{Generation: 3, Number: int64(i)},
+			Keys:  []string{short("each", fmt.Sprint(i%700)), short("all")}, Epoch: v1alpha1.Epoch{Generation: 3, Number: int64(i)}, Doubted: i%3 == 0,
 		}
 	}
 	return s

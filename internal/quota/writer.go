@@ -236,15 +236,7 @@ func decide(current Stored, f facts, groups []Group, b batch, claims bool) (*dra
 	d.totals = totals(d.state) // sums that were too large for a number cannot be taken from
 	answers := make(map[types.UID]Answer, len(b.claims))
 	if claims {
-		gone := map[types.UID]bool{}
-		for uid, g := range b.lowers {
-			gone[uid] = g.to.Groups == 0
-		}
-		for _, g := range groups {
-			if !gone[g.UID] { // the cache may still show it
-				d.count(g)
-			}
-		}
+		d.countAll(groups, b.lowers)
 		d.mark()
 	}
 	for _, growing := range []bool{false, true} { // what is there comes before what is to come
@@ -276,7 +268,13 @@ func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID
 	l.mu.Lock()
 	var notify []types.UID
 	if d.changed && !l.overtaken(version) {
+		was := l.stored.State.Entries
 		notify = l.take(Stored{State: d.state, Version: version, Seen: version})
+		for _, uid := range changed(was, d.state.Entries) {
+			if _, asked := l.flying[uid]; !asked { // it was counted
+				notify = append(notify, uid)
+			}
+		}
 	}
 	clear(l.flying)
 	notify = append(notify, drained(l.unsure)...)
@@ -287,6 +285,7 @@ func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID
 	for _, c := range b.claims {
 		answer := answers[c.UID]
 		delete(l.problems, c.UID)
+		delete(l.foreign, c.UID)
 		if answer.Outcome == Unavailable {
 			l.problems[c.UID] = problem{words: answer.Problem, since: l.opts.Now()}
 		}
@@ -301,7 +300,15 @@ func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID
 
 // Collect removes, on the leader, the entries of groups that do not exist any more. A group is gone only if a member that
 // is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none.
+//
+// On every replica it has the ledger read afresh when the watch stays behind what is known.
 func (l *Ledger) Collect(ctx context.Context) {
+	l.mu.Lock()
+	if !l.behind.IsZero() && l.opts.Now().Sub(l.behind) >= catchesUp {
+		l.known, l.behind = false, time.Time{}
+		l.signal()
+	}
+	l.mu.Unlock()
 	if l.opts.Leading == nil || !l.opts.Leading() {
 		return
 	}

@@ -42,6 +42,8 @@ type Store struct {
 	reads   int
 	writes  int
 	sinks   []func(quota.Stored)
+	// history are all versions that there were, by number; nil for one without a ledger.
+	history map[int]*quota.State
 }
 
 // Read implements quota.Store.
@@ -83,6 +85,7 @@ func (s *Store) Write(_ context.Context, state quota.State, version string) (str
 	}
 	s.version++
 	s.exists, s.state = true, clone(state)
+	s.remember()
 	stored, sinks := s.stored(), s.sinks
 	s.mu.Unlock()
 	if s.AfterWrite != nil {
@@ -112,11 +115,45 @@ func (s *Store) Lose() {
 	s.mu.Lock()
 	s.version++
 	s.exists, s.state = false, quota.State{}
+	s.remember()
 	stored, sinks := s.stored(), s.sinks
 	s.mu.Unlock()
 	for _, sink := range sinks {
 		sink(stored)
 	}
+}
+
+// remember keeps the current version for GoBack.
+func (s *Store) remember() {
+	if s.history == nil {
+		s.history = map[int]*quota.State{}
+	}
+	s.history[s.version] = nil
+	if s.exists {
+		state := clone(s.state)
+		s.history[s.version] = &state
+	}
+}
+
+// GoBack restores the storage to a version of before, as etcd comes back from a backup. The number of the version is that of then; with
+// bump it is raised above all that were ever told, as `etcdutl snapshot restore --bump-revision` does. Nobody is told: a watch goes on
+// where it was, and hears nothing before the numbers have passed it.
+func (s *Store) GoBack(to int, bump int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.history[to]
+	s.version, s.exists, s.state = to+bump, state != nil, quota.State{}
+	if state != nil {
+		s.state = clone(*state)
+	}
+	s.remember()
+}
+
+// Version is the number of the newest version.
+func (s *Store) Version() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
 }
 
 // Stored returns what is stored.

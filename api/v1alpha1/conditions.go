@@ -39,6 +39,8 @@ const (
 	ConditionCRDInstalled = "CRDInstalled"
 	// ConditionAdmissionReady of a MemberCluster: its admission objects are up to date.
 	ConditionAdmissionReady = "AdmissionReady"
+	// ConditionStorageRestored of a MemberCluster (abnormal): its etcd came back from a backup within the last day.
+	ConditionStorageRestored = "StorageRestored"
 )
 
 // Reasons of a VmGroup's conditions.
@@ -146,6 +148,7 @@ const (
 	ReasonCRDForeign         = "CRDForeign"
 	ReasonCRDFailed          = "CRDFailed"
 	ReasonLocalDisabled      = "LocalDisabled"
+	ReasonRevisionWentBack   = "RevisionWentBack"
 	// Reasons of AdmissionReady.
 	ReasonAdmissionInstalled  = "AdmissionInstalled"  // everything is in place
 	ReasonAdmissionPending    = "AdmissionPending"    // not installed yet

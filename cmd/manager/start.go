@@ -66,11 +66,13 @@ func start(ctx context.Context, o options) error {
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
 	groups := vmgroup.NewGroups()
+	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
 	members, err := member.NewProvider(member.Options{
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent,
 		Leadership: replica, Counts: groups.CountMember, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
+		Restored: func(name string) { reconciler.MemberRestored(name) },
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)
@@ -95,7 +97,7 @@ func start(ctx context.Context, o options) error {
 	}
 
 	// The groups, their quotas, and the policies about them.
-	reconciler := &vmgroup.Reconciler{
+	reconciler = &vmgroup.Reconciler{
 		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), Servers: pool,
 		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
@@ -121,6 +123,7 @@ func start(ctx context.Context, o options) error {
 		hub.Add(ledger),
 		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),
+		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),
 		hub.Add(warm),
 		mgr.AddHealthzCheck("alive", healthz.Ping),
 		mgr.AddReadyzCheck("warm", warm.check),

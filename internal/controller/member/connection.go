@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,6 +166,11 @@ func (c *connection) run() {
 		if wasEngaged {
 			pause = c.provider.opts.Timings.retry()
 		}
+		if errors.Is(err, errRestored) {
+			c.noteRestore()
+			c.update(func(seen *observation) { seen.phase, seen.engagedAt = phaseConnecting, time.Time{} })
+			continue // there was a pause before this was looked for
+		}
 		p := remote.AsProblem(c.target.config.Host, err)
 		wait := pause.Step()
 		if p.Lasting {
@@ -252,6 +258,9 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 	defer c.provider.release(c, uid)
 	if err := c.bootstrap(apis, uid); err != nil {
 		return false, err
+	}
+	if c.lookBack(c.ctx, apis.Runtime, uid) {
+		c.noteRestore() // nobody was watching
 	}
 	return c.serve(apis, uid)
 }

@@ -20,6 +20,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 	api, timings := apis.Runtime, c.provider.opts.Timings
 	failures := 0
 	last := upkeep{audited: c.provider.opts.Now()}
+	lookedBack := last.audited
 	wait := spread(timings.HealthInterval) // members are not all asked at once
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
@@ -52,6 +53,13 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			continue
 		}
 		c.contact()
+		// An API server has to be stopped to restore its storage, and may be back before it counts as unreachable.
+		if now := c.provider.opts.Now(); failures > 0 || now.Sub(lookedBack) >= timings.Revision {
+			lookedBack = now
+			if c.lookBack(ctx, api, uid) {
+				return errRestored
+			}
+		}
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
 		wait = min(wait, c.keepUp(apis, uid, recovered, &last))

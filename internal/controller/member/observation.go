@@ -51,4 +51,6 @@ type observation struct {
 	lastContact time.Time
 	// engagedAt is when the member was engaged, zero when it is not.
 	engagedAt time.Time
+	// restoredAt is when the member's storage was found to have gone back to a backup, zero if it was not.
+	restoredAt time.Time
 }

@@ -55,6 +55,9 @@ type Options struct {
 
 	// Gone, if set, is told the name of a MemberCluster that does not exist any more.
 	Gone func(member string)
+	// Restored, if set, is told the name of a member whose storage came back from a backup, when its old caches are gone and the new
+	// ones do not exist yet. Versions of its objects that were seen before are of another time. It must not block.
+	Restored func(member string)
 	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, so that its groups
 	// can be enqueued. It must not block. Engaging a member does not call it: the member's informers deliver every group then.
 	Changed func(member string)
@@ -100,6 +103,8 @@ type Timings struct {
 	// Recheck is the pause before a state that somebody has to change is looked at again, such as a foreign
 	// claim (30 s).
 	Recheck time.Duration
+	// Revision is the pause between looks at whether the storage of an engaged member went back to a backup (1 min).
+	Revision time.Duration
 	// Audit is the pause between checks of an engaged member's version and CRD (5 min).
 	Audit time.Duration
 	// Inspect is the pause between looks at whether somebody changed or deleted an admission object (30 s). With a
@@ -137,6 +142,7 @@ func (t Timings) withDefaults() Timings {
 		{&t.HealthInterval, 10 * time.Second},
 		{&t.HealthTimeout, 5 * time.Second},
 		{&t.Recheck, 30 * time.Second},
+		{&t.Revision, time.Minute},
 		{&t.Audit, 5 * time.Minute},
 		{&t.Inspect, 30 * time.Second},
 		{&t.Reapply, 5 * time.Minute},

@@ -38,6 +38,7 @@ type Provider struct {
 	aware       multicluster.Aware
 	connections map[string]*connection // the newest incarnation by member name
 	identities  identities
+	marks       map[string]mark // by member name
 	indexes     []fieldIndex
 	queue       requestQueue
 
@@ -71,6 +72,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		started:     make(chan struct{}),
 		connections: map[string]*connection{},
 		identities:  newIdentities(),
+		marks:       map[string]mark{},
 		elections:   make(chan event.TypedGenericEvent[struct{}], 1),
 	}, nil
 }
@@ -244,6 +246,8 @@ func (p *Provider) leave(target target) (done bool, how departure) {
 func (p *Provider) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.marks, name)
+	restoredAt.DeleteLabelValues(name)
 	if c := p.connections[name]; c != nil {
 		c.endLocked()
 		// One that has not ended stays, so that a re-created MemberCluster of that name waits for it; its end

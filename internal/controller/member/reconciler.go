@@ -197,6 +197,9 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 		generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
 	})
+	if left := restoredLeft(&status, now); left > 0 && (again == 0 || left < again) {
+		again = left
+	}
 	result := reconcile.Result{RequeueAfter: again}
 	if equality.Semantic.DeepEqual(status, mc.Status) {
 		return result, nil
@@ -218,6 +221,7 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	if transition {
 		r.recordReady(mc)
 	}
+	r.recordRestore(base, mc)
 	return result, nil
 }
 
@@ -242,6 +246,15 @@ func (r *reconciler) recordReady(mc *v1alpha1.MemberCluster) {
 		eventType = corev1.EventTypeNormal
 	}
 	r.recorder.Eventf(mc, nil, eventType, ready.Reason, "Connect", "%s", ready.Message)
+}
+
+// recordRestore tells of a restore that status did not have yet.
+func (r *reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionStorageRestored)
+	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionStorageRestored)
+	if is != nil && (was == nil || was.Message != is.Message) {
+		r.recorder.Eventf(after, nil, corev1.EventTypeWarning, v1alpha1.ConditionStorageRestored, "Connect", "%s", is.Message)
+	}
 }
 
 // countsDue returns the counts to write now, or when to look again. They are written when they changed, and

@@ -62,6 +62,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	if in.admission {
 		set(&status, in, admissionCondition(in))
 	}
+	setRestored(&status, in)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}

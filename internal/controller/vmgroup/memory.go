@@ -26,7 +26,7 @@ type memory struct {
 type remembered struct {
 	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
 	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
-	// newer than any write before.
+	// newer than any write before. It is forgotten when the member's storage comes back from a backup, whose versions are lower.
 	resourceVersion string
 	// reported is when status was written last.
 	reported time.Time

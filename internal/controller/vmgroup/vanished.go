@@ -70,6 +70,13 @@ func (v *vanished) claiming(group *v1alpha1.VmGroup, now time.Time) {
 	}
 }
 
+// unclaim forgets that a group's finalizer was written: the storage it was written to is another one now.
+func (v *vanished) unclaim(uid types.UID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.claimed, uid)
+}
+
 // seen takes news of a group that exists.
 func (v *vanished) seen(group *v1alpha1.VmGroup) {
 	v.mu.Lock()

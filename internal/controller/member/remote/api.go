@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 // Timeouts bound everything that waits for a member's API server. All must be set.
@@ -99,6 +101,22 @@ func (a *API) Version(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the version: %w", err)
 	}
 	return Shorten(info.GitVersion, 60), nil
+}
+
+// Revision is that of the member's storage at this moment, or a later one: the resourceVersion of a list that asks for none, which any
+// API server answers with what is newest. See package revision.
+func (a *API) Revision(ctx context.Context) (string, error) {
+	ctx, cancel := a.Bounded(ctx)
+	defer cancel()
+	body, err := a.plain.Get().AbsPath("/apis", v1alpha1.GroupVersion.String(), "vmgroups").Param("limit", "1").Do(ctx).Raw()
+	if err != nil {
+		return "", fmt.Errorf("read the revision of the storage: %w", err)
+	}
+	list := metav1.PartialObjectMetadataList{}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return "", fmt.Errorf("read the revision of the storage: %w", err)
+	}
+	return list.ResourceVersion, nil
 }
 
 // Username is who this client is in the member.

@@ -1,0 +1,34 @@
+package revision_test
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
+)
+
+func TestOnlyALowerRevisionIsARestore(t *testing.T) {
+	for _, test := range []struct {
+		story    string
+		seen     []string
+		read     string
+		wentBack bool
+	}{
+		{"the first look", nil, "5", false},
+		{"nothing was written", []string{"5"}, "5", false},
+		{"something was written", []string{"9"}, "10", false},
+		{"the storage went back", []string{"5", "10"}, "9", true},
+		{"it went back and is known to have", []string{"10", "5"}, "6", false},
+		{"a number that is no number of a storage", []string{"10"}, "0", false},
+		{"a word", []string{"10"}, "abc", false},
+		{"nothing", []string{"10"}, "", false},
+		{"a word between", []string{"10", "abc"}, "9", true},
+	} {
+		var mark revision.Mark
+		for _, seen := range test.seen {
+			mark.See(seen)
+		}
+		if got := mark.WentBack(test.read); got != test.wentBack {
+			t.Errorf("%s: %q after %q: went back is %v", test.story, test.read, mark.Seen(), got)
+		}
+	}
+}

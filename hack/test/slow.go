@@ -42,6 +42,8 @@ var slowStories = []slowStory{
 	{1, "failover", "TestFailoverStalledWatchesStealNothing", 85},
 	{1, "failover", "TestFailoverASlowHubCostsNobodyAnything", 55},
 	{1, "failover", "TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing", 65},
+	{1, "integration", "TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM", 170},
+	{1, "integration", "TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM", 110},
 	{2, "failover", "TestFailoverACallThatLastsLongerThanTheRightToMakeItIsGivenUp", 90},
 	{2, "failover", "TestFailoverAReplicaWithOtherBucketsStaysUnreadyAndDisturbsNobody", 40},
 	{2, "failover", "TestFailoverDeletedLeasesAreMadeAnew", 35},

@@ -15,6 +15,8 @@ type APICall struct {
 	Verb string
 	// Group, Resource and so on as in RBAC; all are empty for a path that is no resource.
 	Group, Resource, Subresource, Namespace, Name string
+	// Limit of a list, or empty.
+	Limit string
 	// UserAgent of the client.
 	UserAgent string
 	// Body of the request.
@@ -34,7 +36,7 @@ func (c APICall) Writes() bool {
 // parseAPICall reads what a request is from its method and path, as the API server does:
 // /api/v1/namespaces/x/secrets/y, /apis/<group>/<version>/<resource>/<name>/<subresource>.
 func parseAPICall(r *http.Request) APICall {
-	call := APICall{UserAgent: r.UserAgent()}
+	call := APICall{UserAgent: r.UserAgent(), Limit: r.URL.Query().Get("limit")}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":

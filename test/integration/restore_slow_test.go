@@ -1,0 +1,156 @@
+//go:build unix && slow
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+)
+
+// bump is more than there are writes between a backup and its restore.
+const bump = 3000
+
+func TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM(t *testing.T) { restoreMember(t, 0) }
+
+func TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM(t *testing.T) { restoreMember(t, bump) }
+
+// restoreMember puts a member back to a time before a VM was replaced, a group was deleted and another one was made.
+func restoreMember(t *testing.T, bump int) {
+	w := troubled.enter(t)
+	sameManager(t, w)
+	throughProxies(t, w)
+	name := fmt.Sprintf("restored-%d", bump)
+	v := newVCenter(t, w, name)
+	p := newPlace(t, w, "team-b", name)
+	for _, group := range []string{"heals", "goes", "edited"} {
+		p.apply(p.group(group, 2, v.of))
+	}
+	heals, goes, edited := p.untilRunning("heals", 2), p.untilRunning("goes", 2), p.untilRunning("edited", 2)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := p.cluster.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	untilMember(t, w, p.member, "True", "")
+
+	if err := w.Person.Destroy(t.Context(), folderOf(t, heals)+"/heals-1"); err != nil {
+		t.Fatal(err)
+	}
+	healed := p.until("the lost VM to be replaced", "heals", func(g *v1alpha1.VmGroup) bool {
+		return stack.IsReady(g.Status.Conditions) && len(g.Status.VMs) == 2 && g.Status.VMs[1].MoRef != heals.Status.VMs[1].MoRef
+	})
+	p.delete("goes")
+	p.untilGone("goes")
+	p.apply(p.group("newer", 1, v.of))
+	newer := p.untilRunning("newer", 1)
+	for i := range 20 {
+		p.patch("edited", fmt.Sprintf(`{"metadata":{"annotations":{"edit":"%d"}}}`, i))
+	}
+	untilLookedAt(t, p.cluster.Proxy, "vmgroups")
+	v.proxy.Reset()
+
+	if err := p.cluster.Restore(t.Context(), backup, bump); err != nil {
+		t.Fatal(err)
+	}
+	if bump == 0 {
+		untilRestored(t, w, p.member)
+	}
+	// What spec asks for is done at once, and not when the revisions have passed those of before.
+	p.patch("edited", `{"spec":{"replicas":3}}`)
+	grown := p.untilRunning("edited", 3)
+	for i, vm := range edited.Status.VMs {
+		if grown.Status.VMs[i].MoRef != vm.MoRef {
+			t.Errorf("%s is %s, was %s", vm.Name, grown.Status.VMs[i].MoRef, vm.MoRef)
+		}
+	}
+	p.until("the VM that is not in the backup to be taken back", "heals", func(g *v1alpha1.VmGroup) bool {
+		return stack.IsReady(g.Status.Conditions) && len(g.Status.VMs) == 2 &&
+			g.Status.VMs[0].MoRef == healed.Status.VMs[0].MoRef && g.Status.VMs[1].MoRef == healed.Status.VMs[1].MoRef
+	})
+	p.until("the group that was deleted to have VMs again", "goes", func(g *v1alpha1.VmGroup) bool {
+		return stack.IsReady(g.Status.Conditions) && len(g.Status.VMs) == 2 && g.Status.VMs[0].MoRef != goes.Status.VMs[0].MoRef
+	})
+	// The VM of the group that is not in the backup runs on, and somebody is told.
+	v.untilSays(v1alpha1.ConditionOrphanedVMs, "True", v1alpha1.ReasonGroupGone, newer.Status.VMs[0].MoRef)
+	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 3 || destroys != 0 {
+		t.Errorf("%d clones and %d destroys, want 3 (one of edited, two of goes) and none", clones, destroys)
+	}
+	untilVCenterHolds(t, w, "/DC0/vm/"+name, 8)
+	if err := w.Person.Destroy(t.Context(), folderOf(t, newer)+"/newer-0"); err != nil { // the way out
+		t.Fatal(err)
+	}
+	v.oneSession()
+	untilMember(t, w, p.member, "True", "")
+	if said := restoreSaid(t, w, p.member); said != (bump == 0) {
+		t.Errorf("the MemberCluster says %v of a restore", said)
+	}
+}
+
+// untilLookedAt waits until the manager has read the revision of a cluster's storage, which it does every minute. The backup has a lower
+// one now, also when the API server has written something after its start.
+func untilLookedAt(t *testing.T, proxy *localcluster.APIProxy, resource string) {
+	t.Helper()
+	looked := make(chan struct{}, 1)
+	proxy.Hook(func(call localcluster.APICall) faultproxy.Fault {
+		if call.Verb == "list" && call.Resource == resource && call.Limit == "1" {
+			return faultproxy.Fault{After: func() {
+				select {
+				case looked <- struct{}{}:
+				default:
+				}
+			}}
+		}
+		return faultproxy.Fault{}
+	})
+	defer proxy.Hook(nil)
+	select {
+	case <-looked:
+	case <-time.After(patience):
+		t.Fatalf("the manager does not list %s", resource)
+	}
+}
+
+func restoreSaid(t *testing.T, w *world, member string) bool {
+	t.Helper()
+	mc := &v1alpha1.MemberCluster{}
+	if err := w.Hub.Get(t.Context(), key("", member), mc); err != nil {
+		t.Fatal(err)
+	}
+	return meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionStorageRestored)
+}
+
+func untilRestored(t *testing.T, w *world, member string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	mc := &v1alpha1.MemberCluster{}
+	if err := await.Condition(ctx, "the restore to be noticed", func(ctx context.Context) (bool, error) {
+		err := w.Hub.Get(ctx, key("", member), mc)
+		return says(mc.Status.Conditions, v1alpha1.ConditionStorageRestored, "True", v1alpha1.ReasonRevisionWentBack, []string{"backup", "docs/restore.md"}), err
+	}); err != nil {
+		t.Fatalf("%v; conditions: %s", err, words(mc.Status.Conditions))
+	}
+	// The test's own member is one of several stories': the next one begins without it.
+	t.Cleanup(func() {
+		if err := w.Hub.Get(context.Background(), key("", member), mc); err != nil {
+			t.Error(err)
+			return
+		}
+		base := mc.DeepCopy()
+		meta.RemoveStatusCondition(&mc.Status.Conditions, v1alpha1.ConditionStorageRestored)
+		if err := w.Hub.Status().Patch(context.Background(), mc, client.MergeFrom(base)); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -125,7 +125,6 @@ func TestFailoverARestoredHubIsNoticed(t *testing.T) {
 		s.must(victim.Restart(ctx))
 		s.untilShared(ctx)
 	}
-	same := s.sameProcesses()
 	generation := s.observer.Timeline().Now().Generation
 	lost := time.Now()
 	s.hubDown(ctx, func() {
@@ -133,6 +132,12 @@ func TestFailoverARestoredHubIsNoticed(t *testing.T) {
 		s.must(os.CopyFS(s.Hub.EtcdDataDir(), os.DirFS(backup)))
 		s.must(os.Chmod(s.Hub.EtcdDataDir(), 0o700)) // etcd insists
 	})
+	// What each has read of the hub is of another time: all end, and Kubernetes starts them again.
+	for _, r := range s.Replicas {
+		s.until(ctx, r.Name+" to end", func() bool { return !r.Alive() })
+		s.must(r.Restart(ctx))
+	}
+	same := s.sameProcesses()
 	s.rebuilt(ctx, lost, generation)
 	same()
 	s.end(ctx)

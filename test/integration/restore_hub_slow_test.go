@@ -1,0 +1,101 @@
+//go:build unix && slow
+
+package integration
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+)
+
+func TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM(t *testing.T) { restoreHub(t, 0) }
+
+func TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM(t *testing.T) { restoreHub(t, bump) }
+
+// restoreHub puts the hub back to a time before a VM was replaced and a group grew.
+func restoreHub(t *testing.T, bump int) {
+	w := troubled.enter(t)
+	throughProxies(t, w)
+	name := fmt.Sprintf("restored-hub-%d", bump)
+	v := newVCenter(t, w, name)
+	p := newPlace(t, w, "team-a", name)
+	p.apply(p.group("heals", 2, v.of))
+	p.apply(p.group("grows", 1, v.of))
+	heals := p.untilRunning("heals", 2)
+	p.untilRunning("grows", 1)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := w.Hub.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Person.Destroy(t.Context(), folderOf(t, heals)+"/heals-1"); err != nil {
+		t.Fatal(err)
+	}
+	healed := p.until("the lost VM to be replaced", "heals", func(g *v1alpha1.VmGroup) bool {
+		return stack.IsReady(g.Status.Conditions) && len(g.Status.VMs) == 2 && g.Status.VMs[1].MoRef != heals.Status.VMs[1].MoRef
+	})
+	p.patch("grows", `{"spec":{"replicas":2}}`)
+	grown := p.untilRunning("grows", 2)
+	was := w.Manager
+	untilLookedAt(t, w.Hub.Proxy, "memberclusters")
+	v.proxy.Reset()
+	if err := w.Hub.Restore(t.Context(), backup, bump); err != nil {
+		t.Fatal(err)
+	}
+	if bump == 0 {
+		select {
+		case <-was.Done():
+		case <-t.Context().Done():
+			t.Fatal("the manager goes on with what it has seen of another time")
+		}
+		if last := was.Tail(5); !strings.Contains(last, "etcd came back from a backup") || !strings.Contains(last, "docs/restore.md") {
+			t.Errorf("the manager's last words do not say why it ends:\n%s", last)
+		}
+		if err := w.RestartManager(t.Context()); err != nil { // Kubernetes does
+			t.Fatal(err)
+		}
+	}
+	running := w.Manager
+	// What is said on the hub and in the member is done at once.
+	pauseMember(t, w, p.member, true)
+	p.untilSays("grows", v1alpha1.ConditionReady, "False", v1alpha1.ReasonMemberPaused)
+	pauseMember(t, w, p.member, false)
+	p.patch("grows", `{"spec":{"replicas":3}}`)
+	again := p.untilRunning("grows", 3)
+	for i, vm := range grown.Status.VMs {
+		if again.Status.VMs[i].MoRef != vm.MoRef {
+			t.Errorf("%s is %s, was %s", vm.Name, again.Status.VMs[i].MoRef, vm.MoRef)
+		}
+	}
+	kept := p.untilRunning("heals", 2)
+	for i, vm := range healed.Status.VMs {
+		if kept.Status.VMs[i].MoRef != vm.MoRef {
+			t.Errorf("%s is %s, was %s", vm.Name, kept.Status.VMs[i].MoRef, vm.MoRef)
+		}
+	}
+	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 1 || destroys != 0 {
+		t.Errorf("%d clones and %d destroys, want 1 and none", clones, destroys)
+	}
+	untilVCenterHolds(t, w, "/DC0/vm/"+name, 5)
+	select {
+	case <-running.Done():
+		t.Errorf("the manager ended; its last words:\n%s", running.Tail(20))
+	default:
+	}
+}
+
+func pauseMember(t *testing.T, w *world, member string, paused bool) {
+	t.Helper()
+	mc := &v1alpha1.MemberCluster{}
+	mc.Name = member
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"paused":%v}}`, paused))
+	if err := w.Hub.Patch(t.Context(), mc, patch); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -20,14 +20,37 @@ func (p *planner) classify() {
 		p.doomed[ordinal] = true
 	}
 	known := recorded(p.in.Known)
+	owned, released := p.recognize(known)
+	gone, away := setOf(p.in.Observation.Gone), setOf(p.in.Observation.Elsewhere)
+	for _, k := range known {
+		if !released[k.Ordinal] {
+			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
+		}
+	}
+	for ordinal := range p.ops.inFlight {
+		if p.members[ordinal] == nil && p.ops.cloning(ordinal) {
+			// The intent is not recorded (or not read yet). Its incarnation is unknown, so no UUID is claimed:
+			// the stamp of the VM will tell.
+			p.add(cloning, nil, nil, VMStatus{Ordinal: ordinal, Revision: p.in.Revision})
+		}
+	}
+	p.ordinals = make([]int32, 0, len(p.members))
+	for ordinal := range p.members {
+		p.ordinals = append(p.ordinals, ordinal)
+	}
+	slices.Sort(p.ordinals)
+}
+
+// recognize returns the observed VMs that are recorded, by ordinal, and the ordinals of which the record is of no VM of the group. It puts
+// aside what is not recorded.
+func (p *planner) recognize(known []*Known) (owned map[int32]*vsphere.VM, released map[int32]bool) {
 	recordOf := make(map[string]*Known, len(known))
 	for _, k := range known {
 		if k.MoRef != "" {
 			recordOf[k.MoRef] = k
 		}
 	}
-	owned := make(map[int32]*vsphere.VM, len(known))
-	released := map[int32]bool{}
+	owned, released = make(map[int32]*vsphere.VM, len(known)), map[int32]bool{}
 	for _, vm := range observed(p.in.Observation.VMs, p.in.ID) {
 		k := recordOf[vm.Ref.Value]
 		switch {
@@ -53,24 +76,7 @@ func (p *planner) classify() {
 			}
 		}
 	}
-	gone, away := setOf(p.in.Observation.Gone), setOf(p.in.Observation.Elsewhere)
-	for _, k := range known {
-		if !released[k.Ordinal] {
-			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
-		}
-	}
-	for ordinal := range p.ops.inFlight {
-		if p.members[ordinal] == nil && p.ops.cloning(ordinal) {
-			// The intent is not recorded (or not read yet). Its incarnation is unknown, so no UUID is claimed:
-			// the stamp of the VM will tell.
-			p.add(cloning, nil, nil, VMStatus{Ordinal: ordinal, Revision: p.in.Revision})
-		}
-	}
-	p.ordinals = make([]int32, 0, len(p.members))
-	for ordinal := range p.members {
-		p.ordinals = append(p.ordinals, ordinal)
-	}
-	slices.Sort(p.ordinals)
+	return owned, released
 }
 
 // place makes the member of a recorded VM.

@@ -60,7 +60,6 @@ type goingBack struct {
 	// innocent is a VM of somebody else, in a folder of somebody else.
 	innocent vsphere.Ref
 	stranger vsphere.Folder
-	calls    int
 	history  []string
 	wrong    []string
 }

@@ -70,26 +70,8 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		}
 	}
 	slices.SortFunc(o.VMs, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
-	for _, ref := range q.Known {
-		vm, exists := s.vms[ref]
-		switch {
-		case exists && !s.below(vm.Folder) && (vm.Stamp == nil || !vm.Stamp.SameGroup(q.ID)):
-			o.Others = append(o.Others, ref)
-		case exists && !s.below(vm.Folder):
-			o.Elsewhere = append(o.Elsewhere, ref)
-		case !exists && s.isConfirmed(ref, q.ID.Group):
-			o.Gone = append(o.Gone, ref)
-		}
-	}
-	switch folder, exists := s.folders[q.Folder]; {
-	case q.Folder.IsZero():
-	case !exists:
-		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Group)
-	case s.below(q.Folder):
-		o.Folder = *folder
-	default:
-		o.FolderElsewhere = true
-	}
+	s.observeKnown(q, &o)
+	s.observeFolder(q, &o)
 	for _, t := range s.tasks {
 		if t.Group == q.ID.Group {
 			o.InFlight = append(o.InFlight, t.Operation)
@@ -103,6 +85,33 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	slices.SortFunc(o.Failures, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return o
+}
+
+// observeKnown tells what became of known VMs that are not below the root.
+func (s *Server) observeKnown(q vsphere.Query, o *vsphere.Observation) {
+	for _, ref := range q.Known {
+		vm, exists := s.vms[ref]
+		switch {
+		case exists && !s.below(vm.Folder) && (vm.Stamp == nil || !vm.Stamp.SameGroup(q.ID)):
+			o.Others = append(o.Others, ref)
+		case exists && !s.below(vm.Folder):
+			o.Elsewhere = append(o.Elsewhere, ref)
+		case !exists && s.isConfirmed(ref, q.ID.Group):
+			o.Gone = append(o.Gone, ref)
+		}
+	}
+}
+
+func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
+	switch folder, exists := s.folders[q.Folder]; {
+	case q.Folder.IsZero():
+	case !exists:
+		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Group)
+	case s.below(q.Folder):
+		o.Folder = *folder
+	default:
+		o.FolderElsewhere = true
+	}
 }
 
 // VM returns a VM by name or reference, below the root or not, for assertions.

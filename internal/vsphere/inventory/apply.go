@@ -160,7 +160,7 @@ func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
 		e = &vmEntry{vm: vsphere.VM{Ref: vm.Ref}}
 		x.vms[vm.Ref] = e
 	}
-	if e.read <= began && !(vm.Unread && e.vm.Stamp != nil) {
+	if e.read <= began && (!vm.Unread || e.vm.Stamp == nil) {
 		x.unlink(e, touched) // who waits for it is told: whose it is may be news
 		e.vm, e.unread = vm.VM, vm.Unread
 	}

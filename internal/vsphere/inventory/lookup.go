@@ -91,15 +91,22 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 		g.VMs = append(g.VMs, clone(e.vm))
 	case e.state == Gone && known:
 		g.Gone = append(g.Gone, ref)
-	case e.state == Elsewhere && known && !e.unread && (e.vm.Stamp == nil || !e.vm.Stamp.SameGroup(q.ID)):
-		g.Others = append(g.Others, ref)
 	case e.state == Elsewhere && known:
-		g.Elsewhere = append(g.Elsewhere, ref)
+		to := &g.Elsewhere
+		if !e.unread && !e.stampedFor(q.ID) {
+			to = &g.Others
+		}
+		*to = append(*to, ref)
 	case e.state == Suspect && known:
 		g.Ask = append(g.Ask, ref)
-	case e.state == Suspect && e.vm.Stamp != nil && e.vm.Stamp.SameGroup(q.ID):
+	case e.state == Suspect && e.stampedFor(q.ID):
 		g.Suspects = append(g.Suspects, clone(e.vm))
 	}
+}
+
+// stampedFor reports whether a VM carries a group's stamp, whichever installation wrote it.
+func (e *vmEntry) stampedFor(id vsphere.GroupID) bool {
+	return e.vm.Stamp != nil && e.vm.Stamp.SameGroup(id)
 }
 
 func (g *Group) sort() {

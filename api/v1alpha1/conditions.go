@@ -87,7 +87,9 @@ const (
 	// ReasonAnotherInstallation: VMs of the group carry the stamp of another installation of the operator; nothing is done with them.
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.
-	ReasonRestamping               = "Restamping"
+	ReasonRestamping = "Restamping"
+	// ReasonConvertedToTemplate: somebody made a template of a VM of the group.
+	ReasonConvertedToTemplate      = "ConvertedToTemplate"
 	ReasonRepairHeld               = "RepairHeld"
 	ReasonVMsLost                  = "VMsLost"
 	ReasonPermissionDenied         = "PermissionDenied"

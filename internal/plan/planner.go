@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,6 +33,8 @@ type planner struct {
 	handsOff bool
 	// repairHeld is true when maxUnhealthy forbids repairs.
 	repairHeld bool
+	// templates are members that somebody converted to templates: vCenter changes nothing of such a VM but its mark.
+	templates []*member
 	// notRecycled should leave, which deletionPolicy Recycle cannot do yet.
 	notRecycled []*member
 	// createsWanted is the number of VMs that are missing, whether or not they may be created now.
@@ -93,6 +96,14 @@ func (p *planner) explainInput() {
 			message = "The inventory of vCenter is not complete; nothing is created or deleted until it is."
 		}
 		p.blockers.add(rankIncomplete, Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: message})
+	}
+	if len(p.templates) > 0 {
+		p.blockers.add(rankLost, Blocker{
+			Reason: v1alpha1.ReasonConvertedToTemplate,
+			Message: fmt.Sprintf("Converted to templates, so that they can be neither started nor removed: %s. Convert them back to virtual machines in vCenter; "+
+				"all goes on by itself then.", enumerate(labels(p.templates))),
+			Terminal: true,
+		})
 	}
 	if p.in.Deleting {
 		return
@@ -199,6 +210,9 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 // the next. A failure stays visible while it is being tried again, so that status does not flicker.
 func (p *planner) try(m *member, a Action) {
 	a.Ordinal, a.Name = m.status.Ordinal, m.status.Name
+	if m.vm != nil && m.vm.IsTemplate {
+		return
+	}
 	if m.vm != nil {
 		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
 	}

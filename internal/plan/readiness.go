@@ -43,6 +43,10 @@ func (p *planner) lost(m *member, message string) {
 func (p *planner) assess(m *member) {
 	vm, status := m.vm, &m.status
 	switch {
+	case vm.IsTemplate:
+		status.Phase = v1alpha1.VMUnhealthy
+		status.Message = fmt.Sprintf("%s was converted to a template: convert it back to a virtual machine in vCenter", vm.Ref.Value)
+		p.templates = append(p.templates, m)
 	case !vm.Connected:
 		status.Phase = v1alpha1.VMUnhealthy
 		status.Message = fmt.Sprintf("%s is on a host that is disconnected, or its files cannot be reached: "+

@@ -18,10 +18,7 @@ import (
 type taskError struct{ fault *types.LocalizedMethodFault }
 
 func (e taskError) Error() string {
-	if e.fault.LocalizedMessage != "" {
-		return e.fault.LocalizedMessage
-	}
-	return fmt.Sprintf("%T", e.fault.Fault)
+	return faultText(e.fault.Fault, e.fault.LocalizedMessage)
 }
 
 // Fault lets govmomi's fault package look inside.
@@ -41,7 +38,7 @@ func translate(op string, err error) error {
 		out.Op, out.Err = op, err
 		return &out
 	}
-	out := &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
+	out := &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: inWords(err)}
 	if !isFault(err) {
 		if session.IsCertificate(err) {
 			out.Kind = vsphere.KindCertificate
@@ -154,7 +151,7 @@ func classify(err error, out *vsphere.Error) {
 		}
 	case vsphere.KindCapacity:
 		if f, ok := is[*types.NoCompatibleHost](err); ok {
-			out.Err = withCauses(err, f)
+			out.Err = withCauses(out.Err, f)
 		}
 	}
 }

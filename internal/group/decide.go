@@ -355,7 +355,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	}
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:
-	case vsphere.KindOf(err) == vsphere.KindNotEmpty && len(s.Observation.VMs) > 0:
+	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, vsphere.KindOf(err) == vsphere.KindNotEmpty && len(s.Observation.VMs) > 0:
 		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", s.Folder.Path)}}
 	default:
 		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.

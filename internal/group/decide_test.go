@@ -134,6 +134,9 @@ func TestStepsOfADecision(t *testing.T) {
 		"the folder could not be removed": {leaving, func(s *Snapshot) {
 			s.Quota, s.FolderRemoved = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
 		}, Report, 10 * time.Second},
+		"a person made a folder in the group's": {leaving, func(s *Snapshot) {
+			s.Quota, s.FolderRemoved = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindHoldsFolders, Op: "remove the folder"}}
+		}, Release, 0},
 		"a folder may not be made": {ours, func(s *Snapshot) { s.Quota, s.FolderMade = &QuotaAnswer{}, &Attempt{refused} }, Act, 30 * time.Second},
 		"a folder could not be made now": {ours, func(s *Snapshot) {
 			s.Quota, s.FolderMade = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindTransient, Op: "create a folder"}}

@@ -36,6 +36,8 @@ const (
 	KindForeign Kind = "Foreign"
 	// KindNotEmpty: the folder holds something.
 	KindNotEmpty Kind = "NotEmpty"
+	// KindHoldsFolders: the folder holds other folders and nothing else; VMs of a group lie in its folder itself.
+	KindHoldsFolders Kind = "HoldsFolders"
 	// KindConflict: the object was changed since it was observed.
 	KindConflict Kind = "Conflict"
 	// KindFenced: the caller may not act any more; nothing was sent.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -225,5 +226,22 @@ func TestAGroupStaysWithTheVCenterOfItsVMsThoughSpecNamesAnother(t *testing.T) {
 	r.rounds(3)
 	if g := r.group(); g.Status.VCenter != "default" || len(r.references()) != len(before) || len(other.VMs()) != 0 {
 		t.Errorf("status names VCenter %q, and the other one has %d VMs", g.Status.VCenter, len(other.VMs()))
+	}
+}
+
+func TestAFolderThatAPersonMadeInTheGroupsFolderDoesNotHoldItsDeletion(t *testing.T) {
+	r := newRig(t)
+	folder := *r.settle().Status.Folder
+	theirs := r.vcenter.ByHand().AddFolder(vsphere.FolderRef(folder.MoRef), "notes")
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	r.rounds(8)
+	g := &v1alpha1.VmGroup{}
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, g); !apierrors.IsNotFound(err) {
+		t.Errorf("the group is still there: %s", words(g.Status.Conditions))
+	}
+	if kept := r.vcenter.Observe(vsphere.Query{Folder: theirs}).Folder.Ref == theirs; !kept || len(r.references()) != 0 {
+		t.Errorf("the folder that a person made is there: %v; VMs %v", kept, r.references())
 	}
 }

@@ -208,7 +208,7 @@ func foreign(r *run) {
 		r.t.Errorf("observed in the end %+v", o)
 	}
 	parent := r.folder.Parent
-	r.refused(r.Server.DestroyFolder(r.ctx, parent), vsphere.KindNotEmpty) // holds a folder
+	r.refused(r.Server.DestroyFolder(r.ctx, parent), vsphere.KindHoldsFolders)
 }
 
 func copied(r *run) {

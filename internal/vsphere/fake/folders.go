@@ -71,7 +71,7 @@ func (s *Server) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
 		}
 		for _, ref := range inOrder(s.folders) {
 			if f := s.folders[ref]; f.Parent == folder {
-				return fail(vsphere.KindNotEmpty, op, "folder "+f.Name+" is in it")
+				return fail(vsphere.KindHoldsFolders, op, "folder "+f.Name+" is in it")
 			}
 		}
 		s.removeFolder(folder)

@@ -132,6 +132,15 @@ func (h Hands) MoveFolderInto(folder, parent vsphere.Ref) {
 	})
 }
 
+// AddFolder makes a folder in another one.
+func (h Hands) AddFolder(parent vsphere.Ref, name string) (made vsphere.Ref) {
+	h.do(func() {
+		h.s.mustBeFree(parent, name)
+		made = h.s.addFolder(parent, name).Ref
+	})
+	return made
+}
+
 // RenameFolder gives a folder another name.
 func (h Hands) RenameFolder(folder vsphere.Ref, to string) {
 	h.do(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -123,7 +124,11 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	}
 	// A property that cannot be read is not an empty one.
 	if children := o.refsOf("childEntity"); len(children) > 0 || len(o.denied) > 0 {
-		return &vsphere.Error{Kind: vsphere.KindNotEmpty, Op: op, Object: ref,
+		kind := vsphere.KindHoldsFolders
+		if len(o.denied) > 0 || slices.ContainsFunc(children, func(r vsphere.Ref) bool { return r.Type != vsphere.TypeFolder }) {
+			kind = vsphere.KindNotEmpty
+		}
+		return &vsphere.Error{Kind: kind, Op: op, Object: ref,
 			Err: fmt.Errorf("folder %s holds %d objects, and is kept", o.text(propName), len(children))}
 	}
 	resp, err := methods.Destroy_Task(ctx, c.client, &types.Destroy_Task{This: toRef(ref)})

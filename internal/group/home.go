@@ -14,7 +14,8 @@ import (
 //
 // A record may be from another vCenter, where the reference is another folder's, or written by hand. So it counts only for a folder of
 // the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record.
-// Without a record that counts, the group is at home where its VMs are.
+// Without a record that counts, the group is at home where its VMs are, else in the folder that has its path: that was made, and not
+// recorded yet.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
 	if !seen.Complete || !recorded.IsZero() && (seen.Folder.Ref.IsZero() || seen.Folder.Name == leaf) {
@@ -32,8 +33,11 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 			home = vm.Folder
 		}
 	}
-	if lived[recorded] > 0 {
+	switch {
+	case lived[recorded] > 0:
 		return recorded
+	case recorded.IsZero() && seen.Folder.Name == leaf && !slices.ContainsFunc(seen.VMs, s.stamped):
+		return seen.Folder.Ref
 	}
 	return home
 }

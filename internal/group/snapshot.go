@@ -159,6 +159,11 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 	s.Observation, s.existing = observation, int32(len(ordinals))
 }
 
+// FolderPath is where the group's folder is made.
+func (s *Snapshot) FolderPath() vsphere.FolderPath {
+	return vsphere.FolderPath{Member: s.Member, Namespace: s.Group.Namespace, Leaf: FolderName(s.Group.Name, s.Group.UID)}
+}
+
 // FolderName is unique for ever, unlike the group's name: <group>.<first 8 of its UID>.
 func FolderName(name string, uid types.UID) string {
 	return name + "." + string(uid[:min(8, len(uid))])

@@ -189,8 +189,9 @@ type ResolvedPlacement struct {
 // Query asks for the observation of one group.
 type Query struct {
 	ID GroupID
-	// Folder of the group, or zero before it was created.
+	// Folder of the group, or zero before it was created. Then Path says where it would be.
 	Folder Ref
+	Path   FolderPath
 	// Known are the VMs that the group's status has recorded.
 	Known []Ref
 }
@@ -212,7 +213,7 @@ type Observation struct {
 	Elsewhere []Ref
 	// Others are those of Query.Known that exist outside of the root folder, and certainly do not carry the group's stamp.
 	Others []Ref
-	// Folder is Query.Folder as it was seen last; the zero Folder unless it is below the root.
+	// Folder is Query.Folder, or what is at Query.Path if there is none, as it was seen last; the zero Folder unless it is below the root.
 	Folder Folder
 	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
 	FolderGone bool

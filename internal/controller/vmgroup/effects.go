@@ -87,8 +87,7 @@ func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 
 // makeFolder makes sure that the group's folder exists. Its reference goes into status with the intent to clone.
 func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
-	path := vsphere.FolderPath{Member: p.member.Name, Namespace: s.Group.Namespace, Leaf: group.FolderName(s.Group.Name, s.Group.UID)}
-	folder, err := p.server.EnsureFolder(ctx, path)
+	folder, err := p.server.EnsureFolder(ctx, s.FolderPath())
 	if err != nil {
 		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
 		return err

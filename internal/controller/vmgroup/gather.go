@@ -148,7 +148,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
-	q := vsphere.Query{ID: s.ID, Folder: s.FolderRef()}
+	q := vsphere.Query{ID: s.ID, Folder: s.FolderRef(), Path: s.FolderPath()}
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef != "" {
 			q.Known = append(q.Known, vsphere.VMRef(vm.MoRef))

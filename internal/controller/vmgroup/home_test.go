@@ -1,12 +1,14 @@
 package vmgroup
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -243,5 +245,28 @@ func TestAFolderThatAPersonMadeInTheGroupsFolderDoesNotHoldItsDeletion(t *testin
 	}
 	if kept := r.vcenter.Observe(vsphere.Query{Folder: theirs}).Folder.Ref == theirs; !kept || len(r.references()) != 0 {
 		t.Errorf("the folder that a person made is there: %v; VMs %v", kept, r.references())
+	}
+}
+
+func TestAGroupThatIsDeletedBeforeItsFolderIsRecordedLeavesNoFolder(t *testing.T) {
+	r := newRig(t)
+	r.onStatus = func() error {
+		return apierrors.NewConflict(schema.GroupResource{}, "web", errors.New("it is being deleted"))
+	}
+	r.mustPass()
+	folder := r.vcenter.Observe(vsphere.Query{Path: vsphere.FolderPath{Member: v1alpha1.LocalMember, Namespace: "team", Leaf: "web.6d1b1c5e"}}).Folder
+	if g := r.group(); folder.Ref.IsZero() || g.Status.Folder != nil {
+		t.Fatalf("the folder is %+v and status says %+v", folder, g.Status.Folder)
+	}
+	r.onStatus = nil
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	r.rounds(4)
+	if still := r.vcenter.Observe(vsphere.Query{Folder: folder.Ref}).Folder; still.Ref == folder.Ref {
+		t.Errorf("the group is gone and its folder %s stays", folder.Path)
+	}
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the group is still there: %v", err)
 	}
 }

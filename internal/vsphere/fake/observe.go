@@ -102,7 +102,23 @@ func (s *Server) observeKnown(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
+// at returns the folder at a path below the root, or the zero Ref.
+func (s *Server) at(path vsphere.FolderPath) vsphere.Ref {
+	at := s.root
+	for _, part := range []string{path.Member, path.Namespace, path.Leaf} {
+		next, ok := s.taken(at, part)
+		if !ok || next.Type != vsphere.TypeFolder {
+			return vsphere.Ref{}
+		}
+		at = next
+	}
+	return at
+}
+
 func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
+	if q.Folder.IsZero() {
+		q.Folder = s.at(q.Path)
+	}
 	switch folder, exists := s.folders[q.Folder]; {
 	case q.Folder.IsZero():
 	case !exists:

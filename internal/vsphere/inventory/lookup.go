@@ -60,6 +60,7 @@ func (x *Index) Group(q vsphere.Query) Group {
 
 func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	if q.Folder.IsZero() {
+		g.Folder = x.at(q.Path)
 		return
 	}
 	e := x.folders[q.Folder]
@@ -102,6 +103,19 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 	case e.state == Suspect && e.stampedFor(q.ID):
 		g.Suspects = append(g.Suspects, clone(e.vm))
 	}
+}
+
+// at returns the present folder at a path below the root, or the zero Folder.
+func (x *Index) at(path vsphere.FolderPath) vsphere.Folder {
+	at := x.root
+	for _, name := range []string{path.Member, path.Namespace, path.Leaf} {
+		ref, ok := x.children[childKey{at, name}]
+		if !ok {
+			return vsphere.Folder{}
+		}
+		at = ref
+	}
+	return x.folders[at].folder
 }
 
 // stampedFor reports whether a VM carries a group's stamp, whichever installation wrote it.

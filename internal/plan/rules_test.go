@@ -65,12 +65,12 @@ func compareStrings(a, b string) int {
 	return 0
 }
 
-// withDoomed is what an incomplete observation may say of Doomed: what was recorded, and tombstones.
+// withDoomed is what an incomplete observation may say of Doomed: what was recorded, and tombstones, also those that are being written.
 func withDoomed(in Input, p Plan) []int32 {
 	all := slices.Clone(in.Doomed)
 	for _, s := range p.VMs {
 		for _, vm := range in.Observation.VMs {
-			if vm.Tombstone && vm.Stamp != nil && vm.Ref.Value == s.MoRef {
+			if (vm.Tombstone || newOperations(&in).leaving(s.Ordinal)) && vm.Stamp != nil && vm.Ref.Value == s.MoRef {
 				all = append(all, s.Ordinal)
 			}
 		}

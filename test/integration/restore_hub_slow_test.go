@@ -3,11 +3,14 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,15 +46,18 @@ func restoreHub(t *testing.T, bump int) {
 	p.patch("grows", `{"spec":{"replicas":2}}`)
 	grown := p.untilRunning("grows", 2)
 	was := w.Manager
+	manyWrites(t, w)
 	untilLookedAt(t, w.Hub.Proxy, "memberclusters")
 	v.proxy.Reset()
 	if err := w.Hub.Restore(t.Context(), backup, bump); err != nil {
 		t.Fatal(err)
 	}
 	if bump == 0 {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
 		select {
 		case <-was.Done():
-		case <-t.Context().Done():
+		case <-ctx.Done():
 			t.Fatal("the manager goes on with what it has seen of another time")
 		}
 		if last := was.Tail(5); !strings.Contains(last, "etcd came back from a backup") || !strings.Contains(last, "docs/restore.md") {
@@ -64,7 +70,7 @@ func restoreHub(t *testing.T, bump int) {
 	running := w.Manager
 	// What is said on the hub and in the member is done at once.
 	pauseMember(t, w, p.member, true)
-	p.untilSays("grows", v1alpha1.ConditionReady, "False", v1alpha1.ReasonMemberPaused)
+	p.untilSays("grows", v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady, "is paused on the hub")
 	pauseMember(t, w, p.member, false)
 	p.patch("grows", `{"spec":{"replicas":3}}`)
 	again := p.untilRunning("grows", 3)
@@ -87,6 +93,20 @@ func restoreHub(t *testing.T, bump int) {
 	case <-running.Done():
 		t.Errorf("the manager ended; its last words:\n%s", running.Tail(20))
 	default:
+	}
+}
+
+// manyWrites takes the hub's revision further than its replicas do in the minute until the next look: a backup is older than that.
+func manyWrites(t *testing.T, w *world) {
+	t.Helper()
+	written := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "written-often"}}
+	if err := w.Hub.Create(t.Context(), written); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	for n := range 1000 {
+		if err := w.Hub.Patch(t.Context(), written, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"data":{"n":"%d"}}`, n))); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -355,13 +356,25 @@ func (s *Snapshot) finish(d Decision) Decision {
 	}
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:
-	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, vsphere.KindOf(err) == vsphere.KindNotEmpty && len(s.Observation.VMs) > 0:
+	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
 		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", s.Folder.Path)}}
 	default:
 		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)
 	}
 	return d
+}
+
+// holdsStrangers reports whether a folder holds nothing but VMs that were judged: the plan saw each of them, and none was the group's.
+// One that appeared since may be a late clone.
+func (s *Snapshot) holdsStrangers(err error) bool {
+	var e *vsphere.Error
+	if !errors.As(err, &e) || e.Kind != vsphere.KindNotEmpty || len(e.Holds) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(e.Holds, func(held vsphere.Ref) bool {
+		return !slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref == held })
+	})
 }
 
 // blocked says why nothing is done, and nothing else.

@@ -169,10 +169,25 @@ func TestAFolderWithWhatIsNotOursIsKeptAndTheGroupGoes(t *testing.T) {
 	s := leaving()
 	s.Quota = &QuotaAnswer{}
 	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{Ref: vsphere.VMRef("vm-9"), Name: "a stranger", Folder: vsphere.FolderRef("group-v1")}}})
-	s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
+	s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: []vsphere.Ref{vsphere.VMRef("vm-9")}}}
 	d := Decide(s)
 	if d.Step != Release || len(d.Events) != 1 || !strings.Contains(d.Events[0].Note, "/DC/vm/x") {
 		t.Errorf("decided %s with events %+v", d.Step, d.Events)
+	}
+}
+
+func TestAFolderInWhichAVMHasJustAppearedHoldsTheGroup(t *testing.T) {
+	for name, holds := range map[string][]vsphere.Ref{
+		"beside a stranger":   {vsphere.VMRef("vm-9"), vsphere.VMRef("vm-10")},
+		"nobody can say what": nil,
+	} {
+		s := leaving()
+		s.Quota = &QuotaAnswer{}
+		s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{Ref: vsphere.VMRef("vm-9"), Name: "a stranger", Folder: vsphere.FolderRef("group-v1")}}})
+		s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: holds}}
+		if d := Decide(s); d.Step != Report || d.After != folderInterval {
+			t.Errorf("%s: decided %s, again after %s", name, d.Step, d.After)
+		}
 	}
 }
 

@@ -51,6 +51,8 @@ type Error struct {
 	Op string
 	// Object that the server named in the fault, if any.
 	Object Ref
+	// Holds is what is in the folder besides folders, with KindNotEmpty; none when that is not known.
+	Holds []Ref
 	// Privilege that is missing, with KindPermission.
 	Privilege string
 	// OutcomeUnknown is true when the request may have taken effect although it failed.

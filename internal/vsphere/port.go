@@ -69,7 +69,7 @@ type Server interface {
 	Restamp(ctx context.Context, t Target, installation string) error
 
 	// DestroyFolder removes a folder if vCenter says, read afresh, that nothing is in it; otherwise it
-	// returns KindNotEmpty, or KindHoldsFolders. A folder that does not exist is no error.
+	// returns KindNotEmpty with what it Holds, or KindHoldsFolders. A folder that does not exist is no error.
 	DestroyFolder(ctx context.Context, folder Ref) error
 }
 

@@ -203,7 +203,12 @@ func foreign(r *run) {
 	r.refused(r.Server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
 	r.ok(r.Server.Destroy(r.ctx, target(vm)))
 	r.settled("destroyed", vm.Ref, func(o vsphere.Observation) bool { return slices.Contains(o.Gone, vm.Ref) })
-	r.refused(r.Server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
+	kept := r.Server.DestroyFolder(r.ctx, r.folder.Ref)
+	r.refused(kept, vsphere.KindNotEmpty)
+	var e *vsphere.Error
+	if !errors.As(kept, &e) || !slices.Equal(e.Holds, []vsphere.Ref{precious.Ref}) {
+		r.t.Errorf("the folder is kept for %+v", e)
+	}
 	if o := r.observe(); o.FolderGone || len(o.VMs) != 1 || o.VMs[0].Ref != precious.Ref {
 		r.t.Errorf("observed in the end %+v", o)
 	}

@@ -64,10 +64,16 @@ func (s *Server) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
 		if folder == s.root {
 			return fail(vsphere.KindForeign, op, "it is the operator's root folder")
 		}
+		var holds []vsphere.Ref
 		for _, ref := range inOrder(s.vms) {
-			if vm := s.vms[ref]; vm.Folder == folder {
-				return fail(vsphere.KindNotEmpty, op, "VM "+vm.Name+" is in it")
+			if s.vms[ref].Folder == folder {
+				holds = append(holds, ref)
 			}
+		}
+		if len(holds) > 0 {
+			err := fail(vsphere.KindNotEmpty, op, "VM "+s.vms[holds[0]].Name+" is in it")
+			err.Holds = holds
+			return err
 		}
 		for _, ref := range inOrder(s.folders) {
 			if f := s.folders[ref]; f.Parent == folder {

@@ -124,12 +124,14 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	}
 	// A property that cannot be read is not an empty one.
 	if children := o.refsOf("childEntity"); len(children) > 0 || len(o.denied) > 0 {
+		count := len(children)
+		holds := slices.DeleteFunc(children, func(r vsphere.Ref) bool { return r.Type == vsphere.TypeFolder })
 		kind := vsphere.KindHoldsFolders
-		if len(o.denied) > 0 || slices.ContainsFunc(children, func(r vsphere.Ref) bool { return r.Type != vsphere.TypeFolder }) {
+		if len(o.denied) > 0 || len(holds) > 0 {
 			kind = vsphere.KindNotEmpty
 		}
-		return &vsphere.Error{Kind: kind, Op: op, Object: ref,
-			Err: fmt.Errorf("folder %s holds %d objects, and is kept", o.text(propName), len(children))}
+		return &vsphere.Error{Kind: kind, Op: op, Object: ref, Holds: holds,
+			Err: fmt.Errorf("folder %s holds %d objects, and is kept", o.text(propName), count)}
 	}
 	resp, err := methods.Destroy_Task(ctx, c.client, &types.Destroy_Task{This: toRef(ref)})
 	if err != nil && !notFound(err, ref) {

@@ -25,18 +25,17 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	lived := map[vsphere.Ref]int{}
 	for i := range seen.VMs {
 		vm := &seen.VMs[i]
-		if !s.cloned(vm) {
-			continue
-		}
-		lived[vm.Folder]++
-		if n := lived[vm.Folder] - lived[home]; home.IsZero() || n > 0 || n == 0 && vm.Folder.Value < home.Value {
-			home = vm.Folder
+		switch {
+		case !recorded.IsZero() && vm.Folder == recorded && s.stamped(*vm):
+			return recorded
+		case s.cloned(vm):
+			lived[vm.Folder]++
+			if n := lived[vm.Folder] - lived[home]; home.IsZero() || n > 0 || n == 0 && vm.Folder.Value < home.Value {
+				home = vm.Folder
+			}
 		}
 	}
-	switch {
-	case lived[recorded] > 0:
-		return recorded
-	case recorded.IsZero() && seen.Folder.Name == leaf && !slices.ContainsFunc(seen.VMs, s.stamped):
+	if recorded.IsZero() && seen.Folder.Name == leaf && !slices.ContainsFunc(seen.VMs, s.stamped) {
 		return seen.Folder.Ref
 	}
 	return home

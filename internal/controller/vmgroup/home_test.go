@@ -129,6 +129,18 @@ func TestAFolderThatAPersonRenamedStaysTheGroups(t *testing.T) {
 	r.sameVMs(before, folder)
 }
 
+func TestAFolderStaysTheGroupsThoughAPersonRenamedItAndTheVMs(t *testing.T) {
+	r := newRig(t)
+	folder := *r.settle().Status.Folder
+	before := r.references()
+	for ref := range before {
+		r.vcenter.ByHand().Rename(ref.Value, "my-"+ref.Value)
+	}
+	r.vcenter.ByHand().RenameFolder(vsphere.FolderRef(folder.MoRef), "my-web")
+	r.rounds(4)
+	r.sameVMs(before, folder)
+}
+
 func TestAWipedStatusHoldsTheGroupWhenItsVMsCannotBeToldFromCopies(t *testing.T) {
 	r := newRig(t)
 	folder := *r.settle().Status.Folder

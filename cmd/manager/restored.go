@@ -33,6 +33,9 @@ type hubStorage struct {
 	revision func(context.Context) (string, error)
 }
 
+// NeedLeaderElection makes a manager run it on every replica: each has caches of its own.
+func (h *hubStorage) NeedLeaderElection() bool { return false }
+
 // Start looks until ctx ends, or until the storage has gone back. A lower revision is read twice, so that no single answer ends the process.
 func (h *hubStorage) Start(ctx context.Context) error {
 	var mark revision.Mark

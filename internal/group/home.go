@@ -53,10 +53,8 @@ func (s *Snapshot) Housed(seen vsphere.Observation) bool {
 	return seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID) || slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return s.cloned(&vm) })
 }
 
-// Remembers reports whether status names a VM.
-func (s *Snapshot) Remembers() bool {
-	return slices.ContainsFunc(s.Group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef != "" })
-}
+// Remembers reports whether status names a VM, or one that is being cloned.
+func (s *Snapshot) Remembers() bool { return len(s.Group.Status.VMs) > 0 }
 
 // homeless reports whether there are VMs with the group's stamp, and nobody knows the folder that tells which of them are the group's
 // and which are copies: somebody wiped status.

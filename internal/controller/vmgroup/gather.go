@@ -88,7 +88,7 @@ func wrongRecord(s *group.Snapshot) string {
 	if s.VCenter == wantedVCenter(s.Group) {
 		return ""
 	}
-	return fmt.Sprintf(". It is status.vcenter that names it: if that is wrong, remove it (kubectl edit vmgroup %s -n %s --subresource=status)", s.Group.Name, s.Group.Namespace)
+	return fmt.Sprintf(". It is status.vcenter that names it, and status.vms names VMs there. Only if the group never had a VM there, remove status.vcenter (kubectl edit vmgroup %s -n %s --subresource=status)", s.Group.Name, s.Group.Namespace)
 }
 
 // sees returns what a vCenter shows of the group.
@@ -97,7 +97,7 @@ func (g gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	if !ok || !inventory.Health().Reachable {
 		return vsphere.Observation{}
 	}
-	return inventory.Observe(vsphere.Query{ID: s.ID, Folder: s.FolderRef()})
+	return inventory.Observe(vsphere.Query{ID: s.ID, Path: s.FolderPath()})
 }
 
 // look reads what is known of the group's vCenter.

@@ -152,55 +152,57 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 }
 
 // ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
-func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
-	touched := map[string]struct{}{}
-	x.mu.Lock()
-	e := x.vms[vm.Ref]
-	if e == nil {
-		e = &vmEntry{vm: vsphere.VM{Ref: vm.Ref}}
-		x.vms[vm.Ref] = e
-	}
-	if e.read <= began && (!vm.Unread || e.vm.Stamp == nil) {
-		x.unlink(e, touched) // who waits for it is told: whose it is may be news
-		e.vm, e.unread = vm.VM, vm.Unread
-	}
-	x.mu.Unlock()
-	x.Confirm(began, vm.Ref, Elsewhere)
-	x.notify(touched, false)
-}
+func (x *Index) ConfirmElsewhere(began Moment, vm Seen) { x.confirm(began, vm.Ref, Elsewhere, &vm) }
 
 // Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
 func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
+	x.confirm(began, ref, verdict, nil)
+}
+
+func (x *Index) confirm(began Moment, ref vsphere.Ref, verdict State, seen *Seen) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
 	if ref.Type == vsphere.TypeFolder {
-		e := x.folders[ref]
-		if e == nil {
-			e = &folderEntry{folder: vsphere.Folder{Ref: ref}}
-			x.folders[ref] = e
-		}
-		if e.read <= began || verdict == Gone {
-			e.read = x.since(began, verdict)
-			x.setFolder(e, verdict, touched)
-			if verdict == Gone {
-				delete(x.owners, ref) // nobody else will ask for it
-			}
-		}
+		x.confirmFolder(began, ref, verdict, touched)
 	} else {
-		e := x.vms[ref]
-		if e == nil {
-			e = &vmEntry{vm: vsphere.VM{Ref: ref}}
-			x.vms[ref] = e
-		}
-		// What does not exist was destroyed for good; a VM that is elsewhere may have come back since.
-		if e.read <= began || verdict == Gone {
-			e.read = x.since(began, verdict)
-			e.leaving = e.leaving && verdict != Gone
-			x.setVM(e, verdict, touched)
-		}
+		x.confirmVM(began, ref, verdict, seen, touched)
 	}
 	x.mu.Unlock()
 	x.notify(touched, false)
+}
+
+func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, touched map[string]struct{}) {
+	e := x.folders[ref]
+	if e == nil {
+		e = &folderEntry{folder: vsphere.Folder{Ref: ref}}
+		x.folders[ref] = e
+	}
+	if e.read <= began || verdict == Gone {
+		e.read = x.since(began, verdict)
+		x.setFolder(e, verdict, touched)
+		if verdict == Gone {
+			delete(x.owners, ref) // nobody else will ask for it
+		}
+	}
+}
+
+func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Seen, touched map[string]struct{}) {
+	e := x.vms[ref]
+	if e == nil {
+		e = &vmEntry{vm: vsphere.VM{Ref: ref}, unread: true}
+		x.vms[ref] = e
+	}
+	// What does not exist was destroyed for good; a VM that is elsewhere may have come back since.
+	if e.read > began && verdict != Gone {
+		return
+	}
+	e.read = x.since(began, verdict)
+	e.leaving = e.leaving && verdict != Gone
+	if seen != nil && (!seen.Unread || e.vm.Stamp == nil) {
+		x.unlink(e, touched) // who waits for it is told: whose it is may be news
+		e.vm, e.unread = seen.VM, seen.Unread
+	}
+	x.setVM(e, verdict, touched)
 }
 
 // since returns from which reads on a verdict may be overruled. Any read that is under way when an object is known to be gone may

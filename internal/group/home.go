@@ -13,12 +13,14 @@ import (
 // Home returns the folder of the group, given what is observed with the one that status records, or the zero Ref.
 //
 // A record may be from another vCenter, where the reference is another folder's, or written by hand. So it counts only for a folder of
-// the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record.
+// the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record,
+// and so does one outside of the root folder while VMs of the group are outside as well: they may have gone with it.
 // Without a record that counts, the group is at home where its VMs are, else in the folder that has its path: that was made, and not
 // recorded yet.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
-	if !seen.Complete || !recorded.IsZero() && (seen.Folder.Ref.IsZero() || seen.Folder.Name == leaf) {
+	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
+	if !seen.Complete || !recorded.IsZero() && (!known || seen.Folder.Name == leaf) {
 		return recorded
 	}
 	var home vsphere.Ref

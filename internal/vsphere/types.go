@@ -213,7 +213,8 @@ type Observation struct {
 	Elsewhere []Ref
 	// Others are those of Query.Known that exist outside of the root folder, and certainly do not carry the group's stamp.
 	Others []Ref
-	// Folder is Query.Folder, or what is at Query.Path if there is none, as it was seen last; the zero Folder unless it is below the root.
+	// Folder is Query.Folder, or what is at Query.Path if there is none, as it was seen last; the zero Folder while
+	// nothing is known of it. With FolderElsewhere it has no Path, and no Name if that cannot be read.
 	Folder Folder
 	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
 	FolderGone bool

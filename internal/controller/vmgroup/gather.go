@@ -155,7 +155,12 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
 		}
 	}
 	observation := inventory.Observe(q)
-	if home := s.Home(observation); home != q.Folder {
+	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
+	for range 2 {
+		home := s.Home(observation)
+		if home == q.Folder {
+			break
+		}
 		q.Folder, s.Folder = home, nil
 		observation = inventory.Observe(q)
 		if !home.IsZero() {

@@ -282,3 +282,56 @@ func TestAGroupThatIsDeletedBeforeItsFolderIsRecordedLeavesNoFolder(t *testing.T
 		t.Errorf("the group is still there: %v", err)
 	}
 }
+
+func TestAFolderOutsideOfTheRootThatIsNotTheGroupsIsNeitherWaitedForNorAskedBack(t *testing.T) {
+	r := newRig(t)
+	ctx := vsphere.WithFence(t.Context(), func() error { return nil })
+	other, err := r.vcenter.EnsureFolder(ctx, vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.vcenter.ByHand().MoveFolderOut(other.Ref)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
+	r.rounds(2)
+	// What is on record is from a vCenter that its server was before: here the reference is that of some folder.
+	r.status(func(s *v1alpha1.VmGroupStatus) {
+		s.Folder = &v1alpha1.FolderStatus{Path: "/DC0/vm/vm-operator/local/team/web.6d1b1c5e", MoRef: other.Ref.Value}
+	})
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(1)) })
+	r.rounds(6)
+	g := r.group()
+	if len(r.references()) != 1 || g.Status.Folder == nil || g.Status.Folder.MoRef == other.Ref.Value {
+		t.Fatalf("%d VMs, status says folder %+v: %s", len(r.references()), g.Status.Folder, words(g.Status.Conditions))
+	}
+	own := vsphere.FolderRef(g.Status.Folder.MoRef)
+
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
+	r.rounds(6)
+	r.status(func(s *v1alpha1.VmGroupStatus) { s.Folder.MoRef = other.Ref.Value })
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	r.rounds(4)
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the group is still there: %v", err)
+	}
+	if stays := r.vcenter.Observe(vsphere.Query{Folder: own}).Folder; !stays.Ref.IsZero() {
+		t.Errorf("the group is gone, and its folder %s stays", stays.Path)
+	}
+	if o := r.vcenter.Observe(vsphere.Query{Folder: other.Ref}); o.Folder.Ref != other.Ref {
+		t.Errorf("the folder of others is gone")
+	}
+}
+
+func TestAFolderThatWasMovedOutWithItsVMsAndRenamedStaysTheGroups(t *testing.T) {
+	r := newRig(t)
+	folder := *r.settle().Status.Folder
+	before := r.references()
+	r.vcenter.ByHand().RenameFolder(vsphere.FolderRef(folder.MoRef), "my-web")
+	r.vcenter.ByHand().MoveFolderOut(vsphere.FolderRef(folder.MoRef))
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(len(before) + 1)) })
+	r.rounds(6)
+	if g := r.group(); len(r.references()) != len(before) || g.Status.Folder == nil || g.Status.Folder.MoRef != folder.MoRef {
+		t.Errorf("the VMs were %v and are %v, the folder is %+v", before, r.references(), g.Status.Folder)
+	}
+}

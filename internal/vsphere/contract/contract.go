@@ -284,7 +284,8 @@ func folderMovedOut(r *run) {
 	r.Person.MoveFolderOut(r.folder)
 	r.until("the folder is elsewhere", func() bool {
 		o := r.observe(vm.Ref)
-		return o.Complete && o.FolderElsewhere && !o.FolderGone && slices.Equal(o.Elsewhere, []vsphere.Ref{vm.Ref})
+		return o.Complete && o.FolderElsewhere && !o.FolderGone && slices.Equal(o.Elsewhere, []vsphere.Ref{vm.Ref}) &&
+			o.Folder == (vsphere.Folder{Ref: r.folder.Ref, Name: r.folder.Name})
 	})
 	r.refused(r.Server.Clone(r.ctx, r.request(1)), vsphere.KindConflict)
 	if o := r.observe(vm.Ref); len(o.InFlight)+len(o.Failures) > 0 {

@@ -126,7 +126,7 @@ func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
 	case s.below(q.Folder):
 		o.Folder = *folder
 	default:
-		o.FolderElsewhere = true
+		o.FolderElsewhere, o.Folder = true, vsphere.Folder{Ref: folder.Ref, Name: folder.Name}
 	}
 }
 

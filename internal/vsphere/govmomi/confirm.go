@@ -200,7 +200,7 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 	s.answered(o.ref)
 	switch {
 	case !inside && o.ref.Type == vsphere.TypeFolder:
-		s.index.Confirm(began, o.ref, inventory.Elsewhere)
+		s.index.ConfirmFolderElsewhere(began, folderOf(o))
 		s.listAnew() // what is in it went along, and the view may not tell of each
 		return nil
 	case !inside:

@@ -154,6 +154,26 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 // ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
 func (x *Index) ConfirmElsewhere(began Moment, vm Seen) { x.confirm(began, vm.Ref, Elsewhere, &vm) }
 
+// ConfirmFolderElsewhere records that a folder is outside of the root folder, as a read that began at began showed it. Its name tells
+// whether it ever was the folder of the group whose status names it.
+func (x *Index) ConfirmFolderElsewhere(began Moment, folder vsphere.Folder) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	e := x.folders[folder.Ref]
+	if e == nil {
+		e = &folderEntry{folder: vsphere.Folder{Ref: folder.Ref}}
+		x.folders[folder.Ref] = e
+	}
+	if e.read <= began && e.folder.Name != folder.Name {
+		x.unchild(e)
+		x.touchFolder(folder.Ref, touched)
+		e.folder = folder
+	}
+	x.mu.Unlock()
+	x.Confirm(began, folder.Ref, Elsewhere)
+	x.notify(touched, false)
+}
+
 // Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
 func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
 	x.confirm(began, ref, verdict, nil)

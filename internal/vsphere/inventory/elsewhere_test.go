@@ -43,6 +43,25 @@ func TestAGroupIsToldThatItsFolderWasMovedOutAndCameBack(t *testing.T) {
 	}
 }
 
+func TestAFolderOutsideOfTheRootIsKnownByItsNameThoughItWasNeverBelowTheRoot(t *testing.T) {
+	x, n := newIndex(0)
+	x.list()
+	other := vsphere.Folder{Ref: vsphere.FolderRef("group-99"), Name: "others", Parent: vsphere.FolderRef("group-98")}
+	q := vsphere.Query{ID: groupID, Folder: other.Ref}
+	x.Group(q)
+	for _, name := range []string{"others", "renamed"} {
+		other.Name, n.groups = name, nil
+		x.ConfirmFolderElsewhere(x.Begin(), other)
+		if g := x.Group(q); !g.FolderElsewhere || g.Folder != (vsphere.Folder{Ref: other.Ref, Name: name}) || len(n.groups) == 0 {
+			t.Errorf("%s: %+v, told %v", name, g, n.groups)
+		}
+	}
+	x.ConfirmFolderElsewhere(x.Begin(), vsphere.Folder{Ref: folder.Ref, Name: folder.Name})
+	if _, ok := x.Child(folder.Parent, folder.Name); ok {
+		t.Error("a folder that was moved out is found in the folder that it was in")
+	}
+}
+
 func TestAGroupIsToldThatAVerdictIsForgotten(t *testing.T) {
 	x, n := newIndex(0)
 	a := vm(1, groupID)

@@ -23,7 +23,7 @@ type Group struct {
 	Others []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
 	Ask []vsphere.Ref
-	// Folder is the group's, if it is present.
+	// Folder is the group's, if it is present; if it is elsewhere, its reference and its name as far as that is known.
 	Folder vsphere.Folder
 	// FolderGone and FolderElsewhere are the verdict on the group's folder.
 	FolderGone, FolderElsewhere bool
@@ -69,7 +69,7 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 		g.FolderGone = true
 		return
 	case e != nil && e.state == Elsewhere:
-		g.FolderElsewhere = true
+		g.FolderElsewhere, g.Folder = true, vsphere.Folder{Ref: q.Folder, Name: e.folder.Name}
 	case e == nil || e.state == Suspect:
 		g.Ask = append(g.Ask, q.Folder)
 	default:

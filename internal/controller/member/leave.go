@@ -144,7 +144,7 @@ func (l *leaving) withAPIs(do func(remote.APIs) error) error {
 }
 
 // mine makes sure that the member is the one that was joined, and ours. A claim that is missing is taken: between two
-// owners nobody may remove anything.
+// owners nobody may remove anything. That of a predecessor is not: who removes a MemberCluster takes nothing over.
 func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
 	c, timings := l.c, l.c.provider.opts.Timings
 	uid, err := apis.Runtime.ClusterUID(ctx, timings.Request)
@@ -159,7 +159,9 @@ func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timings.Request)
 	defer cancel()
-	err = install.TakeClaim(ctx, apis.Bootstrap.Client, c.claimant())
+	by := c.claimant()
+	by.Predecessor = ""
+	err = install.TakeClaim(ctx, apis.Bootstrap.Client, by)
 	if err != nil && !errors.Is(err, install.ErrClaimMissing) {
 		return apis.BootstrapProblem(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
@@ -194,6 +195,42 @@ func TestLeavingRemovesNothingOfAnotherHub(t *testing.T) {
 		t.Errorf("finalizers %v, %v", group.Finalizers, err)
 	}
 	awaitClaim(t, member, true)
+}
+
+// A MemberCluster that waits for the claim of a predecessor is removed: whoever undoes a mistake takes nothing over.
+func TestLeavingTakesNothingOverFromAPredecessor(t *testing.T) {
+	servers := clustersForTest(t)
+	owner := installed(t, servers.hub, "early", nil)
+	member := directClient(t, servers.alpha.Config)
+	owner.join("alpha", servers.alpha.Kubeconfig())
+	owner.awaitEngaged("alpha")
+	group := heldGroup(t, servers.alpha, "inherited", v1alpha1.VmGroupFinalizer)
+	claim := &corev1.ConfigMap{}
+	if err := member.Get(t.Context(), claimKey, claim); err != nil {
+		t.Fatal(err)
+	}
+	claim.Data[install.ClaimRenewTimeKey] = time.Now().UTC().Format(time.RFC3339)
+	if err := member.Update(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+
+	var later atomic.Int64
+	other := installed(t, servers.beta, "late", func(o *testOptions) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+		o.Timings.BackoffMin, o.Timings.BackoffMax, o.Timings.Recheck = time.Hour, time.Hour, time.Hour
+	})
+	other.join("theirs", servers.alpha.Kubeconfig(), func(mc *v1alpha1.MemberCluster) {
+		mc.Annotations = map[string]string{v1alpha1.PredecessorAnnotation: "early"}
+	})
+	other.awaitReady("theirs", metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub)
+	later.Store(int64(install.ClaimLife + time.Minute))
+	other.leave("theirs")
+	if err := member.Get(t.Context(), client.ObjectKeyFromObject(group), group); err != nil || len(group.Finalizers) != 1 {
+		t.Errorf("finalizers %v, %v", group.Finalizers, err)
+	}
+	if err := member.Get(t.Context(), claimKey, claim); err != nil || claim.Data[install.ClaimInstallationKey] != "early" {
+		t.Errorf("the claim is %v, %v", claim.Data, err)
+	}
 }
 
 func TestGroupsOfAllPagesAreLetGo(t *testing.T) {

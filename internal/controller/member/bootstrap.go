@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -93,7 +95,9 @@ func (c *connection) renewClaim(apis remote.APIs) {
 			return
 		}
 		c.log.Info("The claim on the member could not be renewed", "error", err.Error())
-		finding.Message += " It could not be renewed: apply the member's roles of this version, which allow update of it (docs/membercluster.md)."
+		if apierrors.IsForbidden(err) {
+			finding.Message += " It may not renew it: apply the member's roles of this version, which allow update of the claim (docs/membercluster.md)."
+		}
 	}
 	c.update(func(seen *observation) { seen.claim = &finding })
 }

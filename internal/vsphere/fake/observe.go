@@ -61,11 +61,11 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	var o vsphere.Observation
 	o.Complete, o.Incomplete = s.complete()
 	for _, vm := range s.vms {
-		if ours := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID); ours && s.hidden[vm.Ref] && !slices.Contains(q.Known, vm.Ref) {
+		ours, known := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID), slices.Contains(q.Known, vm.Ref)
+		if ours && !known && s.hidden[vm.Ref] {
 			o.Complete, o.Incomplete = false, "VM "+vm.Name+" is missing from vCenter's inventory and is being looked up"
 		}
-		ours := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID)
-		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || slices.Contains(q.Known, vm.Ref) || !q.Folder.IsZero() && vm.Folder == q.Folder) {
+		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || known || !q.Folder.IsZero() && vm.Folder == q.Folder) {
 			o.VMs = append(o.VMs, clone(vm))
 		}
 	}

@@ -152,57 +152,54 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 }
 
 // ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
-func (x *Index) ConfirmElsewhere(began Moment, vm Seen) { x.confirm(began, vm.Ref, Elsewhere, &vm) }
+func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
+	x.confirm(func(touched map[string]struct{}) { x.confirmVM(began, vm.Ref, Elsewhere, &vm, touched) })
+}
 
 // ConfirmFolderElsewhere records that a folder is outside of the root folder, as a read that began at began showed it. Its name tells
 // whether it ever was the folder of the group whose status names it.
 func (x *Index) ConfirmFolderElsewhere(began Moment, folder vsphere.Folder) {
-	touched := map[string]struct{}{}
-	x.mu.Lock()
-	e := x.folders[folder.Ref]
-	if e == nil {
-		e = &folderEntry{folder: vsphere.Folder{Ref: folder.Ref}}
-		x.folders[folder.Ref] = e
-	}
-	if e.read <= began && e.folder.Name != folder.Name {
-		x.unchild(e)
-		x.touchFolder(folder.Ref, touched)
-		e.folder = folder
-	}
-	x.mu.Unlock()
-	x.Confirm(began, folder.Ref, Elsewhere)
-	x.notify(touched, false)
+	x.confirm(func(touched map[string]struct{}) { x.confirmFolder(began, folder.Ref, Elsewhere, &folder, touched) })
 }
 
 // Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
 func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
-	x.confirm(began, ref, verdict, nil)
+	x.confirm(func(touched map[string]struct{}) {
+		if ref.Type == vsphere.TypeFolder {
+			x.confirmFolder(began, ref, verdict, nil, touched)
+		} else {
+			x.confirmVM(began, ref, verdict, nil, touched)
+		}
+	})
 }
 
-func (x *Index) confirm(began Moment, ref vsphere.Ref, verdict State, seen *Seen) {
+// confirm runs a verdict with the lock held, and tells the groups that it collects.
+func (x *Index) confirm(verdict func(touched map[string]struct{})) {
 	touched := map[string]struct{}{}
 	x.mu.Lock()
-	if ref.Type == vsphere.TypeFolder {
-		x.confirmFolder(began, ref, verdict, touched)
-	} else {
-		x.confirmVM(began, ref, verdict, seen, touched)
-	}
+	verdict(touched)
 	x.mu.Unlock()
 	x.notify(touched, false)
 }
 
-func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, touched map[string]struct{}) {
+func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, seen *vsphere.Folder, touched map[string]struct{}) {
 	e := x.folders[ref]
 	if e == nil {
 		e = &folderEntry{folder: vsphere.Folder{Ref: ref}}
 		x.folders[ref] = e
 	}
-	if e.read <= began || verdict == Gone {
-		e.read = x.since(began, verdict)
-		x.setFolder(e, verdict, touched)
-		if verdict == Gone {
-			delete(x.owners, ref) // nobody else will ask for it
-		}
+	if e.read > began && verdict != Gone {
+		return
+	}
+	e.read = x.since(began, verdict)
+	if seen != nil && e.folder.Name != seen.Name {
+		x.unchild(e)
+		x.touchFolder(ref, touched)
+		e.folder = *seen
+	}
+	x.setFolder(e, verdict, touched)
+	if verdict == Gone {
+		delete(x.owners, ref) // nobody else will ask for it
 	}
 }
 

@@ -148,7 +148,10 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
-	q := vsphere.Query{ID: s.ID, Folder: s.FolderRef(), Path: s.FolderPath()}
+	q := vsphere.Query{ID: s.ID, Folder: s.FolderRef()}
+	if q.Folder.IsZero() {
+		q.Path = s.FolderPath()
+	}
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef != "" {
 			q.Known = append(q.Known, vsphere.VMRef(vm.MoRef))
@@ -161,7 +164,7 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
 		if home == q.Folder {
 			break
 		}
-		q.Folder, s.Folder = home, nil
+		q.Folder, q.Path, s.Folder = home, s.FolderPath(), nil
 		observation = inventory.Observe(q)
 		if !home.IsZero() {
 			s.Folder = &v1alpha1.FolderStatus{Path: observation.Folder.Path, MoRef: home.Value}

@@ -44,6 +44,17 @@ func (r *rig) references() map[vsphere.Ref]bool {
 	return all
 }
 
+// othersFolder makes the folder of another group.
+func (r *rig) othersFolder() vsphere.Folder {
+	r.t.Helper()
+	ctx := vsphere.WithFence(r.t.Context(), func() error { return nil })
+	folder, err := r.vcenter.EnsureFolder(ctx, vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return folder
+}
+
 // sameVMs checks that the group is ready, in its folder, with the VMs that there were, and calls none of them foreign.
 func (r *rig) sameVMs(before map[vsphere.Ref]bool, folder v1alpha1.FolderStatus) {
 	r.t.Helper()
@@ -81,11 +92,7 @@ func TestAGroupWhoseStatusWasWipedIsAtHomeWhereItsVMsAreThoughItsMemberHasAnothe
 func TestAFolderThatIsNotTheGroupsIsNeitherUsedNorRemovedWhateverStatusSays(t *testing.T) {
 	r := newRig(t)
 	folder := *r.settle().Status.Folder
-	ctx := vsphere.WithFence(t.Context(), func() error { return nil })
-	other, err := r.vcenter.EnsureFolder(ctx, vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := r.othersFolder()
 	innocent := r.vcenter.ByHand().AddForeignVM(other.Ref, "db-0")
 	forge := func() {
 		r.status(func(s *v1alpha1.VmGroupStatus) {
@@ -171,11 +178,7 @@ func TestARecordOfAVMThatIsNotTheGroupsIsDroppedAndNobodyIsAskedToTouchThatVM(t 
 		t.Run(story, func(t *testing.T) {
 			r := newRig(t)
 			folder := *r.settle().Status.Folder
-			ctx := vsphere.WithFence(t.Context(), func() error { return nil })
-			other, err := r.vcenter.EnsureFolder(ctx, vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := r.othersFolder()
 			innocent := place(r, other.Ref)
 			r.status(func(s *v1alpha1.VmGroupStatus) { s.VMs[1].MoRef, s.VMs[1].UUID = innocent, "" })
 			before := r.references()
@@ -285,11 +288,7 @@ func TestAGroupThatIsDeletedBeforeItsFolderIsRecordedLeavesNoFolder(t *testing.T
 
 func TestAFolderOutsideOfTheRootThatIsNotTheGroupsIsNeitherWaitedForNorAskedBack(t *testing.T) {
 	r := newRig(t)
-	ctx := vsphere.WithFence(t.Context(), func() error { return nil })
-	other, err := r.vcenter.EnsureFolder(ctx, vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := r.othersFolder()
 	r.vcenter.ByHand().MoveFolderOut(other.Ref)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
 	r.rounds(2)

@@ -38,13 +38,18 @@ type pass struct {
 
 // run gathers what is known of a group, and then decides and carries out in turn.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
+	asked := ""
 	p.inventory = func(vcenter string) (_ vsphere.Inventory, ok bool) {
+		asked = vcenter
 		p.server, ok = p.r.Servers.Server(vcenter)
 		return p.server, ok
 	}
 	s, err := p.gather(ctx, of)
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if asked != s.VCenter {
+		p.server = nil // another one was looked at, for where the VMs are
 	}
 	_, s.Vanished = p.store.(vanishedStore)
 	s.Raised = p.r.memory.raised(p.member.UID)

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -19,12 +18,8 @@ var seed = flag.Uint64("seed", 1, "chooses what changes when")
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(worldCount)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	code := m.Run()
-	if err := stopWorlds(); err != nil {
+	if err := theWorld.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
 		code = cmp.Or(code, 1)
 	}

@@ -9,10 +9,9 @@ import (
 
 // Everything, with every bound. See sizes_test.go for what the names mean.
 const (
-	worldCount = 2
-	bounded    = true
-	courtesy   = 100 * time.Millisecond
-	pace       = 150 * time.Millisecond
+	bounded  = true
+	courtesy = 100 * time.Millisecond
+	pace     = 150 * time.Millisecond
 
 	// memberVisits and replicaVisits are how often a member and a replica come and go before goroutines are counted.
 	memberVisits, replicaVisits = 30, 8

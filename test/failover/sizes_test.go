@@ -6,8 +6,6 @@ import "time"
 
 // What `make test` does: the three stories that only real processes and servers can tell. sizes_slow_test.go has the rest.
 const (
-	// worldCount is how many stories run side by side, each in a world of its own. They mostly wait.
-	worldCount = 1
 	// bounded says that bounds of real time are held. A machine that also runs other tests says more of itself than of the
 	// operator; package world holds the same bounds, exactly, in virtual time.
 	bounded = false

@@ -133,7 +133,7 @@ func (s *tale) explain() {
 		return
 	}
 	line := s.observer.Timeline()
-	s.Logf("world %d, begun %s; shares now %v; sessions:", s.number, s.begin.Format(clock), line.Shares())
+	s.Logf("begun %s; shares now %v; sessions:", s.begin.Format(clock), line.Shares())
 	for _, one := range line.Sessions {
 		if one.State != Gone || one.Since.After(s.begin) {
 			s.Logf("  %s of %s, boot %s: %s since %s", one.Name, one.Host, one.Boot, one.State, one.Since.Format(clock))

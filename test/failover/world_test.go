@@ -4,12 +4,10 @@ package failover
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,24 +42,13 @@ type world struct {
 	*stack.Stack
 	observer *Observer
 	load     *load
-	number   int
 	// err is why the world could not be started: the next story need not try again.
 	err error
 }
 
-// worlds that no story has at present. They are started when they are first needed: the tests of the checks need none.
-var worlds = func() chan *world {
-	all := make(chan *world, worldCount)
-	for i := range worldCount {
-		all <- &world{number: i}
-	}
-	return all
-}()
-
-var (
-	startedMu sync.Mutex
-	started   []*world
-)
+// theWorld of all stories, one after the other: beside a second one the cores would say more of it than of the operator. It is
+// started when it is first needed: the tests of the checks need none.
+var theWorld world
 
 func (w *world) start(ctx context.Context) (err error) {
 	w.Stack, err = stack.Start(ctx, stack.Options{
@@ -72,11 +59,8 @@ func (w *world) start(ctx context.Context) (err error) {
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("start world %d: %w", w.number, err)
+		return fmt.Errorf("start the world: %w", err)
 	}
-	startedMu.Lock()
-	started = append(started, w)
-	startedMu.Unlock()
 	if w.observer, err = Observe(w.Hub.Config, stack.Namespace); err != nil {
 		return err
 	}
@@ -86,7 +70,7 @@ func (w *world) start(ctx context.Context) (err error) {
 	if err := w.joined(ctx); err != nil {
 		return err
 	}
-	w.load = newLoad(w.Members[member], *seed+uint64(w.number))
+	w.load = newLoad(w.Members[member], *seed)
 	return w.load.begin(ctx)
 }
 
@@ -103,26 +87,21 @@ func (w *world) joined(ctx context.Context) error {
 	})
 }
 
-func stopWorlds() error {
-	startedMu.Lock()
-	defer startedMu.Unlock()
-	errs := make([]error, 0, len(started))
-	for _, w := range started {
-		if w.observer != nil {
-			w.observer.Close()
-		}
-		errs = append(errs, w.Stop())
+func (w *world) stop() error {
+	if w.observer != nil {
+		w.observer.Close()
 	}
-	return errors.Join(errs...)
+	if w.Stack == nil {
+		return nil
+	}
+	return w.Stop()
 }
 
-// story gets a world with three healthy replicas that share all buckets evenly, for one test that runs beside others.
+// story gets the world with three healthy replicas that share all buckets evenly, for one test.
 func story(t *testing.T) (context.Context, *tale) {
 	t.Helper()
-	t.Parallel()
 	stack.Story(t)
-	w := <-worlds
-	t.Cleanup(func() { worlds <- w })
+	w := &theWorld
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	t.Cleanup(cancel)
 	if w.Stack == nil && w.err == nil {

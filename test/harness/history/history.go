@@ -31,6 +31,10 @@ func (c Call) Accepted() bool {
 	return c.Outcome == "ok" || c.Outcome == "" || c.Outcome == "cut after"
 }
 
+// Fenced reports whether vCenter refused the call because the caller's session had been ended. A process that is frozen between its last
+// look at the clock and the call sends the call whenever it goes on: whoever took over has ended the session before.
+func (c Call) Fenced() bool { return c.Outcome == "NotAuthenticated" }
+
 // String says who called what when.
 func (c Call) String() string {
 	end := "under way"
@@ -91,6 +95,11 @@ func (h History) filter(keep func(Call) bool) History {
 // a client cannot take back what it has sent. What they lead to is for the next owner to find and adopt.
 func (h History) GivenUp() []Call {
 	return h.filter(func(c Call) bool { return !c.Finished.IsZero() }).Calls
+}
+
+// acts are the calls that were not fenced.
+func (h History) acts() History {
+	return h.filter(func(c Call) bool { return !c.Fenced() })
 }
 
 // ByGroup returns the calls of each group, in the order in which they arrived.

@@ -91,6 +91,17 @@ func TestEpochsDoNotFall(t *testing.T) {
 }
 
 // TestBothChecksAgreeOnRandomHistories: they share no code.
+// A process that was frozen right before a call sends it when it goes on, with the epoch that it had.
+func TestACallOfAFrozenProcessThatVCenterRefusesIsNoAct(t *testing.T) {
+	late := call("a", "g", 15, 16)
+	for outcome, harmless := range map[string]bool{"NotAuthenticated": true, "ok": false, "DuplicateName": false, "cut after": false} {
+		late.Outcome = outcome
+		if overlaps, linearizable := verdicts(call("a", "g", 0, 5), call("b", "g", 10, 20), late); linearizable != harmless || overlaps == 0 != harmless {
+			t.Errorf("%s: %d overlaps; linearizable: %t", outcome, overlaps, linearizable)
+		}
+	}
+}
+
 func TestBothChecksAgreeOnRandomHistories(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	fine := 0

@@ -93,7 +93,7 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 func (h History) steps() []porcupine.Operation {
 	var boots []string
 	var out []porcupine.Operation
-	for _, c := range h.Calls {
+	for _, c := range h.acts().Calls {
 		if !slices.Contains(boots, c.Boot) {
 			boots = append(boots, c.Boot)
 		}

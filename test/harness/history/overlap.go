@@ -23,7 +23,7 @@ func (o Overlap) String() string {
 // takes time O(n log n).
 func (h History) Overlaps() []Overlap {
 	var found []Overlap
-	groups := h.ByGroup()
+	groups := h.acts().ByGroup()
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		var last lasting
 		for _, c := range groups[group] {

@@ -1,6 +1,10 @@
 package group
 
 import (
+	"slices"
+
+	"k8s.io/utils/ptr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -30,6 +34,21 @@ func Occupies(group *v1alpha1.VmGroup) policy.Usage {
 	spec := policy.AdmittedSpec(group.Spec, *admitted)
 	spec.Replicas = &there
 	return holds.Max(policy.UsageOf(spec))
+}
+
+// Expects is how many VMs a group counts on: those that it wants, or more that it has recorded and does not delete.
+func Expects(group *v1alpha1.VmGroup) int {
+	if !group.DeletionTimestamp.IsZero() {
+		return 0
+	}
+	recorded := 0
+	for _, vm := range group.Status.VMs {
+		if vm.MoRef != "" && !slices.Contains(group.Status.Deleting, vm.Ordinal) {
+			recorded++
+		}
+	}
+	// A group whose status was wiped has VMs all the same.
+	return max(recorded, int(ptr.Deref(group.Spec.Replicas, 1)))
 }
 
 // shaped reports whether VMs can be cloned from what was admitted.

@@ -2,7 +2,9 @@ package group
 
 import (
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -44,6 +46,34 @@ func TestAGroupThatNothingWasAdmittedOfHoldsWhatExists(t *testing.T) {
 	} {
 		if got := Holds(c.group, c.existing); got != c.want {
 			t.Errorf("%s: it holds %+v, want %+v", story, got, c.want)
+		}
+	}
+}
+
+func TestAGroupCountsOnWhatItWantsAndOnWhatItDoesNotDelete(t *testing.T) {
+	of := func(replicas int32, recorded int, deleting ...int32) *v1alpha1.VmGroup {
+		g := &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{Replicas: &replicas}}
+		for i := range recorded {
+			g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{Ordinal: int32(i), MoRef: "vm-1"})
+		}
+		g.Status.Deleting = deleting
+		return g
+	}
+	leaving := of(3, 3)
+	leaving.DeletionTimestamp = &metav1.Time{}
+	leaving.DeletionTimestamp.Time = time.Unix(1, 0)
+	for story, c := range map[string]struct {
+		group *v1alpha1.VmGroup
+		want  int
+	}{
+		"it has what it wants":               {of(3, 3), 3},
+		"its status was wiped":               {of(3, 0), 3},
+		"it shrinks to nothing":              {of(0, 3, 0, 1, 2), 0},
+		"it shrinks, and it is not recorded": {of(0, 3), 3},
+		"it is being deleted":                {leaving, 0},
+	} {
+		if got := Expects(c.group); got != c.want {
+			t.Errorf("%s: it counts on %d VMs, want %d", story, got, c.want)
 		}
 	}
 }

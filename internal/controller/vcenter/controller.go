@@ -55,6 +55,8 @@ type Groups interface {
 	VCenterChanged(vcenter string)
 	// CountVCenter returns the number of groups that use a vCenter.
 	CountVCenter(vcenter string) int
+	// Expected returns how many VMs the groups of these members count on in a vCenter, unless not all of their groups are known yet.
+	Expected(vcenter string, members []string) (vms int, known bool)
 	// Orphans returns those of these VMs whose group certainly does not exist.
 	Orphans(vms []vsphere.VM) []vsphere.VM
 }
@@ -86,6 +88,8 @@ type Reconciler struct {
 	written map[string]time.Time
 	// versions are the resource versions that our own status writes made, by VCenter.
 	versions map[string]string
+	// doubts holds since when the reason of an empty root folder is not known, by VCenter.
+	doubts map[string]time.Time
 	// acceptances are the annotations that accept an empty inventory, by VCenter.
 	acceptances map[string]acceptance
 }
@@ -135,6 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if apierrors.IsNotFound(err) {
 			r.Pool.remove(req.Name)
 			r.forgetAcceptance(req.Name)
+			r.forgetDoubt(req.Name)
 			r.Groups.VCenterChanged(req.Name)
 			return reconcile.Result{}, nil
 		}
@@ -176,6 +181,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if l.doubtful {
+		return reconcile.Result{RequeueAfter: after}, nil
+	}
 	next := newStatus(vc, l, r.Now())
 	if deleting {
 		apply(&next, vc.Generation, r.Now(), []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
@@ -208,6 +216,12 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		}
 		if again > 0 {
 			after = min(after, again)
+		}
+		if l.doubtful, err = r.explainEmpty(ctx, vc.Name, current); err != nil {
+			return l, 0, err
+		}
+		if l.doubtful {
+			after = soon
 		}
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {

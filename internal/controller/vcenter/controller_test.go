@@ -21,11 +21,18 @@ import (
 )
 
 // groupsForTest are the groups of every vCenter.
-type groupsForTest struct{ count int }
+type groupsForTest struct {
+	count int
+	// expect is what they count on, if that is known.
+	expect  int
+	unknown bool
+}
 
 func (g *groupsForTest) GroupChanged(string)     {}
 func (g *groupsForTest) VCenterChanged(string)   {}
 func (g *groupsForTest) CountVCenter(string) int { return g.count }
+
+func (g *groupsForTest) Expected(string, []string) (int, bool) { return g.expect, !g.unknown }
 
 // Orphans are all of them.
 func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM { return vms }
@@ -143,5 +150,49 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	pass()
 	if writes != 2 {
 		t.Errorf("%d writes; want one more for what changed since", writes)
+	}
+}
+
+func TestAnEmptyRootAfterARestartIsReportedOnceTheGroupsAreKnown(t *testing.T) {
+	vc := vcenterForTest()
+	vc.Finalizers = []string{v1alpha1.VCenterFinalizer}
+	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
+	credentials := secret("username", "u", "password", "p")
+	credentials.Namespace = "operator"
+	c := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
+	groups := &groupsForTest{unknown: true} // their members are being connected to
+	connection := &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}
+	connection.becomes(vsphere.Health{Reachable: true, SuddenlyEmpty: true, InstanceUUID: "expected"})
+	defer close(connection.release)
+	now := time.Now()
+	r := &Reconciler{
+		Client: c, Pool: NewPool(), Groups: groups, Namespace: "operator", Now: func() time.Time { return now }, Events: events.NewFakeRecorder(10),
+		Dial: func(Config, vsphere.Notifier) Connection { return connection },
+	}
+	reported := func() bool {
+		t.Helper()
+		request := reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}}
+		if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter == 0 {
+			t.Fatalf("the pass comes back after %s, %v", result.RequeueAfter, err)
+		}
+		if err := c.Get(t.Context(), request.NamespacedName, vc); err != nil {
+			t.Fatal(err)
+		}
+		complete := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionInventoryComplete)
+		return complete != nil && complete.Reason == v1alpha1.ReasonInventorySuddenlyEmpty
+	}
+	if reported() || len(connection.diary.read()) != 0 {
+		t.Errorf("while nobody knows the groups it is reported, or explained by %v", connection.diary.read())
+	}
+	groups.unknown = false
+	reported()
+	if told := connection.diary.read(); len(told) != 1 || told[0] != "expects 0 of dialed" {
+		t.Errorf("no group counts on VMs, and the connection was told %v", told)
+	}
+	// A member that cannot be reached hides no accident.
+	groups.unknown = true
+	reported()
+	if now = now.Add(doubtPatience); !reported() {
+		t.Error("an empty root folder is not reported while a member cannot be reached")
 	}
 }

@@ -18,6 +18,8 @@ type Connection interface {
 	SetPredecessor(installation string)
 	// AcceptEmpty ends the pause after the root folder was suddenly empty.
 	AcceptEmpty()
+	// ExpectVMs says how many VMs groups count on. None ends the pause, if it is about VMs from before this process.
+	ExpectVMs(n int)
 	// Owned returns the VMs with this installation's stamp.
 	Owned() []vsphere.VM
 	// EndLeftovers asks for the sessions of dead processes at this vCenter to be ended soon. It does not block.

@@ -62,6 +62,9 @@ func (c *connectionForTest) Run(ctx context.Context) error {
 func (*connectionForTest) SetLimits(int, int)    {}
 func (*connectionForTest) SetPredecessor(string) {}
 func (c *connectionForTest) AcceptEmpty()        { c.diary.note("accepted " + c.name) }
+func (c *connectionForTest) ExpectVMs(n int) {
+	c.diary.note(fmt.Sprintf("expects %d of %s", n, c.name))
+}
 func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 func (c *connectionForTest) EndLeftovers()       { c.diary.note("leftovers " + c.name) }
 

@@ -28,6 +28,8 @@ type look struct {
 	candidate *vsphere.Health
 	// another is true when the candidate is connected to another vCenter than the one that VMs are known in.
 	another bool
+	// doubtful is true while nobody can say yet whether an empty root folder is right.
+	doubtful bool
 	// orphans are the names of VMs whose group does not exist.
 	orphans []string
 	// defaults is why the defaults for groups cannot be found, or nil.

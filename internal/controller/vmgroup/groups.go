@@ -34,6 +34,8 @@ type groupEntry struct {
 	request mcreconcile.Request
 	vcenter string
 	vms     int
+	// expects is how many VMs the group counts on.
+	expects int
 	// holds is what the group has of quotas.
 	holds policy.Usage
 }
@@ -68,7 +70,7 @@ func (g *Groups) seen(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter
 	}
 	g.uids[request] = of.UID
 	was, known := g.byUID[of.UID]
-	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), holds: group.Holds(of, 0)}
+	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), holds: group.Holds(of, 0)}
 	g.byUID[of.UID] = is
 	g.mu.Unlock()
 	if !known || was.vms != is.vms {
@@ -291,4 +293,21 @@ func (g *Groups) CountVCenter(vcenter string) int {
 		}
 	}
 	return n
+}
+
+// Expected returns how many VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.
+func (g *Groups) Expected(vcenter string, members []string) (vms int, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, member := range members {
+		if _, listed := g.members[member]; !listed {
+			return 0, false
+		}
+	}
+	for _, entry := range g.byUID {
+		if entry.vcenter == vcenter {
+			vms += entry.expects
+		}
+	}
+	return vms, true
 }

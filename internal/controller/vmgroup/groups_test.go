@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
@@ -130,5 +131,21 @@ func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	got := g.Orphans([]vsphere.VM{vm("a", "here", "known"), vm("b", "here", "unknown"), vm("c", "away", "unknown"), {Name: "d"}})
 	if len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("orphans are %+v, want b", got)
+	}
+}
+
+func TestWhatGroupsCountOnIsKnownOnceAllMembersHaveToldOfTheirs(t *testing.T) {
+	g := NewGroups()
+	for name, vcenter := range map[string]string{"a": "vc", "b": "vc", "c": "other"} {
+		r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}}
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}, Spec: v1alpha1.VmGroupSpec{Replicas: ptr.To[int32](2)}}
+		g.seen(r, group, vcenter)
+	}
+	g.list("m")
+	if _, known := g.Expected("vc", []string{"m", "away"}); known {
+		t.Error("a member that has told nothing counts on nothing")
+	}
+	if n, known := g.Expected("vc", []string{"m"}); n != 4 || !known {
+		t.Errorf("the groups count on %d VMs, known %v; want 4", n, known)
 	}
 }

@@ -214,6 +214,9 @@ func (s *Server) complete() (bool, string) {
 	return true, ""
 }
 
+// ExpectVMs says how many VMs groups count on, which may explain a root folder that was empty from the start: see vsphere.Health.SuddenlyEmpty.
+func (s *Server) ExpectVMs(n int) { s.index.Expect(n) }
+
 // AcceptEmpty says that the root folder is rightly empty: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 

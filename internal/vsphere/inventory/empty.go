@@ -92,6 +92,20 @@ func (x *Index) Explained(refs []vsphere.Ref) {
 	x.notify(touched, changed)
 }
 
+// Expect says how many VMs the groups count on by what they have recorded. That ends an alarm about an inventory from before this process:
+// VMs that were counted then, and were being destroyed, are rightly gone.
+func (x *Index) Expect(vms int) {
+	touched := map[string]struct{}{}
+	x.mu.Lock()
+	changed := x.lost != nil && len(x.lost) == 0 && vms < emptyAtLeast
+	if changed {
+		x.lost = nil
+		x.everybody(touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, changed)
+}
+
 // SuddenlyEmpty reports whether the alarm is on.
 func (x *Index) SuddenlyEmpty() bool {
 	x.mu.Lock()

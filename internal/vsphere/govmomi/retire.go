@@ -16,6 +16,7 @@ import (
 
 var (
 	errNotMarked = errors.New("the VM carries no tombstone; it must be marked before it is destroyed")
+	errTemplate  = errors.New("the VM was converted to a template; convert it back to a virtual machine")
 	errOn        = errors.New("the VM is running; it must be powered off before it is destroyed")
 )
 
@@ -105,7 +106,7 @@ func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Req
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return err
 	}
-	o, err := exact(ctx, c.client, t.VM, append([]string{propName, propParent, propPower}, stampProperties...)...)
+	o, err := exact(ctx, c.client, t.VM, append([]string{propName, propParent, propPower, propTemplate}, stampProperties...)...)
 	if err != nil {
 		return readOnlyError(err)
 	}
@@ -118,6 +119,8 @@ func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Req
 		return refuse(vsphere.KindForeign, errNotOurs)
 	case !tombstone:
 		return refuse(vsphere.KindForeign, errNotMarked)
+	case o.yes(propTemplate):
+		return refuse(vsphere.KindBusy, errTemplate)
 	case power(o.text(propPower)) == vsphere.PoweredOn:
 		return refuse(vsphere.KindBusy, errOn)
 	}

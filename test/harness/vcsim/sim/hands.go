@@ -33,6 +33,63 @@ func (o *Operator) CreateFolders(ctx context.Context, folderPath string) error {
 	return nil
 }
 
+// MarkAsTemplate converts a VM that is off to a template.
+func (o *Operator) MarkAsTemplate(ctx context.Context, vmPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	if err := vm.MarkAsTemplate(ctx); err != nil {
+		return fmt.Errorf("mark %s as template: %w", vmPath, err)
+	}
+	return nil
+}
+
+// MarkAsVM converts a template back.
+func (o *Operator) MarkAsVM(ctx context.Context, vmPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	pool, err := o.finder.ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+	if err != nil {
+		return fmt.Errorf("find the resource pool: %w", err)
+	}
+	if err := vm.MarkAsVirtualMachine(ctx, *pool, nil); err != nil {
+		return fmt.Errorf("convert %s to a VM: %w", vmPath, err)
+	}
+	return nil
+}
+
+// Folders returns the paths of the folders below a folder.
+func (o *Operator) Folders(ctx context.Context, below string) ([]string, error) {
+	f, err := o.folder(ctx, below)
+	if err != nil {
+		return nil, err
+	}
+	children, err := f.Children(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list folder %s: %w", below, err)
+	}
+	var paths []string
+	for _, child := range children {
+		inner, ok := child.(*object.Folder)
+		if !ok {
+			continue
+		}
+		name, err := inner.ObjectName(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read the name of a folder in %s: %w", below, err)
+		}
+		deeper, err := o.Folders(ctx, below+"/"+name)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(append(paths, below+"/"+name), deeper...)
+	}
+	return paths, nil
+}
+
 // RemoveAll destroys the VMs below a folder, powered on or not, and the folder. It is no error when there is none.
 func (o *Operator) RemoveAll(ctx context.Context, folderPath string) error {
 	vms, err := o.VMs(ctx)

@@ -1,0 +1,119 @@
+//go:build unix
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+)
+
+// The stories of this file are about what a person did in vCenter that stands in the way of a group's end.
+
+func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *testing.T) {
+	w := calm.enter(t)
+	v := newVCenter(t, w, "converted") // what it is asked for is counted
+	p := newPlace(t, w, "team-a", "converted")
+	off := func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PowerOff }
+	p.apply(p.group("vg", 3, v.of, off))
+	settled := func(g *v1alpha1.VmGroup) bool {
+		return g.Status.ReadyReplicas == 3 && meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionReady)
+	}
+	before := p.until("three VMs", "vg", settled)
+	folder, ref := folderOf(t, before), before.Status.VMs[1].MoRef
+	if err := w.Person.MarkAsTemplate(t.Context(), folder+"/vg-1"); err != nil {
+		t.Fatal(err)
+	}
+	v.proxy.Reset()
+	name := fmt.Sprintf("vg-1 (%s)", ref)
+	says := func() {
+		t.Helper()
+		p.untilSays("vg", v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonConvertedToTemplate, name, "Convert them back")
+	}
+	says()
+	// The others go on: one leaves, and with the group the last one.
+	p.patch("vg", `{"spec":{"powerState":"On"}}`)
+	p.until("the others to run", "vg", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas == 2 })
+	says()
+	p.patch("vg", `{"spec":{"replicas":1}}`)
+	untilVCenterHolds(t, w, folder, 2)
+	says()
+	p.delete("vg")
+	left := untilVCenterHolds(t, w, folder, 1)
+	says()
+	for path, vm := range left {
+		if !vm.Template || vm.On || vm.Ref.Value != ref {
+			t.Errorf("left is %s: %+v; want the template alone", path, vm)
+		}
+	}
+	for _, call := range v.proxy.Changes() {
+		if call.Object == ref || call.Method == "CloneVM_Task" {
+			t.Errorf("%s was sent for %s", call.Method, call.Object)
+		}
+	}
+	if err := w.Person.MarkAsVM(t.Context(), folder+"/vg-1"); err != nil {
+		t.Fatal(err)
+	}
+	p.untilGone("vg")
+	untilVCenterHolds(t, w, "/DC0/vm/converted", 0)
+}
+
+func TestAFolderThatAPersonMadeInAGroupsFolderStaysAndTheGroupGoes(t *testing.T) {
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "subfolder")
+	p.apply(p.group("vg", 1))
+	folder := folderOf(t, p.untilRunning("vg", 1))
+	if err := w.Person.CreateFolders(t.Context(), folder+"/notes"); err != nil {
+		t.Fatal(err)
+	}
+	innocent := must(t)(w.Person.CreateVM(t.Context(), folder+"/notes", "vg-0"))
+	p.delete("vg")
+	p.untilGone("vg")
+	left := inVCenter(t, w, folder)
+	if vm, ok := left[folder+"/notes/vg-0"]; len(left) != 1 || !ok || vm.Ref != innocent {
+		t.Errorf("left: %s; want the VM in the folder that a person made", paths(left))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := await.Condition(ctx, "the event that says so", func(ctx context.Context) (bool, error) {
+		events, err := p.cluster.Raw(ctx, "/apis/events.k8s.io/v1/namespaces/"+p.namespace+"/events")
+		return strings.Contains(events, "FolderKept") && strings.Contains(events, folder), err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGroupsThatAreDeletedAtOnceLeaveNoFolder(t *testing.T) {
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-b", "at-once")
+	const groups = 40
+	name := func(i int) string { return fmt.Sprintf("vg-%d", i) }
+	for i := range groups {
+		p.apply(p.group(name(i), 1))
+		p.delete(name(i))
+	}
+	for i := range groups {
+		p.untilGone(name(i))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var folders []string
+	if err := await.Condition(ctx, "the folders to be gone", func(ctx context.Context) (bool, error) {
+		all, err := w.Person.Folders(ctx, "/DC0/vm/vm-operator")
+		folders = slices.DeleteFunc(all, func(path string) bool { return !strings.Contains(path, "/at-once/") })
+		return len(folders) == 0, err
+	}); err != nil {
+		t.Errorf("%v; left: %v", err, folders)
+	}
+	if vms := inVCenter(t, w, "/DC0/vm/vm-operator/team-b/at-once"); len(vms) != 0 {
+		t.Errorf("left: %s", paths(vms))
+	}
+}

@@ -65,6 +65,7 @@ var slowStories = []slowStory{
 	{4, "admission", everywhere, 370},
 	{5, "integration", "TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor", 60},
 	{5, "integration", "TestAMemberThatGoesSilentDelaysNobody", 40},
+	{5, "integration", "TestARestartWhileTheLastVMsAreDestroyedRaisesNoAlarm", 25},
 	{5, "integration", everywhere, 240},
 	{5, "internal/admission", everywhere, 60},
 	{5, "cmd/manager", everywhere, 20},

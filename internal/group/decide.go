@@ -280,6 +280,9 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil && s.UserData != nil {
 		d.Names.Blocked = s.UserData.Blocked
 	}
+	if d.Names.Blocked == nil {
+		d.Names.Blocked = s.unread()
+	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	d.Plan = plan.Compute(in)
 	s.explainPredecessor(&d.Plan)
@@ -346,6 +349,9 @@ func (s *Snapshot) unwatched() bool {
 
 // finish removes the folder of a group whose VMs are gone, and lets the group go.
 func (s *Snapshot) finish(d Decision) Decision {
+	if unread := s.unread(); unread != nil {
+		return s.blocked(*unread, 0)
+	}
 	d.Step = Release
 	if s.FolderRef().IsZero() || s.Observation.FolderGone {
 		return d

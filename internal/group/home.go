@@ -14,13 +14,14 @@ import (
 //
 // A record may be from another vCenter, where the reference is another folder's, or written by hand. So it counts only for a folder of
 // the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record,
-// and so does one outside of the root folder while VMs of the group are outside as well: they may have gone with it.
+// and so does one outside of the root folder while VMs of the group are outside as well: they may have gone with it,
+// and one with a VM in it that nobody can look into: that may be the group's.
 // Without a record that counts, the group is at home where its VMs are, else in the folder that has its path: that was made, and not
 // recorded yet.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
 	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
-	if !seen.Complete || !recorded.IsZero() && (!known || seen.Folder.Name == leaf) {
+	if !seen.Complete || !recorded.IsZero() && (!known || len(seen.Unread) > 0 || seen.Folder.Name == leaf) {
 		return recorded
 	}
 	var home vsphere.Ref

@@ -205,6 +205,9 @@ type Observation struct {
 	// VMs are those below the root that carry the group's stamp, whichever installation wrote it, and those in the
 	// group's folder whatever they carry; sorted by Ref.
 	VMs []VM
+	// Unread are VMs in the group's folder, and not in Query.Known, whose configuration vCenter does not show: whose they are is not
+	// known, so one may be a clone of the group that nobody has recorded. They are not in VMs.
+	Unread []VM
 	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
 	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
 	Gone []Ref

@@ -65,6 +65,10 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		if ours && !known && s.hidden[vm.Ref] {
 			o.Complete, o.Incomplete = false, "VM "+vm.Name+" is missing from vCenter's inventory and is being looked up"
 		}
+		if s.unreadVMs[vm.Ref] {
+			s.observeUnread(vm, q, &o)
+			continue
+		}
 		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || known || !q.Folder.IsZero() && vm.Folder == q.Folder) {
 			o.VMs = append(o.VMs, clone(vm))
 		}
@@ -85,6 +89,16 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	slices.SortFunc(o.Failures, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return o
+}
+
+// observeUnread tells of a VM whose configuration is not shown.
+func (s *Server) observeUnread(vm *vsphere.VM, q vsphere.Query, o *vsphere.Observation) {
+	switch {
+	case slices.Contains(q.Known, vm.Ref):
+		o.Complete, o.Incomplete = false, "vCenter does not show the configuration of VM "+vm.Name
+	case !q.Folder.IsZero() && vm.Folder == q.Folder:
+		o.Unread = append(o.Unread, vsphere.VM{Ref: vm.Ref, Name: vm.Name, Folder: vm.Folder, Power: vm.Power})
+	}
 }
 
 // observeKnown tells what became of known VMs that are not below the root.

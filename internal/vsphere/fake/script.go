@@ -12,6 +12,8 @@ type script struct {
 	// lost holds, for each reply to lose, whether the request takes effect.
 	lost   map[vsphere.OperationKind][]bool
 	hidden map[vsphere.Ref]bool
+	// unread are VMs whose configuration is not shown.
+	unreadVMs map[vsphere.Ref]bool
 
 	delayConfirmations bool
 	// suspects are objects that an observation missed, with the group to notify; confirmed those known to be gone.
@@ -22,7 +24,7 @@ type script struct {
 func newScript() script {
 	return script{
 		failSubmit: map[vsphere.OperationKind][]*vsphere.Error{}, failTask: map[vsphere.OperationKind][]*vsphere.Error{},
-		lost: map[vsphere.OperationKind][]bool{}, hidden: map[vsphere.Ref]bool{},
+		lost: map[vsphere.OperationKind][]bool{}, hidden: map[vsphere.Ref]bool{}, unreadVMs: map[vsphere.Ref]bool{},
 		suspects: map[vsphere.Ref]string{}, confirmed: map[vsphere.Ref]bool{},
 	}
 }
@@ -112,6 +114,20 @@ func (s *Server) Hide(name string) { s.setHidden(name, true) }
 
 // Show ends Hide.
 func (s *Server) Show(name string) { s.setHidden(name, false) }
+
+// HideConfiguration leaves the configuration of a VM out of observations, as of one whose host was away when the operator started.
+func (s *Server) HideConfiguration(name string) { s.setUnread(name, true) }
+
+// ShowConfiguration ends HideConfiguration.
+func (s *Server) ShowConfiguration(name string) { s.setUnread(name, false) }
+
+func (s *Server) setUnread(name string, unread bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	vm := s.must(name)
+	s.unreadVMs[vm.Ref] = unread
+	s.touched(vm)
+}
 
 func (s *Server) setHidden(name string, hidden bool) {
 	s.mu.Lock()

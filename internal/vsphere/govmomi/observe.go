@@ -24,29 +24,42 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		s.ask(g.Ask)
 		s.askAgain(q, g)
 	}
+	known, unknown := unread(g, q.Known, cloning)
 	if complete {
-		complete, why = conclusive(g, cloning)
+		complete, why = conclusive(g, known)
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why,
-		VMs: g.VMs, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
+		VMs: g.VMs, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
 	}
 }
 
-// conclusive reports whether a group's VMs that are not shown can be taken as absent.
-func conclusive(g inventory.Group, cloning map[string]bool) (bool, string) {
+// conclusive reports whether a group's VMs that are not shown can be taken as absent. unread are known VMs without configuration.
+func conclusive(g inventory.Group, unread []vsphere.VM) (bool, string) {
 	for _, vm := range g.Suspects {
 		return false, fmt.Sprintf("VM %s (%s) is missing from vCenter's inventory and is being looked up", vm.Name, vm.Ref)
 	}
-	for _, vm := range g.Unread {
-		// vCenter shows a VM without configuration while it is being cloned.
-		if !cloning[vm.Name] {
-			return false, fmt.Sprintf("vCenter does not show the configuration of VM %s (%s); "+
-				"check the state of its host", vm.Name, vm.Ref)
-		}
+	for _, vm := range unread {
+		return false, fmt.Sprintf("vCenter does not show the configuration of VM %s (%s); "+
+			"check the state of its host", vm.Name, vm.Ref)
 	}
 	return true, ""
+}
+
+// unread returns the VMs whose configuration vCenter does not show: those that the group knows, and others in its folder. vCenter
+// shows no configuration either while a VM is being cloned.
+func unread(g inventory.Group, recorded []vsphere.Ref, cloning map[string]bool) (known, unknown []vsphere.VM) {
+	for _, vm := range g.Unread {
+		switch {
+		case cloning[vm.Name]:
+		case slices.Contains(recorded, vm.Ref):
+			known = append(known, vm)
+		default:
+			unknown = append(unknown, vm)
+		}
+	}
+	return known, unknown
 }
 
 // askAgain starts another look-up, once in a while, of known objects that are outside of the root folder: nothing

@@ -1,0 +1,24 @@
+package group
+
+import (
+	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// unread says that VMs in the group's folder may be the group's, or returns nil. A clone that was made right before the operator ended
+// looks the same as a VM that a person put there, while the host of either is away: nothing may be cloned in its place, and its group
+// does not go. What is known of the other VMs is not in doubt.
+func (s *Snapshot) unread() *plan.Blocker {
+	if len(s.Observation.Unread) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(s.Observation.Unread))
+	for _, vm := range s.Observation.Unread {
+		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+	}
+	return &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: fmt.Sprintf(
+		"vCenter does not show the configuration of VMs in the group's folder, so nobody knows whose they are: %s. Until it does nothing is cloned, "+
+			"and a deleted group stays. Bring their host or their storage back", list(names, 10))}
+}

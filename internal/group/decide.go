@@ -372,14 +372,14 @@ func (s *Snapshot) finish(d Decision) Decision {
 }
 
 // holdsStrangers reports whether a folder holds nothing but VMs that were judged: the plan saw each of them, and none was the group's.
-// One that appeared since may be a late clone.
+// One that appeared since may be a late clone. What is no VM, such as a vApp, is no clone.
 func (s *Snapshot) holdsStrangers(err error) bool {
 	var e *vsphere.Error
 	if !errors.As(err, &e) || e.Kind != vsphere.KindNotEmpty || len(e.Holds) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(e.Holds, func(held vsphere.Ref) bool {
-		return !slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref == held })
+		return held.Type == vsphere.TypeVirtualMachine && !slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref == held })
 	})
 }
 

@@ -176,6 +176,17 @@ func TestAFolderWithWhatIsNotOursIsKeptAndTheGroupGoes(t *testing.T) {
 	}
 }
 
+func TestAFolderWithAVAppOfAPersonIsKeptAndTheGroupGoes(t *testing.T) {
+	s := leaving()
+	s.Quota = &QuotaAnswer{}
+	s.See(vsphere.Observation{Complete: true})
+	vApp := vsphere.Ref{Type: "VirtualApp", Value: "resgroup-v9"}
+	s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: []vsphere.Ref{vApp}}}
+	if d := Decide(s); d.Step != Release || len(d.Events) != 1 {
+		t.Errorf("decided %s with events %+v", d.Step, d.Events)
+	}
+}
+
 func TestAFolderInWhichAVMHasJustAppearedHoldsTheGroup(t *testing.T) {
 	for name, holds := range map[string][]vsphere.Ref{
 		"beside a stranger":   {vsphere.VMRef("vm-9"), vsphere.VMRef("vm-10")},

@@ -12,7 +12,7 @@ type script struct {
 	// lost holds, for each reply to lose, whether the request takes effect.
 	lost   map[vsphere.OperationKind][]bool
 	hidden map[vsphere.Ref]bool
-	// unread are VMs whose configuration is not shown.
+	// unreadVMs are those whose configuration is not shown.
 	unreadVMs map[vsphere.Ref]bool
 
 	delayConfirmations bool

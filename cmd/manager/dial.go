@@ -10,6 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
@@ -17,6 +18,7 @@ import (
 // dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
 // the task limits with other replicas.
 func dialer(installation string, process *session.Process, shared *share.Coordinator) vcenter.Dial {
+	sightings := new(operations.Sightings)
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
 		mode := govmomi.Watch
 		if c.Poll {
@@ -37,6 +39,7 @@ func dialer(installation string, process *session.Process, shared *share.Coordin
 			Mode:            mode, PollInterval: c.PollInterval,
 			Limits:      budget.Limits{Tasks: c.Tasks, TasksPerHost: c.TasksPerHost},
 			ExpectedVMs: c.ExpectedVMs,
+			Sightings:   sightings,
 			Notifier:    notifier,
 			Log:         ctrl.Log.WithName("vsphere"),
 		})

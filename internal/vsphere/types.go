@@ -194,6 +194,11 @@ type Query struct {
 	Path   FolderPath
 	// Known are the VMs that the group's status has recorded.
 	Known []Ref
+	// Templates are the names or paths of the templates that the group's VMs are cloned from. A clone of another one that somebody
+	// started before this process is not waited for. Without any, all are.
+	Templates []string
+	// Created is when the group was created, if that is known: a clone that is older is not the group's.
+	Created time.Time
 }
 
 // Observation is what is known of one group, from memory.

@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,7 +98,31 @@ func (g gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	if !ok || !inventory.Health().Reachable {
 		return vsphere.Observation{}
 	}
-	return inventory.Observe(vsphere.Query{ID: s.ID, Path: s.FolderPath()})
+	return inventory.Observe(query(s, vsphere.Ref{}))
+}
+
+// query is what is asked of a vCenter about the group, if this is its folder. Without a folder its path is looked up.
+func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
+	q := vsphere.Query{ID: s.ID, Folder: folder, Templates: templatesOf(s), Created: s.Group.CreationTimestamp.Time}
+	if folder.IsZero() {
+		q.Path = s.FolderPath()
+	}
+	return q
+}
+
+// templatesOf returns the templates of which a clone of the group may run: those of its spec and of its admitted shape. It returns none,
+// which stands for all, if a clone was decided on for yet another shape: nobody knows its template any more.
+func templatesOf(s *group.Snapshot) []string {
+	spec, admitted := s.Group.Spec.Template, s.Group.Status.Admitted
+	for _, vm := range s.Group.Status.VMs {
+		if vm.MoRef == "" && vm.Revision != s.Revision && (admitted == nil || vm.Revision != admitted.Revision) {
+			return nil
+		}
+	}
+	if admitted == nil || admitted.Template == "" || admitted.Template == spec {
+		return []string{spec}
+	}
+	return []string{spec, admitted.Template}
 }
 
 // look reads what is known of the group's vCenter.
@@ -148,10 +173,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
-	q := vsphere.Query{ID: s.ID, Folder: s.FolderRef()}
-	if q.Folder.IsZero() {
-		q.Path = s.FolderPath()
-	}
+	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef != "" {
 			q.Known = append(q.Known, vsphere.VMRef(vm.MoRef))

@@ -60,6 +60,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	var o vsphere.Observation
 	o.Complete, o.Incomplete = s.complete()
+	if why := s.left.awaits(q); o.Complete && why != "" {
+		o.Complete, o.Incomplete = false, why
+	}
 	for _, vm := range s.vms {
 		ours, known := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID), slices.Contains(q.Known, vm.Ref)
 		if ours && !known && s.hidden[vm.Ref] {

@@ -53,6 +53,7 @@ type Server struct {
 	tasks    []*task
 	failures map[key]*vsphere.Failure
 	journal  []Entry
+	left     predecessor
 
 	catalog
 	script

@@ -62,6 +62,49 @@ func (c *catalog) count() int {
 	return 0
 }
 
+// mayHold reports whether something may be a template of the catalog.
+func (c *catalog) mayHold(ref vsphere.Ref) bool {
+	got := c.get()
+	return got == nil || ref.IsZero() || slices.ContainsFunc(got.templates, func(t templateEntry) bool { return t.Ref == ref })
+}
+
+// refs returns the templates of these names. It returns none if one of them is not known: it may have been renamed.
+func (c *catalog) refs(names []string) map[vsphere.Ref]bool {
+	got := c.get()
+	if got == nil {
+		return nil
+	}
+	refs := map[vsphere.Ref]bool{}
+	for _, name := range names {
+		i, err := choose("template", name, got.templatePaths())
+		if err != nil {
+			return nil
+		}
+		refs[got.templates[i].Ref] = true
+	}
+	return refs
+}
+
+// pathOf returns the inventory path of a template, or its reference.
+func (c *catalog) pathOf(ref vsphere.Ref) string {
+	if got := c.get(); got != nil {
+		for _, t := range got.templates {
+			if t.Ref == ref {
+				return t.Path
+			}
+		}
+	}
+	return ref.Value
+}
+
+func (c *content) templatePaths() []string {
+	paths := make([]string, len(c.templates))
+	for i := range c.templates {
+		paths[i] = c.templates[i].Path
+	}
+	return paths
+}
+
 // Template finds a template by name or inventory path: see vsphere.Server.
 func (s *Server) Template(name string) (vsphere.Template, error) {
 	op := fmt.Sprintf("find template %q", name)
@@ -69,11 +112,7 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	if got == nil {
 		return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalog}
 	}
-	paths := make([]string, len(got.templates))
-	for i := range got.templates {
-		paths[i] = got.templates[i].Path
-	}
-	i, err := choose("template", name, paths)
+	i, err := choose("template", name, got.templatePaths())
 	if err == nil {
 		return got.templates[i].Template, nil
 	}

@@ -14,3 +14,6 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Lo
 
 // advance puts the clock forward by more than a minute.
 func (c *clock) advance() { c.ahead.Add(int64(61 * time.Second)) }
+
+// advanceBy puts the clock forward.
+func (c *clock) advanceBy(d time.Duration) { c.ahead.Add(int64(d)) }

@@ -32,7 +32,7 @@ type nicCache struct {
 func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	r := operations.Request{
 		Key:  operations.Key{Group: req.Stamp.Group, Ordinal: req.Stamp.Ordinal},
-		Kind: vsphere.OpClone, Name: req.Name, UUID: req.UUID, Stamp: req.Stamp,
+		Kind: vsphere.OpClone, Template: req.Template.Ref, Name: req.Name, UUID: req.UUID, Stamp: req.Stamp,
 	}
 	spec := func(kind vsphere.Kind, cause error) error {
 		return &vsphere.Error{Kind: kind, Op: "clone " + req.Name + " from " + req.Template.Name, Err: cause}

@@ -169,12 +169,11 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 		})
 		r.start()
 		r.until("the clone is noticed", func() bool {
-			h := r.server.Health()
-			return h.Reachable && !h.Complete && strings.Contains(h.Incomplete, "clones started before this process")
+			o := r.observe()
+			return r.server.Health().Complete && !o.Complete && strings.Contains(o.Incomplete, "Clones started before this process")
 		})
-		if o := r.observe(); o.Complete {
-			t.Errorf("observation is complete while a predecessor's clone runs: %+v", o)
-		}
+		r.until("everybody is told that the inventory is complete", r.told.toldComplete)
+		told := r.told.count(group.Group)
 		r.until("complete with the VM", func() bool {
 			o := r.observe()
 			_, ok := find(o, 0)
@@ -183,7 +182,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 			}
 			return o.Complete && ok
 		})
-		r.until("everybody is told that the observation is complete", r.told.toldComplete)
+		r.toldAfter(told)
 	})
 }
 

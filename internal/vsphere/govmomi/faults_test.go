@@ -139,13 +139,28 @@ func TestAlreadyThere(t *testing.T) {
 	}
 }
 
-func TestClonesOfAnyAccountAreWaitedFor(t *testing.T) {
+func TestAClonesAccountSaysNothingAndItsTemplateDoes(t *testing.T) {
+	const user = `vsphere.local\operator`
+	linux, ordinary := vsphere.VMRef("vm-linux"), vsphere.VMRef("vm-ordinary")
+	s := New(Config{})
+	s.cat.content = &content{templates: []templateEntry{{Template: vsphere.Template{Ref: linux}}}}
 	before := types.TaskReasonUser{UserName: `VSPHERE.LOCAL\before-the-rotation`}
-	if !matters(true, before, `vsphere.local\operator`) {
-		t.Error("the clone of a predecessor with other credentials is not waited for")
-	}
-	if matters(false, before, `vsphere.local\operator`) {
-		t.Error("what another account does with its VMs is waited for")
+	for _, test := range []struct {
+		name   string
+		task   operations.Untracked
+		reason any
+		want   bool
+	}{
+		{"the clone of a predecessor with other credentials", operations.Untracked{Clone: true, Entity: linux}, before, true},
+		{"a clone of what is no template here", operations.Untracked{Clone: true, Entity: ordinary}, before, false},
+		{"a clone of nobody knows what", operations.Untracked{Clone: true}, before, true},
+		{"a clone by a schedule", operations.Untracked{Clone: true, Entity: linux}, types.TaskReasonSchedule{}, false},
+		{"what another account does with its VMs", operations.Untracked{Entity: ordinary}, before, false},
+		{"what our account does", operations.Untracked{Entity: ordinary}, types.TaskReasonUser{UserName: user}, true},
+	} {
+		if got := s.matters(test.task, test.reason, user); got != test.want {
+			t.Errorf("%s: waited for is %v", test.name, got)
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	inFlight := s.ops.InFlight(q.ID.Group)
 	cloning := s.ops.Cloning(q.ID.Group)
 	complete, why := s.complete()
+	if complete {
+		complete, why = s.settledFor(q)
+	}
 	g := s.index.Group(q)
 	if complete {
 		s.ask(g.Ask)
@@ -102,10 +105,10 @@ func (s *Server) ask(refs []vsphere.Ref) {
 }
 
 // settle removes operations whose effect the inventory shows. It is called after everything that is applied. The
-// index tells when it becomes complete; that a predecessor's clones have settled, on which completeness depends as
-// well, is noticed here.
+// index tells when it becomes complete; what depends on a predecessor's clones is noticed here.
 func (s *Server) settle() {
 	s.ops.Settle(uint64(s.index.Applied()), s.look)
+	s.tellWaiting()
 	complete, _ := s.complete()
 	s.mu.Lock()
 	changed := complete != s.wasComplete

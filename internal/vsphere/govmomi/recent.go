@@ -3,6 +3,7 @@ package govmomi
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -11,36 +12,53 @@ import (
 )
 
 // untracked reads vCenter's recent tasks and returns those that are queued or running, may be ours, and that no
-// operation of this process is known to have. Every clone may be: a predecessor may have logged in with another
-// account, and waiting for a clone of somebody else does no harm.
+// operation of this process is known to have.
 func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Untracked, error) {
 	tasks, err := recentTasks(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	var out []operations.Untracked
+	var refs []string
 	for _, t := range tasks {
 		state := types.TaskInfoState(t.text(taskState))
-		if state != types.TaskInfoStateQueued && state != types.TaskInfoStateRunning {
+		if state != types.TaskInfoStateQueued && state != types.TaskInfoStateRunning || s.ops.Tracks(t.ref.Value) {
 			continue
 		}
-		clone := isClone(t.text("info.descriptionId"))
-		if s.ops.Tracks(t.ref.Value) || !matters(clone, t.values["info.reason"], c.session.User()) {
-			continue
+		reason := t.values["info.reason"]
+		queued, _ := t.values[taskQueued].(time.Time)
+		task := operations.Untracked{
+			Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: isClone(t.text("info.descriptionId")), Own: isOurs(reason, c.session.User()),
+			Queued: queued,
 		}
-		out = append(out, operations.Untracked{Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: clone})
+		if s.matters(task, reason, c.session.User()) {
+			out, refs = append(out, task), append(refs, task.Ref)
+		}
+	}
+	first := s.cfg.Sightings.See(c.client.ServiceContent.About.InstanceUuid, refs, s.cfg.Now())
+	for i := range out {
+		out[i].Since = first[out[i].Ref]
 	}
 	return out, nil
 }
 
-// recentTasks reads what vCenter remembers of the tasks of the last minutes: state, entity, reason and kind.
+// matters reports whether a task of which no operation is known may have been started for us. A clone may be whoever's it
+// is: a predecessor may have logged in with another account. But it is made from a template of the catalog, and by somebody who logged in.
+func (s *Server) matters(task operations.Untracked, reason any, user string) bool {
+	if !task.Clone {
+		return maybeOurs(reason, user)
+	}
+	return s.cat.mayHold(task.Entity) && loggedIn(reason)
+}
+
+// recentTasks reads what vCenter remembers of the tasks of the last minutes: state, entity, reason, kind, and when it was queued.
 func recentTasks(ctx context.Context, c *connection) ([]object, error) {
 	o, err := exact(ctx, c.client, fromRef(*c.client.ServiceContent.TaskManager), "recentTask")
 	if err != nil {
 		return nil, err
 	}
 	return existing(ctx, c.client, o.refsOf("recentTask"), types.PropertySpec{
-		Type: "Task", PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId"},
+		Type: "Task", PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId", taskQueued},
 	})
 }
 
@@ -50,8 +68,14 @@ func isClone(descriptionID string) bool {
 	return strings.HasPrefix(strings.ToLower(method), "clone")
 }
 
-// matters reports whether a task of which no operation is known may have been started for us.
-func matters(clone bool, reason any, user string) bool { return clone || maybeOurs(reason, user) }
+// loggedIn reports whether a task may have been started by an account: not by an alarm, a schedule or the system.
+func loggedIn(reason any) bool {
+	switch reason.(type) {
+	case types.TaskReasonUser, *types.TaskReasonUser, nil:
+		return true
+	}
+	return false
+}
 
 // maybeOurs reports whether a task may have been started by our account. A name without a domain says too little
 // to exclude it.
@@ -62,11 +86,8 @@ func maybeOurs(reason any, user string) bool {
 		name = r.UserName
 	case *types.TaskReasonUser:
 		name = r.UserName
-	case nil:
-		return true
 	default:
-		// Started by an alarm, a schedule or the system.
-		return false
+		return loggedIn(reason)
 	}
 	return strings.EqualFold(name, user) || !strings.ContainsAny(name, `\@`)
 }

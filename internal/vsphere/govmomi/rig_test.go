@@ -42,6 +42,8 @@ type rig struct {
 	stop   func()
 	folder vsphere.Folder
 	told   *notifier
+	// templates are what the group says of those that it is cloned from.
+	templates []string
 }
 
 type notifier struct {
@@ -179,7 +181,7 @@ func (r *rig) toldAfter(before int) {
 }
 
 func (r *rig) observe(known ...vsphere.Ref) vsphere.Observation {
-	return r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, Known: known})
+	return r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, Known: known, Templates: r.templates})
 }
 
 // held waits until a read of a client is on its way to vCenter, and holds it and all that follow until goOn is called.

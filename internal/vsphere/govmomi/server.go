@@ -1,7 +1,6 @@
 package govmomi
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -52,6 +51,8 @@ type Config struct {
 	Limits budget.Limits
 	// ExpectedVMs is the number of our VMs known from before a restart: see vsphere.Health.SuddenlyEmpty.
 	ExpectedVMs int
+	// Sightings is shared by all connections of a process, so that a new one does not wait anew for what hangs; it may be nil.
+	Sightings *operations.Sightings
 	// Notifier is told of changes; it may be nil.
 	Notifier vsphere.Notifier
 	Log      logr.Logger
@@ -107,6 +108,7 @@ type Server struct {
 	viewStale   bool
 	inherited   bool
 	predecessor predecessor
+	inheritance inheritance
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
 	nics        map[vsphere.Ref]nicCache
@@ -143,6 +145,9 @@ func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Sightings == nil {
+		cfg.Sightings = new(operations.Sightings)
+	}
 	if cfg.Log.GetSink() == nil {
 		cfg.Log = logr.Discard()
 	}
@@ -158,6 +163,7 @@ func New(cfg Config) *Server {
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
 		looked:          map[vsphere.Ref]time.Time{},
+		inheritance:     inheritance{waiting: map[string]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
@@ -205,11 +211,8 @@ func (s *Server) complete() (bool, string) {
 	if ok, why := s.index.Complete(); !ok {
 		return false, why
 	}
-	if n, settled := s.ops.Inherited(uint64(s.index.Applied())); !settled {
-		if n > 0 {
-			return false, fmt.Sprintf("%d clones started before this process are still running", n)
-		}
-		return false, "clones started before this process have ended and the inventory is being read again"
+	if !s.inheritedNow().Known {
+		return false, "the inventory is being read again, for what clones did that were running when the operator connected"
 	}
 	return true, ""
 }

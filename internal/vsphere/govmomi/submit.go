@@ -95,6 +95,7 @@ func (s *Server) refused(h *operations.Handle, r operations.Request, began inven
 		}
 	}
 	s.lost(err)
+	err = s.undecided(r, err)
 	h.Failed(err)
 	return err
 }

@@ -11,7 +11,8 @@
 //	              └──────────Unknown────────────────►unknown ──► removed
 //	                             (after the server's own list of recent tasks was read, every task on it that
 //	                              might be the lost one has ended, and a full listing that began after that
-//	                              was applied)
+//	                              was applied;
+//	                              a clone that hangs is waited for as long as Patience says)
 //
 // There is at most one operation per ordinal of a group, so that nothing is submitted twice on stale knowledge.
 //

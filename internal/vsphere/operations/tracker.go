@@ -39,8 +39,8 @@ type Key struct {
 type Request struct {
 	Key
 	Kind vsphere.OperationKind
-	// VM is zero for a clone.
-	VM vsphere.Ref
+	// VM is zero for a clone, Template for everything else.
+	VM, Template vsphere.Ref
 	// Name, UUID and Stamp of the VM to be, for a clone.
 	Name  string
 	UUID  string
@@ -198,9 +198,9 @@ func (t *Tracker) Tasks() []Task {
 		}
 	}
 	for _, w := range t.waits() {
-		for ref, since := range w.tasks {
-			if _, ok := byRef[ref]; !ok {
-				byRef[ref] = Task{ref, since}
+		for ref, a := range w.tasks {
+			if _, ok := byRef[ref]; !ok && !a.over {
+				byRef[ref] = Task{ref, a.Since}
 			}
 		}
 	}
@@ -314,7 +314,10 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 				groups[op.Group] = struct{}{}
 			}
 		case unknown:
-			remove = seen || op.wait.over(applied)
+			remove = seen || op.wait.over(applied, now)
+			if !remove && op.sparesSlot(now) {
+				done, op.done = append(done, op.done), nil
+			}
 		case shutting:
 			if !seen && now.Sub(op.since) >= t.ShutdownWait {
 				t.fail(op, &vsphere.Error{Kind: vsphere.KindTransient, Op: "shut down the guest of " + op.Name, Err: errShutdown})

@@ -1,7 +1,6 @@
 package operations
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -194,24 +193,6 @@ func TestWhatLandedIsToldOfRunningTasksOnly(t *testing.T) {
 	clones, others := r.Landed(look)
 	if !slices.Equal(clones, []string{"task-clone"}) || !slices.Equal(others, []string{"task-on"}) {
 		t.Errorf("landed: clones %v, others %v", clones, others)
-	}
-}
-
-func TestInheritedClones(t *testing.T) {
-	r := newRig(t)
-	if _, settled := r.Inherited(99); settled {
-		t.Fatal("settled before the tasks were read")
-	}
-	r.Inherit(10, []Untracked{{Ref: "task-1", Clone: true}, {Ref: "task-2"}})
-	if n, settled := r.Inherited(99); n != 1 || settled {
-		t.Fatalf("%d, %v", n, settled)
-	}
-	r.TaskFailed("task-1", errors.New("x"), 100)
-	if n, settled := r.Inherited(100); n != 0 || settled {
-		t.Fatalf("%d, %v", n, settled)
-	}
-	if _, settled := r.Inherited(101); !settled {
-		t.Fatal("not settled after a later listing")
 	}
 }
 

@@ -1,53 +1,137 @@
 package operations
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// waitFor is a set of tasks that must end, and the mark since which they have.
-type waitFor struct {
-	tasks map[string]time.Time
+// Patience is how long a clone that may be ours is waited for, from when this process saw it first. After that the name in
+// the group's folder, which is the lock, and the stamps decide: a clone that hangs must not hold groups for ever.
+const Patience = 10 * time.Minute
+
+// Untracked is a queued or running task that may be ours, and that no operation of this process is known to have.
+type Untracked struct {
+	Ref string
+	// Entity is the object that the task is about: the template, for a clone; zero if vCenter does not tell.
+	Entity vsphere.Ref
+	// Clone is true for a task that makes a VM.
+	Clone bool
+	// Own is true for one that the account of this process certainly started.
+	Own bool
+	// Queued is when vCenter accepted it, by vCenter's clock; zero if it does not tell.
+	Queued time.Time
+	// Since is when this process saw it first.
+	Since time.Time
+}
+
+// From reports whether a clone may be one of these templates; without any it may.
+func (u Untracked) From(templates map[vsphere.Ref]bool) bool {
+	return u.Entity.IsZero() || len(templates) == 0 || templates[u.Entity]
+}
+
+// After reports whether a task may have been submitted after a moment of another clock than vCenter's.
+func (u Untracked) After(moment time.Time) bool {
+	return u.Queued.IsZero() || u.Queued.After(moment.Add(-clockSlack))
+}
+
+// clockSlack is by how much two clocks are taken to differ at most.
+const clockSlack = 10 * time.Minute
+
+// awaited is a task that must end. What it has done is in a listing that began after the mark at which it was seen to have ended.
+type awaited struct {
+	Untracked
+	over  bool
 	ended Mark
 }
 
-func newWait(at Mark) *waitFor { return &waitFor{tasks: map[string]time.Time{}, ended: at} }
+// hangs reports whether the task has run for so long that nobody waits for it any more.
+func (a *awaited) hangs(now time.Time) bool {
+	return !a.over && a.Clone && now.Sub(a.Since) >= Patience
+}
+
+// holds reports whether the effect of the task may be missing from what was applied.
+func (a *awaited) holds(applied Mark, now time.Time) bool {
+	if a.over {
+		return applied <= a.ended
+	}
+	return !a.hangs(now)
+}
+
+// waitFor is a set of tasks that must end, as it was read at a mark.
+type waitFor struct {
+	tasks map[string]*awaited
+	at    Mark
+}
+
+func newWait(at Mark) *waitFor { return &waitFor{tasks: map[string]*awaited{}, at: at} }
+
+func (w *waitFor) add(task Untracked, now time.Time) {
+	if task.Since.IsZero() {
+		task.Since = now
+	}
+	w.tasks[task.Ref] = &awaited{Untracked: task}
+}
 
 func (w *waitFor) end(task string, at Mark) {
-	if _, ok := w.tasks[task]; ok {
-		delete(w.tasks, task)
-		w.ended = max(w.ended, at)
+	if a := w.tasks[task]; a != nil && !a.over {
+		a.over, a.ended = true, at
 	}
 }
 
-// over reports whether all tasks have ended and a listing that began later was applied. A nil wait is not over:
+// over reports whether nothing is waited for any more and a listing that began later was applied. A nil wait is not over:
 // the server's task list has not been read.
-func (w *waitFor) over(applied Mark) bool {
-	return w != nil && len(w.tasks) == 0 && applied > w.ended
+func (w *waitFor) over(applied Mark, now time.Time) bool {
+	if w == nil || applied <= w.at {
+		return false
+	}
+	for _, a := range w.tasks {
+		if a.holds(applied, now) {
+			return false
+		}
+	}
+	return true
 }
 
-// waits returns every set that is not empty. The lock is held.
+// own reports whether a task that our own account certainly started may still run.
+func (w *waitFor) own(now time.Time) bool {
+	for _, a := range w.tasks {
+		if a.Own && !a.over && !a.hangs(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantsListing reports whether only a listing that begins later than the one applied last is missing.
+func (w *waitFor) wantsListing(applied Mark) bool {
+	if w == nil {
+		return false
+	}
+	last := w.at
+	for _, a := range w.tasks {
+		if a.over {
+			last = max(last, a.ended)
+		}
+	}
+	return applied <= last
+}
+
+// waits returns every set. The lock is held.
 func (t *Tracker) waits() []*waitFor {
 	var out []*waitFor
-	if t.inherited != nil && len(t.inherited.tasks) > 0 {
+	if t.inherited != nil {
 		out = append(out, t.inherited)
 	}
 	for _, op := range t.ops {
-		if op.wait != nil && len(op.wait.tasks) > 0 {
+		if op.wait != nil {
 			out = append(out, op.wait)
 		}
 	}
 	return out
-}
-
-// Untracked is a queued or running task of our account that no operation of this process is known to have.
-type Untracked struct {
-	Ref string
-	// Entity is the object that the task is about: the template, for a clone.
-	Entity vsphere.Ref
-	// Clone is true for a task that makes a VM.
-	Clone bool
 }
 
 // NeedsScan reports whether a lost reply waits for the server's task list, and how long until it may be read.
@@ -79,15 +163,30 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 		}
 		op.wait = newWait(at)
 		for _, task := range tasks {
-			fits := task.Entity == op.VM
-			if op.Kind == vsphere.OpClone {
-				fits = task.Clone
-			}
-			if fits {
-				op.wait.tasks[task.Ref] = now
+			if op.fits(task) {
+				op.wait.add(task, now)
 			}
 		}
 	}
+}
+
+// fits reports whether a task may be that of the operation. A clone of another template, or one that vCenter had before we
+// asked, is not.
+func (op *operation) fits(task Untracked) bool {
+	if op.Kind != vsphere.OpClone {
+		return task.Entity == op.VM
+	}
+	var template map[vsphere.Ref]bool
+	if !op.Template.IsZero() {
+		template = map[vsphere.Ref]bool{op.Template: true}
+	}
+	return task.Clone && task.From(template) && task.After(op.since)
+}
+
+// sparesSlot reports whether an operation whose reply was lost keeps a slot for nothing: only somebody else's tasks are left that might be
+// it, which is no reason to keep the slot from those who clone.
+func (op *operation) sparesSlot(now time.Time) bool {
+	return op.done != nil && op.wait != nil && !op.wait.own(now)
 }
 
 // Inherit tells which untracked clones the server had when this process first looked: they were submitted by
@@ -99,32 +198,50 @@ func (t *Tracker) Inherit(at Mark, tasks []Untracked) {
 	now := t.now()
 	for _, task := range tasks {
 		if task.Clone {
-			t.inherited.tasks[task.Ref] = now
+			t.inherited.add(task, now)
 		}
 	}
 }
 
-// Inherited returns how many clones of a predecessor still run, and whether their effect is in the inventory.
-// It is not settled before Inherit was called.
-func (t *Tracker) Inherited(applied Mark) (runningClones int, settled bool) {
+// Inheritance is what a predecessor may have left running.
+type Inheritance struct {
+	// Known is false before Inherit was called and a listing that began later was applied.
+	Known bool
+	// Running are the clones that have to be waited for, Ended those that have ended, and whose effect may not be in the inventory
+	// yet. Hanging are those that nobody waits for any more. All are sorted by reference.
+	Running, Ended, Hanging []Untracked
+}
+
+// Inherited returns what a predecessor may have left running, as far as it matters still.
+func (t *Tracker) Inherited(applied Mark) Inheritance {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.inherited == nil {
-		return 0, false
+		return Inheritance{}
 	}
-	return len(t.inherited.tasks), t.inherited.over(applied)
+	in, now := Inheritance{Known: applied > t.inherited.at}, t.now()
+	for _, ref := range slices.SortedFunc(maps.Keys(t.inherited.tasks), cmp.Compare[string]) {
+		switch a := t.inherited.tasks[ref]; {
+		case a.hangs(now):
+			in.Hanging = append(in.Hanging, a.Untracked)
+		case a.over && a.holds(applied, now):
+			in.Ended = append(in.Ended, a.Untracked)
+		case !a.over:
+			in.Running = append(in.Running, a.Untracked)
+		}
+	}
+	return in
 }
 
 // WantsListing reports whether something waits for a full listing that begins later than the one applied last.
 func (t *Tracker) WantsListing(applied Mark) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	waits := func(w *waitFor) bool { return w != nil && len(w.tasks) == 0 && applied <= w.ended }
-	if waits(t.inherited) {
+	if t.inherited.wantsListing(applied) {
 		return true
 	}
 	for _, op := range t.ops {
-		if waits(op.wait) || (op.state == settling && applied <= op.ended) {
+		if op.wait.wantsListing(applied) || (op.state == settling && applied <= op.ended) {
 			return true
 		}
 	}

@@ -44,6 +44,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		req.Spec.Config = &types.VirtualMachineConfigSpec{}
 	}
 	s := &submission{entity: req.This, cancelable: true, delay: d.strict.cloneDelay}
+	d.hold(s, req.Folder, req.Name)
 	s.around = func(t *simulator.Task, run execute) (res types.AnyType, fault types.BaseMethodFault) {
 		if canceled(ctx, t) {
 			return nil, &types.RequestCanceled{}
@@ -55,6 +56,9 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		folder, ok := folderAt(ctx, &req.Folder)
 		if !ok {
 			return nil, &types.InvalidFolder{Target: req.Folder}
+		}
+		if fault := d.strict.unborn.check(req.Folder, req.Name); fault != nil {
+			return nil, fault
 		}
 		if fault := checkFree(ctx, folder, req.Name, types.ManagedObjectReference{}); fault != nil {
 			return nil, fault

@@ -8,11 +8,32 @@ import (
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
 // Sessions lists the logins of everybody else.
 func (o *Operator) Sessions(ctx context.Context) ([]types.UserSession, error) { return o.sessions(ctx) }
+
+// Running counts the tasks of the last minutes that have not ended.
+func (o *Operator) Running(ctx context.Context) (n int, err error) {
+	pc := property.DefaultCollector(o.Client())
+	var manager mo.TaskManager
+	if err := pc.RetrieveOne(ctx, *o.Client().ServiceContent.TaskManager, []string{"recentTask"}, &manager); err != nil {
+		return 0, fmt.Errorf("list recent tasks: %w", err)
+	}
+	for _, ref := range manager.RecentTask {
+		var task mo.Task
+		if err := pc.RetrieveOne(ctx, ref, []string{"info.state"}, &task); err != nil {
+			return 0, fmt.Errorf("read task %s: %w", ref.Value, err)
+		}
+		if task.Info.State == types.TaskInfoStateQueued || task.Info.State == types.TaskInfoStateRunning {
+			n++
+		}
+	}
+	return n, nil
+}
 
 // CreateFolders creates a folder and what is missing of its path.
 func (o *Operator) CreateFolders(ctx context.Context, folderPath string) error {

@@ -25,6 +25,9 @@ type Options struct {
 	Hosts int
 	// CloneDelay is how long the task of a clone runs.
 	CloneDelay time.Duration
+	// HoldClone says of a clone, by the name of the VM to be, until what it hangs after CloneDelay, and whether its VM takes its name
+	// meanwhile, although nobody sees it; nil for not at all.
+	HoldClone func(name string) (until <-chan struct{}, takesName bool)
 	// Username and Password of the program under test; user and pass unless set. Other passwords are refused.
 	Username, Password string
 	// Privileges of that account on every object; nil means OperatorPrivileges.
@@ -108,6 +111,7 @@ func Start(o Options) (*Simulator, error) {
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges,
 		},
 		cloneDelay: o.CloneDelay,
+		holdClone:  o.HoldClone,
 	}
 	enforce(service, rules)
 	service.Listen = &url.URL{Host: o.Listen, User: url.UserPassword(o.Username, o.Password)}

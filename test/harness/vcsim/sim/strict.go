@@ -18,6 +18,9 @@ type strict struct {
 	retention retention
 	// cloneDelay is how long the task of a clone waits before it does anything.
 	cloneDelay time.Duration
+	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
+	holdClone func(name string) (until <-chan struct{}, takesName bool)
+	unborn    unborn
 }
 
 // desk is the object of ours that calls are sent to. Requests still say which object they are about.

@@ -28,6 +28,9 @@ type submission struct {
 	cancelable bool
 	// delay is how long a structural task waits before the work begins, with nothing locked that others want.
 	delay time.Duration
+	// until, if not nil, is what it waits for after that, and born, if not nil, is called then.
+	until <-chan struct{}
+	born  func()
 	// task is set when it was seen.
 	task *simulator.Task
 
@@ -131,7 +134,13 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 		work := t.Execute
 		t.Execute = func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
 			<-time.NewTimer(s.delay).C
+			if s.until != nil {
+				<-s.until
+			}
 			ctx.WithLock(treeRef, func() {
+				if s.born != nil {
+					s.born()
+				}
 				c := &creator{ctx: ctx}
 				h.creator.Store(c)
 				defer func() {

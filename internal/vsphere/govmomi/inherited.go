@@ -1,0 +1,120 @@
+package govmomi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+// inheritance is what groups wait for: see operations.Inheritance.
+type inheritance struct {
+	// waiting are the groups that wait, to be told when there is less to wait for.
+	waiting map[string]struct{}
+	// left is how much there was to wait for when groups were told last.
+	left int
+}
+
+func (s *Server) inheritedNow() operations.Inheritance {
+	return s.ops.Inherited(uint64(s.index.Applied()))
+}
+
+// settledFor reports whether no clone that somebody started before this process, and that may be one of the group's, is missing from
+// the inventory. The group is told when that may have changed.
+func (s *Server) settledFor(q vsphere.Query) (bool, string) {
+	if in := s.inheritedNow(); len(in.Running)+len(in.Ended) == 0 {
+		return true, ""
+	}
+	// It is entered before it is looked again, so that it is told of whatever happens from now on.
+	s.mu.Lock()
+	s.inheritance.waiting[q.ID.Group] = struct{}{}
+	s.mu.Unlock()
+	templates := s.cat.refs(q.Templates)
+	concerned := func(all []operations.Untracked) []operations.Untracked {
+		return slices.DeleteFunc(all, func(task operations.Untracked) bool { return !task.From(templates) || !task.After(q.Created) })
+	}
+	in := s.inheritedNow()
+	running, ended := concerned(in.Running), concerned(in.Ended)
+	switch {
+	case len(running) > 0:
+		return false, s.running(running)
+	case len(ended) > 0:
+		return false, "clones started before this process have ended and the inventory is being read again"
+	}
+	s.mu.Lock()
+	delete(s.inheritance.waiting, q.ID.Group)
+	s.mu.Unlock()
+	return true, ""
+}
+
+// running says what is waited for, and for how long at most.
+func (s *Server) running(tasks []operations.Untracked) string {
+	last := slices.MaxFunc(tasks, func(a, b operations.Untracked) int { return a.Since.Compare(b.Since) })
+	told := make([]string, 0, 3)
+	for _, task := range tasks[:min(len(tasks), cap(told))] {
+		since := "seen since " + clockTime(task.Since)
+		if !task.Queued.IsZero() {
+			since = "started " + clockTime(task.Queued)
+		}
+		told = append(told, fmt.Sprintf("%s of template %s (%s)", task.Ref, s.cat.pathOf(task.Entity), since))
+	}
+	if more := len(tasks) - len(told); more > 0 {
+		told = append(told, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("Clones started before this process are still running and may be of this group: %s. They are waited for until %s at the latest. "+
+		"Wait, or, if one hangs, cancel that task in vCenter", strings.Join(told, ", "), clockTime(last.Since.Add(operations.Patience)))
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// tellWaiting tells the groups that wait when there is less to wait for than there was.
+func (s *Server) tellWaiting() {
+	in := s.inheritedNow()
+	left := 2*len(in.Running) + len(in.Ended) // what runs has yet to end
+	s.mu.Lock()
+	var waiting map[string]struct{}
+	if left != s.inheritance.left {
+		waiting = maps.Clone(s.inheritance.waiting)
+		clear(s.inheritance.waiting)
+	}
+	s.inheritance.left = left
+	s.mu.Unlock()
+	for group := range waiting {
+		s.groupChanged(group)
+	}
+}
+
+// undecided makes of a name that is taken by something which nobody sees a reason to wait, while a clone of a predecessor runs: vCenter holds the
+// name for a clone before it shows the VM. Another name would make a second VM.
+func (s *Server) undecided(op operations.Request, err error) error {
+	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken || s.shown(objectOf(err)) {
+		return err
+	}
+	in := s.inheritedNow()
+	tasks := slices.Concat(in.Running, in.Ended, in.Hanging)
+	if len(tasks) == 0 {
+		return err
+	}
+	refs := make([]string, 0, len(tasks))
+	for _, task := range tasks {
+		refs = append(refs, task.Ref)
+	}
+	return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
+		"the name is taken by something that is not in the inventory yet; it may be this VM, which a clone started before this process makes (one of %s); "+
+			"wait, or, if that hangs, cancel the task in vCenter: %w", strings.Join(refs, ", "), err)}
+}
+
+// shown reports whether the inventory shows what an object is.
+func (s *Server) shown(ref vsphere.Ref) bool {
+	if ref.Type == vsphere.TypeFolder {
+		_, state := s.index.FolderState(ref)
+		return state == inventory.Present
+	}
+	vm, state := s.index.VM(ref)
+	return state == inventory.Present && vm.ChangeVersion != ""
+}

@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"sync"
+
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// unborn are the VMs that clones are making, and that nobody sees: only their names show that they are there. A vCenter
+// has such VMs for a while.
+type unborn struct {
+	mu    sync.Mutex
+	names map[childName]types.ManagedObjectReference
+}
+
+// childName is a name in a folder.
+type childName struct {
+	folder types.ManagedObjectReference
+	name   string
+}
+
+// hold makes a clone hang as a test wants it to. The VM that it makes is called by the task's reference until it is born.
+func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name string) {
+	if d.strict.holdClone == nil {
+		return
+	}
+	until, takesName := d.strict.holdClone(name)
+	if s.until = until; until == nil || !takesName {
+		return
+	}
+	u, key := &d.strict.unborn, childName{folder, name}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.names == nil {
+		u.names = map[childName]types.ManagedObjectReference{}
+	}
+	if _, taken := u.names[key]; taken {
+		return
+	}
+	u.names[key] = types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-unborn-" + name}
+	s.born = func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.names, key)
+	}
+}
+
+// check refuses a name that is taken.
+func (u *unborn) check(folder types.ManagedObjectReference, name string) types.BaseMethodFault {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if vm, ok := u.names[childName{folder, name}]; ok {
+		return &types.DuplicateName{Name: name, Object: vm}
+	}
+	return nil
+}

@@ -49,6 +49,7 @@ type Simulator struct {
 
 	opts   Options
 	model  *simulator.Model
+	rules  *strict
 	server *simulator.Server
 }
 
@@ -119,7 +120,7 @@ func Start(o Options) (*Simulator, error) {
 		service.TLS = new(tls.Config)
 	}
 	service.RegisterEndpoints = true
-	s := &Simulator{opts: o, model: model, server: service.NewServer()}
+	s := &Simulator{opts: o, model: model, rules: rules, server: service.NewServer()}
 	u := *s.server.URL
 	u.User = nil
 	s.URL = u.String()
@@ -185,6 +186,7 @@ func (s *Simulator) Close() {
 	case <-closed:
 	case <-time.After(closePatience):
 	}
+	s.rules.tasks.end(s.model.Map())
 	s.model.Remove()
 }
 

@@ -21,6 +21,7 @@ type strict struct {
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
+	tasks     submissions
 }
 
 // desk is the object of ours that calls are sent to. Requests still say which object they are about.
@@ -44,7 +45,7 @@ var deskRef = types.ManagedObjectReference{Type: "Desk", Value: "desk"}
 func enforce(service *simulator.Service, s *strict) {
 	registry := service.Context.Map
 	registry.Put(&desk{Self: deskRef, strict: s})
-	registry.AddHandler(&submissions{})
+	registry.AddHandler(&s.tasks)
 	registry.AddHandler(&s.retention)
 	registry.AddHandler(&s.uuids)
 	for _, task := range registry.AllReference("Task") {

@@ -79,6 +79,14 @@ type submissions struct {
 
 	// creator is the context of the task that holds the tree; nil if none does. See PutObject.
 	creator atomic.Pointer[creator]
+	// over is true once the files are about to be removed. Whoever holds the tree may read or change it.
+	over bool
+}
+
+// end waits for the task that changes the shape of the inventory; no other one does anything any more. A clone panics whose files vanish.
+func (h *submissions) end(registry *simulator.Registry) {
+	ctx := &simulator.Context{Map: registry}
+	ctx.WithLock(treeRef, func() { h.over = true })
 }
 
 // creator is what a structural task holds.
@@ -138,6 +146,10 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 				<-s.until
 			}
 			ctx.WithLock(treeRef, func() {
+				if h.over {
+					fault = new(types.RequestCanceled)
+					return
+				}
 				if s.born != nil {
 					s.born()
 				}

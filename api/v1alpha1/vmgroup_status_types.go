@@ -207,6 +207,10 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VCenter string `json:"vcenter,omitempty"`
+	// vcenterInstanceUuid is the instance UUID of the vCenter in which folder and vms are known: references mean nothing in another.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	VCenterInstanceUUID string `json:"vcenterInstanceUuid,omitempty"`
 	// folder that holds the VMs.
 	// +optional
 	Folder *FolderStatus `json:"folder,omitempty"`

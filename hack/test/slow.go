@@ -75,6 +75,7 @@ var slowStories = []slowStory{
 	{5, "internal/sharding/hub", everywhere, 5},
 	{6, "integration", "TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM", 170},
 	{6, "integration", "TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM", 110},
+	{6, "integration", "TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom", 40},
 	{6, "integration", "TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing", 90},
 	{6, "integration", "TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM", 150},
 	{6, "integration", "TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM", 130},

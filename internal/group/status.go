@@ -45,9 +45,10 @@ type Facts struct {
 	Complete    bool
 	Incomplete  string
 	Unavailable *plan.Blocker
-	// VCenter is the name of the group's VCenter, Folder its folder there, or nil.
-	VCenter string
-	Folder  *v1alpha1.FolderStatus
+	// VCenter is the name of the group's VCenter, InstanceUUID that of the server behind it, Folder the group's folder there, or nil.
+	VCenter      string
+	InstanceUUID string
+	Folder       *v1alpha1.FolderStatus
 	// Admission is how far the group may follow its spec; without a reason, nobody has said anything about that.
 	Admission policy.Admission
 	// CreateBlocked explains why a VM that is lost could not be replaced, or is nil.
@@ -72,8 +73,11 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	switch {
 	case f.Folder != nil:
 		s.VCenter = f.VCenter
+		if f.Complete && f.InstanceUUID != "" {
+			s.VCenterInstanceUUID = f.InstanceUUID
+		}
 	case s.VCenter != f.VCenter:
-		s.VCenter = "" // nothing bears it out
+		s.VCenter, s.VCenterInstanceUUID = "", "" // nothing bears it out
 	}
 	if s.Ownership == nil || s.Ownership.Epoch.Less(f.Epoch) {
 		if f.Epoch != (v1alpha1.Epoch{}) {

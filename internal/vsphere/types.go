@@ -207,6 +207,8 @@ type Observation struct {
 	// be created or deleted on an incomplete observation.
 	Complete   bool
 	Incomplete string
+	// InstanceUUID is that of the server that this was observed at; empty until first connected.
+	InstanceUUID string
 	// VMs are those below the root that carry the group's stamp, whichever installation wrote it, and those in the
 	// group's folder whatever they carry; sorted by Ref.
 	VMs []VM

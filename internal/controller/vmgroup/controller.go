@@ -142,7 +142,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, vcenter *v1alpha1.VCenter) []mcreconcile.Request {
 				r.Groups.VCenterChanged(vcenter.Name)
 				return nil
-			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{})).
+			}), predicate.Or[*v1alpha1.VCenter](predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{}, instanceAccepted()))).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VmGroupPolicy{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
 				r.policies.changed()
@@ -153,6 +153,13 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 				return nil
 			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VmGroupPolicy]{})).
 		Complete(r)
+}
+
+// instanceAccepted passes on a change of the annotation that accepts another vCenter.
+func instanceAccepted() predicate.TypedPredicate[*v1alpha1.VCenter] {
+	return predicate.TypedFuncs[*v1alpha1.VCenter]{UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.VCenter]) bool {
+		return e.ObjectOld.Annotations[v1alpha1.AcceptInstanceAnnotation] != e.ObjectNew.Annotations[v1alpha1.AcceptInstanceAnnotation]
+	}}
 }
 
 // onGroup keeps Groups in step with every member's groups, this replica's or not, so that a group that is taken over

@@ -3,7 +3,6 @@ package vmgroup
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -159,7 +158,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
 			"VCenter %q cannot be reached, so nothing is created or deleted; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
 	}
-	g.observe(s, inventory)
+	g.observe(s, inventory, vcenter.Annotations[v1alpha1.AcceptInstanceAnnotation])
 	if denial != nil || !s.Group.DeletionTimestamp.IsZero() {
 		return nil
 	}
@@ -172,7 +171,8 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 }
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
-func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
+// accepted is the instance UUID that a hub administrator accepted for the vCenter, or empty.
+func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accepted string) {
 	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef != "" {
@@ -191,6 +191,9 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory) {
 		if !home.IsZero() {
 			s.Folder = &v1alpha1.FolderStatus{Path: observation.Folder.Path, MoRef: home.Value}
 		}
+	}
+	if another := s.AnotherVCenter(observation, accepted); another != nil && s.Unavailable == nil {
+		s.Unavailable, s.Folder = another, s.Group.Status.Folder
 	}
 	if s.Unavailable != nil {
 		observation.Complete, observation.Incomplete = false, s.Unavailable.Message

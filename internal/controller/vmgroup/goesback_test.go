@@ -50,8 +50,10 @@ type goingBack struct {
 	random  *rand.Rand
 	now     time.Time
 	vcenter *fake.Server
-	gate    *testGate
-	request mcreconcile.Request
+	// elsewhere is another vCenter, to which the group's VCenter may lead.
+	elsewhere *fake.Server
+	gate      *testGate
+	request   mcreconcile.Request
 	// stored is the group as its API server has it; earlier are the statuses that it had.
 	stored  *v1alpha1.VmGroup
 	version int
@@ -68,7 +70,10 @@ func newGoingBack(t *testing.T, seed uint64) *goingBack {
 	w := &goingBack{t: t, random: rand.New(rand.NewPCG(seed, 13)), now: noon, gate: &testGate{epoch: sharding.Epoch{Generation: 5}}, hidden: map[string]bool{}}
 	clock := func() time.Time { return w.now }
 	w.vcenter = fake.New(fake.Options{Now: clock})
-	w.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
+	w.elsewhere = fake.New(fake.Options{Now: clock, InstanceUUID: "elsewhere"})
+	for _, vcenter := range []*fake.Server{w.vcenter, w.elsewhere} {
+		vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
+	}
 	folder, err := w.vcenter.EnsureFolder(vsphere.WithFence(t.Context(), func() error { return nil }),
 		vsphere.FolderPath{Member: "other", Namespace: "team", Leaf: "db.0a1b2c3d"})
 	if err != nil {
@@ -138,6 +143,7 @@ func (w *goingBack) step() {
 		{1, "the ring goes back", func() { w.gate.epoch.Generation = 1 + int64(w.random.IntN(5)) }},
 		{1, "the ring goes on", func() { w.gate.epoch.Generation = max(w.gate.epoch.Generation, 5) + 1 }},
 		{2, "a new process", w.start},
+		{2, "the VCenter leads to another vCenter for a while", w.visit},
 		{2, "a VM is not seen", w.hide},
 		{2, "all VMs are seen", w.show},
 		{1, "answers about what is missing take time", w.vcenter.DelayConfirmations},
@@ -174,6 +180,23 @@ func (w *goingBack) ours() []vsphere.VM {
 		}
 	}
 	return vms
+}
+
+// visit lets the operator work while the VCenter leads to another vCenter. Only status can tell: one without a VM has nothing to mix up.
+func (w *goingBack) visit() {
+	if len(w.stored.Status.VMs) == 0 || w.stored.Status.VCenterInstanceUUID == "" {
+		return
+	}
+	w.Servers = fake.Servers{"default": w.elsewhere}
+	for range 2 {
+		w.pass()
+		w.elsewhere.Confirm()
+		w.elsewhere.Finish(-1)
+	}
+	w.Servers = fake.Servers{"default": w.vcenter}
+	for _, call := range w.elsewhere.Journal() {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s in a vCenter in which the group has nothing", call))
+	}
 }
 
 func (w *goingBack) hide() {

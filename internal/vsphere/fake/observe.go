@@ -45,7 +45,7 @@ func (s *Server) Health() vsphere.Health {
 	}
 	complete, why := s.complete()
 	return vsphere.Health{
-		Reachable: s.err == nil, Err: s.err, Since: s.since, Version: "8.0.3", InstanceUUID: "fake",
+		Reachable: s.err == nil, Err: s.err, Since: s.since, Version: "8.0.3", InstanceUUID: s.opt.InstanceUUID,
 		Complete: complete, Incomplete: why, SuddenlyEmpty: s.suddenlyEmpty, Predecessor: s.predecessor, MissingPrivileges: s.missing,
 		Templates: len(s.templates), VMs: stamped, RunningTasks: running,
 	}
@@ -58,7 +58,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	if !q.Folder.IsZero() {
 		s.owners[q.Folder] = q.ID.Group
 	}
-	var o vsphere.Observation
+	o := vsphere.Observation{InstanceUUID: s.opt.InstanceUUID}
 	o.Complete, o.Incomplete = s.complete()
 	if why := s.left.awaits(q); o.Complete && why != "" {
 		o.Complete, o.Incomplete = false, why

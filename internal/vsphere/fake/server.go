@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ type Options struct {
 	// ManualGuest leaves VMware Tools, heartbeat and address of a powered-on VM to ByHand().Edit; otherwise they
 	// are there at once.
 	ManualGuest bool
+	// InstanceUUID of the vCenter; "fake" unless set.
+	InstanceUUID string
 }
 
 const (
@@ -72,6 +75,7 @@ func New(opt Options) *Server {
 	if opt.Limits.Tasks == 0 {
 		opt.Limits.Tasks = noLimit
 	}
+	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]string{}, failures: map[key]*vsphere.Failure{}, script: newScript(),

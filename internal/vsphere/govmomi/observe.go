@@ -32,10 +32,17 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		complete, why = conclusive(g, known)
 	}
 	return vsphere.Observation{
-		Complete: complete, Incomplete: why,
+		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
 		VMs: g.VMs, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
 	}
+}
+
+// instanceUUID returns that of the server to which the last login was. It is asked for last, so that it is never older than what was read before.
+func (s *Server) instanceUUID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.instanceUUID
 }
 
 // conclusive reports whether a group's VMs that are not shown can be taken as absent. unread are known VMs without configuration.

@@ -60,7 +60,7 @@ func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*
 	}
 	process, err := start(s.Dir, name, binary,
 		"-listen="+o.Listen,
-		"-templates="+strings.Join(o.Templates, ","), "-clone-delay="+o.CloneDelay.String(),
+		"-templates="+strings.Join(o.Templates, ","), "-clone-delay="+o.CloneDelay.String(), "-instance-uuid="+o.InstanceUUID,
 		"-username="+Username, "-password="+Password, "-ready-file="+readyFile)
 	if err != nil {
 		return nil, err

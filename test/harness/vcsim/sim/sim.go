@@ -38,6 +38,8 @@ type Options struct {
 	TaskRetention time.Duration
 	// TLS serves https with a self-signed certificate.
 	TLS bool
+	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
+	InstanceUUID string
 }
 
 // Simulator is a running simulator. Close it.
@@ -100,6 +102,9 @@ func Start(o Options) (*Simulator, error) {
 
 	model := simulator.VPX()
 	model.Host, model.ClusterHost, model.Machine = 0, o.Hosts, 0
+	if o.InstanceUUID != "" {
+		model.ServiceContent.About.InstanceUuid = o.InstanceUUID
+	}
 	if err := model.Create(); err != nil {
 		model.Remove()
 		return nil, fmt.Errorf("create the simulator's model: %w", err)

@@ -94,7 +94,7 @@ func (d *desk) ask(c quota.Claim, want quota.Outcome) quota.Answer {
 	d.t.Helper()
 	answer := d.Ask(d.t.Context(), c)
 	if answer.Outcome != want {
-		d.t.Fatalf("%s, which holds %d VMs and wants %d, is answered %+v, want verdict %d", c.UID, c.Holds.VMs, *c.Spec.Replicas, answer, want)
+		d.t.Fatalf("%s, which holds %d VMs and wants %d, is answered %+v, want outcome %d", c.UID, c.Holds.VMs, *c.Spec.Replicas, answer, want)
 	}
 	return answer
 }

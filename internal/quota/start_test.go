@@ -42,6 +42,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		if uid := <-notified; uid != "one" {
 			t.Errorf("%s is notified", uid)
 		}
+		synctest.Wait() // the watch may tell of the write before its reply has come
 		d.ask(one, quota.Granted)
 
 		// The hub is away for a while: the claim is tried again by itself, ever more seldom, and nobody has to ask.

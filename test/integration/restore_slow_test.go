@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -59,15 +60,18 @@ func restoreMember(t *testing.T, bump int) {
 	}
 	untilLookedAt(t, p.cluster.Proxy, "vmgroups")
 	v.proxy.Reset()
+	said := restoreSaid(t, w, p.member) // by the other story of this member
 
 	if err := p.cluster.Restore(t.Context(), backup, bump); err != nil {
 		t.Fatal(err)
 	}
 	if bump == 0 {
-		untilRestored(t, w, p.member)
+		untilRestored(t, w, p.member, said)
 	}
 	// What spec asks for is done at once, and not when the revisions have passed those of before.
-	p.patch("edited", `{"spec":{"replicas":3}}`)
+	await.NoError(t, "the API server to serve VmGroups again and to take an edit", func() error {
+		return p.cluster.Patch(p.ctx, p.group("edited", 3), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":3}}`)))
+	})
 	grown := p.untilRunning("edited", 3)
 	for i, vm := range edited.Status.VMs {
 		if grown.Status.VMs[i].MoRef != vm.MoRef {
@@ -92,8 +96,8 @@ func restoreMember(t *testing.T, bump int) {
 	}
 	v.oneSession()
 	untilMember(t, w, p.member, "True", "")
-	if said := restoreSaid(t, w, p.member); said != (bump == 0) {
-		t.Errorf("the MemberCluster says %v of a restore", said)
+	if now := restoreSaid(t, w, p.member); (now != said) != (bump == 0) {
+		t.Errorf("the MemberCluster says of a restore %q, before it %q", now, said)
 	}
 }
 
@@ -121,36 +125,29 @@ func untilLookedAt(t *testing.T, proxy *localcluster.APIProxy, resource string) 
 	}
 }
 
-func restoreSaid(t *testing.T, w *world, member string) bool {
+// restoreSaid is what the MemberCluster says of a restore. It says so for a day, with the time of the restore in it.
+func restoreSaid(t *testing.T, w *world, member string) string {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{}
 	if err := w.Hub.Get(t.Context(), key("", member), mc); err != nil {
 		t.Fatal(err)
 	}
-	return meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionStorageRestored)
+	if c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionStorageRestored); c != nil {
+		return c.Message
+	}
+	return ""
 }
 
-func untilRestored(t *testing.T, w *world, member string) {
+func untilRestored(t *testing.T, w *world, member, before string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	mc := &v1alpha1.MemberCluster{}
 	if err := await.Condition(ctx, "the restore to be noticed", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, key("", member), mc)
-		return says(mc.Status.Conditions, v1alpha1.ConditionStorageRestored, "True", v1alpha1.ReasonRevisionWentBack, []string{"backup", "docs/restore.md"}), err
+		said := says(mc.Status.Conditions, v1alpha1.ConditionStorageRestored, "True", v1alpha1.ReasonRevisionWentBack, []string{"backup", "docs/restore.md"})
+		return said && restoreSaid(t, w, member) != before, err
 	}); err != nil {
 		t.Fatalf("%v; conditions: %s", err, words(mc.Status.Conditions))
 	}
-	// The test's own member is one of several stories': the next one begins without it.
-	t.Cleanup(func() {
-		if err := w.Hub.Get(context.Background(), key("", member), mc); err != nil {
-			t.Error(err)
-			return
-		}
-		base := mc.DeepCopy()
-		meta.RemoveStatusCondition(&mc.Status.Conditions, v1alpha1.ConditionStorageRestored)
-		if err := w.Hub.Status().Patch(context.Background(), mc, client.MergeFrom(base)); err != nil {
-			t.Error(err)
-		}
-	})
 }

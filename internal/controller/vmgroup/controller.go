@@ -337,7 +337,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
-	if r.memory.stale(group.UID, group.ResourceVersion) {
+	if r.behind(ctx, group, p.live) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}

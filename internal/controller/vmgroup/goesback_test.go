@@ -57,13 +57,21 @@ type goingBack struct {
 	// stored is the group as its API server has it; earlier are the statuses that it had.
 	stored  *v1alpha1.VmGroup
 	version int
-	earlier []v1alpha1.VmGroupStatus
-	hidden  map[string]bool
+	earlier []backup
+	// newest is the highest version that there ever was. A restore with a revision bump goes on above it.
+	newest int
+	hidden map[string]bool
 	// innocent is a VM of somebody else, in a folder of somebody else.
 	innocent vsphere.Ref
 	stranger vsphere.Folder
 	history  []string
 	wrong    []string
+}
+
+// backup is what the API server had.
+type backup struct {
+	status  v1alpha1.VmGroupStatus
+	version int
 }
 
 func newGoingBack(t *testing.T, seed uint64) *goingBack {
@@ -116,11 +124,17 @@ func (w *goingBack) step() {
 		{3, "replicas are edited", func() {
 			w.stored.Spec.Replicas = new(int32(w.random.IntN(5)))
 			w.stored.Generation++
-			w.version++
+			w.written()
 		}},
 		{3, "status goes back", func() {
 			if len(w.earlier) > 0 {
-				w.setStatus(w.earlier[w.random.IntN(len(w.earlier))])
+				w.setStatus(w.earlier[w.random.IntN(len(w.earlier))].status)
+			}
+		}},
+		{2, "the member is restored with a revision bump", func() {
+			if len(w.earlier) > 0 {
+				old := w.earlier[w.random.IntN(len(w.earlier))]
+				w.stored.Status, w.version = *old.status.DeepCopy(), old.version
 			}
 		}},
 		{1, "status is wiped", func() { w.setStatus(v1alpha1.VmGroupStatus{}) }},
@@ -286,8 +300,14 @@ func (w *goingBack) work() {
 	}
 }
 
+// written gives the group a version above all that there were.
+func (w *goingBack) written() {
+	w.newest++
+	w.version = w.newest
+}
+
 func (w *goingBack) setStatus(s v1alpha1.VmGroupStatus) {
-	w.version++
+	w.written()
 	w.stored.Status = *s.DeepCopy()
 }
 
@@ -317,7 +337,7 @@ func (c goingBackClient) List(context.Context, client.ObjectList, ...client.List
 
 // Patch stores finalizers.
 func (c goingBackClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-	c.w.version++
+	c.w.written()
 	c.w.stored.Finalizers = o.GetFinalizers()
 	o.SetResourceVersion(fmt.Sprint(c.w.version + 1))
 	return nil
@@ -335,7 +355,7 @@ func (s goingBackStatus) Patch(_ context.Context, o client.Object, _ client.Patc
 	if !ok {
 		return fmt.Errorf("status of a %T", o)
 	}
-	s.w.earlier = append(s.w.earlier, *s.w.stored.Status.DeepCopy())
+	s.w.earlier = append(s.w.earlier, backup{*s.w.stored.Status.DeepCopy(), s.w.version})
 	s.w.setStatus(next.Status)
 	next.ResourceVersion = fmt.Sprint(s.w.version + 1)
 	return nil

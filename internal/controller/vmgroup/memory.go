@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -28,6 +29,8 @@ type remembered struct {
 	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
 	// newer than any write before. It is forgotten when the member's storage comes back from a backup, whose versions are lower.
 	resourceVersion string
+	// behind is since when the cache is behind that write, or since the API server was last asked whether it is; zero when it is not.
+	behind time.Time
 	// reported is when status was written last.
 	reported time.Time
 	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
@@ -89,16 +92,22 @@ func (m *memory) forget(uid types.UID) {
 	delete(m.groups, uid)
 }
 
-// stale reports whether an object with this resourceVersion is older than the last write. Versions that
-// cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
+// stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
+// that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.
-func (m *memory) stale(uid types.UID, resourceVersion string) bool {
-	last := m.of(uid).resourceVersion
-	if last == "" {
-		return false
+func (m *memory) stale(uid types.UID, resourceVersion string, now time.Time) time.Time {
+	r := m.of(uid)
+	if r.resourceVersion == "" {
+		return time.Time{}
 	}
-	order, err := resourceversion.CompareResourceVersion(resourceVersion, last)
-	return err == nil && order < 0
+	since := time.Time{}
+	if order, err := resourceversion.CompareResourceVersion(resourceVersion, r.resourceVersion); err == nil && order < 0 {
+		since = cmp.Or(r.behind, now)
+	}
+	if !since.Equal(r.behind) {
+		m.change(uid, func(r *remembered) { r.behind = since })
+	}
+	return since
 }
 
 // sight remembers since when a group is out of sight, or that it is in sight.

@@ -1,7 +1,12 @@
 package vmgroup
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -14,6 +19,8 @@ func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	r.inform(r.Reconciler)
 	r.memory.change(g.UID, func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	live := &liveReader{err: errors.New("the member is away")}
+	r.Clusters = testCluster{client: r.member, live: live}
 	if r.work(); len(r.vcenter.VMs()) != 2 {
 		t.Fatalf("%d VMs: a cache that is older than a write was acted on", len(r.vcenter.VMs()))
 	}
@@ -24,6 +31,98 @@ func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	r.MemberRestored(v1alpha1.LocalMember)
 	if r.work(); len(r.vcenter.VMs()) != 3 {
 		t.Errorf("%d VMs, want 3", len(r.vcenter.VMs()))
+	}
+}
+
+// liveReader is what an API server says of a group.
+type liveReader struct {
+	client.Reader
+	asked int
+	err   error
+	has   *v1alpha1.VmGroup
+}
+
+func (l *liveReader) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	l.asked++
+	if l.err == nil {
+		l.has.DeepCopyInto(into.(*v1alpha1.VmGroup))
+	}
+	return l.err
+}
+
+// With a revision bump the revision of the storage rises, and nothing shows the restore but the objects: they have the versions that they
+// had in the backup.
+func TestAGroupThatCameBackOlderThanOurOwnWriteIsActedOnOnceItsAPIServerBearsItOut(t *testing.T) {
+	for _, test := range []struct {
+		story string
+		live  func(cached *v1alpha1.VmGroup) *liveReader
+		acts  bool
+	}{
+		{"restored", func(cached *v1alpha1.VmGroup) *liveReader { return &liveReader{has: cached} }, true},
+		{"the cache is late", func(cached *v1alpha1.VmGroup) *liveReader {
+			written := cached.DeepCopy()
+			written.ResourceVersion += "0"
+			return &liveReader{has: written}
+		}, false},
+		{"restored, and the cache is late", func(cached *v1alpha1.VmGroup) *liveReader {
+			older := cached.DeepCopy()
+			older.ResourceVersion = "1"
+			return &liveReader{has: older}
+		}, false},
+		{"another group has the name", func(cached *v1alpha1.VmGroup) *liveReader {
+			other := cached.DeepCopy()
+			other.UID = "other"
+			return &liveReader{has: other}
+		}, false},
+		{"the member is away", func(*v1alpha1.VmGroup) *liveReader { return &liveReader{err: errors.New("no route to host")} }, false},
+	} {
+		t.Run(test.story, func(t *testing.T) {
+			r := newRig(t)
+			g := r.settle()
+			r.memory.change(g.UID, func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+			r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+			live := test.live(r.group())
+			r.Clusters = testCluster{client: r.member, live: live}
+			for range 5 {
+				if result := r.mustPass(); result.RequeueAfter == 0 {
+					t.Error("the pass does not come back")
+				}
+				r.now = r.now.Add(catchesUp/5 - time.Millisecond)
+			}
+			if live.asked != 0 {
+				t.Errorf("the API server is asked before %v", catchesUp)
+			}
+			r.now = r.now.Add(catchesUp)
+			for range 5 {
+				r.mustPass()
+				r.vcenter.Finish(-1)
+			}
+			if live.asked != 1 {
+				t.Errorf("the API server is asked %d times, want once in %v", live.asked, catchesUp)
+			}
+			if acts := len(r.vcenter.VMs()) == 3; acts != test.acts {
+				t.Errorf("acted: %v, want %v", acts, test.acts)
+			}
+		})
+	}
+}
+
+// What is remembered is how long this write is missing, and not how long another one was.
+func TestACacheThatCaughtUpHasAllItsTimeAgain(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	live := &liveReader{has: g}
+	r.Clusters = testCluster{client: r.member, live: live}
+	for range 2 {
+		r.memory.change(g.UID, func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+		r.mustPass()
+		r.now = r.now.Add(catchesUp - time.Millisecond)
+		r.mustPass()
+		r.memory.change(g.UID, func(m *remembered) { m.resourceVersion = g.ResourceVersion })
+		r.mustPass()
+	}
+	if live.asked != 0 {
+		t.Errorf("the API server is asked %d times", live.asked)
 	}
 }
 

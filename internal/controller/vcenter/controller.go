@@ -86,8 +86,10 @@ type Reconciler struct {
 	mu sync.Mutex
 	// written is when the status of each VCenter was written last.
 	written map[string]time.Time
-	// versions are the resource versions that our own status writes made, by VCenter.
-	versions map[string]string
+	// writes are our own last writes of status, by VCenter.
+	writes map[string]write
+	// uids are those of the VCenters that were looked at last, by name.
+	uids map[string]types.UID
 	// doubts holds since when the reason of an empty root folder is not known, by VCenter.
 	doubts map[string]time.Time
 	// acceptances are the annotations that accept an empty inventory, by VCenter.
@@ -137,14 +139,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	vc := &v1alpha1.VCenter{}
 	if err := r.Client.Get(ctx, req.NamespacedName, vc); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Pool.remove(req.Name)
-			r.forgetAcceptance(req.Name)
-			r.forgetDoubt(req.Name)
-			r.Groups.VCenterChanged(req.Name)
+			r.forget(req.Name)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("read VCenter: %w", err)
 	}
+	r.recognize(vc)
 	deleting := !vc.DeletionTimestamp.IsZero()
 	inUse := r.inUse(vc)
 	if deleting && inUse == "" {
@@ -192,6 +192,35 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
 	return reconcile.Result{RequeueAfter: after}, r.write(ctx, vc, next)
+}
+
+// recognize forgets what is known of another VCenter that had this name. It was deleted, and this one created, before anybody looked.
+func (r *Reconciler) recognize(vc *v1alpha1.VCenter) {
+	r.mu.Lock()
+	before, known := r.uids[vc.Name]
+	r.mu.Unlock()
+	if known && before != vc.UID {
+		r.forget(vc.Name)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.uids == nil {
+		r.uids = map[string]types.UID{}
+	}
+	r.uids[vc.Name] = vc.UID
+}
+
+// forget drops all that is known of a VCenter, with its connections.
+func (r *Reconciler) forget(name string) {
+	r.Pool.remove(name)
+	r.forgetAcceptance(name)
+	r.forgetDoubt(name)
+	r.mu.Lock()
+	delete(r.uids, name)
+	delete(r.writes, name)
+	delete(r.written, name)
+	r.mu.Unlock()
+	r.Groups.VCenterChanged(name)
 }
 
 // lookAt gathers what the connections of a VCenter show, and says when to look again.
@@ -326,10 +355,10 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		return fmt.Errorf("write status: %w", err)
 	}
 	r.mu.Lock()
-	if r.versions == nil {
-		r.versions = map[string]string{}
+	if r.writes == nil {
+		r.writes = map[string]write{}
 	}
-	r.versions[vc.Name] = vc.ResourceVersion
+	r.writes[vc.Name] = write{vc.ResourceVersion, r.Now()}
 	r.mu.Unlock()
 	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
 		was, is := meta.FindStatusCondition(base.Status.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
@@ -346,12 +375,22 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 	return nil
 }
 
+// write is one of status.
+type write struct {
+	resourceVersion string
+	at              time.Time
+}
+
+// catchesUp is how long a cache may be behind our own write. What is older after that came back from a backup of the hub, and stays so.
+const catchesUp = time.Minute
+
 // stale reports whether a VCenter is older than our last write of its status.
 func (r *Reconciler) stale(vc *v1alpha1.VCenter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	order, err := resourceversion.CompareResourceVersion(vc.ResourceVersion, r.versions[vc.Name])
-	return err == nil && order < 0
+	last := r.writes[vc.Name]
+	order, err := resourceversion.CompareResourceVersion(vc.ResourceVersion, last.resourceVersion)
+	return err == nil && order < 0 && r.Now().Sub(last.at) < catchesUp
 }
 
 // notifier tells the controllers of changes in one vCenter.

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // groupsForTest are the groups of every vCenter.
@@ -117,11 +119,11 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			},
 		})
-	told := events.NewFakeRecorder(100)
+	told, now := events.NewFakeRecorder(100), time.Now()
 	connection := &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}
 	defer close(connection.release)
 	r := &Reconciler{
-		Client: c, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Now: time.Now, Events: told,
+		Client: c, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Now: func() time.Time { return now }, Events: told,
 		Dial: func(Config, vsphere.Notifier) Connection { return connection },
 	}
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}}
@@ -151,6 +153,71 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	if writes != 2 {
 		t.Errorf("%d writes; want one more for what changed since", writes)
 	}
+	// The hub comes back from a backup, with a revision bump: what it has is older than our writes, and stays so.
+	cached = old
+	now = now.Add(catchesUp)
+	if pass(); writes != 3 {
+		t.Errorf("%d writes; a VCenter from a backup is never brought up to date", writes)
+	}
+}
+
+// TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore: a deletion and a creation may be one change for a controller.
+func TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore(t *testing.T) {
+	vc := vcenterForTest()
+	vc.UID, vc.Finalizers = "before", []string{v1alpha1.VCenterFinalizer}
+	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
+	anew := vc.DeepCopy()
+	anew.UID, anew.Status, anew.ResourceVersion = "anew", v1alpha1.VCenterStatus{}, ""
+	credentials := secret("username", "u", "password", "p")
+	credentials.Namespace = "operator"
+	c := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
+	var dialed []*connectionForTest
+	r := &Reconciler{
+		Client: c, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Now: time.Now, Events: events.NewFakeRecorder(10),
+		Dial: func(Config, vsphere.Notifier) Connection {
+			c := &connectionForTest{name: fmt.Sprint("connection ", len(dialed)), diary: &diary{}, release: make(chan struct{})}
+			dialed = append(dialed, c)
+			return c
+		},
+	}
+	pass := func() {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	dialed[0].becomes(vsphere.Health{Reachable: true, Complete: true, InstanceUUID: "expected", VMs: 2})
+	pass()
+	if _, ok := r.Pool.Server(vc.Name); !ok {
+		t.Fatal("the VCenter is not served")
+	}
+	before := &v1alpha1.VCenter{}
+	before.Name = vc.Name
+	if err := c.Patch(t.Context(), before, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), anew); err != nil {
+		t.Fatal(err)
+	}
+	pass()
+	if _, ok := r.Pool.Server(vc.Name); ok {
+		t.Fatal("groups are served by a connection of the VCenter before")
+	}
+	if pass(); len(dialed) != 1 {
+		t.Error("the next connection is dialed before the one before has ended: it may miss what that sent last")
+	}
+	close(dialed[0].release)
+	await.NoError(t, "a connection of its own", func() error {
+		if pass(); len(dialed) == 2 {
+			return nil
+		}
+		return fmt.Errorf("%d were dialed", len(dialed))
+	})
+	close(dialed[1].release)
 }
 
 func TestAnEmptyRootAfterARestartIsReportedOnceTheGroupsAreKnown(t *testing.T) {

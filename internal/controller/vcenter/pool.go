@@ -164,15 +164,20 @@ func (p *Pool) EndLeftovers() {
 	}
 }
 
-// remove ends the connections of name; they log out in the background.
+// remove ends the connections of name; they log out in the background. The next connection of this name waits for that, as in a swap.
 func (p *Pool) remove(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.entries[name]; e != nil {
-		e.dropCandidate()
-		if e.current != nil {
-			e.current.cancel()
-		}
+	e := p.entries[name]
+	if e == nil {
+		return
+	}
+	e.dropCandidate()
+	switch {
+	case e.current != nil:
+		e.current.cancel()
+		e.current, e.ending = nil, e.current.done
+	case e.ending == nil:
 		delete(p.entries, name)
 	}
 }

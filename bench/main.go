@@ -48,7 +48,7 @@ func start() error {
 func run(ctx context.Context, name string) error {
 	if name == "list" {
 		for _, b := range suite {
-			fmt.Printf("%-10s %s\n", b.name, b.about)
+			fmt.Printf("%-14s %s\n", b.name, b.about)
 		}
 		return nil
 	}

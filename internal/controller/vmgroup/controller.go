@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -114,11 +115,10 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	if r.Serves != nil {
 		r.Groups.served = r.Serves
 	}
-	urgent := newUrgency[mcreconcile.Request]()
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
-	options := controllerOptions(opts, urgent)
+	options := controllerOptions(opts, r.limiter, rand.Float64)
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
@@ -132,7 +132,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 						return // whoever holds it is told as well, or will be when it takes it over
 					}
 					if first {
-						urgent.raise(request)
+						r.limiter.urgency.raise(request)
 					}
 					queue.Add(request)
 				})
@@ -270,6 +270,11 @@ func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Clus
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
 // vCenter says becomes a condition and a time to look again.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
+	leave, ok := r.limiter.enter(req, r.Groups.vcenterOf(req))
+	if !ok {
+		return reconcile.Result{}, nil // it is queued again once there is a place
+	}
+	defer leave()
 	member, ok := r.Members(string(req.ClusterName))
 	if !ok {
 		for _, v := range r.vanished.of(req) {
@@ -286,11 +291,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
 	}
-	leave, ok := r.limiter.enter(member.Name, r.Groups.vcenterOf(req))
-	if !ok {
-		return reconcile.Result{RequeueAfter: crowdedInterval}, nil
-	}
-	defer leave()
 	token, ok := r.Shards.Enter(ctx, key)
 	if !ok {
 		return reconcile.Result{}, nil
@@ -348,16 +348,19 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 // is shut down while items are ready (kubernetes-sigs/controller-runtime#3538, mended after v0.24.1): the manager then ends
 // by its grace period, and its successor waits for half a minute. client-go's queue with a storage of our own does what
 // is needed of one. Which replica acts is for the shards to say, and not for the manager's election.
-func controllerOptions(opts Options, urgent *urgency[mcreconcile.Request]) controller.TypedOptions[mcreconcile.Request] {
+func controllerOptions(opts Options, l *limiter, random func() float64) controller.TypedOptions[mcreconcile.Request] {
 	return controller.TypedOptions[mcreconcile.Request]{
-		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool),
+		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool), RateLimiter: newRetries(l.waits, random),
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
-			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newUrgentFirst(urgent)}
-			return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
+			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newUrgentFirst(l.urgency)}
+			queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
 				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
 					Name: name, Queue: workqueue.NewTypedWithConfig(storage),
 				}),
 			})
+
+			l.deliverTo(queue.Add)
+			return queue
 		},
 	}
 }

@@ -1,33 +1,235 @@
 package vmgroup
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func requestFor(member, name string) mcreconcile.Request {
+	return mcreconcile.Request{
+		ClusterName: multicluster.ClusterName(member), Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: name}},
+	}
+}
 
 func TestASilentMemberTakesNeitherEveryWorkerNorItsVCenter(t *testing.T) {
 	l := newLimiter(8)
+	n := 0
+	enter := func(member, vcenter string) (func(), bool) {
+		n++
+		return l.enter(requestFor(member, fmt.Sprint(n)), vcenter)
+	}
 	var leave func()
 	for i := range 4 {
 		var ok bool
-		if leave, ok = l.enter("silent", "x"); !ok {
+		if leave, ok = enter("silent", "x"); !ok {
 			t.Fatalf("pass %d of a member was refused", i)
 		}
 	}
-	if _, ok := l.enter("silent", "y"); ok {
+	if _, ok := enter("silent", "y"); ok {
 		t.Error("more than half of the workers wait for one member")
 	}
-	if _, ok := l.enter("healthy", "x"); !ok {
+	if _, ok := enter("healthy", "x"); !ok {
 		t.Error("the silent member keeps others out of the vCenter that they share")
 	}
+	var queued []mcreconcile.Request
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r) })
 	leave()
-	if _, ok := l.enter("silent", "x"); !ok {
-		t.Error("a place that was left is not free")
+	if len(queued) != 1 || queued[0] != requestFor("silent", "5") {
+		t.Errorf("queued %v, want the fifth pass of the member", queued)
 	}
-	if _, ok := l.enter("healthy", "x"); !ok {
+	if !l.urgency.take(queued[0]) {
+		t.Error("the fifth pass waits behind others with a place that nobody else can use")
+	}
+	if _, ok := enter("silent", "y"); ok {
+		t.Error("somebody else has the place that was given to the fifth")
+	}
+	if _, ok := l.enter(queued[0], "y"); !ok {
+		t.Error("a place that was given away is not there")
+	}
+	if _, ok := enter("healthy", "x"); !ok {
+		t.Error("the fifth pass of a vCenter was refused")
+	}
+	if _, ok := enter("healthy", "x"); !ok {
 		t.Error("the sixth pass of a vCenter was refused")
 	}
-	if _, ok := l.enter("third", "x"); ok {
+	if _, ok := enter("third", "x"); ok {
 		t.Error("more than three quarters of the workers wait for one vCenter")
 	}
-	if _, ok := l.enter("third", "y"); !ok {
+	if _, ok := enter("third", "y"); !ok {
 		t.Error("another vCenter waits for the full one, or a refused pass took a place")
+	}
+}
+
+func TestAGroupThatWasTakenOverGoesBeforeThoseThatWaitForAPlace(t *testing.T) {
+	l := newLimiter(2) // one place
+	u := l.urgency
+	var queued []string
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r.Name) })
+	leave, _ := l.enter(requestFor("m", "first"), "x")
+	for _, name := range []string{"a", "b", "c"} {
+		l.enter(requestFor("m", name), "x")
+	}
+	u.pop(requestFor("m", "taken-over"))
+	l.enter(requestFor("m", "taken-over"), "x")
+	u.pop(requestFor("m", "c")) // waits already
+	l.enter(requestFor("m", "c"), "x")
+	for _, want := range []string{"taken-over", "c", "a", "b"} {
+		leave()
+		if got := queued[len(queued)-1]; got != want {
+			t.Fatalf("%s has the place, want %s; all: %v", got, want, queued)
+		}
+		var ok bool
+		if leave, ok = l.enter(requestFor("m", want), "x"); !ok {
+			t.Fatalf("%s has no place", want)
+		}
+	}
+	if leave(); len(queued) != 4 {
+		t.Errorf("queued %v", queued)
+	}
+}
+
+func TestWhoLeavesMakesRoomInItsMemberAndInItsVCenter(t *testing.T) {
+	l := newLimiter(4) // two places of a member, three of a vCenter
+	var queued []string
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r.Name) })
+	leave, _ := l.enter(requestFor("m", "1"), "x")
+	for _, e := range []struct{ member, name, vcenter string }{{"m", "2", "x"}, {"n", "3", "x"}, {"m", "member-is-full", "y"}} {
+		l.enter(requestFor(e.member, e.name), e.vcenter)
+	}
+	urgent := requestFor("n", "vcenter-is-full")
+	l.urgency.pop(urgent)
+	l.enter(urgent, "x")
+	if leave(); !slices.Equal(queued, []string{"vcenter-is-full", "member-is-full"}) {
+		t.Errorf("queued %v; want both, and the urgent one first", queued)
+	}
+}
+
+// Whatever comes and goes, no lane has more passes than it may, no place stands empty while somebody waits for it, and everybody has a turn.
+func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLimiter(4)
+		u := l.urgency
+		var queue []mcreconcile.Request
+		l.deliverTo(func(r mcreconcile.Request) { queue = append(queue, r) })
+		running, wanted := map[mcreconcile.Request]func(){}, map[mcreconcile.Request]bool{}
+		vcenters := map[mcreconcile.Request]string{}
+		enter := func(r mcreconcile.Request) {
+			if running[r] != nil {
+				return // a queue hands nothing out twice
+			}
+			if leave, ok := l.enter(r, vcenters[r]); ok {
+				running[r] = leave
+				delete(wanted, r)
+			} else {
+				wanted[r] = true
+			}
+		}
+		leave := func(r mcreconcile.Request) {
+			running[r]()
+			delete(running, r)
+		}
+		names := rapid.IntRange(0, 7)
+		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 5), 1, 60).Draw(t, "steps") {
+			n := names.Draw(t, "name")
+			r := requestFor(fmt.Sprint("m", n%3), fmt.Sprint(n))
+			switch {
+			case step < 2:
+				if vcenters[r] == "" || rapid.Bool().Draw(t, "moves") {
+					vcenters[r] = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "vcenter")
+				}
+				if step == 1 && running[r] == nil {
+					u.pop(r)
+				}
+				enter(r)
+			case step < 4 && running[r] != nil:
+				leave(r)
+			case len(queue) > 0:
+				next := queue[0]
+				queue = queue[1:]
+				enter(next)
+			}
+			l.check(t, len(wanted), len(running))
+		}
+		for range 1000 {
+			if len(queue) > 0 {
+				next := queue[0]
+				queue = queue[1:]
+				enter(next)
+			} else {
+				for r := range running {
+					leave(r)
+					break
+				}
+			}
+			l.check(t, len(wanted), len(running))
+		}
+		if len(wanted)+len(running)+len(l.byMember)+len(l.byVCenter)+len(l.waiting)+len(l.given) != 0 {
+			t.Fatalf("left: wanted %v, running %d, limiter %+v", wanted, len(running), l)
+		}
+	})
+}
+
+func (l *limiter) check(t *rapid.T, wanted, running int) {
+	if len(l.waiting)+len(l.given) < wanted {
+		t.Fatalf("%d want a place, %d wait and %d have one", wanted, len(l.waiting), len(l.given))
+	}
+	all := 0
+	for member, n := range l.byMember {
+		if all += n; n > l.perMember {
+			t.Fatalf("%d passes of %s", n, member)
+		}
+	}
+	if all != running+len(l.given) {
+		t.Fatalf("%d places are taken, %d passes run and %d were given one", all, running, len(l.given))
+	}
+	for vcenter, n := range l.byVCenter {
+		if n > l.perVCenter {
+			t.Fatalf("%d passes of %s", n, vcenter)
+		}
+	}
+	for r, w := range l.waiting {
+		if l.free(w.lane) {
+			t.Fatalf("%v waits for %+v, which has a place", r, w.lane)
+		}
+	}
+}
+
+func TestAGroupWithoutAPlaceIsReconciledOnceThereIsOne(t *testing.T) {
+	r := newRig(t)
+	var queued []mcreconcile.Request
+	r.limiter.deliverTo(func(request mcreconcile.Request) { queued = append(queued, request) })
+	leave := make([]func(), 0, r.limiter.perMember)
+	for i := range r.limiter.perMember {
+		l, ok := r.limiter.enter(requestFor(string(r.request.ClusterName), fmt.Sprint(i)), "")
+		if !ok {
+			t.Fatalf("pass %d was refused", i)
+		}
+		leave = append(leave, l)
+	}
+	if result := r.mustPass(); result != (reconcile.Result{}) || len(r.vcenter.Journal()) != 0 {
+		t.Errorf("result %+v, calls %v; the pass has no place, and whoever leaves brings it back", result, r.vcenter.Journal())
+	}
+	leave[0]()
+	if len(queued) != 1 || queued[0] != r.request {
+		t.Fatalf("queued %v, want %v", queued, r.request)
+	}
+	if r.mustPass(); len(r.vcenter.Calls(vsphere.OpClone)) != 2 {
+		t.Errorf("calls %v, want two clones", r.vcenter.Journal())
+	}
+	// A group of a member that is gone gives its place back as well.
+	r.Members = func(string) (Member, bool) { return Member{}, false }
+	r.mustPass()
+	leave[1]()
+	if n := len(r.limiter.byMember); n != 0 {
+		t.Errorf("places of %d members are taken by nobody", n)
 	}
 }

@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -200,7 +201,7 @@ func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
 }
 
 func TestTheQueueIsNotTheOneThatCanHangWhenItIsShutDown(t *testing.T) {
-	if use := controllerOptions(Options{Workers: 1}, newUrgency[mcreconcile.Request]()).UsePriorityQueue; use == nil || *use {
+	if use := controllerOptions(Options{Workers: 1}, newLimiter(1), rand.Float64).UsePriorityQueue; use == nil || *use {
 		t.Error("the priority queue of controller-runtime v0.24 is on: see controllerOptions")
 	}
 }

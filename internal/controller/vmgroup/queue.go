@@ -11,9 +11,13 @@ import (
 type urgency[T comparable] struct {
 	mu    sync.Mutex
 	items map[T]struct{}
+	// out are the urgent items that were taken from the queue.
+	out map[T]struct{}
 }
 
-func newUrgency[T comparable]() *urgency[T] { return &urgency[T]{items: map[T]struct{}{}} }
+func newUrgency[T comparable]() *urgency[T] {
+	return &urgency[T]{items: map[T]struct{}{}, out: map[T]struct{}{}}
+}
 
 // raise makes the next Add of an item an urgent one.
 func (u *urgency[T]) raise(item T) {
@@ -27,6 +31,21 @@ func (u *urgency[T]) take(item T) bool {
 	defer u.mu.Unlock()
 	_, urgent := u.items[item]
 	delete(u.items, item)
+	return urgent
+}
+
+func (u *urgency[T]) pop(item T) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.out[item] = struct{}{}
+}
+
+// popped reports, once, whether an item was taken from the queue as an urgent one.
+func (u *urgency[T]) popped(item T) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, urgent := u.out[item]
+	delete(u.out, item)
 	return urgent
 }
 
@@ -75,7 +94,9 @@ func (q *urgentFirst[T]) Len() int { return q.first.Len() + q.rest.Len() - q.voi
 // Pop returns the next item.
 func (q *urgentFirst[T]) Pop() T {
 	if q.first.Len() > 0 {
-		return q.first.Pop()
+		item := q.first.Pop()
+		q.urgency.pop(item)
+		return item
 	}
 	for {
 		item := q.rest.Pop()

@@ -17,6 +17,8 @@ const (
 	// ConditionForeignVMs of a VmGroup (abnormal): VMs that are not ours are in the group's folder, or copies
 	// carry its stamp. They are never touched.
 	ConditionForeignVMs = "ForeignVMs"
+	// ConditionPaused of a VmGroup (abnormal): somebody asked that nothing is done for it.
+	ConditionPaused = "Paused"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 
@@ -57,6 +59,7 @@ const (
 	ReasonMemberPaused        = "MemberPaused"
 	ReasonInvalidSpec         = "InvalidSpec"
 	ReasonVCenterNotFound     = "VCenterNotFound"
+	ReasonVCenterTerminating  = "VCenterTerminating"
 	ReasonVCenterUnreachable  = "VCenterUnreachable"
 	ReasonVCenterReachable    = "VCenterReachable"
 	ReasonInventoryIncomplete = "InventoryIncomplete"

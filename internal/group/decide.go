@@ -396,7 +396,7 @@ func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 func (s *Snapshot) facts() Facts {
 	return Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(),
-		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch,
+		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
 	}
 }
 

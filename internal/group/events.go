@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -64,7 +65,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		before[vm.Ordinal] = vm
 	}
 	after := map[int32]bool{}
-	var created, replaced, lost, removed []string
+	var created, replaced, lost, removed, vanished []string
 	for _, vm := range next.VMs {
 		after[vm.Ordinal] = true
 		was, existed := before[vm.Ordinal]
@@ -78,8 +79,13 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		}
 	}
 	for _, vm := range old.VMs {
-		if !after[vm.Ordinal] && vm.MoRef != "" {
-			removed = append(removed, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+		if after[vm.Ordinal] || vm.MoRef == "" {
+			continue
+		}
+		if label := fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef); vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal) {
+			removed = append(removed, label)
+		} else {
+			vanished = append(vanished, label)
 		}
 	}
 	var out []Event
@@ -92,5 +98,6 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	tell(corev1.EventTypeWarning, "VMsReplaced", "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
 	tell(corev1.EventTypeWarning, "VMsLost", "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
 	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)
+	tell(corev1.EventTypeWarning, "VMsVanished", "Observe", "VMs are gone that the operator did not remove, and are not wanted any more: %s", vanished)
 	return out
 }

@@ -59,6 +59,11 @@ func (s *Snapshot) Housed(seen vsphere.Observation) bool {
 // Remembers reports whether status names a VM, or one that is being cloned.
 func (s *Snapshot) Remembers() bool { return len(s.Group.Status.VMs) > 0 }
 
+// IsNew reports whether nothing was made for a group yet, as far as status says, and nothing is to be taken away.
+func IsNew(group *v1alpha1.VmGroup) bool {
+	return group.Status.Folder == nil && len(group.Status.VMs) == 0 && group.DeletionTimestamp.IsZero()
+}
+
 // homeless reports whether there are VMs with the group's stamp, and nobody knows the folder that tells which of them are the group's
 // and which are copies: somebody wiped status.
 func (s *Snapshot) homeless() bool {

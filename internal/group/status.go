@@ -51,6 +51,8 @@ type Facts struct {
 	Folder       *v1alpha1.FolderStatus
 	// Admission is how far the group may follow its spec; without a reason, nobody has said anything about that.
 	Admission policy.Admission
+	// Paused says who asked that nothing is done for the group, or is nil.
+	Paused *plan.Blocker
 	// CreateBlocked explains why a VM that is lost could not be replaced, or is nil.
 	CreateBlocked *plan.Blocker
 	// Failure to create the group's folder, or nil.
@@ -101,7 +103,9 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.LastMessage = meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled).Message
 	case ready.Status == metav1.ConditionTrue:
 		s.Phase = v1alpha1.PhaseRunning
-		s.LastMessage = messageReconciled
+		if s.LastMessage = messageReconciled; f.remark(f.blockers()) != "" {
+			s.LastMessage = ready.Message
+		}
 	default:
 		s.Phase = v1alpha1.PhasePending
 		s.LastMessage = ready.Message
@@ -178,6 +182,11 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
 	if working && stalled == nil {
 		stalled = overdue(s, f)
+	}
+	if f.Paused != nil {
+		set(v1alpha1.ConditionPaused, metav1.ConditionTrue, f.Paused.Reason, f.Paused.Message)
+	} else {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPaused)
 	}
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
@@ -272,11 +281,8 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	counts := fmt.Sprintf("%d of %s ready", p.Ready, are(p.Desired))
 	satisfied := !f.Deleting && !f.Admission.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
 	if satisfied && terminal(blockers) == nil {
-		if len(blockers) > 0 {
-			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "; " + blockers[0].Message
-		}
-		if b := f.CreateBlocked; b != nil {
-			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + ", but a VM that is lost could not be replaced: " + b.Message
+		if remark := f.remark(blockers); remark != "" {
+			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + remark
 		}
 		return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "."
 	}
@@ -301,6 +307,19 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	default:
 		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.VMs)
 	}
+}
+
+// remark is what there is to say of a group although all of its VMs are ready, or "".
+func (f Facts) remark(blockers []plan.Blocker) string {
+	switch {
+	case len(blockers) > 0:
+		return "; " + blockers[0].Message
+	case f.CreateBlocked != nil:
+		return ", but a VM that is lost could not be replaced: " + f.CreateBlocked.Message
+	case len(f.Plan.Outdated) > 0:
+		return fmt.Sprintf(", but %s of an older revision of spec; see condition UpToDate", are(int32(len(f.Plan.Outdated))))
+	}
+	return ""
 }
 
 // are says how many VMs there are, as the beginning of a sentence.
@@ -354,9 +373,9 @@ func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f Fac
 		set(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, v1alpha1.ReasonUpToDate, "Every VM has the current revision.")
 		return
 	}
-	advice := "Delete a VM in vCenter to have it replaced"
+	advice := "To replace one, raise spec.replicas by one, name it in spec.scaleDown.deleteFirst once the new one is ready, and lower spec.replicas again"
 	if f.CreateBlocked != nil {
-		advice = "Do not delete any: it could not be replaced now, see condition Ready"
+		advice = "No VM can be created now; see condition Ready"
 	}
 	set(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonRolloutPending,
 		fmt.Sprintf("%s of an older revision of spec: %s. New VMs get the current one; the operator does not change existing VMs in this version. %s",
@@ -383,11 +402,11 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	var parts []string
 	if len(copies) > 0 {
 		reason = v1alpha1.ReasonCopiedStamps
-		parts = append(parts, fmt.Sprintf("copies of this group's VMs carry its stamp: %s; remove the vmgroup.* keys from their configuration, or delete them in vCenter", list(copies, 10)))
+		parts = append(parts, fmt.Sprintf("copies of this group's VMs carry its stamp: %s; the platform team can remove the vmgroup.* keys from their configuration, or delete them", list(copies, 10)))
 	}
 	if len(strangers) > 0 {
 		reason = v1alpha1.ReasonUnstampedVMs
-		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; move them out", path, list(strangers, 10)))
+		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; the platform team can move them out", path, list(strangers, 10)))
 	}
 	if conflict {
 		reason = v1alpha1.ReasonNameConflict

@@ -83,8 +83,37 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 				f.Plan.Foreign = []plan.Foreign{{MoRef: "vm-9", Name: "vg-1-2", TakesName: true}}
 				f.Plan.Blockers = []plan.Blocker{{Reason: v1alpha1.ReasonNameConflict, Message: "vg-1-2 is taken"}}
 			},
-			phase: v1alpha1.PhaseRunning, message: "successfully", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+			phase: v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready; vg-1-2 is taken", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 			present: []string{v1alpha1.ConditionForeignVMs},
+		},
+		{
+			story: "a complete group whose template is gone is not all well",
+			change: func(f *Facts) {
+				f.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonTemplateNotFound, Message: `template "t" does not exist`}
+			},
+			phase: v1alpha1.PhaseRunning, message: `could not be replaced: template "t" does not exist`, ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+		},
+		{
+			story:  "a group that an edit has not reached is not all well",
+			change: func(f *Facts) { f.Plan.Outdated = []string{"vg-1-0"} },
+			phase:  v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready, but 1 VM is of an older revision", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+		},
+		{
+			story: "a paused group says so, however well it is",
+			change: func(f *Facts) {
+				f.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true"}
+				f.Plan.Blockers = []plan.Blocker{*f.Paused}
+			},
+			phase: v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready; spec.paused is true", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+			present: []string{v1alpha1.ConditionPaused},
+		},
+		{
+			story: "a group that goes on is not paused any more",
+			change: func(f *Facts) {
+				f.Old.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionPaused, Status: "True", Reason: v1alpha1.ReasonPaused}}
+			},
+			phase: v1alpha1.PhaseRunning, message: "successfully", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+			absent: []string{v1alpha1.ConditionPaused},
 		},
 		{
 			story: "a grant that was taken away is reported while the VMs run on",
@@ -203,8 +232,18 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 	if reasons := reasonsOf(Events(f.Status(), f.Status())); reasons != "" {
 		t.Errorf("no change gives events %q", reasons)
 	}
-	if reasons := reasonsOf(Events(before, f.Status())); !strings.Contains(reasons, "VMsRemoved") {
-		t.Errorf("a removed VM gives events %q", reasons)
+	// What is gone was removed by the operator only if it was to be removed.
+	if reasons := reasonsOf(Events(before, f.Status())); !strings.Contains(reasons, "VMsVanished") || strings.Contains(reasons, "VMsRemoved") {
+		t.Errorf("a VM that somebody else removed gives events %q", reasons)
+	}
+	doomed := before.DeepCopy()
+	doomed.Deleting = []int32{1}
+	marked := before.DeepCopy()
+	marked.VMs[1].Phase = v1alpha1.VMDeleting
+	for _, was := range []*v1alpha1.VmGroupStatus{doomed, marked} {
+		if reasons := reasonsOf(Events(*was, f.Status())); !strings.Contains(reasons, "VMsRemoved") || strings.Contains(reasons, "VMsVanished") {
+			t.Errorf("a removed VM gives events %q", reasons)
+		}
 	}
 }
 
@@ -273,8 +312,8 @@ func TestAnOldRevisionIsToldWithWhatToDo(t *testing.T) {
 		words  string
 	}{
 		"none is old":                   {func(*Facts) {}, metav1.ConditionTrue, "Every VM"},
-		"one is old":                    {func(f *Facts) { f.Plan.Outdated = []string{"vg-1-0"} }, metav1.ConditionFalse, "vg-1-0. New VMs get the current one; the operator does not change existing VMs in this version. Delete a VM"},
-		"one is old, and irreplaceable": {func(f *Facts) { f.Plan.Outdated, f.CreateBlocked = []string{"vg-1-0"}, &plan.Blocker{} }, metav1.ConditionFalse, "Do not delete any"},
+		"one is old":                    {func(f *Facts) { f.Plan.Outdated = []string{"vg-1-0"} }, metav1.ConditionFalse, "vg-1-0. New VMs get the current one; the operator does not change existing VMs in this version. To replace one, raise spec.replicas"},
+		"one is old, and irreplaceable": {func(f *Facts) { f.Plan.Outdated, f.CreateBlocked = []string{"vg-1-0"}, &plan.Blocker{} }, metav1.ConditionFalse, "No VM can be created now"},
 	} {
 		f := running()
 		c.change(&f)

@@ -18,7 +18,7 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) {
 		return true
 	}
-	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable} {
+	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused} {
 		if conditionStatus(old, conditionType) != conditionStatus(next, conditionType) {
 			return true
 		}

@@ -65,7 +65,8 @@ func (p *planner) explainElsewhere() {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
 			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs: %s. "+
-				"If they carry the stamp of this group (vmgroup.owner in their configuration), move them back or delete them.", enumerate(labels(away))),
+				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back or delete them.", enumerate(labels(away))),
+			Terminal: true,
 		})
 	}
 }
@@ -102,8 +103,9 @@ func (p *planner) removal() {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
 			Message: fmt.Sprintf("Not removed, because the host is disconnected or the VM's files cannot be reached: %s. "+
-				"Bring the host or its storage back; the removal then goes on by itself.",
+				"Ask the platform team to bring the host or its storage back; the removal then goes on by itself.",
 				enumerate(labels(unreachable))),
+			Terminal: true,
 		})
 	}
 }

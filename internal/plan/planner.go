@@ -100,7 +100,7 @@ func (p *planner) explainInput() {
 	if len(p.templates) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonConvertedToTemplate,
-			Message: fmt.Sprintf("Converted to templates, so that they can be neither started nor removed: %s. Convert them back to virtual machines in vCenter; "+
+			Message: fmt.Sprintf("Converted to templates, so that they can be neither started nor removed: %s. Ask the platform team to convert them back to virtual machines; "+
 				"all goes on by itself then.", enumerate(labels(p.templates))),
 			Terminal: true,
 		})

@@ -73,7 +73,8 @@ func (p *planner) explainPower(unreachable, observed []*member) {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
 			Message: fmt.Sprintf("Out of reach, because the host is disconnected or the VM's files cannot be reached: %s. "+
-				"Bring the host or its storage back.", enumerate(labels(unreachable))),
+				"Ask the platform team to bring the host or its storage back.", enumerate(labels(unreachable))),
+			Terminal: true,
 		})
 	}
 	if len(observed) == 0 {

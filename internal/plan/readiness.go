@@ -45,7 +45,7 @@ func (p *planner) assess(m *member) {
 	switch {
 	case vm.IsTemplate:
 		status.Phase = v1alpha1.VMUnhealthy
-		status.Message = fmt.Sprintf("%s was converted to a template: convert it back to a virtual machine in vCenter", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s was converted to a template; ask the platform team to convert it back to a virtual machine", vm.Ref.Value)
 		p.templates = append(p.templates, m)
 	case !vm.Connected:
 		status.Phase = v1alpha1.VMUnhealthy

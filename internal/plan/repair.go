@@ -46,7 +46,7 @@ func (p *planner) repair() {
 		p.blockers.add(rankHeld, Blocker{
 			Reason: v1alpha1.ReasonRepairHeld,
 			Message: fmt.Sprintf("%d of %d VMs need repair, more than spec.repair.maxUnhealthy allows (%d), so none is "+
-				"repaired: look for a common cause in vCenter. To repair them all, raise maxUnhealthy.",
+				"repaired. Ask the platform team for a common cause, such as a host or a datastore. To repair them all, raise maxUnhealthy.",
 				unhealthy, p.spec.desired, *limit),
 			Terminal: true,
 		})

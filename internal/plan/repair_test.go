@@ -89,7 +89,7 @@ func TestPowerOn(t *testing.T) {
 	held := unhealthy
 	held.blockers = "RepairHeld"
 	lost := unhealthy
-	lost.blockers = "VMsLost"
+	lost.blockers = "VMsLost!"
 	wait := starting
 	wait.actions = ""
 	off, suspended := makeVM(0, power(vsphere.PoweredOff)), makeVM(0, power(vsphere.Suspended))

@@ -165,7 +165,7 @@ func ready(health vsphere.Health, conditions []condition, defaults error) condit
 		}
 	}
 	for _, v := range conditions {
-		if v.status == metav1.ConditionFalse && v.conditionType != v1alpha1.ConditionCredentialsValid {
+		if v.status == metav1.ConditionFalse {
 			return no(v.reason, v.message)
 		}
 	}

@@ -49,7 +49,7 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		{story: "wrong password", health: refused, ready: "False", reason: v1alpha1.ReasonInvalidLogin, words: `Secret "vc-creds"`, vms: 7},
 		{story: "certificate", health: failing(vsphere.KindCertificate), ready: "False", reason: v1alpha1.ReasonCertificateRefused, words: "spec.tls", vms: 7},
 		{story: "no such datacenter", health: failing(vsphere.KindNotFound), ready: "False", reason: v1alpha1.ReasonInvalidConfiguration, vms: 7},
-		{story: "a wrong new password does not stop what runs", health: good, candidate: &refused, ready: "True", reason: v1alpha1.ReasonConnected, vms: 2},
+		{story: "a wrong new password does not stop what runs", health: good, candidate: &refused, ready: "False", reason: v1alpha1.ReasonInvalidLogin, words: "The session opened with the former ones is still used", vms: 2},
 		{
 			story: "a default that does not exist", health: good, ready: "False", reason: v1alpha1.ReasonInvalidConfiguration, words: "nope", vms: 2,
 			defaults: &vsphere.Error{Kind: vsphere.KindNotFound, Op: `find resource pool "nope"`},

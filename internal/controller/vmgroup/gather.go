@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -146,6 +147,10 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 		deny(&s.Names, *denial)
 		deny(&s.AdmittedNames, *denial)
 	}
+	if reason, message := refusesNewGroups(&vcenter); denial == nil && reason != "" && group.IsNew(s.Group) {
+		unavailable(reason, true, "%s", message)
+		return nil
+	}
 	inventory, ok := g.inventory(name)
 	if !ok {
 		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
@@ -168,6 +173,20 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 		s.AdmittedNames = resolver.resolve(policy.AdmittedSpec(s.Group.Spec, *s.Group.Status.Admitted))
 	}
 	return nil
+}
+
+// refusesNewGroups says why a VCenter takes no group that has nothing in it yet; reason is empty if it does. The groups that it has are served on:
+// what a deletion waits for needs them to be, and a session that was opened with a former password works until it ends.
+func refusesNewGroups(vcenter *v1alpha1.VCenter) (reason, message string) {
+	if !vcenter.DeletionTimestamp.IsZero() {
+		return v1alpha1.ReasonVCenterTerminating, fmt.Sprintf(
+			"VCenter %q is being deleted and takes no new groups; delete this VmGroup and create one that names another, or ask the platform team", vcenter.Name)
+	}
+	if meta.IsStatusConditionFalse(vcenter.Status.Conditions, v1alpha1.ConditionCredentialsValid) {
+		return v1alpha1.ReasonInvalidLogin, fmt.Sprintf(
+			"VCenter %q refuses the operator's credentials and takes no new groups; ask the platform team to correct them", vcenter.Name)
+	}
+	return "", ""
 }
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.

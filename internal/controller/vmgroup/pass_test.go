@@ -545,10 +545,10 @@ func TestASatisfiedGroupSaysWhenItCouldNotBeRepaired(t *testing.T) {
 	r.mustPass()
 	g = r.group()
 	ready := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionReady)
-	if g.Status.Phase != v1alpha1.PhaseRunning || !strings.Contains(ready.Message, `"gone"`) {
-		t.Errorf("phase %s, Ready %q; want RUNNING and a word about the missing template", g.Status.Phase, ready.Message)
+	if g.Status.Phase != v1alpha1.PhaseRunning || !strings.Contains(ready.Message, `"gone"`) || g.Status.LastMessage != ready.Message {
+		t.Errorf("phase %s, Ready %q, message %q; want RUNNING and a word about the missing template", g.Status.Phase, ready.Message, g.Status.LastMessage)
 	}
-	if upToDate := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate); !strings.Contains(upToDate.Message, "Do not delete") {
+	if upToDate := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate); !strings.Contains(upToDate.Message, "No VM can be created now") {
 		t.Errorf("UpToDate advises: %q", upToDate.Message)
 	}
 }

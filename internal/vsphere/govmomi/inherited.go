@@ -67,7 +67,7 @@ func (s *Server) running(tasks []operations.Untracked) string {
 		told = append(told, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Sprintf("Clones started before this process are still running and may be of this group: %s. They are waited for until %s at the latest. "+
-		"Wait, or, if one hangs, cancel that task in vCenter", strings.Join(told, ", "), clockTime(last.Since.Add(operations.Patience)))
+		"Wait, or, if one hangs, ask the platform team to cancel that task in vCenter", strings.Join(told, ", "), clockTime(last.Since.Add(operations.Patience)))
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -106,7 +106,7 @@ func (s *Server) undecided(op operations.Request, err error) error {
 	}
 	return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
 		"the name is taken by something that is not in the inventory yet; it may be this VM, which a clone started before this process makes (one of %s); "+
-			"wait, or, if that hangs, cancel the task in vCenter: %w", strings.Join(refs, ", "), err)}
+			"wait, or, if that hangs, ask the platform team to cancel the task in vCenter: %w", strings.Join(refs, ", "), err)}
 }
 
 // shown reports whether the inventory shows what an object is.

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 const (
@@ -116,23 +117,26 @@ const (
 )
 
 // UpdateStrategy says how an edit reaches the VMs that already exist.
+//
+// Its numbers are of a type that can also hold a percentage, before anything reads one: a replica of the operator that
+// cannot decode one group cannot list the groups of that group's member. The schema lets numbers in only, for now.
 type UpdateStrategy struct {
 	// type is RollingUpdate or OnDelete.
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
-	// maxSurge is the number of VMs that may exist above spec.replicas during an update.
+	// maxSurge is the number of VMs that may exist above spec.replicas during an update: a whole number from 0
+	// to 500, and no percentage.
 	// +optional
 	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=500
-	MaxSurge *int32 `json:"maxSurge,omitempty"`
-	// maxUnavailable is the number of VMs that may be missing below spec.replicas during an update.
+	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxSurge must be a whole number from 0 to 500; percentages are not built yet"
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+	// maxUnavailable is the number of VMs that may be missing below spec.replicas during an update: a whole number
+	// from 0 to 500, and no percentage.
 	// +optional
 	// +kubebuilder:default=0
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=500
-	MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxUnavailable must be a whole number from 0 to 500; percentages are not built yet"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 	// resize is Hot (never disturb), Restart (hot where the VM allows it, else one restart at a time) or Recreate.
 	// +optional
 	// +kubebuilder:default=Restart
@@ -216,11 +220,11 @@ type Repair struct {
 	// +kubebuilder:default=Enforce
 	Mode RepairMode `json:"mode,omitempty"`
 	// maxUnhealthy is the number of lost or wrongly powered VMs up to which repair acts. With more than that
-	// the cause is probably not the VMs, and repair waits for a person. Unset means no limit.
+	// the cause is probably not the VMs, and repair waits for a person. Unset means no limit. It is a whole number
+	// from 0 to 500, and no percentage.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=500
-	MaxUnhealthy *int32 `json:"maxUnhealthy,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxUnhealthy must be a whole number from 0 to 500; percentages are not built yet"
+	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 }
 
 // LocalObjectReference names an object in the same namespace and cluster.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -200,7 +201,9 @@ func wantOff(s *v1alpha1.VmGroupSpec)     { s.PowerState = v1alpha1.PowerOff }
 func retain(s *v1alpha1.VmGroupSpec)      { s.DeletionPolicy = v1alpha1.DeletionRetain }
 func recycle(s *v1alpha1.VmGroupSpec)     { s.DeletionPolicy = v1alpha1.DeletionRecycle }
 
-func maxUnhealthy(n int32) func(*v1alpha1.VmGroupSpec) {
+func maxUnhealthy(n int32) func(*v1alpha1.VmGroupSpec) { return maxUnhealthyIs(intstr.FromInt32(n)) }
+
+func maxUnhealthyIs(n intstr.IntOrString) func(*v1alpha1.VmGroupSpec) {
 	return func(s *v1alpha1.VmGroupSpec) { s.Repair = &v1alpha1.Repair{MaxUnhealthy: &n} }
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -34,7 +35,7 @@ var happenings = []happening{
 			v1alpha1.DeletionDelete, v1alpha1.DeletionRetain, v1alpha1.DeletionRecycle}).Draw(t, "policy")
 	}},
 	{"observe", func(_ *rapid.T, s *sim, _ *simVM, _ string) {
-		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve, MaxUnhealthy: ptr(int32(1))}
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve, MaxUnhealthy: ptr(intstr.FromInt32(1))}
 	}},
 	{"enforce", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Repair = nil }},
 	{"pause", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.paused = true }},

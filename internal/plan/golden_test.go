@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -120,7 +121,7 @@ func TestStories(t *testing.T) {
 			delete(s.vms, s.byName("web-1").Ref.Value)
 			s.until(settled)
 			s.note("web-0 and web-2 are deleted, but only one may be repaired without a person")
-			s.spec.Repair = &v1alpha1.Repair{MaxUnhealthy: ptr(int32(1))}
+			s.spec.Repair = &v1alpha1.Repair{MaxUnhealthy: ptr(intstr.FromInt32(1))}
 			delete(s.vms, s.byName("web-0").Ref.Value)
 			delete(s.vms, s.byName("web-2").Ref.Value)
 			s.until(func(p Plan) bool { return len(p.Blockers) > 0 })

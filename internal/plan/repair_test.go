@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -75,6 +77,25 @@ func TestMaxUnhealthy(t *testing.T) {
 			input(1, healthy(0), has(off(1), off(2)), goneVMs(3), doomed(1, 2), spec(maxUnhealthy(0))),
 			want{actions: "MarkVM web-1, MarkVM web-2", vms: "0:Ready 1:Deleting 2:Deleting", doomed: "1 2",
 				existing: 1, ready: 1, updated: 1}, nil},
+	})
+}
+
+// The schema of a later release may let text in while replicas of this one still run.
+func TestMaxUnhealthyAsText(t *testing.T) {
+	two := func(limit string) Input {
+		return input(4, healthy(0, 1), has(makeVM(2, power(vsphere.PoweredOff))), goneVMs(3), spec(maxUnhealthyIs(intstr.FromString(limit))))
+	}
+	repaired := want{actions: "PowerOnVM web-2, CreateVM web-3", vms: "0:Ready 1:Ready 2:Unhealthy 3:Cloning",
+		existing: 3, ready: 2, updated: 3, repairing: true}
+	held := want{blockers: "RepairHeld!", vms: "0:Ready 1:Ready 2:Unhealthy 3:Lost", existing: 3, ready: 2, updated: 3}
+	runRules(t, []rule{
+		{"a percentage is of the VMs wanted", two("50%"), repaired, nil},
+		{"and is rounded down", two("74%"), repaired, nil},
+		{"below it none is repaired", two("49%"), held, []string{"2 of 4 VMs", "maxUnhealthy allows (49%)"}},
+		{"what is no percentage allows no repair", two("few"), held, []string{"maxUnhealthy allows (few)"}},
+		{"and is no matter while nothing needs repair", input(2, healthy(0, 1), spec(maxUnhealthyIs(intstr.FromString("-1%")))),
+			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},
+		{"a percentage beyond all numbers allows every repair", two("999999999999%"), repaired, nil},
 	})
 }
 

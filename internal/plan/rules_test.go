@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -310,7 +311,7 @@ func drawSpec(t *rapid.T, s *v1alpha1.VmGroupSpec) {
 	s.Repair = &v1alpha1.Repair{Mode: rapid.SampledFrom([]v1alpha1.RepairMode{
 		"", v1alpha1.RepairEnforce, v1alpha1.RepairObserve}).Draw(t, "repair")}
 	if n := rapid.Int32Range(-1, 3).Draw(t, "maxUnhealthy"); n >= 0 {
-		s.Repair.MaxUnhealthy = &n
+		s.Repair.MaxUnhealthy = ptr(intstr.FromInt32(n))
 	}
 	s.ScaleDown = &v1alpha1.ScaleDown{Order: rapid.SampledFrom([]v1alpha1.ScaleDownOrder{
 		"", v1alpha1.ScaleDownOldest}).Draw(t, "order")}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
@@ -25,7 +27,7 @@ type settings struct {
 
 	wantOn       bool
 	observe      bool
-	maxUnhealthy *int32
+	maxUnhealthy *intstr.IntOrString
 	gate         v1alpha1.ReadinessGate
 	minReady     time.Duration
 	policy       v1alpha1.DeletionPolicy

@@ -52,6 +52,17 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		{"an empty template", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: ''}}", "spec.template"},
 		{"a name that leaves no room for an ordinal", member, "VmGroup", "{metadata: {name: " + long + ", namespace: default}, spec: {cpu: 1, memory: 1, template: t}}", "at most 63 characters"},
 		{"an unknown clone mode", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, cloneMode: Instant}}", "spec.cloneMode"},
+		// What may become a percentage one day.
+		{"numbers in an update strategy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxSurge: 0, maxUnavailable: 500}, repair: {maxUnhealthy: 0}}}", ""},
+		{"an update strategy of defaults", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {}}}", ""},
+		{"a percentage as maxSurge", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxSurge: '25%'}}}", "maxSurge must be a whole number"},
+		{"a number in quotes as maxSurge", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxSurge: '25'}}}", "maxSurge must be a whole number"},
+		{"too large a maxSurge", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxSurge: 501}}}", "maxSurge must be a whole number"},
+		{"a percentage as maxUnavailable", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxUnavailable: '25%'}}}", "maxUnavailable must be a whole number"},
+		{"a number in quotes as maxUnavailable", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxUnavailable: '25'}}}", "maxUnavailable must be a whole number"},
+		{"too large a maxUnavailable", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxUnavailable: 501}}}", "maxUnavailable must be a whole number"},
+		{"a percentage as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '25%'}}}", "maxUnhealthy must be a whole number"},
+		{"a maxUnhealthy below zero", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: -1}}}", "maxUnhealthy must be a whole number"},
 		// The hub's kinds.
 		{"a VCenter", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc, credentialsSecretRef: {name: s}}}", ""},
 		{"a VCenter with two kinds of trust", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, tls: {thumbprint: 'AA', insecureSkipVerify: true}}}", "set only one of"},

@@ -19,6 +19,8 @@ const (
 	ConditionForeignVMs = "ForeignVMs"
 	// ConditionPaused of a VmGroup (abnormal): somebody asked that nothing is done for it.
 	ConditionPaused = "Paused"
+	// ConditionFieldsWithoutEffect of a VmGroup (abnormal): spec sets fields that are not built yet, and the group is served without them.
+	ConditionFieldsWithoutEffect = "FieldsWithoutEffect"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 

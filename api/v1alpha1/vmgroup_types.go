@@ -89,7 +89,8 @@ type Placement struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Network string `json:"network,omitempty"`
-	// antiAffinity keeps the group's VMs on different hosts.
+	// antiAffinity keeps the group's VMs on different hosts. It is not built: Preferred has no effect yet, and with
+	// Required no VM is cloned.
 	// +optional
 	// +kubebuilder:default=None
 	AntiAffinity AntiAffinity `json:"antiAffinity,omitempty"`
@@ -121,23 +122,24 @@ const (
 // Its numbers are of a type that can also hold a percentage, before anything reads one: a replica of the operator that
 // cannot decode one group cannot list the groups of that group's member. The schema lets numbers in only, for now.
 type UpdateStrategy struct {
-	// type is RollingUpdate or OnDelete.
+	// type is RollingUpdate or OnDelete. It has no effect yet.
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
 	// maxSurge is the number of VMs that may exist above spec.replicas during an update: a whole number from 0
-	// to 500, and no percentage.
+	// to 500, and no percentage. It has no effect yet.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxSurge must be a whole number from 0 to 500; percentages are not built yet"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 	// maxUnavailable is the number of VMs that may be missing below spec.replicas during an update: a whole number
-	// from 0 to 500, and no percentage.
+	// from 0 to 500, and no percentage. It has no effect yet.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxUnavailable must be a whole number from 0 to 500; percentages are not built yet"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 	// resize is Hot (never disturb), Restart (hot where the VM allows it, else one restart at a time) or Recreate.
+	// It has no effect yet.
 	// +optional
 	// +kubebuilder:default=Restart
 	Resize ResizeMode `json:"resize,omitempty"`
@@ -276,7 +278,7 @@ type VmGroupSpec struct {
 	// +optional
 	// +kubebuilder:default=On
 	PowerState PowerState `json:"powerState,omitempty"`
-	// updateStrategy says how an edit reaches VMs that exist.
+	// updateStrategy says how an edit reaches VMs that exist. It has no effect yet: an edit reaches new VMs only.
 	// +optional
 	UpdateStrategy *UpdateStrategy `json:"updateStrategy,omitempty"`
 	// scaleDown chooses the VMs that leave first.

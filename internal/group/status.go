@@ -202,6 +202,8 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	default:
 		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.VCenter))
 	}
+	unbuilt := plan.Unbuilt(f.Spec)
+	onlyWhile(len(unbuilt) > 0 && !f.Deleting, v1alpha1.ConditionFieldsWithoutEffect, v1alpha1.ReasonNotSupported, strings.Join(unbuilt, " "))
 	if f.Admission.Reason != "" {
 		set(v1alpha1.ConditionPolicyCompliant, f.Admission.Status, f.Admission.Reason, f.Admission.Message)
 	}

@@ -107,7 +107,7 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 		s.blockers = append(s.blockers, Blocker{
 			Reason: v1alpha1.ReasonNotSupported,
 			Message: "spec.placement.antiAffinity Required is not built yet, so no VM is cloned: " +
-				"set it to None, or to Preferred.",
+				"set it to None, or to Preferred, which has no effect yet.",
 			Terminal: true,
 		})
 	}

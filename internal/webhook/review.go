@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -66,7 +67,14 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	unsaid := said.policies(policies, requester, old, group, preview)
 	said.violations(policy.Split(r.knowledge.Quota(ctx, requester, old, group)))
 	said.grants(old, group, preview.Denials)
-	if len(preview.Denials) > 0 || len(said.refused) > 0 {
+	if len(said.refused) > 0 {
+		return said, nil
+	}
+	// It does not depend on a vCenter, so it is said also where nothing else is.
+	for _, sentence := range plan.Unbuilt(group.Spec) {
+		said.add(sentence)
+	}
+	if len(preview.Denials) > 0 {
 		return said, nil
 	}
 	if unsaid && (old == nil || grows(old, group) || asksElse("spec.template", old, group)) {

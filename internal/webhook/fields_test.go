@@ -1,0 +1,361 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+)
+
+// effect is what a field of a spec does: something reads it, or it is unbuilt and the operator says so.
+type effect struct {
+	// file reads the field, with the text; the text names the field, or the one that it is part of.
+	file, text string
+	// unbuilt sets a field that nothing reads yet.
+	unbuilt func(*v1alpha1.VmGroupSpec)
+	// unused is why nothing reads a field of a type that several fields share. Only what the operator writes itself may be unused.
+	unused string
+}
+
+// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row: it says where the field is read. A
+// field that nothing reads yet belongs into plan.Unbuilt, and its description says "no effect yet".
+var fieldEffects = map[string]map[string]effect{
+	"VmGroup": {
+		"cpu":                    {file: "internal/controller/vmgroup/act.go", text: "d.Spec.CPU"},
+		"memory":                 {file: "internal/controller/vmgroup/act.go", text: "d.Spec.Memory"},
+		"template":               {file: "internal/controller/vmgroup/resolve.go", text: "spec.Template"},
+		"replicas":               {file: "internal/plan/settings.go", text: "*spec.Replicas"},
+		"vcenter":                {file: "internal/controller/vmgroup/resolve.go", text: "Spec.VCenter"},
+		"placement.resourcePool": {file: "internal/controller/vmgroup/resolve.go", text: "want.ResourcePool"},
+		"placement.datastore":    {file: "internal/controller/vmgroup/resolve.go", text: "want.Datastore"},
+		"placement.network":      {file: "internal/controller/vmgroup/resolve.go", text: "want.Network"},
+		"placement.antiAffinity": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
+			s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
+		}},
+		"cloneMode":  {file: "internal/controller/vmgroup/resolve.go", text: "spec.CloneMode"},
+		"powerState": {file: "internal/plan/settings.go", text: "spec.PowerState"},
+		"updateStrategy.type": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
+			s.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+		}},
+		"updateStrategy.maxSurge": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
+			s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: new(intstr.FromInt32(2))}
+		}},
+		"updateStrategy.maxUnavailable": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
+			s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(2))}
+		}},
+		"updateStrategy.resize": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
+			s.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
+		}},
+		"scaleDown.order":                   {file: "internal/plan/settings.go", text: "d.Order"},
+		"scaleDown.deleteFirst":             {file: "internal/plan/settings.go", text: "d.DeleteFirst"},
+		"readiness.gate":                    {file: "internal/plan/settings.go", text: "r.Gate"},
+		"readiness.minReadySeconds":         {file: "internal/plan/settings.go", text: "r.MinReadySeconds"},
+		"readiness.progressDeadlineSeconds": {file: "internal/group/status.go", text: "spec.Readiness.ProgressDeadlineSeconds"},
+		"repair.mode":                       {file: "internal/plan/settings.go", text: "r.Mode"},
+		"repair.maxUnhealthy":               {file: "internal/plan/settings.go", text: "r.MaxUnhealthy"},
+		"deletionPolicy":                    {file: "internal/plan/settings.go", text: "spec.DeletionPolicy"},
+		"userDataSecretRef.name":            {file: "internal/controller/vmgroup/effects.go", text: "Spec.UserDataSecretRef.Name"},
+		"paused":                            {file: "internal/group/paused.go", text: "Spec.Paused"},
+	},
+	"VCenter": {
+		"server":                    {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Server"},
+		"credentialsSecretRef.name": {file: "internal/controller/vcenter/controller.go", text: "vc.Spec.CredentialsSecretRef.Name"},
+		"tls.caBundle":              {file: "internal/controller/vcenter/config.go", text: "tls.CABundle"},
+		"tls.thumbprint":            {file: "internal/controller/vcenter/config.go", text: "tls.Thumbprint"},
+		"tls.insecureSkipVerify":    {file: "internal/controller/vcenter/config.go", text: "tls.InsecureSkipVerify"},
+		"datacenter":                {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Datacenter"},
+		"folder":                    {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Folder"},
+		"resourcePool":              {file: "internal/controller/vcenter/config.go", text: "vc.Spec.ResourcePool"},
+		"datastore":                 {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Datastore"},
+		"network":                   {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Network"},
+		"templates.folders":         {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Templates.Folders"},
+		"grants.memberClusters":     {file: "internal/policy/grants.go", text: "grant.MemberClusters"},
+		"grants.namespaceSelector":  {file: "internal/policy/grants.go", text: "grant.NamespaceSelector"},
+		"grants.templates":          {file: "internal/policy/grants.go", text: "grant.Templates"},
+		"grants.resourcePools":      {file: "internal/policy/grants.go", text: "grant.ResourcePools"},
+		"grants.datastores":         {file: "internal/policy/grants.go", text: "grant.Datastores"},
+		"grants.networks":           {file: "internal/policy/grants.go", text: "grant.Networks"},
+		"limits.tasks":              {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Limits.Tasks"},
+		"limits.tasksPerHost":       {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Limits.TasksPerHost"},
+		"inventory.mode":            {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.Mode"},
+		"inventory.pollSeconds":     {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.PollSeconds"},
+	},
+	"MemberCluster": {
+		"kubeconfigSecretRef.name":          {file: "internal/controller/member/credentials.go", text: "r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef)"},
+		"kubeconfigSecretRef.key":           {file: "internal/controller/member/credentials.go", text: "ref.Key"},
+		"bootstrapKubeconfigSecretRef.name": {file: "internal/controller/member/credentials.go", text: "mc.Spec.BootstrapKubeconfigSecretRef"},
+		"bootstrapKubeconfigSecretRef.key":  {file: "internal/controller/member/credentials.go", text: "ref.Key"},
+		"clusterUID":                        {file: "internal/controller/member/pin.go", text: "mc.Spec.ClusterUID"},
+		"paused":                            {file: "internal/controller/member/credentials.go", text: "mc.Spec.Paused"},
+		"userDataSecrets":                   {file: "internal/controller/member/credentials.go", text: "mc.Spec.UserDataSecrets"},
+		"admission.url":                     {file: "internal/controller/member/admission.go", text: "spec.Admission.URL"},
+		"admission.failurePolicy":           {file: "internal/controller/member/admission.go", text: "spec.Admission.FailurePolicy"},
+		"manage":                            {file: "internal/controller/member/credentials.go", text: "mc.Spec.Manage"},
+	},
+	"VmGroupPolicy": {
+		"priority":                {file: "internal/policy/compile.go", text: "spec.Priority"},
+		"match.memberClusters":    {file: "internal/policy/compile.go", text: "spec.Match.MemberClusters"},
+		"match.namespaceSelector": {file: "internal/policy/compile.go", text: "spec.Match.NamespaceSelector"},
+		"match.exclude":           {file: "internal/policy/compile.go", text: "spec.Match.Exclude"},
+		"limits.cpu.min":          {file: "internal/policy/compile.go", text: "countRange(l.CPU)"},
+		"limits.cpu.max":          {file: "internal/policy/compile.go", text: "countRange(l.CPU)"},
+		"limits.memory.min":       {file: "internal/policy/compile.go", text: "memoryRange(l.Memory)"},
+		"limits.memory.max":       {file: "internal/policy/compile.go", text: "memoryRange(l.Memory)"},
+		"limits.replicas.min":     {file: "internal/policy/compile.go", text: "countRange(l.Replicas)"},
+		"limits.replicas.max":     {file: "internal/policy/compile.go", text: "countRange(l.Replicas)"},
+		"templates.allow":         {file: "internal/policy/compile.go", text: "patternsOf(t.Allow)"},
+		"templates.deny":          {file: "internal/policy/compile.go", text: "patternsOf(t.Deny)"},
+		"templates.mustExist":     {file: "internal/policy/compile.go", text: "t.MustExist"},
+		"defaults.cpu":            {file: "internal/policy/defaults.go", text: "p.defaults.CPU"},
+		"defaults.memory":         {file: "internal/policy/defaults.go", text: "p.defaults.Memory"},
+		"defaults.template":       {file: "internal/policy/defaults.go", text: "p.defaults.Template"},
+		"defaults.vcenter":        {file: "internal/policy/defaults.go", text: "p.defaults.VCenter"},
+		"quota.groups":            {file: "internal/policy/quota.go", text: "widen(spec.Groups)"},
+		"quota.vms":               {file: "internal/policy/quota.go", text: "widen(spec.VMs)"},
+		"quota.cpu":               {file: "internal/policy/quota.go", text: "cpu: spec.CPU"},
+		"quota.memory":            {file: "internal/policy/quota.go", text: "floorGiB(*spec.Memory)"},
+		"quota.scope":             {file: "internal/policy/quota.go", text: "spec.Scope"},
+		"mode":                    {file: "internal/policy/compile.go", text: "spec.Mode"},
+	},
+	// The operator writes these, and expressions of admission policies read them.
+	"VmGroupLimits": {
+		"member":                              {file: "api/v1alpha1/vmgrouplimits_types.go", text: "JSONPath=`.spec.member`"},
+		"summary":                             {file: "api/v1alpha1/vmgrouplimits_types.go", text: "JSONPath=`.spec.summary`"},
+		"unmatched.cpu.min":                   {file: "internal/admission/objects/limits_policy.go", text: "params.spec.unmatched"},
+		"unmatched.cpu.max":                   {file: "internal/admission/objects/limits_policy.go", text: "params.spec.unmatched"},
+		"unmatched.memory.min":                {file: "internal/admission/objects/limits_policy.go", text: "params.spec.unmatched"},
+		"unmatched.memory.max":                {file: "internal/admission/objects/limits_policy.go", text: "params.spec.unmatched"},
+		"unmatched.replicas.min":              {file: "internal/admission/objects/limits_policy.go", text: "params.spec.unmatched"},
+		"unmatched.replicas.max":              {file: "internal/admission/objects/limits_policy.go", text: "params.spec.unmatched"},
+		"policies.name":                       {file: "internal/admission/objects/limits_policy.go", text: "has(p.name)"},
+		"policies.enforced":                   {file: "internal/admission/objects/limits_policy.go", text: "p.enforced"},
+		"policies.refusal":                    {file: "internal/admission/objects/limits_policy.go", text: "p.refusal"},
+		"policies.exclude.pattern":            {file: "internal/admission/objects/expressions.go", text: "p.exclude.exists(e, "},
+		"policies.exclude.expression":         {file: "internal/admission/objects/expressions.go", text: "p.exclude.exists(e, "},
+		"policies.exclude.path":               {unused: "namespaces have no path"},
+		"policies.selector.key":               {file: "internal/admission/objects/expressions.go", text: "r.key in variables.labels"},
+		"policies.selector.operator":          {file: "internal/admission/objects/expressions.go", text: "r.operator == 'NotIn'"},
+		"policies.selector.values":            {file: "internal/admission/objects/expressions.go", text: "in r.values"},
+		"policies.cpu.min":                    {file: "internal/admission/objects/limits_policy.go", text: `bounds("cpu"`},
+		"policies.cpu.max":                    {file: "internal/admission/objects/limits_policy.go", text: `bounds("cpu"`},
+		"policies.memory.min":                 {file: "internal/admission/objects/limits_policy.go", text: `bounds("memory"`},
+		"policies.memory.max":                 {file: "internal/admission/objects/limits_policy.go", text: `bounds("memory"`},
+		"policies.replicas.min":               {file: "internal/admission/objects/limits_policy.go", text: `bounds("replicas"`},
+		"policies.replicas.max":               {file: "internal/admission/objects/limits_policy.go", text: `bounds("replicas"`},
+		"policies.templates.allow.pattern":    {file: "internal/admission/objects/limits_policy.go", text: "p.templates.allow.exists(a, "},
+		"policies.templates.allow.expression": {file: "internal/admission/objects/limits_policy.go", text: "p.templates.allow.exists(a, "},
+		"policies.templates.allow.path":       {file: "internal/admission/objects/limits_policy.go", text: "has(a.path)"},
+		"policies.templates.allowList":        {file: "internal/admission/objects/limits_policy.go", text: "p.templates.allowList"},
+		"policies.templates.deny.pattern":     {file: "internal/admission/objects/limits_policy.go", text: "p.templates.deny.exists(d, "},
+		"policies.templates.deny.expression":  {file: "internal/admission/objects/limits_policy.go", text: "p.templates.deny.exists(d, "},
+		"policies.templates.deny.path":        {unused: "a denied path denies nothing here: only the hub knows paths"},
+		"policies.defaults.cpu":               {file: "internal/admission/objects/defaults_policy.go", text: `filled("cpu"`},
+		"policies.defaults.memory":            {file: "internal/admission/objects/defaults_policy.go", text: `filled("memory"`},
+		"policies.defaults.template":          {file: "internal/admission/objects/defaults_policy.go", text: `filled("template"`},
+		"policies.defaults.vcenter":           {file: "internal/admission/objects/defaults_policy.go", text: "filter(d, has(d.vcenter))[0].vcenter"},
+	},
+}
+
+// leaves calls see with each field below a schema that has no fields of its own. A label selector is read as a whole.
+func leaves(path string, schema apiextensionsv1.JSONSchemaProps, see func(path string, schema apiextensionsv1.JSONSchemaProps)) {
+	if schema.Items != nil && schema.Items.Schema != nil && len(schema.Items.Schema.Properties) > 0 {
+		schema = *schema.Items.Schema
+	}
+	if _, selector := schema.Properties["matchLabels"]; selector || len(schema.Properties) == 0 {
+		see(path, schema)
+		return
+	}
+	for name, property := range schema.Properties {
+		leaves(strings.TrimPrefix(path+"."+name, "."), property, see)
+	}
+}
+
+func specSchema(definition *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.JSONSchemaProps {
+	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+}
+
+// saidOf are the warning about a new group and the condition of a group that is served, or empty.
+func saidOf(t *testing.T, change func(*v1alpha1.VmGroupSpec)) (warning, condition string) {
+	t.Helper()
+	g := aGroup(func(g *v1alpha1.VmGroup) { change(&g.Spec) })
+	handled := serve(t, knowledgeWith(), nil).validate(requestFor(t, nil, g))
+	if !handled.Allowed {
+		t.Fatalf("the group is refused: %+v", handled.Result)
+	}
+	status := group.Facts{Name: g.Name, Generation: 1, Spec: g.Spec, Now: someTime, Complete: true}.Status()
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFieldsWithoutEffect); c != nil {
+		condition = c.Message
+	}
+	return strings.Join(handled.Warnings, "\n"), condition
+}
+
+func TestEveryFieldOfASpecHasAnEffectOrTheOperatorSaysThatItHasNone(t *testing.T) {
+	const noEffect = "no effect yet"
+	kinds := crd.Hub()
+	if len(kinds) != len(fieldEffects) {
+		t.Errorf("there are %d kinds, and rows for %d", len(kinds), len(fieldEffects))
+	}
+	for _, definition := range kinds {
+		kind := definition.Spec.Names.Kind
+		seen := map[string]bool{}
+		leaves("", specSchema(definition), func(path string, schema apiextensionsv1.JSONSchemaProps) {
+			seen[path] = true
+			row, known := fieldEffects[kind][path]
+			switch {
+			case !known:
+				t.Errorf("%s spec.%s has no row: add where it is read, or make plan.Unbuilt say that it has no effect yet", kind, path)
+			case row.unused != "":
+				if kind != "VmGroupLimits" {
+					t.Errorf("%s spec.%s: people write it, so it may not go unused", kind, path)
+				}
+			case row.unbuilt == nil:
+				checkReader(t, kind, path, row)
+				if strings.Contains(schema.Description, noEffect) {
+					t.Errorf("%s spec.%s is read in %s, and its description says %q", kind, path, row.file, noEffect)
+				}
+			default:
+				if !strings.Contains(schema.Description, noEffect) {
+					t.Errorf("%s spec.%s is unbuilt, and its description does not say %q: %s", kind, path, noEffect, schema.Description)
+				}
+				checkTold(t, path, row.unbuilt)
+			}
+		})
+		for path := range fieldEffects[kind] {
+			if !seen[path] {
+				t.Errorf("%s has no field spec.%s any more: remove its row", kind, path)
+			}
+		}
+	}
+}
+
+// checkReader: the row still leads to code that names the field, or the one that it is part of.
+func checkReader(t *testing.T, kind, path string, row effect) {
+	t.Helper()
+	code, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(row.file)))
+	if err != nil {
+		t.Errorf("%s spec.%s: %v", kind, path, err)
+		return
+	}
+	if !strings.Contains(string(code), row.text) {
+		t.Errorf("%s spec.%s: %s does not contain %q any more; say where the field is read now", kind, path, row.file, row.text)
+	}
+	names := strings.Split(strings.ToLower(path), ".")
+	if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(row.text), name) }) {
+		t.Errorf("%s spec.%s: %q does not name the field", kind, path, row.text)
+	}
+}
+
+// checkTold: who sets a field that is not built is warned, and the condition of the group says the same.
+func checkTold(t *testing.T, path string, set func(*v1alpha1.VmGroupSpec)) {
+	t.Helper()
+	warning, condition := saidOf(t, set)
+	field := "spec." + path
+	if strings.HasPrefix(path, "updateStrategy.") {
+		field = "spec.updateStrategy" // told as a whole
+	}
+	for where, text := range map[string]string{"the warning": warning, "the condition": condition} {
+		if !strings.Contains(text, field) || !strings.Contains(text, "not built yet and has no effect") {
+			t.Errorf("spec.%s is set, and %s says %q", path, where, text)
+		}
+	}
+}
+
+// fillIn does what the API server does with the defaults of a schema.
+func fillIn(schema apiextensionsv1.JSONSchemaProps, object map[string]any) {
+	for name, property := range schema.Properties {
+		if _, set := object[name]; !set && property.Default != nil {
+			var value any
+			if err := json.Unmarshal(property.Default.Raw, &value); err != nil {
+				panic(fmt.Sprintf("the default of %s: %v", name, err))
+			}
+			object[name] = value
+		}
+		if below, ok := object[name].(map[string]any); ok {
+			fillIn(property, below)
+		}
+	}
+}
+
+func TestNobodyIsWarnedOfAFieldThatTheSchemaFilledIn(t *testing.T) {
+	schema := specSchema(crd.VmGroupCRD())
+	for story, written := range map[string]map[string]any{
+		"what has to be there":         {},
+		"a placement":                  {"placement": map[string]any{"network": "apps-1"}},
+		"everything else that has any": {"placement": map[string]any{}, "readiness": map[string]any{}, "repair": map[string]any{}, "scaleDown": map[string]any{}},
+	} {
+		written["cpu"], written["memory"], written["template"] = 1, 1, "linux-12"
+		fillIn(schema, written)
+		if written["deletionPolicy"] != "Delete" {
+			t.Fatalf("%s: no defaults were filled in: %v", story, written)
+		}
+		text, err := json.Marshal(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warning, condition := saidOf(t, func(s *v1alpha1.VmGroupSpec) {
+			if err := json.Unmarshal(text, s); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if warning != "" || condition != "" {
+			t.Errorf("%s: the warning is %q, the condition %q", story, warning, condition)
+		}
+	}
+}
+
+func TestAnUpdateStrategyIsWarnedOfAlsoWithTheValuesThatAreDefaults(t *testing.T) {
+	for story, written := range map[string]string{
+		"nothing in it": `{}`, "what is the default": `{"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0, "resize": "Restart"}`,
+	} {
+		warning, condition := saidOf(t, func(s *v1alpha1.VmGroupSpec) {
+			if err := json.Unmarshal([]byte(written), &s.UpdateStrategy); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if warning == "" || condition == "" {
+			t.Errorf("%s: who wrote it waits for an update that does not come; the warning is %q, the condition %q", story, warning, condition)
+		}
+	}
+}
+
+func TestAFieldWithoutEffectIsWarnedOfWhereNothingIsKnownOfTheVCenter(t *testing.T) {
+	w := knowledgeWith()
+	w.preview = func(*v1alpha1.VmGroup) (Preview, error) {
+		return Preview{VCenter: "default", Reason: "away"}, nil
+	}
+	s := serve(t, w, nil)
+	set := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{} })
+	for story, got := range map[string][]string{
+		"a new group": s.validate(requestFor(t, nil, set)).Warnings, "a change": s.validate(requestFor(t, aGroup(), set)).Warnings,
+	} {
+		if len(got) != 2 || !strings.HasPrefix(got[0], "spec.updateStrategy is not built yet") {
+			t.Errorf("%s: %q", story, got)
+		}
+	}
+	for story, request := range map[string]*struct{ old, group *v1alpha1.VmGroup }{
+		"it is taken away": {set, aGroup()},
+		"only a label":     {set, aGroup(func(g *v1alpha1.VmGroup) { g.Spec, g.Labels = set.Spec, map[string]string{"a": "b"} })},
+	} {
+		for _, warning := range s.validate(requestFor(t, request.old, request.group)).Warnings {
+			if strings.Contains(warning, "updateStrategy") {
+				t.Errorf("%s: %q", story, warning)
+			}
+		}
+	}
+	for _, warning := range s.validate(requestFor(t, nil, set)).Warnings {
+		if len(warning) > maxWarning || strings.HasSuffix(warning, "...") {
+			t.Errorf("the warning is cut: %q", warning)
+		}
+	}
+}

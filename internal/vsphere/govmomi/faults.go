@@ -6,7 +6,6 @@ import (
 	"net"
 
 	"github.com/vmware/govmomi/fault"
-	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -54,15 +53,7 @@ func translate(op string, err error) error {
 // isFault reports whether the server answered: what it refused did not happen.
 func isFault(err error) bool {
 	var task taskError
-	if errors.As(err, &task) {
-		return true
-	}
-	for ; err != nil; err = errors.Unwrap(err) {
-		if soap.IsSoapFault(err) || soap.IsVimFault(err) {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &task) || session.IsFault(err)
 }
 
 // notSent reports whether the request certainly did not leave this process.

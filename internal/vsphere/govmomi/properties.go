@@ -1,6 +1,7 @@
 package govmomi
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
 // pageSize is how many objects one answer holds. vCenter may send fewer and more pages.
@@ -85,24 +87,42 @@ func (o object) refsOf(name string) []vsphere.Ref {
 	return out
 }
 
-// retrieve reads properties, all pages. Missing objects are an error unless spec asks to report them.
+// retrieve reads properties, all pages. Missing objects are an error unless spec asks to report them. The server hands each page
+// out once: after one that was lost the whole is read again, since a listing with a gap is worse than none.
 func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpec) ([]object, error) {
-	pc := c.ServiceContent.PropertyCollector
-	resp, err := methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
-		This: pc, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageSize},
+	var (
+		out    []object
+		failed error // to read the first page, which the session has repeated already
+	)
+	err := session.Repeat(ctx, func() (err error) {
+		var resp *types.RetrievePropertiesExResponse
+		resp, failed = methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
+			This: c.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageSize},
+		})
+		if failed != nil {
+			return nil
+		}
+		out, err = pages(ctx, c, resp.Returnval)
+		return err
 	})
-	if err != nil {
+	if err = cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
+	return out, nil
+}
+
+// pages reads what follows the first page.
+func pages(ctx context.Context, c *vim25.Client, result *types.RetrieveResult) ([]object, error) {
 	var out []object
-	for result := resp.Returnval; result != nil; {
+	for result != nil {
 		for _, content := range result.Objects {
 			out = append(out, newObject(content))
 		}
 		if result.Token == "" {
 			break
 		}
-		next, err := methods.ContinueRetrievePropertiesEx(ctx, c, &types.ContinueRetrievePropertiesEx{This: pc, Token: result.Token})
+		next, err := methods.ContinueRetrievePropertiesEx(ctx, c,
+			&types.ContinueRetrievePropertiesEx{This: c.ServiceContent.PropertyCollector, Token: result.Token})
 		if err != nil {
 			return nil, err
 		}

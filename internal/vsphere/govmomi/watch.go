@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
 const (
@@ -21,6 +23,8 @@ const (
 	maxObjectUpdates = 500
 	// gather is the pause after an answer with news: what follows closely comes with one more answer, not with ten.
 	gather = 50 * time.Millisecond
+	// reopenings is how often in a row a stream is opened anew before the whole connection is. The pause before doubles, from gather on.
+	reopenings = 5
 	// listEvery bounds how often listings are asked for out of turn.
 	listEvery = time.Second
 )
@@ -36,11 +40,39 @@ type watchFeed struct {
 	began   inventory.Moment
 }
 
-func (f *watchFeed) Run(ctx context.Context) error {
-	if err := f.open(ctx); err != nil {
-		return err
+// brokenStream is the error of a call that the session does not repeat, since an answer that was lost is lost.
+type brokenStream struct{ error }
+
+func (b brokenStream) Unwrap() error { return b.error }
+
+// streamError translates the error of such a call.
+func streamError(op string, err error) error {
+	if session.Passing(err) {
+		return brokenStream{translate(op, err)}
 	}
+	return translate(op, err)
+}
+
+// Run keeps a stream open. One that broke has lost news, so the next one begins with a full listing. What is known is trusted
+// for the moment in between as it is between two listings of mode Poll.
+func (f *watchFeed) Run(ctx context.Context) error {
+	for failed := 0; ; failed++ {
+		filled, err := f.stream(ctx)
+		if filled {
+			failed = 0
+		}
+		if _, broke := errors.AsType[brokenStream](err); !broke || failed == reopenings || !sleep(ctx, gather<<failed) {
+			return err
+		}
+	}
+}
+
+// stream watches until something fails. It reports whether a full listing was applied.
+func (f *watchFeed) stream(ctx context.Context) (filled bool, err error) {
 	defer f.close(context.WithoutCancel(ctx))
+	if err := f.open(ctx); err != nil {
+		return false, err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		for {
@@ -50,7 +82,8 @@ func (f *watchFeed) Run(ctx context.Context) error {
 		}
 	})
 	g.Go(func() error { return f.resyncs(ctx) })
-	return g.Wait()
+	err = g.Wait()
+	return f.filling == nil, err
 }
 
 // resyncs reads full listings beside the stream: from time to time, and soon after somebody needs one to know that
@@ -89,15 +122,20 @@ func (f *watchFeed) open(ctx context.Context) error {
 	_, err = methods.CreateFilter(ctx, c, &types.CreateFilter{
 		This: created.Returnval, Spec: viewSpec(f.view, listingSpec()), PartialUpdates: false,
 	})
-	return translate(op, err)
+	return streamError(op, err)
 }
 
 // close gives back what the server keeps for the watch. It does not wait for a server that does not answer.
 func (f *watchFeed) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, _ = methods.DestroyPropertyCollector(ctx, f.conn.client, &types.DestroyPropertyCollector{This: toRef(f.collector)})
-	destroyView(ctx, f.conn.client, f.view)
+	if !f.collector.IsZero() {
+		_, _ = methods.DestroyPropertyCollector(ctx, f.conn.client, &types.DestroyPropertyCollector{This: toRef(f.collector)})
+	}
+	if !f.view.IsZero() {
+		destroyView(ctx, f.conn.client, f.view)
+	}
+	f.collector, f.view = vsphere.Ref{}, vsphere.Ref{}
 }
 
 // resync checks the watch against a full listing, read through a new view.
@@ -127,7 +165,7 @@ func (f *watchFeed) next(ctx context.Context) error {
 		Options: &types.WaitOptions{MaxWaitSeconds: types.NewInt32(maxWaitSeconds), MaxObjectUpdates: maxObjectUpdates},
 	})
 	if err != nil {
-		return translate(op, err)
+		return streamError(op, err)
 	}
 	set := resp.Returnval
 	if set == nil {

@@ -35,6 +35,24 @@ var readOnly = map[string]bool{
 	"FetchUserPrivilegeOnEntities": true,
 }
 
+// repeatable are the reads that may be sent again when it is not known whether the server had them. A page of an answer is handed out
+// once, and so is a piece of news; whoever reads those begins anew. A second filter would tell everything twice, and a second login is one more session.
+var repeatable = map[string]bool{
+	"RetrieveServiceContent":       true,
+	"CurrentTime":                  true,
+	"SessionIsActive":              true,
+	"RetrieveProperties":           true,
+	"RetrievePropertiesEx":         true,
+	"CreatePropertyCollector":      true,
+	"CreateContainerView":          true,
+	"FindByInventoryPath":          true,
+	"FindChild":                    true,
+	"FindByUuid":                   true,
+	"HasPrivilegeOnEntities":       true,
+	"HasUserPrivilegeOnEntities":   true,
+	"FetchUserPrivilegeOnEntities": true,
+}
+
 // methodOf returns the name of the vSphere method that a request calls: govmomi names the type of the
 // envelope body after it.
 func methodOf(req soap.HasFault) string {

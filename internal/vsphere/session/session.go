@@ -148,7 +148,17 @@ func (s *Session) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodOf(req)
 	ctx, cancel := s.withTimeout(ctx, method)
 	defer cancel()
+	if !repeatable[method] {
+		return s.call(ctx, method, req, res)
+	}
+	return Repeat(ctx, func() error {
+		reflect.ValueOf(res).Elem().SetZero() // half an answer may be in it
+		return s.call(ctx, method, req, res)
+	})
+}
 
+// call sends one call, and again if the login was lost.
+func (s *Session) call(ctx context.Context, method string, req, res soap.HasFault) error {
 	seen, err := s.state()
 	if err != nil {
 		return err

@@ -1,0 +1,82 @@
+package govmomi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// book hands out a listing of three objects page by page, each once, and loses some of the answers.
+type book struct {
+	// lose says which calls are answered in vain, from 1.
+	lose  map[int]bool
+	calls int
+	// page is the one that comes next.
+	page int
+}
+
+func (b *book) RoundTrip(_ context.Context, _, res soap.HasFault) error {
+	b.calls++
+	if _, first := res.(*methods.RetrievePropertiesExBody); first {
+		b.page = 0
+	}
+	result := types.RetrieveResult{Objects: []types.ObjectContent{{
+		Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: fmt.Sprintf("vm-%d", b.page)},
+	}}}
+	if b.page++; b.page < 3 {
+		result.Token = fmt.Sprint(b.page)
+	}
+	if b.lose[b.calls] {
+		return io.ErrUnexpectedEOF
+	}
+	switch body := res.(type) {
+	case *methods.RetrievePropertiesExBody:
+		body.Res = &types.RetrievePropertiesExResponse{Returnval: &result}
+	case *methods.ContinueRetrievePropertiesExBody:
+		body.Res = &types.ContinueRetrievePropertiesExResponse{Returnval: result}
+	}
+	return nil
+}
+
+func TestAListingOfWhichAPageWasLostIsReadAnewAndHasNoGap(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lose  []int
+		calls int
+		ok    bool
+	}{
+		{"nothing is lost", nil, 3, true},
+		{"the second page", []int{2}, 5, true},
+		{"the last page, twice", []int{3, 6}, 9, true},
+		{"the first page, which the session repeats", []int{1}, 1, false},
+		{"a page of every listing", []int{2, 4, 6, 8, 10, 12}, 12, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &book{lose: map[int]bool{}}
+				for _, n := range test.lose {
+					b.lose[n] = true
+				}
+				got, err := retrieve(t.Context(), &vim25.Client{RoundTripper: b}, types.PropertyFilterSpec{})
+				if (err == nil) != test.ok || b.calls != test.calls {
+					t.Fatalf("%d calls, error %v; want %d", b.calls, err, test.calls)
+				}
+				for i, o := range got {
+					if want := fmt.Sprintf("vm-%d", i); o.ref.Value != want {
+						t.Errorf("object %d is %s", i, o.ref)
+					}
+				}
+				if test.ok != (len(got) == 3) {
+					t.Errorf("%d objects", len(got))
+				}
+			})
+		})
+	}
+}

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -401,6 +402,59 @@ func TestUnownedIsJudgedOnlyByOneWhoCan(t *testing.T) {
 		t.Errorf("a replica that is back for a moment calls %d buckets unowned", n)
 	}
 	_ = b
+}
+
+func TestUnownedNamesWhatADeadReplicaHeldAndForHowLong(t *testing.T) {
+	for story, spoilt := range map[string]func(a *actor, op Op) bool{
+		"whoever finds out cannot take anything": func(_ *actor, op Op) bool {
+			_, is := op.(WriteRing)
+			return is
+		},
+		"whoever finds out cannot fence it either": func(a *actor, op Op) bool {
+			if write, is := op.(WriteSession); is {
+				return write.Lease.Session != a.Session()
+			}
+			_, is := op.(WriteRing)
+			return is
+		},
+	} {
+		t.Run(story, func(t *testing.T) {
+			sc := newScene(t)
+			a, b := sc.join("a", 4), sc.join("b", 4)
+			sc.pass(2 * settled)
+			held := b.mayAct()
+			if n := len(a.Unowned(a.clock())); n != 0 || len(held) == 0 {
+				t.Fatalf("%d buckets are unowned while both live, and the other holds %v", n, held)
+			}
+			a.spoil = func(op Op, do func() Result) Result {
+				if spoilt(a, op) {
+					return Result{Outcome: Refused}
+				}
+				return do()
+			}
+			b.still = true
+			const longer = 30 * time.Second
+			sc.pass(DefaultTimings().Patience + longer)
+			unowned := a.Unowned(a.clock())
+			if got := slices.Sorted(maps.Keys(unowned)); !slices.Equal(got, held) {
+				t.Errorf("unowned are %v, want %v", got, held)
+			}
+			for bucket, since := range unowned {
+				// Its silence began with its last renewal.
+				if since < longer/2 || since > DefaultTimings().Renew+DefaultTimings().Patience+longer {
+					t.Errorf("bucket %d has been without an owner for %v", bucket, since)
+				}
+			}
+			if s := a.Status(a.clock()); s.Unowned != len(held) || s.LongestUnowned < longer/2 {
+				t.Errorf("metrics show %d buckets, the longest for %v", s.Unowned, s.LongestUnowned)
+			}
+			a.spoil = nil
+			sc.pass(settled)
+			if n := len(a.Unowned(a.clock())); n != 0 {
+				t.Errorf("%d buckets are unowned after they were taken over", n)
+			}
+		})
+	}
 }
 
 func TestSessionWhoseLeaseIsMissingStaysAPeer(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/vim25/types"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -20,5 +22,29 @@ func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing
 	}
 	if complete, why := conclusive(g, nil); !complete {
 		t.Errorf("a VM that nobody knows hides the others: %s", why)
+	}
+}
+
+// A host that goes from one trouble to the next tells of that, and of nothing that is in the configuration.
+func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(t *testing.T) {
+	index := inventory.New(inventory.Config{})
+	folder := vsphere.Folder{Ref: vsphere.FolderRef("group-v2"), Name: "web", Parent: vsphere.FolderRef("group-v1")}
+	index.SetRoot(vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"})
+	dark := vsphere.VM{Ref: vsphere.VMRef("vm-1"), Name: "web-0", Folder: folder.Ref}
+	read := vsphere.VM{Ref: vsphere.VMRef("vm-2"), Name: "web-1", Folder: folder.Ref, ChangeVersion: "7"}
+	index.ApplyListing(index.Begin(), []inventory.Seen{{VM: dark, Unread: true}, {VM: read}}, []vsphere.Folder{folder})
+	f := &watchFeed{source: source{server: &Server{index: index}}}
+	disconnected := func(ref string) types.ObjectUpdate {
+		return types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: ref},
+			ChangeSet: []types.PropertyChange{{Name: propConnection, Val: types.VirtualMachineConnectionStateDisconnected}}}
+	}
+	if vm, ok := f.patched(dark.Ref, disconnected("vm-1")); ok {
+		t.Errorf("%+v is taken for all of the VM, and is not read", vm)
+	}
+	if vm, ok := f.patched(read.Ref, disconnected("vm-2")); !ok || vm.Connected || vm.ChangeVersion != "7" {
+		t.Errorf("a VM that was read is read again for %+v (%v)", vm, ok)
+	}
+	if g := index.Group(vsphere.Query{Folder: folder.Ref}); len(g.Unread) != 1 || len(g.VMs) != 1 {
+		t.Errorf("unread %v, read %v", g.Unread, g.VMs)
 	}
 }

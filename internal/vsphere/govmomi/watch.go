@@ -250,8 +250,8 @@ func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) erro
 
 // patched returns the known VM with an update applied, unless the update needs more to be read.
 func (f *watchFeed) patched(ref vsphere.Ref, u types.ObjectUpdate) (vsphere.VM, bool) {
-	vm, state := f.server.index.VM(ref)
-	if u.Kind != types.ObjectUpdateKindModify || state != inventory.Present {
+	vm, ok := f.server.index.Read(ref)
+	if !ok || u.Kind != types.ObjectUpdateKindModify {
 		return vm, false
 	}
 	for _, change := range u.ChangeSet {

@@ -143,6 +143,17 @@ func (x *Index) VM(ref vsphere.Ref) (vsphere.VM, State) {
 	return clone(e.vm), e.state
 }
 
+// Read returns a present VM whose configuration was read, so that news about the rest of it makes it whole.
+func (x *Index) Read(ref vsphere.Ref) (vsphere.VM, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.vms[ref]
+	if e == nil || e.state != Present || e.unread {
+		return vsphere.VM{}, false
+	}
+	return clone(e.vm), true
+}
+
 // Named reports whether a VM of this name, or of an end of its inventory path, is below the root folder.
 func (x *Index) Named(name string) bool {
 	x.mu.Lock()

@@ -299,7 +299,7 @@ func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s (%s) was moved out of the operator's root folder; move it back", s.Folder.Path, s.Folder.MoRef)}
+			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", s.Folder.Path, s.Folder.MoRef)}
 	case s.FolderMade != nil && s.lacksFolder():
 		return s.FolderMade.Err
 	}
@@ -321,6 +321,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
 	if problem != nil {
 		f.Failure = explained(problem)
+		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere // nobody but a person moves it back
 		d.look(retryAfter(problem))
 	}
 	s.say(&d, f.Status())

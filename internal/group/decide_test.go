@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -246,6 +247,25 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 				t.Errorf("%s, and looked at again after %s; want %s", d.Step, d.After, c.after)
 			}
 		})
+	}
+}
+
+// The folder comes before the VMs that went with it: once it is back all are.
+func TestAGroupWhoseFolderWasMovedAwaySaysSoBeforeItSpeaksOfItsVMs(t *testing.T) {
+	s := ours()
+	s.Quota = &QuotaAnswer{}
+	s.Folder, s.Observation.FolderElsewhere = &v1alpha1.FolderStatus{MoRef: "group-v1", Path: "/DC0/vm/x"}, true
+	s.Observation.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-1")}
+	s.Group.Status.VMs = []v1alpha1.VMStatus{{Name: "web-0", MoRef: "vm-1", UUID: "u"}}
+	s.Group.Spec.Replicas = new(int32(3))
+	d := Decide(s)
+	if d.Status == nil || len(d.Plan.Actions) != 0 {
+		t.Fatalf("%s: %+v", d.Step, d.Plan.Actions)
+	}
+	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled} {
+		if c := meta.FindStatusCondition(d.Status.Conditions, conditionType); c == nil || !strings.Contains(c.Message, "folder /DC0/vm/x (group-v1) was moved out") {
+			t.Errorf("%s: %+v", conditionType, c)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ func (p *planner) readiness() {
 				m.status.Message = fmt.Sprintf("%s is not seen while the inventory of vCenter is incomplete", m.status.MoRef)
 			}
 		case elsewhere:
-			p.lost(m, fmt.Sprintf("%s was moved out of the operator's root folder: move it back or delete it",
+			p.lost(m, fmt.Sprintf("%s was moved out of the operator's root folder; ask the platform team to move it back or to delete it",
 				m.status.MoRef))
 		case gone:
 			p.lost(m, fmt.Sprintf("%s does not exist in vCenter any more", m.status.MoRef))

@@ -36,7 +36,7 @@ func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *te
 	name := fmt.Sprintf("vg-1 (%s)", ref)
 	says := func() {
 		t.Helper()
-		p.untilSays("vg", v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonConvertedToTemplate, name, "Convert them back")
+		p.untilSays("vg", v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonConvertedToTemplate, name, "convert them back")
 	}
 	says()
 	// The others go on: one leaves, and with the group the last one.

@@ -254,7 +254,7 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		}
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {
-			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned())) })
+			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned()), current.FolderPath) })
 			_, l.defaults = current.Placement(vsphere.Placement{})
 		}
 	}

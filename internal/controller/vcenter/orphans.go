@@ -63,10 +63,15 @@ func (o *orphans) look(vcenter string, now time.Time, find func() []string) []st
 	return next.reported
 }
 
-func orphanNames(vms []vsphere.VM) []string {
+// orphanNames says which VMs these are, and where: the path of a group's folder ends with its member, its namespace and its name.
+func orphanNames(vms []vsphere.VM, path func(folder vsphere.Ref) string) []string {
 	names := make([]string, 0, len(vms))
 	for _, vm := range vms {
-		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+		name := fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value)
+		if p := path(vm.Folder); p != "" {
+			name += " in " + p
+		}
+		names = append(names, name)
 	}
 	return names
 }
@@ -77,6 +82,6 @@ func orphaned(names []string) condition {
 		named += fmt.Sprintf(" and %d more", more)
 	}
 	return condition{v1alpha1.ConditionOrphanedVMs, metav1.ConditionTrue, v1alpha1.ReasonGroupGone, fmt.Sprintf(
-		"%d VMs carry this installation's stamp, but their VmGroups do not exist any more: %s. Nobody touches them. Somebody removed a finalizer by "+
+		"%d VMs carry this installation's stamp, but their VmGroups do not exist any more: %s. A folder's path ends with the member, the namespace and the group. Nobody touches these VMs. Somebody removed a finalizer by "+
 			"hand, restored a VM, or deleted a VmGroup at the moment it was created; delete in vCenter what is not needed", len(names), named)}
 }

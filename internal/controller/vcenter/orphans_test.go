@@ -34,6 +34,17 @@ func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 	}
 }
 
+func TestOrphanedVMsAreNamedWithTheirFolder(t *testing.T) {
+	c := &connectionForTest{}
+	got := orphanNames([]vsphere.VM{
+		{Name: "web-0", Ref: vsphere.VMRef("vm-1"), Folder: vsphere.FolderRef("group-7")},
+		{Name: "db-0", Ref: vsphere.VMRef("vm-2"), Folder: vsphere.FolderRef("group-9")},
+	}, c.FolderPath)
+	if want := []string{"web-0 (vm-1) in /DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d", "db-0 (vm-2)"}; !slices.Equal(got, want) {
+		t.Errorf("named %q, want %q", got, want)
+	}
+}
+
 func TestOrphanedVMsAreNamedAndOnceTheyAreGoneNotMentioned(t *testing.T) {
 	vc, now := vcenterForTest(), time.Now()
 	l := look{health: vsphere.Health{Reachable: true, Complete: true}, orphans: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}

@@ -22,6 +22,8 @@ type Connection interface {
 	ExpectVMs(n int)
 	// Owned returns the VMs with this installation's stamp.
 	Owned() []vsphere.VM
+	// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
+	FolderPath(folder vsphere.Ref) string
 	// EndLeftovers asks for the sessions of dead processes at this vCenter to be ended soon. It does not block.
 	EndLeftovers()
 }

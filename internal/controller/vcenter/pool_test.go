@@ -66,6 +66,10 @@ func (c *connectionForTest) ExpectVMs(n int) {
 	c.diary.note(fmt.Sprintf("expects %d of %s", n, c.name))
 }
 func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
+
+func (c *connectionForTest) FolderPath(folder vsphere.Ref) string {
+	return map[vsphere.Ref]string{vsphere.FolderRef("group-7"): "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d"}[folder]
+}
 func (c *connectionForTest) EndLeftovers()       { c.diary.note("leftovers " + c.name) }
 
 // poolRig dials connections and remembers them by the order of dialing.

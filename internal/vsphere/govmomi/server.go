@@ -227,6 +227,12 @@ func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 // Complete there may be more.
 func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
 
+// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
+func (s *Server) FolderPath(folder vsphere.Ref) string {
+	f, _ := s.index.Folder(folder)
+	return f.Path
+}
+
 // Budget is that of the tasks, for who shares the limits of this vCenter with other processes: it reads the usage and sets
 // the caps. Slots are had from Acquire.
 func (s *Server) Budget() *budget.Budget { return s.budget }

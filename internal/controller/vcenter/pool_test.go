@@ -70,7 +70,7 @@ func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 func (c *connectionForTest) FolderPath(folder vsphere.Ref) string {
 	return map[vsphere.Ref]string{vsphere.FolderRef("group-7"): "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d"}[folder]
 }
-func (c *connectionForTest) EndLeftovers()       { c.diary.note("leftovers " + c.name) }
+func (c *connectionForTest) EndLeftovers() { c.diary.note("leftovers " + c.name) }
 
 // poolRig dials connections and remembers them by the order of dialing.
 type poolRig struct {

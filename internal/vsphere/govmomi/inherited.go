@@ -89,24 +89,29 @@ func (s *Server) tellWaiting() {
 	}
 }
 
-// undecided makes of a name that is taken by something which nobody sees a reason to wait, while a clone of a predecessor runs: vCenter holds the
-// name for a clone before it shows the VM. Another name would make a second VM.
+// undecided makes of a name that is taken by something which nobody sees a reason to wait: vCenter holds the name for a clone before it shows
+// the VM, and the clone may be this one, sent by another replica or with a reply that was lost. Another name would make a second VM.
 func (s *Server) undecided(op operations.Request, err error) error {
-	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken || s.shown(objectOf(err)) {
+	holder := objectOf(err)
+	if holder.IsZero() {
+		holder.Value = op.Name // not every vCenter says what has the name
+	}
+	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken || s.shown(holder) {
+		return err
+	}
+	now := s.cfg.Now()
+	until := s.unseen.until(holder, now)
+	if !now.Before(until) {
 		return err
 	}
 	in := s.inheritedNow()
-	tasks := slices.Concat(in.Running, in.Ended, in.Hanging)
-	if len(tasks) == 0 {
-		return err
-	}
-	refs := make([]string, 0, len(tasks))
-	for _, task := range tasks {
-		refs = append(refs, task.Ref)
+	clone := "a clone started before"
+	if tasks := slices.Concat(in.Running, in.Ended, in.Hanging); len(tasks) > 0 {
+		clone += " (perhaps " + tasks[0].Ref + ")"
 	}
 	return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
-		"the name is taken by something that is not in the inventory yet; it may be this VM, which a clone started before this process makes (one of %s); "+
-			"wait, or, if that hangs, ask the platform team to cancel the task in vCenter: %w", strings.Join(refs, ", "), err)}
+		"the name is taken by something that is not in the inventory yet; it may be this VM, which %s makes. It is waited for until %s at the latest; "+
+			"if a clone hangs, ask the platform team to cancel its task in vCenter: %w", clone, clockTime(until), err)}
 }
 
 // shown reports whether the inventory shows what an object is.

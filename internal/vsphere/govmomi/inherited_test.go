@@ -146,7 +146,7 @@ func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
 			if takesName {
 				r.until("the second clone is refused", func() bool { return len(r.of(linux).Failures) == 1 })
 				f := r.of(linux).Failures[0]
-				if vsphere.KindOf(f.Err) != vsphere.KindBusy || !strings.Contains(f.Err.Error(), "task-") {
+				if vsphere.KindOf(f.Err) != vsphere.KindBusy || !strings.Contains(f.Err.Error(), "perhaps task-") {
 					t.Errorf("the ordinal would be passed over, and a second VM be made: %v", f.Err)
 				}
 				goOn()
@@ -163,6 +163,41 @@ func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
 				t.Errorf("VMs: %+v, want the one, with UUID %s", o.VMs, request.UUID)
 			}
 		})
+	}
+}
+
+// Another replica sent the clone and died after this one had looked for tasks; or it is somebody else's.
+func TestANameThatIsTakenByWhatNobodySeesIsWaitedForAndThenGivenUp(t *testing.T) {
+	r, clock, goOn := hanging(t, govmomi.Poll, true, "vg-0")
+	task, err := r.person.StartClone(r.ctx, path.Join("/DC0/vm", linux), r.folder.Path, "vg-0", nil)
+	must(t, err)
+	try := func() error {
+		t.Helper()
+		clock.advanceBy(time.Minute) // whatever the pause after a failure is
+		must(t, r.server.Clone(r.ctx, r.request(0)))
+		var failed error
+		r.until("the clone is refused", func() bool {
+			failures := r.of(linux).Failures
+			if len(r.of(linux).InFlight) == 0 && len(failures) == 1 {
+				failed = failures[0].Err
+			}
+			return failed != nil
+		})
+		return failed
+	}
+	for range 2 {
+		if err := try(); vsphere.KindOf(err) != vsphere.KindBusy || !strings.Contains(err.Error(), "not in the inventory yet") {
+			t.Fatalf("the ordinal would be passed over, and a second VM be made: %v", err)
+		}
+	}
+	clock.advanceBy(operations.Patience)
+	if err := try(); vsphere.KindOf(err) != vsphere.KindNameTaken {
+		t.Errorf("the name is waited for without an end: %v", err)
+	}
+	goOn()
+	must(t, task.Wait(r.ctx))
+	if err := try(); vsphere.KindOf(err) != vsphere.KindNameTaken {
+		t.Errorf("a name that a VM in the inventory has: %v", err)
 	}
 }
 

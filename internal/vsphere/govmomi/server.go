@@ -109,6 +109,7 @@ type Server struct {
 	inherited   bool
 	predecessor predecessor
 	inheritance inheritance
+	unseen      unseen
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
 	nics        map[vsphere.Ref]nicCache

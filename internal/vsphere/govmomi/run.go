@@ -31,8 +31,16 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}()
 	said := "" // an outage is logged once, and again when its cause changes
+	tell := func(err error) {
+		if text := err.Error(); text != said {
+			said = text
+			s.log.Info("Not connected; trying again until it works", "reason", text)
+		}
+		s.disconnected(err, fmt.Sprintf("vCenter is not reachable: %v", err))
+	}
+	away := true
 	for wait := time.Duration(0); ctx.Err() == nil; {
-		if !sleep(ctx, wait) {
+		if !sleep(ctx, wait) || away && !s.answering(ctx, tell) {
 			return nil
 		}
 		began := time.Now()
@@ -46,23 +54,37 @@ func (s *Server) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		// A round that held for a while starts the waiting over.
-		if held := time.Since(began) > retryLast; held {
+		renewed := errors.Is(err, errRenewed)
+		switch held := time.Since(began); {
+		case held > retryLast:
+			// A round that held for a while starts the waiting over.
 			wait, said = 0, ""
+		case !renewed && s.servedFor() > wait:
+			// So does one that held for longer than the wait before it: with a vCenter that is ill it is worth it.
+			wait = 0
 		}
-		if errors.Is(err, errRenewed) && wait == 0 {
+		if away = !renewed || wait > 0; !away {
 			s.index.Invalidate("the session with vCenter was renewed and the inventory is being read again")
 			wait = retryFirst / 10
 			continue
 		}
-		if text := err.Error(); text != said {
-			said = text
-			s.log.Info("Not connected; trying again until it works", "reason", text)
+		tell(err)
+		if sess != nil {
+			sess.Disconnect()
 		}
-		s.disconnected(err, fmt.Sprintf("vCenter is not reachable: %v", err))
 		wait = s.nextWait(wait, err)
 	}
 	return nil
+}
+
+// servedFor returns for how long there has been a connection, zero if there is none.
+func (s *Server) servedFor() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.state.reachable {
+		return 0
+	}
+	return s.cfg.Now().Sub(s.state.since)
 }
 
 func (s *Server) nextWait(last time.Duration, err error) time.Duration {
@@ -93,8 +115,16 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// serve logs in if needed, builds everything up and keeps it running until something fails.
+// serve works with a session until something fails, or until vCenter is silent or has another certificate.
 func (s *Server) serve(ctx context.Context, sess *session.Session) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return sess.Attend(ctx) })
+	g.Go(func() error { return s.work(ctx, sess) })
+	return g.Wait()
+}
+
+// work logs in if needed, builds everything up and keeps it running until something fails.
+func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	if generation, _ := sess.Generation(); generation == 0 {
 		if err := sess.Login(ctx); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package govmomi
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -84,6 +85,8 @@ type Server struct {
 	folders keyedLocks
 	// took is how long tasks take here.
 	took durations
+	// knock is session.Knock with the settings of the session.
+	knock func(context.Context) error
 	// folderErrors are why folders could not be created.
 	folderErrors folderErrors
 
@@ -177,6 +180,7 @@ func New(cfg Config) *Server {
 	s.budget = budget.New(cfg.Limits, s.groupChanged)
 	s.cat = newCatalog(cfg)
 	s.folderErrors.now = cfg.Now
+	s.knock = func(ctx context.Context) error { return session.Knock(ctx, cfg.Session) }
 	return s
 }
 

@@ -25,6 +25,9 @@ type Config struct {
 	// LoginRetry is how long a refused password is not tried again; zero means 60 seconds. vCenter locks an
 	// account after five refusals within three minutes by default.
 	LoginRetry time.Duration
+	// KnockEvery is the pause between questions whether the server still answers, and how long an answer may take; zero means
+	// 8 seconds. Twice that is how long a server that has fallen silent is taken for well.
+	KnockEvery time.Duration
 }
 
 // TLS says how the server's certificate is checked. With no field set, the system's authorities are trusted.
@@ -71,6 +74,10 @@ func (c Config) endpoint() (*url.URL, error) {
 	u.RawQuery, u.Fragment = "", ""
 	return u, nil
 }
+
+// knockEvery is short enough for a silent server to be noticed within twenty seconds, and long enough for one that is slow. vCenter
+// answers a knock without looking into the inventory.
+func (c Config) knockEvery() time.Duration { return orDefault(c.KnockEvery, 8*time.Second) }
 
 func orDefault(d, fallback time.Duration) time.Duration {
 	if d <= 0 {

@@ -26,6 +26,8 @@ const (
 	// idleConnections keeps as many connections open as calls run at a time; Go's default of two would make
 	// a new TLS handshake for most of the calls of a busy vCenter.
 	idleConnections = 32
+
+	opConnect = "connect to vCenter"
 )
 
 var errClosed = errors.New("the session was closed")
@@ -50,6 +52,11 @@ type Session struct {
 	closed    bool
 	refused   error
 	retryAt   time.Time
+	// heard is when the server answered last.
+	heard time.Time
+
+	// knock is knock with the session's settings.
+	knock func(context.Context) error
 }
 
 var _ soap.RoundTripper = (*Session)(nil)
@@ -57,37 +64,46 @@ var _ soap.RoundTripper = (*Session)(nil)
 // Dial prepares a session and reads the server's content, without logging in. Errors are *vsphere.Error of
 // kind Certificate, Spec (bad URL or TLS settings) or Transient.
 func Dial(ctx context.Context, cfg Config) (*Session, error) {
-	const op = "connect to vCenter"
+	sc, err := newClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{cfg: cfg, now: time.Now, changed: make(chan struct{}), soap: sc}
+	s.knock = func(ctx context.Context) error { return knock(ctx, cfg) }
+	sc.UserAgent = s.identify()
+
+	ctx, cancel := context.WithTimeout(ctx, min(cfg.knockEvery(), orDefault(cfg.CallTimeout, defaultCallTimeout)))
+	defer cancel()
+	client, err := vim25.NewClient(ctx, sc)
+	if err != nil {
+		s.forget()
+		sc.CloseIdleConnections()
+		return nil, connectError(opConnect, err)
+	}
+	client.RoundTripper = s
+	s.client = client
+	return s, nil
+}
+
+// newClient prepares connections to the server.
+func newClient(cfg Config) (*soap.Client, error) {
 	u, err := cfg.endpoint()
 	if err != nil {
-		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: err}
+		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: opConnect, Err: err}
 	}
 	tlsConfig, err := cfg.TLS.config()
 	if err != nil {
-		return nil, &vsphere.Error{Kind: vsphere.KindCertificate, Op: op, Err: err}
+		return nil, &vsphere.Error{Kind: vsphere.KindCertificate, Op: opConnect, Err: err}
 	}
-	s := &Session{cfg: cfg, now: time.Now, changed: make(chan struct{})}
 	sc := soap.NewClient(u, false)
-	sc.UserAgent = s.identify()
-	s.soap = sc
+	sc.UserAgent = cfg.UserAgent
 	t := sc.DefaultTransport()
 	// govmomi's own dialer ignores the context and would hang on a black hole for minutes.
 	t.DialTLSContext = nil
 	t.TLSClientConfig = tlsConfig
 	t.TLSHandshakeTimeout = dialTimeout
 	t.MaxIdleConnsPerHost = idleConnections
-
-	ctx, cancel := s.withTimeout(ctx, "Login")
-	defer cancel()
-	client, err := vim25.NewClient(ctx, sc)
-	if err != nil {
-		s.forget()
-		t.CloseIdleConnections()
-		return nil, connectError(op, err)
-	}
-	client.RoundTripper = s
-	s.client = client
-	return s, nil
+	return sc, nil
 }
 
 // identify gives the session a mark, if it has an identity, and returns its user agent.
@@ -184,7 +200,9 @@ func (s *Session) send(ctx context.Context, method string, req, res soap.HasFaul
 	if operation := vsphere.OperationOf(ctx); operation != "" {
 		ctx = context.WithValue(ctx, types.ID{}, operation)
 	}
-	return s.soap.RoundTrip(ctx, req, res)
+	err := s.soap.RoundTrip(ctx, req, res)
+	s.listen(err)
+	return err
 }
 
 func (s *Session) state() (uint64, error) {
@@ -291,6 +309,10 @@ func (s *Session) loginError(err error) error {
 	}
 	return connectError(op, err)
 }
+
+// Disconnect closes the connections that no call uses. After an outage the server may not know them any more, and a call on one
+// would wait for an answer in vain.
+func (s *Session) Disconnect() { s.soap.CloseIdleConnections() }
 
 // Close logs out and closes the connections. The session cannot be used afterwards. Close sends at most one
 // request, bounded by ctx.

@@ -1,0 +1,41 @@
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// Attend knocks at the server from time to time until it is silent, and returns why: neither a knock nor any other call was answered for
+// as long as a knock may take. A server that is slow for strangers and answers its sessions is left in peace.
+func (s *Session) Attend(ctx context.Context) error {
+	for {
+		if !rest(ctx, s.cfg.knockEvery()) {
+			return ctx.Err()
+		}
+		began := s.now()
+		err := Repeat(ctx, func() error { return s.knock(ctx) })
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || s.heardSince(began):
+		default:
+			return knockError(s.cfg, err)
+		}
+	}
+}
+
+// listen notes that the server answered a call, even if it refused it.
+func (s *Session) listen(err error) {
+	if err != nil && !IsFault(err) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = s.now()
+}
+
+func (s *Session) heardSince(moment time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.heard.Before(moment)
+}

@@ -36,6 +36,8 @@ func TestAVCenterThatWasRestoredEmptyIsUsedAgainOnceThatIsAccepted(t *testing.T)
 		})
 		r.folder, err = r.server.EnsureFolder(r.ctx, vsphere.FolderPath{Member: "m", Namespace: "ns", Leaf: "vg.12345678"})
 		must(t, err)
+		// The simulator answers before its template is one, and vCenter was read as soon as it answered.
+		r.until("the template is known", func() bool { _, err := r.server.Template("vm-operator-template"); return err == nil })
 		r.clone(0)
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Attend knocks at the server from time to time until it is silent, and returns why: neither a knock nor any other call was answered for
-// as long as a knock may take. A server that is slow for strangers and answers its sessions is left in peace.
+// Attend knocks at the server from time to time until it may not be used any more, and returns why. It is silent: neither a knock nor any
+// other call was answered for as long as a knock may take; a server that is slow for strangers and answers its sessions is left in
+// peace. Or it has another certificate, whatever connections that were opened before still say.
 func (s *Session) Attend(ctx context.Context) error {
 	for {
 		if !rest(ctx, s.cfg.knockEvery()) {
@@ -17,7 +18,7 @@ func (s *Session) Attend(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil || s.heardSince(began):
+		case err == nil || !IsCertificate(err) && s.heardSince(began):
 		default:
 			return knockError(s.cfg, err)
 		}

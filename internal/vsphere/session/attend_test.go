@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/x509"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -85,6 +86,26 @@ func TestAKnockIsRepeatedLikeAnyRead(t *testing.T) {
 		// Ten succeed at the last try, the eleventh does not.
 		if took, err := attended(t, s); took != 11*(8*time.Second+1550*time.Millisecond) || vsphere.KindOf(err) != vsphere.KindTransient {
 			t.Errorf("given up after %s: %v", took, err)
+		}
+	})
+}
+
+func TestAnotherCertificateIsToldAtOnceWhateverElseIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := scripted()
+		s.knock = func(ctx context.Context) error {
+			if !rest(ctx, time.Second) {
+				return ctx.Err()
+			}
+			return x509.UnknownAuthorityError{}
+		}
+		go func() {
+			for rest(t.Context(), 300*time.Millisecond) {
+				_, _ = methods.GetCurrentTime(t.Context(), s.Client())
+			}
+		}()
+		if took, err := attended(t, s); took != 9*time.Second || vsphere.KindOf(err) != vsphere.KindCertificate {
+			t.Errorf("told after %s: %v", took, err)
 		}
 	})
 }

@@ -13,7 +13,7 @@
 //   - A refused password is not tried again for a while, whoever asks, so that the operator does not lock the
 //     account. Another password needs another Session.
 //
-// Attend notices a server that falls silent, and Knock one that is back.
+// Attend notices a server that falls silent or shows another certificate, and Knock one that is back.
 //
 // Objects that belong to a login (views, collectors, filters) die with it. Generation tells when that happened.
 package session

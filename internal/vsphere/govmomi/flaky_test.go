@@ -17,7 +17,7 @@ func TestAVCenterThatFailsAThirdOfAllReadsIsWorkedWithOverOneConnection(t *testi
 		r := newRig(t, mode).connected()
 		acts := []faultproxy.Fault{{Act: faultproxy.CutBefore}, {Act: faultproxy.CutAfter}, {Act: faultproxy.Answer, Status: 503}}
 		var mu sync.Mutex
-		chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+		chance := rand.New(rand.NewPCG(1, 2))
 		r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 			mu.Lock()
 			defer mu.Unlock()

@@ -100,7 +100,7 @@ func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpe
 			This: c.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageSize},
 		})
 		if failed != nil {
-			return nil
+			return nil //nolint:nilerr // it is returned below, and not repeated here
 		}
 		out, err = pages(ctx, c, resp.Returnval)
 		return err

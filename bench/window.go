@@ -65,15 +65,23 @@ func (r *rig) window(ctx context.Context, d time.Duration) (count, error) {
 	if err != nil {
 		return count{}, err
 	}
+	if err := wait(ctx, d); err != nil {
+		return count{}, err
+	}
+	after, err := r.count(ctx)
+	return after.minus(before), err
+}
+
+// wait lets time pass.
+func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return count{}, ctx.Err()
+		return ctx.Err()
 	case <-timer.C:
+		return nil
 	}
-	after, err := r.count(ctx)
-	return after.minus(before), err
 }
 
 // minus returns the difference; memory stays what it is.

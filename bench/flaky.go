@@ -1,0 +1,115 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+const (
+	// flakyGroups of flakyReplicas are more than can be made in the time.
+	flakyGroups, flakyReplicas = 48, 4
+	flakyWidth                 = 8
+	// flakyStart is left out: a process that finds its first failures, and clones of which nobody knows how long they take.
+	flakyStart, flakyWindow = 10 * time.Second, 30 * time.Second
+)
+
+// flaky measures how many VMs are finished while some of vCenter's calls fail, beside as many as with none that fails.
+func flaky(ctx context.Context, s *session, r *rig) error {
+	if err := r.setWidth(ctx, flakyWidth); err != nil {
+		return err
+	}
+	healthy := 0.0
+	for i, ill := range []struct {
+		name  string
+		share float64
+		goal  goal
+	}{{"none", 0, noGoal}, {"2-percent", 0.02, atLeast(0.95)}, {"10-percent", 0.1, atLeast(0.85)}, {"a-third", 1. / 3, atLeast(0.4)}} {
+		pace, err := r.paceWhileIll(ctx, fmt.Sprintf("ill-%d", i), ill.share)
+		if err != nil {
+			return err
+		}
+		s.say("  %s of the calls fail: %.0f VMs a minute", ill.name, pace)
+		if ill.share == 0 {
+			healthy = pace
+			s.add("flaky/healthy", pace, "VMs/min", noGoal, "%d wide, clones of %s", flakyWidth, r.setup.taskTime)
+			continue
+		}
+		s.add("flaky/"+ill.name, pace/healthy, "x healthy", ill.goal,
+			"VMs that run after %s more, beside those with no failure; failures by chance: cut before, cut after, HTTP 503; %d wide, clones of %s",
+			flakyWindow, flakyWidth, r.setup.taskTime)
+	}
+	return nil
+}
+
+// paceWhileIll returns how many VMs a minute are finished while a share of the product's calls fails.
+func (r *rig) paceWhileIll(ctx context.Context, name string, share float64) (perMinute float64, err error) {
+	r.Proxy.Hook(failing(share))
+	defer r.Proxy.Hook(nil)
+	for i := range flakyGroups {
+		if err := r.product.apply(ctx, fmt.Sprintf("%s-%d", name, i), flakyReplicas); err != nil {
+			return 0, err
+		}
+	}
+	if err := wait(ctx, flakyStart); err != nil {
+		return 0, err
+	}
+	before, err := r.running(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := wait(ctx, flakyWindow); err != nil {
+		return 0, err
+	}
+	after, err := r.running(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	took := time.Since(began)
+	if after >= flakyGroups*flakyReplicas {
+		return 0, fmt.Errorf("all %d VMs run: there was not enough to do", after)
+	}
+	r.Proxy.Hook(nil)
+	for i := range flakyGroups {
+		if err := r.product.cluster.Delete(ctx, newGroup(fmt.Sprintf("%s-%d", name, i), 0)); err != nil {
+			return 0, fmt.Errorf("delete a group: %w", err)
+		}
+	}
+	return float64(after-before) / took.Minutes(), r.everySecond(ctx, "the VMs to be gone", func(ctx context.Context) (bool, error) {
+		vms, err := r.eye.VMs(ctx)
+		left := 0
+		for _, vm := range vms {
+			if strings.HasPrefix(vm.Name, name+"-") {
+				left++
+			}
+		}
+		return left == 0, err
+	})
+}
+
+// failing fails a share of the product's calls, whatever they do, in three ways.
+func failing(share float64) func(sim.Call) faultproxy.Fault {
+	ways := []faultproxy.Fault{
+		{Act: faultproxy.CutBefore}, {Act: faultproxy.CutAfter},
+		{Act: faultproxy.Answer, Status: 503, ContentType: "text/plain", Body: []byte("busy")},
+	}
+	var mu sync.Mutex
+	chance := rand.New(rand.NewPCG(1, 2)) // the same in each run
+	return func(c sim.Call) faultproxy.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if !strings.HasPrefix(c.UserAgent, productAgent) || chance.Float64() >= share {
+			return faultproxy.Fault{}
+		}
+		return ways[chance.IntN(len(ways))]
+	}
+}

@@ -103,7 +103,7 @@ func failing(share float64) func(sim.Call) faultproxy.Fault {
 		{Act: faultproxy.Answer, Status: 503, ContentType: "text/plain", Body: []byte("busy")},
 	}
 	var mu sync.Mutex
-	chance := rand.New(rand.NewPCG(1, 2)) // the same in each run
+	chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same in each run
 	return func(c sim.Call) faultproxy.Fault {
 		mu.Lock()
 		defer mu.Unlock()

@@ -76,7 +76,7 @@ func (p *planner) explainElsewhere() {
 func (p *planner) removal() {
 	var unreachable []*member
 	for _, m := range p.table() {
-		if !m.doomed || m.state != present {
+		if !m.doomed || m.awaits || m.state != present {
 			continue
 		}
 		why := "it was chosen to leave the group"

@@ -38,6 +38,8 @@ type member struct {
 	vm    *vsphere.VM
 	// doomed members leave for good.
 	doomed bool
+	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be gone.
+	awaits bool
 	// kept members are gone or intended and keep ordinal and status although nothing is created for them.
 	kept bool
 	// dropped members leave the table.

@@ -4,10 +4,11 @@ import "slices"
 
 // reprieve keeps VMs that were chosen to leave, as far as the group wants them again: it was scaled up meanwhile, a clone that was counted on
 // never came, or the record of what leaves is from another time. It would be wrong to take such a VM away and to clone another beside
-// it. A VM with a tombstone leaves, and so does one that is being given one: that is final.
+// it. A VM with a tombstone leaves, and so does one that is being given one: that is final. So none gets one while a suspect VM, which may
+// be gone already, would then be missed.
 func (p *planner) reprieve() {
 	room := p.spec.desired - p.population()
-	if p.in.Deleting || p.spec.keep || room <= 0 {
+	if p.in.Deleting || p.spec.keep || room+p.suspects() <= 0 {
 		return
 	}
 	var candidates []*member
@@ -18,7 +19,11 @@ func (p *planner) reprieve() {
 		}
 	}
 	slices.SortFunc(candidates, func(a, b *member) int { return p.compareLeaving(b, a) }) // who would leave last is kept first
-	for _, m := range candidates[:min(int(room), len(candidates))] {
+	for i, m := range candidates[:min(int(room+p.suspects()), len(candidates))] {
+		if i >= int(room) {
+			m.awaits = true
+			continue
+		}
 		m.doomed = false
 		delete(p.doomed, m.status.Ordinal)
 	}

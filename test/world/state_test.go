@@ -12,8 +12,9 @@ const (
 	// remade is from the end of the patience with sessions that are gone until the first buckets of theirs are taken: the news that
 	// they are gone took a trip, two are fenced at least, there and back, the ring is read before the last of these is answered, and written.
 	remade = 8 * trip
-	// lastOfThree is how much later the last is taken: a fence more, and three that are in each other's way.
-	lastOfThree = 2*trip + 3*refused
+	// lastOfThree is how much later the last is taken. The third session is fenced later than the first two, so that each of the three
+	// takes at most twice. The last of these six writes was refused at most once for each write of the two others.
+	lastOfThree = 2*trip + 4*refused
 )
 
 func TestDeletedLeasesAreMadeAnew(t *testing.T) {

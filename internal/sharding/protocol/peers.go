@@ -298,7 +298,8 @@ func (r *Replica) patience(p *peer) time.Duration {
 	return d
 }
 
-// candidates are the sessions that may hold buckets, the own one included.
+// candidates are the sessions that may hold buckets, the own one included. A former session of this process, which a restored hub or
+// a lost reply leaves behind, takes nothing any more, however alive it looks.
 func (r *Replica) candidates(now Instant) []ring.Candidate {
 	var all []ring.Candidate
 	if r.state == Ready && r.session.version != "" && r.ringProblem == "" {
@@ -306,7 +307,7 @@ func (r *Replica) candidates(now Instant) []ring.Candidate {
 		all = append(all, ring.Candidate{Session: r.session.name, Settled: settled})
 	}
 	for name, p := range r.peers {
-		if p.fenced.ever || p.missing || p.lease.State != Ready || p.lease.Settings != r.settings || r.silent(now, p) >= r.patience(p) {
+		if p.fenced.ever || p.missing || p.lease.Boot == r.cfg.Boot || p.lease.State != Ready || p.lease.Settings != r.settings || r.silent(now, p) >= r.patience(p) {
 			continue
 		}
 		slow := p.slow.ever && now.Mono < p.slow.Mono

@@ -468,3 +468,23 @@ func TestSessionWhoseLeaseIsMissingStaysAPeer(t *testing.T) {
 		t.Errorf("%d boards; what the other may use is given away while it may still use it", n)
 	}
 }
+
+func TestNothingIsLeftToAFormerSessionOfTheSameProcess(t *testing.T) {
+	sc := newScene(t)
+	a := sc.join("a", 16)
+	sc.pass(settled)
+	a.wants(16, "it is alone")
+	before := sc.hub.leases[a.Session()].Lease
+	sc.hub.deleteRing()
+	sc.pass(DefaultTimings().Renew)
+	before.Renewals-- // as a restored hub has it
+	sc.hub.storeLease(before)
+	a.deaf = true
+	sc.pass(DefaultTimings().Renew)
+	if a.Session() == before.Session {
+		t.Fatal("it goes on with a session that is not what it left")
+	}
+	a.deaf = false // only now it hears of its former session
+	sc.pass(DefaultTimings().Patience - DefaultTimings().Renew/2)
+	a.wants(16, "nobody else is there")
+}

@@ -17,7 +17,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
-		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+		/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
 
 test: ## Run all tests but the long ones, against real API servers; ARGS="-run X ./internal/plan" narrows it down
 	@$(RUN) ./hack/test $(ARGS)

@@ -1,0 +1,48 @@
+package docs
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestMakeHelpListsEveryTarget asks make itself: a target whose name the list does not match is one that nobody finds.
+func TestMakeHelpListsEveryTarget(t *testing.T) {
+	targets := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindStringSubmatch(read(t, filepath.Join(root, "Makefile")))
+	if targets == nil || len(strings.Fields(targets[1])) < 20 {
+		t.Fatalf("the Makefile names its targets differently now: %q", targets)
+	}
+	command := exec.CommandContext(t.Context(), "make", "--no-print-directory", "help")
+	command.Dir = root
+	help, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make help: %v\n%s", err, help)
+	}
+	for _, target := range strings.Fields(targets[1]) {
+		if !regexp.MustCompile(`(?m)^  ` + target + ` +\S`).Match(help) {
+			t.Errorf("make help does not list %s:\n%s", target, help)
+		}
+	}
+}
+
+// TestKubeconfigsAreReadWithTheFilesTheyName looks at commands that read certificates out of a kubeconfig. Many name files in place of
+// the certificates themselves, as those of minikube and kind do, and without --flatten the command prints nothing then.
+func TestKubeconfigsAreReadWithTheFilesTheyName(t *testing.T) {
+	count := 0
+	for _, page := range pages(t) {
+		for line := range strings.Lines(read(t, page)) {
+			if !strings.Contains(line, "kubectl config view") || !strings.Contains(line, "--raw") {
+				continue
+			}
+			count++
+			if !strings.Contains(line, "--flatten") {
+				t.Errorf("%s lacks --flatten: %s", page, line)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no page reads a kubeconfig any more")
+	}
+}

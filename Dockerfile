@@ -1,7 +1,7 @@
 # The operator's image for those who prefer Docker, with BuildKit. `make image` makes one with the same files without
 # Docker. The context has no git, so say what is built:
 #
-#   docker build -t vmgroup-operator:v1.2.3 --build-arg VERSION=v1.2.3 --build-arg REVISION="$(git rev-parse HEAD)" .
+#   docker build -t vmgroup-operator:1.2.3 --build-arg VERSION=1.2.3 --build-arg REVISION="$(git rev-parse HEAD)" .
 #
 ARG GO_VERSION=1.26
 

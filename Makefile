@@ -8,7 +8,9 @@ export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -buildvcs=false
 RUN := $(GO) run
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+# v1.2.3 of git's tags and 1.2.3 of charts are one version; hack/image does the same.
+RELEASE = $(shell printf '%s' '$(VERSION)' | sed 's/^v\([0-9]\)/\1/')
+LDFLAGS = -s -w -X main.version=$(RELEASE)
 
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
@@ -71,7 +73,7 @@ cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs,
 
 build: ## Build the operator into bin/manager
 	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -ldflags "$(LDFLAGS)" ./cmd/manager
-	@echo "bin/manager $(VERSION)"
+	@echo "bin/manager $(RELEASE)"
 
 image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"

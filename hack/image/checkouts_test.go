@@ -58,7 +58,7 @@ func TestTwoCheckoutsGiveOneImage(t *testing.T) {
 
 	said := run(t, first, nil, command, "-version", "v1.2.3", "-push", pushTo)
 	hostile := []string{"GOFLAGS=-tags=planted -race", "CGO_ENABLED=1", "GOAMD64=v3", "TZ=Asia/Tokyo", "LANG=tr_TR.UTF-8"}
-	run(t, second, hostile, command, "-version", "v1.2.3")
+	run(t, second, hostile, command, "-version", "1.2.3")
 	sums := sumsBelow(t, filepath.Join(first, "dist", "image"))
 	if diff := cmp.Diff(sums, sumsBelow(t, filepath.Join(second, "dist", "image"))); diff != "" {
 		t.Errorf("the files differ (-first +second):\n%s", diff)
@@ -69,10 +69,10 @@ func TestTwoCheckoutsGiveOneImage(t *testing.T) {
 	}
 
 	image, digest := readLayout(t, filepath.Join(first, "dist", "image", "oci"))
-	if !strings.Contains(said, "docker.io/library/vmgroup-operator:v1.2.3@"+digest.String()) {
+	if !strings.Contains(said, "docker.io/library/vmgroup-operator:1.2.3@"+digest.String()) {
 		t.Errorf("it does not say the digest %s:\n%s", digest, said)
 	}
-	checkPushed(t, pushTo+":v1.2.3", digest)
+	checkPushed(t, pushTo+":1.2.3", digest)
 	program := checkProgram(t, image, first)
 	checkSBOM(t, filepath.Join(first, "dist", "image", "vmgroup-operator.cdx.json"), program, digest)
 }
@@ -170,8 +170,8 @@ func checkProgram(t *testing.T, image v1.Image, checkout string) (program string
 		t.Log("not run: the operator is compiled for Linux")
 		return program
 	}
-	if said := strings.TrimSpace(run(t, rootfs, nil, program, "version")); said != "v1.2.3" {
-		t.Errorf("manager version says %q, want v1.2.3", said)
+	if said := strings.TrimSpace(run(t, rootfs, nil, program, "version")); said != "1.2.3" {
+		t.Errorf("manager version says %q, want 1.2.3", said)
 	}
 	return program
 }

@@ -1,9 +1,9 @@
 // Command image makes the operator's container image, without Docker, a registry or a base image:
 //
-//	go run ./hack/image -version v1.2.3                                 # into dist/image
-//	go run ./hack/image -version v1.2.3 -platform linux/amd64,linux/arm64
-//	go run ./hack/image -version v1.2.3 -push registry.example.com/team/vmgroup-operator
-//	go run ./hack/image -version v1.2.3 -rootfs /rootfs                 # only its files, for the Dockerfile
+//	go run ./hack/image -version 1.2.3                                 # into dist/image
+//	go run ./hack/image -version 1.2.3 -platform linux/amd64,linux/arm64
+//	go run ./hack/image -version 1.2.3 -push registry.example.com/team/vmgroup-operator
+//	go run ./hack/image -version 1.2.3 -rootfs /rootfs                 # only its files, for the Dockerfile
 //
 // `make image` runs it. See docs/image.md.
 package main
@@ -34,7 +34,7 @@ func main() {
 func runCommand() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	version := flag.String("version", "dev", "version of the operator, and the tag of the image")
+	version := flag.String("version", "dev", "version of the operator, and the tag of the image; v1.2.3 is 1.2.3")
 	platforms := flag.String("platform", "", "comma-separated, such as linux/amd64,linux/arm64; empty is this machine's")
 	name := flag.String("name", "vmgroup-operator", "name of the image, with the registry if it has one")
 	out := flag.String("out", filepath.Join("dist", "image"), "directory to write to")
@@ -53,7 +53,7 @@ func runCommand() error {
 		return err
 	}
 	made := &making{
-		root: root, out: *out, reference: *name + ":" + *version, release: release, platforms: platformList(*platforms),
+		root: root, out: *out, reference: *name + ":" + release.Version, release: release, platforms: platformList(*platforms),
 	}
 	// Before the compiler runs for minutes.
 	if err := oci.CheckName(made.reference); err != nil {

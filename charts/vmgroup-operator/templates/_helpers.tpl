@@ -17,7 +17,7 @@ app.kubernetes.io/name: vmgroup-operator-jobs
 
 {{- define "vmgroup-operator.release-labels" -}}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | replace "+" "_" | quote }}
+app.kubernetes.io/version: {{ include "vmgroup-operator.version-tag" . | quote }}
 app.kubernetes.io/part-of: vmgroup-operator
 app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
@@ -26,14 +26,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* Neither labels nor tags may have the "+" of a version. */}}
+{{/*
+The tag of this release's image. It has no "+", which neither labels nor tags may have, and no "v" before the number: `make image` and
+charts leave out the one of git's tags.
+*/}}
+{{- define "vmgroup-operator.version-tag" -}}
+{{ regexReplaceAll "^v([0-9])" .Chart.AppVersion "${1}" | replace "+" "_" }}
+{{- end }}
+
 {{- define "vmgroup-operator.image" -}}
 {{- $name := .Values.image.repository -}}
 {{- with .Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
 {{- if .Values.image.digest -}}
 {{ printf "%s@%s" $name .Values.image.digest }}
 {{- else -}}
-{{ printf "%s:%s" $name (.Values.image.tag | default (.Chart.AppVersion | replace "+" "_")) }}
+{{ printf "%s:%s" $name (.Values.image.tag | default (include "vmgroup-operator.version-tag" .)) }}
 {{- end -}}
 {{- end }}
 

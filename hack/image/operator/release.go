@@ -12,7 +12,7 @@ import (
 
 // Release says which build an image is of. All of it is part of the digest.
 type Release struct {
-	// Version is what `manager version` prints.
+	// Version is what `manager version` prints, and the tag of the image, as [Version] makes it.
 	Version string
 	// Revision is the commit, or empty.
 	Revision string
@@ -23,7 +23,7 @@ type Release struct {
 // NewRelease finds out about the sources in root. Created comes from SOURCE_DATE_EPOCH, in seconds, or else from the
 // commit, never from the clock: two builds of one commit give one image. Without git there is no revision.
 func NewRelease(ctx context.Context, root, version string) (Release, error) {
-	release := Release{Version: version, Revision: revision(ctx, root)}
+	release := Release{Version: Version(version), Revision: revision(ctx, root)}
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
 	if seconds == "" {
 		seconds = git(ctx, root, "log", "-1", "--format=%ct")

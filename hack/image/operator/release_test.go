@@ -59,8 +59,8 @@ func TestReleaseIsThatOfTheCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	const committed = 1795291200
-	if release.Version != "v1.2.3" || release.Revision != commit || release.Created.Unix() != committed {
-		t.Errorf("release %+v, want v1.2.3, %s and %d", release, commit, committed)
+	if release.Version != "1.2.3" || release.Revision != commit || release.Created.Unix() != committed {
+		t.Errorf("release %+v, want 1.2.3, %s and %d", release, commit, committed)
 	}
 
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("two\n"), 0o600); err != nil {

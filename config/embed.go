@@ -19,14 +19,16 @@ var (
 	bootstrapRole string
 	//go:embed member-rbac/roles/limits-reader.yaml
 	limitsReader string
+	//go:embed member-rbac/roles/vmgroups.yaml
+	vmgroupRoles string
 	//go:embed member-rbac/bindings.yaml
 	memberBindings string
 )
 
 // MemberRBAC returns, as YAML documents, the ServiceAccounts in a member whose tokens go into the hub's kubeconfig
-// Secrets, and what they may do. Reading Secrets for user data is not in it.
+// Secrets, what they may do, and what teams may do with VmGroups. Reading Secrets for user data is not in it.
 func MemberRBAC() string {
 	return strings.Join([]string{
-		memberServiceAccounts, runtimeClusterRole, runtimeRole, bootstrapClusterRole, bootstrapRole, limitsReader, memberBindings,
+		memberServiceAccounts, runtimeClusterRole, runtimeRole, bootstrapClusterRole, bootstrapRole, limitsReader, vmgroupRoles, memberBindings,
 	}, "---\n")
 }

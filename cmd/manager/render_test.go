@@ -34,6 +34,7 @@ func TestRenderPrintsWhatEveryMemberHas(t *testing.T) {
 	}
 	for _, name := range []string{
 		crd.VmGroupName, crd.VmGroupLimitsName, "vmgroup-operator-member", "vmgroup-operator-bootstrap",
+		"vmgroup-operator-vmgroups-view", "vmgroup-operator-vmgroups-edit",
 	} {
 		if !strings.Contains(out.String(), "name: "+name+"\n") {
 			t.Errorf("%s is not printed", name)

@@ -22,6 +22,7 @@ var copies = []folder{
 	{to: "files/webhook", from: "webhook", files: []string{"manifests.yaml"}},
 	{to: "files/member", from: "member-rbac/roles", files: []string{
 		"runtime-clusterrole.yaml", "runtime-role.yaml", "bootstrap-clusterrole.yaml", "bootstrap-role.yaml", "limits-reader.yaml",
+		"vmgroups.yaml",
 	}},
 	{to: "files/local-member", from: "local-member", files: []string{"bindings.yaml"}},
 }

@@ -50,6 +50,7 @@ const scriptTail = `
 # What is left: the CRDs with the VmGroups, and the ServiceAccounts and roles of the operator. If nobody needs them:
 #   kubectl delete namespace vmgroup-operator
 #   kubectl delete clusterrolebinding,clusterrole vmgroup-operator-member vmgroup-operator-bootstrap vmgroup-operator-limits-reader
+#   kubectl delete clusterrole vmgroup-operator-vmgroups-view vmgroup-operator-vmgroups-edit
 #   kubectl delete rolebinding,role --namespace=kube-system vmgroup-operator-member vmgroup-operator-bootstrap
 # Deleting a CRD deletes all objects of its kind:
 #   kubectl delete customresourcedefinition vmgroups.vm.codeconnect.vmworld.com vmgrouplimits.vm.codeconnect.vmworld.com

@@ -34,6 +34,7 @@ var same = map[string]string{
 	"member-rbac/roles/runtime-clusterrole.yaml":   "single-cluster",
 	"member-rbac/roles/runtime-role.yaml":          "single-cluster",
 	"member-rbac/roles/limits-reader.yaml":         "single-cluster",
+	"member-rbac/roles/vmgroups.yaml":              "single-cluster",
 	"member-rbac/roles/bootstrap-role.yaml":        "single-cluster",
 	"member-rbac/roles/bootstrap-clusterrole.yaml": "single-cluster",
 }

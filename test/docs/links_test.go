@@ -70,13 +70,26 @@ func hasAnchor(t *testing.T, page, want string) bool {
 	})
 }
 
+// published is where files of the repository are read without it.
+var published = regexp.MustCompile(`^https://github\.com/codeconnect/vmgroup-operator/(?:blob|tree)/HEAD/`)
+
+// within is a link as a path from the page, also where it is written as an address of this repository; others are not ours to check.
+func within(page, to string) (string, bool) {
+	if address := published.FindString(to); address != "" {
+		up, err := filepath.Rel(filepath.Dir(page), root)
+		return filepath.Join(up, strings.TrimPrefix(to, address)), err == nil
+	}
+	return to, !strings.Contains(to, "://")
+}
+
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, found := range link.FindAllStringSubmatch(strings.Join(prose(t, page), ""), -1) {
-			if strings.Contains(found[1], "://") {
+			to, ours := within(page, found[1])
+			if !ours {
 				continue
 			}
-			file, heading, _ := strings.Cut(found[1], "#")
+			file, heading, _ := strings.Cut(to, "#")
 			target := page
 			if file != "" {
 				target = filepath.Join(filepath.Dir(page), file)
@@ -85,6 +98,32 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 				t.Errorf("%s: there is no %s", page, found[1])
 			} else if heading != "" && !hasAnchor(t, target, heading) {
 				t.Errorf("%s: %s has no heading #%s", page, file, heading)
+			}
+		}
+	}
+}
+
+// TestAPackagedChartHasWhatItsPagesLinkTo looks at links of the chart's pages that are no addresses: whoever reads the page of an archive, or
+// at a registry, has the chart and not the repository around it.
+func TestAPackagedChartHasWhatItsPagesLinkTo(t *testing.T) {
+	left := map[string]bool{}
+	for line := range strings.Lines(read(t, filepath.Join(chart, ".helmignore"))) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
+			left[strings.Trim(line, "/")] = true
+		}
+	}
+	if !left["ci"] || !left["tests"] {
+		t.Fatalf("what is not packaged is written differently now: %v", left)
+	}
+	for _, page := range pages(t) {
+		if !strings.HasPrefix(page, chart+"/") {
+			continue
+		}
+		for _, found := range link.FindAllStringSubmatch(strings.Join(prose(t, page), ""), -1) {
+			file, _, _ := strings.Cut(found[1], "#")
+			top, _, _ := strings.Cut(filepath.Clean(file), "/")
+			if !strings.Contains(file, "://") && (top == ".." || left[top]) {
+				t.Errorf("%s: %s is not in a packaged chart: write its address, https://github.com/codeconnect/vmgroup-operator/blob/HEAD/…", page, file)
 			}
 		}
 	}

@@ -37,6 +37,28 @@
 {{- end }}
 {{- end }}
 
+{{/*
+GOMEMLIMIT: 90 % of the memory limit, for Go to collect garbage more often before the kernel kills the process. The rest is for what Go
+does not count. Nothing without a limit, or where extraEnv has one. A limit is a quantity of Kubernetes; large numbers come as 1.5e+09.
+*/}}
+{{- define "vmgroup-operator.go-memory-limit" -}}
+{{- $limit := dig "limits" "memory" "" (.Values.resources | default dict) | default "" | toString -}}
+{{- $own := false -}}
+{{- range .Values.extraEnv }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
+{{- if and $limit (not $own) -}}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "m" 1e-3 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 -}}
+{{- $unit := regexFind "[a-zA-Z]*$" $limit -}}
+{{- $number := trimSuffix $unit $limit -}}
+{{- if or (not (hasKey $units $unit)) (not (regexMatch "^[0-9]*\\.?[0-9]+([eE][+-]?[0-9]+)?$" $number)) -}}
+{{- fail (printf "resources.limits.memory: %q is no quantity; write it as 1Gi or 1024Mi" $limit) -}}
+{{- end -}}
+{{- $bytes := mulf $number (get $units $unit) 0.9 -}}
+{{- if ge $bytes 1048576.0 -}}
+{{ printf "%dMiB" (divf $bytes 1048576 | floor | int64) }}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* The manager's volume mounts, as a list or nothing. */}}
 {{- define "vmgroup-operator.mounts" -}}
 {{- $mounts := list -}}

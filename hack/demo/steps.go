@@ -59,7 +59,9 @@ func (d *demo) step(ctx context.Context, s step) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	table := newTable(d)
-	table.start(ctx)
+	if err := table.start(ctx); err != nil {
+		return err
+	}
 	err := s.run(ctx)
 	table.stop()
 	for _, note := range d.notes {

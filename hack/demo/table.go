@@ -5,104 +5,114 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// table shows all groups while a step runs. On a terminal it is redrawn in place; elsewhere it is printed once,
+// table shows all groups while a step runs. On a terminal it is redrawn in place, as large as there is room; elsewhere it is printed once,
 // when the step is done.
 type table struct {
 	demo  *demo
 	live  bool
-	lines int
+	reel  *reel
+	drawn []string
 	stopC chan struct{}
 	wg    sync.WaitGroup
 }
 
 func newTable(d *demo) *table {
-	info, err := d.out.Stat()
-	return &table{demo: d, live: err == nil && info.Mode()&os.ModeCharDevice != 0, stopC: make(chan struct{})}
+	_, live := terminalSize(d.out)
+	return &table{demo: d, live: live, reel: newReel(), stopC: make(chan struct{})}
 }
 
-func (t *table) start(ctx context.Context) {
+func (t *table) start(ctx context.Context) error {
 	if !t.live {
-		return
+		return nil
+	}
+	watching, stop := context.WithCancel(ctx)
+	for name, member := range t.demo.stack.Members {
+		c, err := client.NewWithWatch(member.Config, client.Options{Scheme: member.Scheme()})
+		if err != nil {
+			stop()
+			return fmt.Errorf("watch the groups of %s: %w", name, err)
+		}
+		t.wg.Go(func() { follow(watching, name, c, t.reel) })
 	}
 	t.wg.Go(func() {
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-t.stopC:
-				return
-			case <-tick.C:
-				t.draw(ctx)
-			}
-		}
+		defer stop()
+		t.redraw(ctx)
 	})
+	return nil
 }
 
+// redraw draws what there is to see, until the step is done and all of it was seen.
+func (t *table) redraw(ctx context.Context) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	stopped, done := false, t.stopC
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-done:
+			stopped, done = true, nil
+		case now := <-tick.C:
+			screen, _ := terminalSize(t.demo.out)
+			t.draw(layout(t.reel.show(now), screen), screen)
+			if stopped && !t.reel.behind() {
+				return
+			}
+		}
+	}
+}
+
+// stop draws the table for the last time: it stays, and so it may be longer than the terminal.
 func (t *table) stop() {
 	close(t.stopC)
 	t.wg.Wait()
-	t.draw(context.Background())
+	screen, _ := terminalSize(t.demo.out)
+	t.draw(layout(t.rows(), size{width: screen.width}), screen)
 }
 
-func (t *table) draw(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	var b strings.Builder
-	if t.live && t.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", t.lines)
+// draw replaces the lines of before.
+func (t *table) draw(lines []string, screen size) {
+	t.demo.printf("%s", frameOf(t.drawn, lines, screen))
+	if t.live {
+		t.drawn = lines
 	}
-	rows := t.rows(ctx)
-	b.WriteString(rows)
-	t.lines = strings.Count(rows, "\n")
-	t.demo.printf("%s", b.String())
 }
 
-func (t *table) rows(ctx context.Context) string {
+// frameOf is what a terminal is sent to show lines in place of those that it shows.
+func frameOf(drawn, lines []string, screen size) string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "   MEMBER\tGROUP\tPHASE\tCURRENT\tDESIRED\tREADY\tVMS\tLAST_MESSAGE")
-	names := make([]string, 0, len(t.demo.stack.Members))
-	for name := range t.demo.stack.Members {
-		names = append(names, name)
+	if up := linesOn(drawn, screen.width); up > 0 {
+		fmt.Fprintf(&b, "\r\x1b[%dA\x1b[J", up)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		groups := &v1alpha1.VmGroupList{}
-		if err := t.demo.stack.Members[name].List(ctx, groups); err != nil {
-			continue
-		}
-		for _, g := range groups.Items {
-			s := g.Status
-			_, _ = fmt.Fprintf(w, "   %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", name, g.Name, s.Phase, s.CurrentReplicas, s.DesiredReplicas,
-				s.ReadyReplicas, vmWords(s.VMs), shorten(s.LastMessage, 60))
-		}
+	for _, line := range lines {
+		b.WriteString(line + "\n")
 	}
-	_ = w.Flush()
 	return b.String()
 }
 
-// vmWords shows each VM as its ordinal and phase, for example 0:Ready 1:Cloning.
-func vmWords(vms []v1alpha1.VMStatus) string {
-	words := make([]string, 0, len(vms))
-	for _, vm := range vms {
-		words = append(words, fmt.Sprintf("%d:%s", vm.Ordinal, vm.Phase))
+// rows are the groups as they are.
+func (t *table) rows() []row {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	var rows []row
+	for name, member := range t.demo.stack.Members {
+		groups := &v1alpha1.VmGroupList{}
+		if err := member.List(ctx, groups); err != nil {
+			continue
+		}
+		for i := range groups.Items {
+			rows = append(rows, newRow(name, &groups.Items[i]))
+		}
 	}
-	return shorten(strings.Join(words, " "), 56)
-}
-
-func shorten(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	sortRows(rows)
+	return rows
 }

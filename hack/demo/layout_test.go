@@ -1,0 +1,110 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// groups are n rows of the demo, of which some are at work.
+func groups(n int) []row {
+	rows := make([]row, 0, n)
+	for i := range n {
+		r := row{
+			member: "team-a", group: fmt.Sprintf("storm-%d", i), phase: "RUNNING", current: 5, desired: 5, ready: 5,
+			vms: "0-4:Ready", message: "successfully reconciled VmGroup",
+		}
+		if i%4 == 3 {
+			r.phase, r.reason, r.vms = "PENDING", "Repairing", "3:Lost 0-2,4:Ready"
+			r.message = "4 of 5 VMs are ready; repairing what was changed outside of the operator, as often as it has to be"
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// TestTheTableLeavesOneHeaderOnEveryTerminal draws it again and again while groups come and go, as a step does.
+func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
+	for _, width := range []int{20, 40, 79, 80, 100, 120, 161, 162, 200} {
+		for _, height := range []int{3, 5, 10, 24, 60} {
+			screen := size{width, height}
+			terminal := newTerminal(screen)
+			terminal.write("── 7. Delete a VM\n")
+			var drawn []string
+			for _, n := range []int{0, 1, 4, 12, 28, 12, 28, 28, 3} {
+				lines := layout(groups(n), screen)
+				terminal.write(frameOf(drawn, lines, screen))
+				drawn = lines
+				if got := terminal.times("MEMBER"); got != 1 {
+					t.Fatalf("%d headers on a terminal of %v with %d groups", got, screen, n)
+				}
+			}
+			terminal.write(frameOf(drawn, layout(groups(28), size{width: width}), screen))
+			if got := terminal.times("MEMBER"); got != 1 {
+				t.Errorf("%d headers on a terminal of %v in the end", got, screen)
+			}
+			if got := terminal.times("team-a"); got != 28 {
+				t.Errorf("%d groups on a terminal of %v in the end, want all 28", got, screen)
+			}
+		}
+	}
+}
+
+func TestATerminalThatIsMadeNarrowerLosesNoLine(t *testing.T) {
+	wide, narrow := size{120, 24}, size{60, 24}
+	drawn := layout(groups(4), wide)
+	terminal := newTerminal(narrow) // as it looks after the lines of before were wrapped anew
+	terminal.write("── 7. Delete a VM\n" + frameOf(nil, drawn, narrow))
+	terminal.write(frameOf(drawn, layout(groups(4), narrow), narrow))
+	if terminal.times("MEMBER") != 1 || terminal.times("── 7.") != 1 {
+		t.Errorf("the terminal has %d headers and %d headings", terminal.times("MEMBER"), terminal.times("── 7."))
+	}
+}
+
+func TestWhatHappensIsSeenOnASmallTerminal(t *testing.T) {
+	screen := size{80, 24}
+	rows := groups(60)
+	rows[55].vms = "4:Unhealthy 0-3:Ready"
+	terminal := newTerminal(screen)
+	terminal.write(frameOf(nil, layout(rows, screen), screen))
+	for _, want := range []string{"3:Lost", "4:Unhealthy", "Repairing", "… and 39 more groups"} {
+		if !terminal.shows(want) {
+			t.Errorf("a terminal of %v does not show %q:\n%s", screen, want, strings.Join(layout(rows, screen), "\n"))
+		}
+	}
+}
+
+func TestOutputWithoutATerminalHasEveryColumnAndGroup(t *testing.T) {
+	lines := layout(groups(60), size{})
+	if len(lines) != 61 {
+		t.Errorf("%d lines, want a header and 60 groups", len(lines))
+	}
+	for _, name := range []string{"MEMBER", "GROUP", "PHASE", "CURRENT", "DESIRED", "READY", "REASON", "VMS", "LAST_MESSAGE"} {
+		if !strings.Contains(lines[0], name) {
+			t.Errorf("no column %s: %s", name, lines[0])
+		}
+	}
+	if slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > 200 }) {
+		t.Error("a line is longer than anybody reads")
+	}
+}
+
+func TestVMsAreShownByPhaseWithThoseThatAreReadyLast(t *testing.T) {
+	phases := []v1alpha1.VMPhase{v1alpha1.VMReady, v1alpha1.VMReady, v1alpha1.VMReady, v1alpha1.VMLost, v1alpha1.VMReady}
+	vms := make([]v1alpha1.VMStatus, 0, len(phases))
+	for i, phase := range phases {
+		vms = append(vms, v1alpha1.VMStatus{Ordinal: int32(i), Phase: phase})
+	}
+	if got, want := vmWords(vms), "3:Lost 0-2,4:Ready"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := vmWords(nil); got != "" {
+		t.Errorf("no VMs are %q", got)
+	}
+}

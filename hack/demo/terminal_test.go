@@ -1,0 +1,100 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// terminal is as much of a terminal as the table uses: lines that wrap and scroll away, and a cursor.
+type terminal struct {
+	size
+	lines    [][]rune // with those that have scrolled away
+	row, col int
+}
+
+func newTerminal(s size) *terminal { return &terminal{size: s, lines: [][]rune{nil}} }
+
+func (t *terminal) write(text string) {
+	for text != "" {
+		if rest, found := strings.CutPrefix(text, "\x1b["); found {
+			end := strings.IndexAny(rest, "AJ")
+			switch n, _ := strconv.Atoi(rest[:end]); rest[end] {
+			case 'A':
+				t.row = max(t.row-n, len(t.lines)-t.height, 0)
+			case 'J':
+				t.lines = append(t.lines[:t.row], t.lines[t.row][:min(t.col, len(t.lines[t.row]))])
+			}
+			text = rest[end+1:]
+			continue
+		}
+		r := []rune(text)[0]
+		text = text[len(string(r)):]
+		switch r {
+		case '\n':
+			t.row, t.col = t.row+1, 0
+		case '\r':
+			t.col = 0
+		default:
+			if t.col == t.width {
+				t.row, t.col = t.row+1, 0
+			}
+			t.grow()
+			t.lines[t.row] = append(t.lines[t.row][:t.col], r)
+			t.col++
+		}
+		t.grow()
+	}
+}
+
+func (t *terminal) grow() {
+	for t.row >= len(t.lines) {
+		t.lines = append(t.lines, nil)
+	}
+}
+
+// times is how often a text begins a line, on the screen and above it.
+func (t *terminal) times(text string) int {
+	n := 0
+	for _, line := range t.lines {
+		if strings.HasPrefix(strings.TrimSpace(string(line)), text) {
+			n++
+		}
+	}
+	return n
+}
+
+// shows reports whether a text is on the screen.
+func (t *terminal) shows(text string) bool {
+	for _, line := range t.lines[max(len(t.lines)-t.height, 0):] {
+		if strings.Contains(string(line), text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestOutputThatIsNoTerminalIsNotDrawnOver(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("TERM", "xterm")
+	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []*os.File{nowhere, log} {
+		if s, is := terminalSize(file); is {
+			t.Errorf("%s is taken for a terminal of %v", file.Name(), s)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -118,6 +118,9 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
+	if err := mgr.Add(known{r.Groups}); err != nil {
+		return fmt.Errorf("add what lists the groups of members: %w", err)
+	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
@@ -164,19 +167,7 @@ func instanceAccepted() predicate.TypedPredicate[*v1alpha1.VCenter] {
 
 // onGroup keeps Groups in step with every member's groups, this replica's or not, so that a group that is taken over
 // is enqueued from memory. Only this replica's are enqueued.
-func (r *Reconciler) onGroup(member multicluster.ClusterName, cl cluster.Cluster) mchandler.EventHandler {
-	// The member has just been engaged, with caches that are filled.
-	existing := &v1alpha1.VmGroupList{}
-	if err := cl.GetClient().List(context.Background(), existing); err == nil {
-		uids := make(map[types.UID]struct{}, len(existing.Items))
-		for i := range existing.Items {
-			group := &existing.Items[i]
-			uids[group.UID] = struct{}{}
-			r.Groups.seen(requestOf(member, group), group, vcenterOf(group))
-		}
-		r.Groups.keepOnly(string(member), uids)
-		r.Groups.list(string(member))
-	}
+func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
 	seen := func(o client.Object, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 		group, ok := o.(*v1alpha1.VmGroup)

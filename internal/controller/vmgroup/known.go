@@ -1,0 +1,45 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// known lists a member's groups when it is engaged, before the controller watches them: it must be added to the manager before the
+// controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched.
+type known struct {
+	groups *Groups
+}
+
+// Engage implements multicluster.Aware. The caches of the member are filled. If they cannot be listed, the member is not engaged, and whoever
+// connects to it tries again and says so.
+func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl cluster.Cluster) error {
+	existing := &v1alpha1.VmGroupList{}
+	if err := cl.GetClient().List(ctx, existing); err != nil {
+		return fmt.Errorf("list the groups of member %q: %w", member, err)
+	}
+	uids := make(map[types.UID]struct{}, len(existing.Items))
+	for i := range existing.Items {
+		group := &existing.Items[i]
+		uids[group.UID] = struct{}{}
+		k.groups.seen(requestOf(member, group), group, vcenterOf(group))
+	}
+	k.groups.keepOnly(string(member), uids)
+	k.groups.list(string(member))
+	return nil
+}
+
+// Start implements manager.Runnable; nothing runs.
+func (known) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (known) NeedLeaderElection() bool { return false }

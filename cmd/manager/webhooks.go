@@ -31,9 +31,9 @@ func (k knowledge) Quota(_ context.Context, requester policy.Requester, old, gro
 func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Rotator, groups knowledge) error {
 	return webhook.Register(server, webhook.Options{
 		Knowledge: groups, Hub: reader, Namespace: namespace, Log: ctrl.Log.WithName("webhook"),
-		Segment: func(name string) (string, bool) {
+		Segment: func(ctx context.Context, name string) (string, bool) {
 			mc := &v1alpha1.MemberCluster{}
-			if err := reader.Get(context.Background(), client.ObjectKey{Name: name}, mc); err != nil {
+			if err := reader.Get(ctx, client.ObjectKey{Name: name}, mc); err != nil {
 				return "", false
 			}
 			return certificates.Segment(mc.Name, mc.UID)

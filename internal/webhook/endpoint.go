@@ -24,7 +24,7 @@ const drain = 250 * time.Millisecond
 
 // front is what all endpoints share: it keeps callers from taking more than their part.
 type front struct {
-	segment     func(member string) (string, bool)
+	segment     func(ctx context.Context, member string) (string, bool)
 	room        *shares // requests at a time
 	memory      *shares // bytes of bodies
 	metrics     *metrics
@@ -100,7 +100,7 @@ func (e *endpoint) serve(c *call, w http.ResponseWriter, r *http.Request) answer
 // caller returns the member whose path this is. It costs the same whether the member is unknown or the segment wrong.
 func (e *endpoint) caller(r *http.Request) (string, bool) {
 	member := r.PathValue("member")
-	want, known := e.segment(member)
+	want, known := e.segment(r.Context(), member)
 	if !known {
 		want = "00000000000000000000000000000000"
 	}

@@ -137,7 +137,7 @@ func handlers(t testing.TB, w Knowledge, change func(*Options)) (http.Handler, *
 	s := &served{t: t, registry: prometheus.NewRegistry(), logs: &lines{}}
 	o := Options{
 		Knowledge: w, Hub: hubWith(t), Namespace: "vmgroup-operator-system", Registerer: s.registry, Log: logr.New(s.logs),
-		Segment: func(member string) (string, bool) { return testSegment, member == testMember },
+		Segment: func(_ context.Context, member string) (string, bool) { return testSegment, member == testMember },
 		// Only tests of a timeout shall meet one.
 		BodyTimeout: patience, MutateTimeout: patience, ValidateTimeout: patience,
 	}

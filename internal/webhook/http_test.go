@@ -45,7 +45,7 @@ func TestWrongPathsAreNotFoundWithoutDetail(t *testing.T) {
 }
 
 func TestAMemberWithoutSegmentHasNoPath(t *testing.T) {
-	s := serve(t, knowledgeWith(), func(o *Options) { o.Segment = func(string) (string, bool) { return "", true } })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.Segment = func(context.Context, string) (string, bool) { return "", true } })
 	if status, _ := s.post("/clusters/team-a//validate", nil); status == http.StatusOK {
 		t.Error("an empty segment let a caller in")
 	}
@@ -254,7 +254,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 	}
 	s := serve(t, w, func(o *Options) {
 		o.Requests = 4
-		o.Segment = func(string) (string, bool) { return testSegment, true }
+		o.Segment = func(context.Context, string) (string, bool) { return testSegment, true }
 	})
 	review := reviewOf(t, requestFor(t, nil, aGroup()))
 	var waiting sync.WaitGroup

@@ -47,7 +47,7 @@ type Options struct {
 	Knowledge Knowledge
 	// Segment returns the part of a member's path that nobody can guess, or false for a member that has none. It answers
 	// from memory. Required.
-	Segment func(member string) (string, bool)
+	Segment func(ctx context.Context, member string) (string, bool)
 	// Hub reads VCenters, VmGroupPolicies and the Secrets of Namespace from memory. Required.
 	Hub client.Reader
 	// Namespace is the operator's own.

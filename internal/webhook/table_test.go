@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -117,7 +118,7 @@ func TestTable(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			s := serve(t, caseKnowledge(c), func(o *Options) {
-				o.Segment = func(member string) (string, bool) { return testSegment, member == c.Member }
+				o.Segment = func(_ context.Context, member string) (string, bool) { return testSegment, member == c.Member }
 			})
 			request := requestOf(t, c)
 			filled := map[string]any{}

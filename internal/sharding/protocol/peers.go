@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -44,12 +45,7 @@ func (r *Replica) Peers() []Peer {
 		}
 		peers = append(peers, Peer{Lease: p.lease.Lease, Leader: r.view.ring.Leader.Holder == name})
 	}
-	slices.SortFunc(peers, func(a, b Peer) int {
-		if a.Session < b.Session {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(peers, func(a, b Peer) int { return cmp.Compare(a.Session, b.Session) })
 	return peers
 }
 

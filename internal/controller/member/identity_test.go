@@ -53,3 +53,20 @@ func TestThePauseGrowsToItsBoundAndSpreads(t *testing.T) {
 		t.Errorf("there are only %d different pauses", len(seen))
 	}
 }
+
+func TestWaitsForMembersAreFromHalfToThreeHalves(t *testing.T) {
+	const usual = time.Minute
+	least, most, seen := usual, usual, map[time.Duration]bool{}
+	for range 1000 {
+		got := spread(usual)
+		least, most = min(least, got), max(most, got)
+		seen[got] = true
+	}
+	if least < usual/2 || most > usual*3/2 {
+		t.Errorf("the waits are from %s to %s", least, most)
+	}
+	// Of 1,000 draws, none below 0.6 or above 1.4 has a chance of less than 10^-45.
+	if least > usual*6/10 || most < usual*14/10 || len(seen) < 900 {
+		t.Errorf("%d different waits from %s to %s: members that went away together come back together", len(seen), least, most)
+	}
+}

@@ -71,6 +71,7 @@ var slowStories = []slowStory{
 	{5, "cmd/manager", everywhere, 20},
 	{5, "internal/sharding/death", everywhere, 20},
 	{5, "internal/quota", everywhere, 5},
+	{5, "hack/demo", everywhere, 5},
 	{5, "internal/webhook", everywhere, 5},
 	{5, "internal/sharding/hub", everywhere, 5},
 	{6, "integration", "TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM", 170},

@@ -95,7 +95,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	}
 	setConditions(&s, f)
-	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnattended)
+	drop(&s, v1alpha1.ConditionUnattended)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled):
@@ -118,8 +118,8 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 func (f Facts) blockedStatus() v1alpha1.VmGroupStatus {
 	s := f.Status()
 	s.DesiredReplicas = f.Old.DesiredReplicas
-	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionVCenterReachable)
-	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPolicyCompliant)
+	drop(&s, v1alpha1.ConditionVCenterReachable)
+	drop(&s, v1alpha1.ConditionPolicyCompliant)
 	return s
 }
 
@@ -159,6 +159,13 @@ func currentRevision(old string, vms []plan.VMStatus) string {
 	return revision
 }
 
+// drop takes a condition away. meta's own copies the list even where the condition is not there, which is so on most passes.
+func drop(s *v1alpha1.VmGroupStatus, conditionType string) {
+	if meta.FindStatusCondition(s.Conditions, conditionType) != nil {
+		meta.RemoveStatusCondition(&s.Conditions, conditionType)
+	}
+}
+
 func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
@@ -170,7 +177,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 		if present {
 			set(conditionType, metav1.ConditionTrue, reason, message)
 		} else {
-			meta.RemoveStatusCondition(&s.Conditions, conditionType)
+			drop(s, conditionType)
 		}
 	}
 
@@ -186,12 +193,12 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	if f.Paused != nil {
 		set(v1alpha1.ConditionPaused, metav1.ConditionTrue, f.Paused.Reason, f.Paused.Message)
 	} else {
-		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPaused)
+		drop(s, v1alpha1.ConditionPaused)
 	}
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
 	} else {
-		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionStalled)
+		drop(s, v1alpha1.ConditionStalled)
 	}
 
 	switch {

@@ -48,7 +48,7 @@ func webhookServer(o options, keeper *serving.Keeper) webhook.Server {
 
 // newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
 // members should get something else; publish, when this replica may serve something else.
-func newCertificates(o options, hub manager.Manager, replica *sharding.Replica, keeper *serving.Keeper, changed, publish func()) *trust.Rotator {
+func newCertificates(o options, hub manager.Manager, recorder events.EventRecorder, replica *sharding.Replica, keeper *serving.Keeper, changed, publish func()) *trust.Rotator {
 	limits := trust.DefaultLimits().Scale(o.shardingScale)
 	limits.Lost = o.lostReplica
 	return trust.NewRotator(trust.Options{
@@ -60,7 +60,7 @@ func newCertificates(o options, hub manager.Manager, replica *sharding.Replica, 
 		},
 		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
 		Limits: limits, Resync: trustResync,
-		Events:  certificateEvents{hub.GetClient(), hub.GetEventRecorder("vmgroup-operator")},
+		Events:  certificateEvents{hub.GetClient(), recorder},
 		Changed: changed, Log: ctrl.Log.WithName("certificates"),
 	})
 }

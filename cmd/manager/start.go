@@ -26,6 +26,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -71,7 +72,7 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent,
-		Leadership: replica, Counts: groups.CountMember, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
+		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
 		Restored: func(name string) { reconciler.MemberRestored(name) },
 	})
 	if err != nil {
@@ -87,13 +88,16 @@ func start(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("make a client for the ledger of quotas and the replicas' Pods: %w", err)
 	}
+	recorder := events.New(events.Options{
+		Client: hub.GetClient(), Instance: o.podName, Now: time.Now, Log: ctrl.Log.WithName("events"), Retry: events.DefaultRetry(),
+	})
 
 	// The vCenters.
 	pool := vcenter.NewPool()
 	login := &session.Process{Boot: boot, Dead: replica.BootDead}
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: groups, Dial: dialer(installation, login, shared), Leadership: replica,
-		Events: hub.GetEventRecorder("vmgroup-operator"), Namespace: o.namespace, Now: time.Now,
+		Events: recorder, Namespace: o.namespace, Now: time.Now,
 	}
 
 	// The groups, their quotas, and the policies about them.
@@ -123,6 +127,7 @@ func start(ctx context.Context, o options) error {
 		hub.Add(ledger),
 		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),
+		hub.Add(recorder),
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),
 		hub.Add(warm),
 		mgr.AddHealthzCheck("alive", healthz.Ping),
@@ -137,7 +142,7 @@ func start(ctx context.Context, o options) error {
 	if keeper != nil {
 		publish := func() { replica.Publish(trust.PublishedKey, keeper.Published()) }
 		publish()
-		certificates := newCertificates(o, hub, replica, keeper, members.AdmissionChanged, publish)
+		certificates := newCertificates(o, hub, recorder, replica, keeper, members.AdmissionChanged, publish)
 		listeners.Leading = append(listeners.Leading, certificates.Changed)
 		listeners.Peers = append(listeners.Peers, certificates.Changed)
 		admission.certificates, leaving.time = certificates, o.webhookDrain
@@ -159,7 +164,7 @@ func start(ctx context.Context, o options) error {
 	}
 
 	problems = append(problems,
-		member.SetupWithManager(mgr, members, admission),
+		member.SetupWithManager(mgr, members, admission, recorder),
 		vcenters.SetupWithManager(hub),
 		reconciler.SetupWithManager(mgr, vmgroup.Options{Workers: o.workers}),
 		policies.SetupWithManager(hub),

@@ -17,11 +17,10 @@ type Event struct {
 	Type, Reason, Action, Note string
 }
 
-// Events compares two statuses. VMs of one pass share an event, so that a big scale-up does
-// not flood the API server.
+// Events compares two statuses. What happened to VMs comes before what follows from it. VMs of one pass share an event, so that
+// a big scale-up does not flood the API server.
 func Events(old, next v1alpha1.VmGroupStatus) []Event {
-	var out []Event
-	out = append(out, readyEvent(old, next)...)
+	out := vmEvents(old, next)
 	out = append(out, policyEvent(old, next)...)
 	for _, conditionType := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionForeignVMs} {
 		was, is := meta.FindStatusCondition(old.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
@@ -29,7 +28,7 @@ func Events(old, next v1alpha1.VmGroupStatus) []Event {
 			out = append(out, Event{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message})
 		}
 	}
-	return append(out, vmEvents(old, next)...)
+	return append(out, readyEvent(old, next)...)
 }
 
 func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
@@ -59,6 +58,7 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
+// vmEvents names VMs without their references: what happens to a VM again and again is one series of equal events then.
 func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	before := map[int32]v1alpha1.VMStatus{}
 	for _, vm := range old.VMs {
@@ -71,21 +71,21 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		was, existed := before[vm.Ordinal]
 		switch {
 		case vm.MoRef != "" && was.MoRef != vm.MoRef:
-			created = append(created, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+			created = append(created, vm.Name)
 		case existed && vm.Incarnation > was.Incarnation:
-			replaced = append(replaced, fmt.Sprintf("%s (was %s)", vm.Name, was.MoRef))
+			replaced = append(replaced, vm.Name)
 		case existed && vm.Phase == v1alpha1.VMLost && was.Phase != v1alpha1.VMLost:
-			lost = append(lost, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+			lost = append(lost, vm.Name)
 		}
 	}
 	for _, vm := range old.VMs {
 		if after[vm.Ordinal] || vm.MoRef == "" {
 			continue
 		}
-		if label := fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef); vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal) {
-			removed = append(removed, label)
+		if vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal) {
+			removed = append(removed, vm.Name)
 		} else {
-			vanished = append(vanished, label)
+			vanished = append(vanished, vm.Name)
 		}
 	}
 	var out []Event
@@ -94,10 +94,10 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			out = append(out, Event{eventType, reason, action, fmt.Sprintf(format, list(names, 8))})
 		}
 	}
-	tell(corev1.EventTypeNormal, "VMsCreated", "Clone", "created %s", created)
-	tell(corev1.EventTypeWarning, "VMsReplaced", "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
 	tell(corev1.EventTypeWarning, "VMsLost", "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
-	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)
+	tell(corev1.EventTypeWarning, "VMsReplaced", "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
+	tell(corev1.EventTypeNormal, "VMsCreated", "Clone", "created %s", created)
 	tell(corev1.EventTypeWarning, "VMsVanished", "Observe", "VMs are gone that the operator did not remove, and are not wanted any more: %s", vanished)
+	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)
 	return out
 }

@@ -110,7 +110,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.Phase = v1alpha1.PhasePending
 		s.LastMessage = ready.Message
 	}
-	s.LastMessage = Truncate(s.LastMessage, maxLastMessage)
+	s.LastMessage = truncate(s.LastMessage, maxLastMessage)
 	return s
 }
 
@@ -129,8 +129,8 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		vm := v1alpha1.VMStatus{
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
-			IPAddress: Truncate(vm.IPAddress, 64), Revision: vm.Revision, CloneMode: vm.CloneMode,
-			Message: Truncate(vm.Message, maxVMMessage),
+			IPAddress: truncate(vm.IPAddress, 64), Revision: vm.Revision, CloneMode: vm.CloneMode,
+			Message: truncate(vm.Message, maxVMMessage),
 		}
 		if !vm.ReadySince.IsZero() {
 			since := metav1.NewTime(vm.ReadySince.Truncate(time.Second))
@@ -169,7 +169,7 @@ func drop(s *v1alpha1.VmGroupStatus, conditionType string) {
 func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: conditionType, Status: status, Reason: reason, Message: Truncate(message, maxCondition),
+			Type: conditionType, Status: status, Reason: reason, Message: truncate(message, maxCondition),
 			ObservedGeneration: f.Generation, LastTransitionTime: metav1.NewTime(f.Now.Truncate(time.Second)),
 		})
 	}
@@ -431,8 +431,8 @@ func list(names []string, most int) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 }
 
-// Truncate cuts s to at most n bytes without splitting a character.
-func Truncate(s string, n int) string {
+// truncate cuts s to at most n bytes without splitting a character.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -220,7 +220,7 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 	f.Plan.VMs[1].Incarnation, f.Plan.VMs[1].MoRef = 1, ""
 	f.Plan.Existing, f.Plan.Ready, f.Plan.Repairing, f.Plan.Settled = 1, 1, true, false
 	lost := f.Status()
-	if reasons := reasonsOf(Events(before, lost)); reasons != "Repairing VMsReplaced" {
+	if reasons := reasonsOf(Events(before, lost)); reasons != "VMsReplaced Repairing" {
 		t.Errorf("a replaced VM gives events %q", reasons)
 	}
 	f.Old = lost
@@ -277,7 +277,7 @@ func reasonsOf(ts []Event) string {
 
 func TestTruncateKeepsCharactersWhole(t *testing.T) {
 	for n := 3; n < 12; n++ {
-		if got := Truncate("äöüäöüäöü", n); len(got) > n || strings.ContainsRune(got, '\uFFFD') {
+		if got := truncate("äöüäöüäöü", n); len(got) > n || strings.ContainsRune(got, '\uFFFD') {
 			t.Errorf("truncate to %d gives %q", n, got)
 		}
 	}
@@ -353,7 +353,7 @@ func TestForeignVMsAreToldByKind(t *testing.T) {
 	if got := list([]string{"a", "b", "c"}, 2); got != "a, b and 1 more" {
 		t.Errorf("a list that is too long is told as %q", got)
 	}
-	if got := Truncate("abcde", 5); got != "abcde" {
+	if got := truncate("abcde", 5); got != "abcde" {
 		t.Errorf("a text that just fits is cut to %q", got)
 	}
 }

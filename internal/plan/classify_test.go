@@ -129,7 +129,7 @@ func TestIncompleteObservation(t *testing.T) {
 		{"nothing is known", input(3, incomplete), want{blockers: blocker}, nil},
 		{"what is recorded is shown", input(3, incomplete, healthy(0), knowsOrdinals(1), knows(intent(2, 0))),
 			want{blockers: blocker, vms: "0:Ready 1:Lost 2:Cloning", existing: 2, ready: 1, updated: 2},
-			[]string{"vm-101 is not seen while the inventory of vCenter is incomplete"}},
+			[]string{"not seen while the inventory of vCenter is incomplete"}},
 		{"gone is not believed", input(1, incomplete, goneVMs(0)),
 			want{blockers: blocker, vms: "0:Lost", existing: 1, updated: 1}, nil},
 		{"a stamp that is not read yet does not make a VM foreign",

@@ -47,7 +47,7 @@ func (p *planner) doom(m *member) {
 	case m.state == present && m.vm.Connected:
 		m.status.Message = ""
 	case m.state == suspect && p.in.Observation.Complete:
-		m.status.Message = m.status.MoRef + " is not seen any more; waiting for vCenter to confirm that it is gone"
+		m.status.Message = "not seen any more; waiting for vCenter to confirm that it is gone"
 	case m.state == cloning:
 		m.status.Message = "its clone has not ended; the VM is deleted once it is there"
 	}

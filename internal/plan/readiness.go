@@ -16,15 +16,16 @@ func (p *planner) readiness() {
 		case present:
 			p.assess(m)
 		case suspect:
-			p.lost(m, fmt.Sprintf("%s was not found; waiting for vCenter to confirm", m.status.MoRef))
+			// Its reference is beside it in status. Without it the message is the same each time, and its events are one series.
+			p.lost(m, "not found; waiting for vCenter to confirm")
 			if !p.in.Observation.Complete {
-				m.status.Message = fmt.Sprintf("%s is not seen while the inventory of vCenter is incomplete", m.status.MoRef)
+				m.status.Message = "not seen while the inventory of vCenter is incomplete"
 			}
 		case elsewhere:
 			p.lost(m, fmt.Sprintf("%s was moved out of the operator's root folder; ask the platform team to move it back or to delete it",
 				m.status.MoRef))
 		case gone:
-			p.lost(m, fmt.Sprintf("%s does not exist in vCenter any more", m.status.MoRef))
+			p.lost(m, "does not exist in vCenter any more")
 		case cloning, intended:
 			m.status.Phase, m.status.ReadySince = v1alpha1.VMCloning, time.Time{}
 			if f := p.ops.failure(ordinal, vsphere.OpClone); f != nil && m.state == cloning && !m.doomed {

@@ -32,7 +32,7 @@ func TestReplicasUp(t *testing.T) {
 			want{actions: "CreateVM web-0", vms: "0:Cloning"}, nil},
 		{"a suspect VM counts", input(2, healthy(0), knowsOrdinals(1)),
 			want{vms: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
-			[]string{"vm-101 was not found; waiting for vCenter to confirm"}},
+			[]string{"not found; waiting for vCenter to confirm"}},
 		{"a VM elsewhere counts", input(2, healthy(0), awayVMs(1)),
 			want{blockers: "VMsLost!", vms: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
 			[]string{"web-1 (vm-101)", "move them back or delete them"}},

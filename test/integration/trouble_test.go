@@ -4,12 +4,14 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,6 +155,48 @@ func TestPauseHoldsRepairAndDeletionUntilItEnds(t *testing.T) {
 	}
 	p.patch("vg", `{"metadata":{"annotations":null}}`)
 	p.untilRunning("vg", 3)
+}
+
+func TestEventsOfAVMThatIsLostAgainAndAgainAreCounted(t *testing.T) {
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-b", "flapping")
+	p.apply(p.group("vg", 1))
+	g := p.untilRunning("vg", 1)
+	const times = 3
+	for range times {
+		was := g.Status.VMs[0].MoRef
+		if err := w.Person.Destroy(t.Context(), folderOf(t, g)+"/vg-0"); err != nil {
+			t.Fatal(err)
+		}
+		g = p.until("the VM to be replaced", "vg", func(g *v1alpha1.VmGroup) bool {
+			return stack.IsReady(g.Status.Conditions) && g.Status.VMs[0].MoRef != was
+		})
+	}
+	var events eventsv1.EventList
+	if err := await.Condition(t.Context(), "the last VM's event", func(ctx context.Context) (bool, error) {
+		raw, err := p.cluster.Raw(ctx, "/apis/events.k8s.io/v1/namespaces/"+p.namespace+"/events")
+		if err != nil {
+			return false, err
+		}
+		events = eventsv1.EventList{}
+		return strings.Contains(raw, fmt.Sprintf(`"count":%d`, times+1)), json.Unmarshal([]byte(raw), &events)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	seen, all := map[string]bool{}, ""
+	for _, e := range events.Items {
+		what := e.Reason + ": " + e.Note
+		if seen[what] {
+			t.Errorf("two events say %q", what)
+		}
+		seen[what], all = true, all+what+"\n"
+	}
+	if before, _, ready := strings.Cut(all, "AllVMsReady"); !ready || !strings.Contains(before, "VMsCreated") { // sorted by name, and so by time
+		t.Errorf("the group is ready before its VM was created:\n%s", all)
+	}
+	if len(events.Items) > 8 {
+		t.Errorf("%d events tell of one VM that was lost %d times:\n%s", len(events.Items), times, all)
+	}
 }
 
 func TestPowerStateOffStopsVMs(t *testing.T) {

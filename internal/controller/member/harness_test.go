@@ -143,7 +143,7 @@ func (in *installation) start(config *rest.Config, opts testOptions) {
 	if a, ok := opts.admission.(interface{ tells(changed func()) }); ok {
 		a.tells(provider.AdmissionChanged)
 	}
-	if err := SetupWithManager(mgr, provider, opts.admission); err != nil {
+	if err := SetupWithManager(mgr, provider, opts.admission, mgr.GetLocalManager().GetEventRecorder("vmgroup-operator")); err != nil {
 		in.t.Fatal(err)
 	}
 	err = mcbuilder.ControllerManagedBy(mgr).Named("vmgroups-of-"+in.uid).

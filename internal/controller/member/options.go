@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,6 +40,8 @@ type Options struct {
 	// QPS and Burst limit the requests per second to one member; 100 and 200 when zero.
 	QPS   float32
 	Burst int
+	// Instance is this replica's name in the events that it writes in members.
+	Instance string
 	// UserAgent of every request to a member; "vmgroup-operator" when empty.
 	UserAgent string
 	// Scheme of the clients that are handed out; [NewScheme] when nil.
@@ -204,7 +207,7 @@ func (o Options) withDefaults() (Options, error) {
 // NewScheme returns the scheme of a member's clients: this operator's API and the core API.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), eventsv1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("member scheme: %w", err)
 	}
 	return scheme, nil

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	clientevents "k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 )
 
 // errClusterStopped: the member's cluster object ended by itself, which it does only on an internal error.
@@ -52,13 +54,18 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 		cancel()
 		return false, err
 	}
-	stopped := make(chan error, 1)
+	recorder := events.New(events.Options{
+		Client: cl.GetClient(), Instance: c.provider.opts.Instance, Now: c.provider.opts.Now, Log: c.log, Retry: events.DefaultRetry(),
+	})
+	cl = recordingCluster{cl, recorder}
+	stopped, recorded := make(chan error, 1), make(chan error, 1)
 	go func() { stopped <- cl.Start(ctx) }()
+	go func() { recorded <- recorder.Start(ctx) }()
 	defer func() {
 		c.unpublish()
 		cancel()
 		api.End()
-		if err := <-stopped; err != nil {
+		if err := errors.Join(<-stopped, <-recorded); err != nil {
 			c.log.Error(err, "The member's caches ended with an error")
 		}
 	}()
@@ -80,6 +87,15 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	defer c.keepAdmission(ctx, apis, uid)()
 	return true, c.watchHealth(ctx, apis, uid, stopped)
 }
+
+// recordingCluster is a member's cluster whose events arrive in order.
+type recordingCluster struct {
+	cluster.Cluster
+	recorder *events.Recorder
+}
+
+// GetEventRecorder implements cluster.Cluster. There is one recorder, whatever the name.
+func (c recordingCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
 
 // newCluster makes the member's cluster; it dials nothing.
 func (c *connection) newCluster(api *remote.API, watchErrors *lastError) (cluster.Cluster, error) {

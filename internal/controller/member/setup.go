@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -33,13 +34,14 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
 // Only the leader writes (Options.Leadership): two replicas that see a member differently would otherwise contradict
 // each other in status for ever. admission renders what members get so that policy holds at their door; nil installs nothing.
-func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission install.Renderer) error {
+// recorder writes the hub's events.
+func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission install.Renderer, recorder events.EventRecorder) error {
 	if mgr.GetProvider() != provider {
 		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
 	}
 	provider.admission = admission
 	hub := mgr.GetLocalManager()
-	r := newReconciler(hub.GetClient(), hub.GetAPIReader(), hub.GetEventRecorder("vmgroup-operator"), provider)
+	r := newReconciler(hub.GetClient(), hub.GetAPIReader(), recorder, provider)
 	err := builder.ControllerManagedBy(hub).
 		Named("membercluster").
 		// Our own status writes come back on purpose: a pass that read the cache before the last write may have

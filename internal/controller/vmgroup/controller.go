@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -296,7 +295,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory}, live: cl.GetAPIReader(), events: recorder(cl)}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
@@ -354,8 +353,4 @@ func controllerOptions(opts Options, l *limiter, random func() float64) controll
 			return queue
 		},
 	}
-}
-
-func recorder(cl cluster.Cluster) events.EventRecorder {
-	return cl.GetEventRecorder("vmgroup-operator")
 }

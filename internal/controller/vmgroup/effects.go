@@ -199,7 +199,7 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 func (p *pass) tell(ctx context.Context, s *group.Snapshot, events []group.Event) {
 	for _, e := range events {
 		log.FromContext(ctx).Info("Group changed", "reason", e.Reason, "message", e.Note)
-		p.events.Eventf(s.Group, nil, e.Type, e.Reason, e.Action, "%s", group.Truncate(e.Note, 1000))
+		p.events.Eventf(s.Group, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 	}
 }
 

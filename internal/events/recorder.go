@@ -1,0 +1,142 @@
+// Package events writes the Kubernetes Events of one cluster.
+//
+// client-go's recorder for events.k8s.io starts a goroutine for each event, so that two events of one pass arrive in
+// any order. It tells what repeats by the object's resourceVersion, so that nothing of an object that changes repeats.
+// And it keeps the first note of a series whatever the later ones say. See ADR 0043.
+package events
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record/util"
+	"k8s.io/client-go/tools/reference"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Component is the reporting controller of every event.
+const Component = "vmgroup-operator"
+
+const (
+	// maxWaiting is how many events wait for the API server before new ones are dropped.
+	maxWaiting = 2000
+	// maxSeries is how many events are remembered, to see that they repeat.
+	maxSeries = 1000
+	// seriesEnds is the pause after which an event does not continue its series. API servers keep an event for an hour
+	// after its last change.
+	seriesEnds = 10 * time.Minute
+	// maxNote is the API server's limit (noteLengthLimit in its validation of events), in bytes.
+	maxNote = 1024
+)
+
+// Recorder is client-go's EventRecorder for one cluster. Events are written one after the other, in the order in which they were
+// told. An event with the type, reason, action, note and object of one of the last ten minutes is not a new object, but counted
+// in that one's series. A Recorder writes only while [Recorder.Start] runs. It is safe for concurrent use.
+type Recorder struct {
+	opts    Options
+	waiting chan *eventsv1.Event
+	dropped atomic.Int64
+	// series is used by Start's goroutine only. Its values are of type series.
+	series *lru.Cache
+}
+
+var _ clientevents.EventRecorder = (*Recorder)(nil)
+
+// Options of a [Recorder]. All are required.
+type Options struct {
+	// Client may create and patch events of events.k8s.io in all namespaces.
+	Client client.Client
+	// Instance is this replica's name.
+	Instance string
+	Now      func() time.Time
+	Log      logr.Logger
+	// Retry says how long the API server is asked again when it could not answer. Later events wait meanwhile.
+	Retry wait.Backoff
+}
+
+// DefaultRetry gives an event up after about a minute.
+func DefaultRetry() wait.Backoff {
+	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 8}
+}
+
+// New returns a Recorder that does not write yet.
+func New(opts Options) *Recorder {
+	return &Recorder{opts: opts, waiting: make(chan *eventsv1.Event, maxWaiting), series: lru.New(maxSeries)}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: each replica tells of what it does.
+func (*Recorder) NeedLeaderElection() bool { return false }
+
+// Eventf implements EventRecorder. It does not block: an event that finds too many others waiting is dropped, and counted in the log.
+// regarding is an object with a name. related may be nil.
+func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	event, err := r.event(regarding, related)
+	if err != nil {
+		r.opts.Log.Error(err, "An event is about an object that cannot be named", "reason", reason)
+		return
+	}
+	event.Type, event.Reason, event.Action = eventType, reason, action
+	event.Note = truncate(fmt.Sprintf(note, args...), maxNote)
+	select {
+	case r.waiting <- event:
+	default:
+		r.dropped.Add(1)
+	}
+}
+
+func (r *Recorder) event(regarding, related runtime.Object) (*eventsv1.Event, error) {
+	scheme, now := r.opts.Client.Scheme(), r.opts.Now()
+	about, err := reference.GetReference(scheme, regarding)
+	if err != nil {
+		return nil, err
+	}
+	event := &eventsv1.Event{EventTime: metav1.NewMicroTime(now), ReportingController: Component, ReportingInstance: Component + "-" + r.opts.Instance}
+	event.Regarding = *about
+	// It differs at each write, and so do the keys of two equal events with it.
+	event.Regarding.ResourceVersion = ""
+	if related != nil {
+		if event.Related, err = reference.GetReference(scheme, related); err != nil {
+			return nil, err
+		}
+		event.Related.ResourceVersion = ""
+	}
+	event.Name, event.Namespace = util.GenerateEventName(about.Name, now.UnixNano()), about.Namespace
+	if event.Namespace == "" {
+		event.Namespace = metav1.NamespaceDefault
+	}
+	return event, nil
+}
+
+// Start implements manager.Runnable. It writes until ctx ends; what waits then is not written.
+func (r *Recorder) Start(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event := <-r.waiting:
+			r.write(ctx, event)
+			if n := r.dropped.Swap(0); n > 0 {
+				r.opts.Log.Info("Events were dropped: the API server takes them too slowly", "dropped", n)
+			}
+		}
+	}
+}
+
+// truncate returns at most n bytes of s.
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(s[:n-len(ellipsis)], "") + ellipsis
+}

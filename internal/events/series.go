@@ -1,0 +1,95 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// key is what two events of one series share. The note is part of it: an API server refuses to change it, and an old one would
+// stand for news.
+type key struct {
+	eventType, reason, action, note string
+	regarding, related              corev1.ObjectReference
+}
+
+// series is an event that was written.
+type series struct {
+	name  types.NamespacedName
+	count int32
+	last  time.Time
+}
+
+// write creates the event, or counts it in its series.
+func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) {
+	var last error
+	err := wait.ExponentialBackoffWithContext(ctx, r.opts.Retry, func(ctx context.Context) (bool, error) {
+		last = r.attempt(ctx, event)
+		return last == nil || !mayPass(last), nil
+	})
+	if err = errors.Join(last, err); err != nil && ctx.Err() == nil {
+		r.opts.Log.Error(err, "An event was not written", "namespace", event.Regarding.Namespace, "name", event.Regarding.Name,
+			"reason", event.Reason, "note", event.Note)
+	}
+}
+
+func (r *Recorder) attempt(ctx context.Context, event *eventsv1.Event) error {
+	k := key{event.Type, event.Reason, event.Action, event.Note, event.Regarding, corev1.ObjectReference{}}
+	if event.Related != nil {
+		k.related = *event.Related
+	}
+	if value, ok := r.series.Get(k); ok {
+		s := value.(series)
+		if event.EventTime.Sub(s.last) < seriesEnds {
+			s.count, s.last = s.count+1, event.EventTime.Time
+			err := r.count(ctx, s)
+			if err == nil {
+				r.series.Add(k, s)
+			}
+			if !apierrors.IsNotFound(err) {
+				return err
+			}
+			// Somebody deleted it.
+		}
+	}
+	// The client writes the answer into what it is given.
+	if err := r.opts.Client.Create(ctx, event.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	// That it exists is the answer to a try whose own answer was lost.
+	r.series.Add(k, series{client.ObjectKeyFromObject(event), 1, event.EventTime.Time})
+	return nil
+}
+
+// count stores how often the event happened. To repeat it changes nothing.
+func (r *Recorder) count(ctx context.Context, s series) error {
+	patch, err := json.Marshal(struct {
+		Series eventsv1.EventSeries `json:"series"`
+	}{eventsv1.EventSeries{Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last)}})
+	if err != nil {
+		return fmt.Errorf("marshal the series of an event: %w", err)
+	}
+	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: s.name.Namespace, Name: s.name.Name}}
+	return r.opts.Client.Patch(ctx, event, client.RawPatch(types.MergePatchType, patch))
+}
+
+// mayPass says that the same request may succeed later: the API server did not answer, or could not decide.
+func mayPass(err error) bool {
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonUnknown, metav1.StatusReasonServerTimeout, metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests,
+		metav1.StatusReasonServiceUnavailable, metav1.StatusReasonInternalError:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -393,14 +394,17 @@ func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f Fac
 
 // describeForeign names VMs that are not ours, and what to do about them.
 func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (reason, message string) {
-	var copies, strangers []string
+	var copies, released, strangers []string
 	conflict := false
 	for _, vm := range foreign {
-		conflict = conflict || vm.TakesName
+		conflict = conflict || (vm.TakesName && !vm.Released)
 		label := fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef)
-		if vm.Copy {
+		switch {
+		case vm.Copy:
 			copies = append(copies, label)
-		} else {
+		case vm.Released:
+			released = append(released, label)
+		default:
 			strangers = append(strangers, label)
 		}
 	}
@@ -416,6 +420,10 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	if len(strangers) > 0 {
 		reason = v1alpha1.ReasonUnstampedVMs
 		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; the platform team can move them out", path, list(strangers, 10)))
+	}
+	if len(released) > 0 {
+		reason = cmp.Or(reason, v1alpha1.ReasonUnstampedVMs)
+		parts = append(parts, fmt.Sprintf("VMs that this group released are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
 	}
 	if conflict {
 		reason = v1alpha1.ReasonNameConflict

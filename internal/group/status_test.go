@@ -327,15 +327,19 @@ func TestAnOldRevisionIsToldWithWhatToDo(t *testing.T) {
 func TestForeignVMsAreToldByKind(t *testing.T) {
 	folder := &v1alpha1.FolderStatus{Path: "/DC/vm/x"}
 	stranger, copied := plan.Foreign{Name: "mine", MoRef: "vm-8"}, plan.Foreign{Name: "web-0", MoRef: "vm-9", Copy: true}
+	released := plan.Foreign{Name: "web-1", MoRef: "vm-7", Released: true, TakesName: true}
+	taker := plan.Foreign{Name: "web-2", MoRef: "vm-6", TakesName: true}
 	for story, c := range map[string]struct {
 		foreign []plan.Foreign
 		reason  string
 		words   []string
 		not     string
 	}{
-		"a copy":     {[]plan.Foreign{copied}, v1alpha1.ReasonCopiedStamps, []string{"web-0 (vm-9)", "vmgroup.* keys"}, "not this group's"},
-		"a stranger": {[]plan.Foreign{stranger}, v1alpha1.ReasonUnstampedVMs, []string{"mine (vm-8)", "/DC/vm/x"}, "copies"},
-		"both":       {[]plan.Foreign{copied, stranger}, v1alpha1.ReasonUnstampedVMs, []string{"web-0 (vm-9)", "mine (vm-8)"}, "more"},
+		"a copy":                {[]plan.Foreign{copied}, v1alpha1.ReasonCopiedStamps, []string{"web-0 (vm-9)", "vmgroup.* keys"}, "not this group's"},
+		"a stranger":            {[]plan.Foreign{stranger}, v1alpha1.ReasonUnstampedVMs, []string{"mine (vm-8)", "/DC/vm/x"}, "copies"},
+		"one that was released": {[]plan.Foreign{released}, v1alpha1.ReasonUnstampedVMs, []string{"web-1 (vm-7)", "this group released", "/DC/vm/x"}, "not this group's"},
+		"one that was released, and one that takes a name": {[]plan.Foreign{released, taker}, v1alpha1.ReasonNameConflict, []string{"web-1 (vm-7)", "web-2 (vm-6)"}, "copies"},
+		"both": {[]plan.Foreign{copied, stranger}, v1alpha1.ReasonUnstampedVMs, []string{"web-0 (vm-9)", "mine (vm-8)"}, "more"},
 	} {
 		reason, message := describeForeign(c.foreign, folder)
 		if reason != c.reason || strings.Contains(message, c.not) {

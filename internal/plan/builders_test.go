@@ -76,6 +76,9 @@ func ref(moRef string) func(*vsphere.VM) {
 }
 func marked(vm *vsphere.VM)       { vm.Tombstone = true }
 func unstamped(vm *vsphere.VM)    { vm.Stamp = nil }
+func strange(vm *vsphere.VM) { // somebody else's
+	vm.Stamp, vm.InstanceUUID = nil, "52d6d2c5-9b5b-4b9d-a3c5-7d1f0d9c1a77"
+}
 func outside(vm *vsphere.VM)      { vm.Folder = away }
 func disconnected(vm *vsphere.VM) { vm.Connected = false }
 func tools(vm *vsphere.VM)        { vm.ToolsRunning = true }

@@ -130,7 +130,7 @@ func (p *planner) foreign(vm *vsphere.VM) {
 		f.Copy, f.Ordinal = true, vm.Stamp.Ordinal
 	}
 	if ordinal, ok := p.nameTaken(vm); ok {
-		f.TakesName = true
+		f.TakesName, f.Released = true, vm.Stamp == nil && p.wasOurs(vm, ordinal)
 		if p.taken[ordinal] == nil {
 			p.taken[ordinal] = vm
 		}
@@ -163,6 +163,9 @@ func (p *planner) explainNames() {
 			continue
 		}
 		if vm := p.taken[ordinal]; vm != nil {
+			if vm.Stamp == nil && p.wasOurs(vm, ordinal) {
+				continue // somebody asked that it be kept
+			}
 			p.blockers.add(rankName, Blocker{
 				Reason: v1alpha1.ReasonNameConflict,
 				Message: fmt.Sprintf("The name %s in the group's folder is taken by %s, which is not the group's VM of "+

@@ -104,10 +104,10 @@ func TestClassification(t *testing.T) {
 		{"a recorded intent", input(1, knows(intent(0, 0)), sees(makeVM(0))), "0:Ready", nil},
 		{"a recorded intent of another incarnation", input(0, knows(intent(0, 1)), sees(makeVM(0))), "",
 			[]Foreign{{MoRef: "vm-100", Name: "web-0", Copy: true, TakesName: true}}},
-		{"not stamped", input(0, sees(makeVM(0, unstamped, called("db")), makeVM(1, unstamped))), "",
+		{"not stamped", input(0, sees(makeVM(0, unstamped, called("db")), makeVM(1, strange))), "",
 			[]Foreign{{MoRef: "vm-100", Name: "db"}, {MoRef: "vm-101", Name: "web-1", TakesName: true}}},
 		{"recorded, and its stamp was removed", input(0, knowsOrdinals(0), doomed(0), sees(makeVM(0, unstamped))), "",
-			[]Foreign{{MoRef: "vm-100", Name: "web-0", TakesName: true}}},
+			[]Foreign{{MoRef: "vm-100", Name: "web-0", TakesName: true, Released: true}}},
 		{"a stamp with an ordinal that does not exist", input(0, sees(makeVM(-1, ref("vm-9")))), "",
 			[]Foreign{{MoRef: "vm-9", Name: "web--1", Copy: true, Ordinal: -1}}},
 	} {

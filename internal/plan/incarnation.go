@@ -1,6 +1,10 @@
 package plan
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
 
 // freeIncarnation returns the lowest incarnation of an ordinal, from the given one on, whose instance UUID no VM is
 // seen to have. A VM that was released keeps its UUID; once it is renamed, its ordinal is used again, and vCenter would
@@ -10,6 +14,19 @@ func (p *planner) freeIncarnation(ordinal, from int32) int32 {
 		from++
 	}
 	return from
+}
+
+// maxReleased bounds the search for the incarnation of a VM that was released. Beyond it, a VM counts as another one's.
+const maxReleased = 32
+
+// wasOurs is true for a VM that has the instance UUID of one of this ordinal's: deletionPolicy Retain let it go.
+func (p *planner) wasOurs(vm *vsphere.VM, ordinal int32) bool {
+	for n := range int32(maxReleased) {
+		if strings.EqualFold(vm.InstanceUUID, InstanceUUID(p.in.ID.Group, ordinal, n)) {
+			return true
+		}
+	}
+	return false
 }
 
 // uuidTaken is true for the instance UUID of a VM that is seen.

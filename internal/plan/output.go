@@ -77,6 +77,8 @@ type Foreign struct {
 	Copy bool
 	// Ordinal of the copied stamp.
 	Ordinal int32
+	// Released is true for a VM with a name of the group's that deletionPolicy Retain let go.
+	Released bool
 	// TakesName is true when the VM lies in the group's folder under a name that the group would use.
 	TakesName bool
 }

@@ -80,15 +80,18 @@ func TestSpecs(t *testing.T) {
 }
 
 func TestNamesTaken(t *testing.T) {
-	foreign := makeVM(0, unstamped, ref("vm-9"))
+	foreign := makeVM(0, strange, ref("vm-9"))
 	runRules(t, []rule{
 		{"the next ordinal is used", input(1, sees(foreign)),
 			want{actions: "CreateVM web-1", blockers: "NameConflict", vms: "1:Cloning"},
 			[]string{"The name web-0", "taken by vm-9", "rename or move vm-9"}},
 		{"and then the group is settled", input(1, sees(foreign), healthy(1)),
 			want{blockers: "NameConflict", vms: "1:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
+		{"but somebody asked that a VM that was released is kept",
+			input(1, sees(makeVM(0, incarnation(0, 3), unstamped, ref("vm-9"))), healthy(1)),
+			want{vms: "1:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"a name above those in use is in nobody's way",
-			input(1, healthy(0), sees(makeVM(5, unstamped))),
+			input(1, healthy(0), sees(makeVM(5, strange))),
 			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}, nil},
 		{"a VM of ours that was renamed takes a name", input(2, has(makeVM(0, called("web-1")))),
 			want{actions: "CreateVM web-2", blockers: "NameConflict", vms: "0:Ready 2:Cloning",

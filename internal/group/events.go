@@ -39,11 +39,17 @@ func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	if meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) {
 		return nil // told as Stalled, with the same words
 	}
-	eventType := corev1.EventTypeNormal
-	if is.Status == metav1.ConditionUnknown {
-		eventType = corev1.EventTypeWarning
+	return []Event{{readyEventType(is.Reason), is.Reason, "Reconcile", is.Message}}
+}
+
+// readyEventType is Normal where the operator goes about its work or was asked not to, and Warning where something is in its way.
+func readyEventType(reason string) string {
+	switch reason {
+	case v1alpha1.ReasonAllVMsReady, v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping,
+		v1alpha1.ReasonRepairing, v1alpha1.ReasonRestamping, v1alpha1.ReasonDeleting, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused:
+		return corev1.EventTypeNormal
 	}
-	return []Event{{eventType, is.Reason, "Reconcile", is.Message}}
+	return corev1.EventTypeWarning
 }
 
 // policyEvent tells that policies refuse what a group is, unless that stalls it: then it is told as Stalled.

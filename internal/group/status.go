@@ -366,6 +366,7 @@ func overdue(s *v1alpha1.VmGroupStatus, f Facts) *plan.Blocker {
 		Reason: v1alpha1.ReasonProgressDeadlineExceeded,
 		Message: fmt.Sprintf("the change is not complete after spec.readiness.progressDeadlineSeconds (%d s): %s. The operator keeps trying; status.vms says which VM is behind",
 			f.Spec.Readiness.ProgressDeadlineSeconds, meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message),
+		Terminal: true,
 	}
 }
 

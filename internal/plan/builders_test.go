@@ -74,8 +74,8 @@ func called(name string) func(*vsphere.VM)         { return func(vm *vsphere.VM)
 func ref(moRef string) func(*vsphere.VM) {
 	return func(vm *vsphere.VM) { vm.Ref = vsphere.VMRef(moRef) }
 }
-func marked(vm *vsphere.VM)       { vm.Tombstone = true }
-func unstamped(vm *vsphere.VM)    { vm.Stamp = nil }
+func marked(vm *vsphere.VM)    { vm.Tombstone = true }
+func unstamped(vm *vsphere.VM) { vm.Stamp = nil }
 func strange(vm *vsphere.VM) { // somebody else's
 	vm.Stamp, vm.InstanceUUID = nil, "52d6d2c5-9b5b-4b9d-a3c5-7d1f0d9c1a77"
 }

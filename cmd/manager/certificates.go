@@ -82,7 +82,7 @@ type certificateEvents struct {
 }
 
 // MemberBehind implements trust.Events.
-func (e certificateEvents) MemberBehind(b trust.Behind) {
+func (e certificateEvents) MemberBehind(ctx context.Context, b trust.Behind) {
 	words := "does not know the current certificate authority of the hub's webhooks yet; the certificate is not switched before it does"
 	if b.Broken {
 		words = "does not trust the certificate of the hub's webhooks: its calls fail, and its admission.failurePolicy decides"
@@ -90,20 +90,20 @@ func (e certificateEvents) MemberBehind(b trust.Behind) {
 	if !b.Reachable {
 		words += ". The member cannot be reached; see condition Ready"
 	}
-	e.tell(b.Member, words)
+	e.tell(ctx, b.Member, words)
 }
 
 // LeafSwitched implements trust.Events. That it was switched is in the log.
-func (e certificateEvents) LeafSwitched(_ *trust.Leaf, forced []string) {
+func (e certificateEvents) LeafSwitched(ctx context.Context, _ *trust.Leaf, forced []string) {
 	for _, member := range forced {
-		e.tell(member, "did not learn in time of the authority of the webhooks' next certificate, and the one in use was about to end: "+
+		e.tell(ctx, member, "did not learn in time of the authority of the webhooks' next certificate, and the one in use was about to end: "+
 			"another is served now, and the member's calls fail until it can be reached")
 	}
 }
 
-func (e certificateEvents) tell(member, words string) {
+func (e certificateEvents) tell(ctx context.Context, member, words string) {
 	mc := &v1alpha1.MemberCluster{}
-	if err := e.client.Get(context.Background(), client.ObjectKey{Name: member}, mc); err != nil {
+	if err := e.client.Get(ctx, client.ObjectKey{Name: member}, mc); err != nil {
 		return // it was deleted meanwhile
 	}
 	e.recorder.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.ReasonCABundleBehind, "Trust", "MemberCluster %q %s.", member, words)

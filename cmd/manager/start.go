@@ -23,10 +23,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/policy"
+	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -112,7 +113,7 @@ func start(ctx context.Context, o options) error {
 		Leading: replica.Leading, Absent: reconciler.Absent,
 	})
 	reconciler.Quotas = ledger
-	policies := &policy.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
+	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
 	listeners := sharding.Listeners{
@@ -137,7 +138,7 @@ func start(ctx context.Context, o options) error {
 	}
 
 	// What members get so that policy holds at their door, and the webhooks where there is a certificate.
-	admission := &memberAdmission{url: o.admissionURL, policies: reconciler.Policies}
+	admission := &memberAdmission{url: o.admissionURL, policies: func() (*policy.Set, bool) { return reconciler.Policies(ctx) }}
 	leaving := &leaving{}
 	if keeper != nil {
 		publish := func() { replica.Publish(trust.PublishedKey, keeper.Published()) }

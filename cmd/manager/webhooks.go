@@ -23,8 +23,8 @@ type knowledge struct {
 }
 
 // Quota implements webhook.Knowledge.
-func (k knowledge) Quota(_ context.Context, requester policy.Requester, old, group *v1alpha1.VmGroup) []policy.Violation {
-	return k.ledger.Check(requester, old, group)
+func (k knowledge) Quota(ctx context.Context, requester policy.Requester, old, group *v1alpha1.VmGroup) []policy.Violation {
+	return k.ledger.Check(ctx, requester, old, group)
 }
 
 // serveWebhooks serves them on this replica, whether it leads or not.

@@ -17,7 +17,7 @@ import (
 // Lister is what the ledger asks about groups and policies. Every method reads memory.
 type Lister interface {
 	// Policies returns the compiled policies, false while they have not been read.
-	Policies() (*policy.Set, bool)
+	Policies(ctx context.Context) (*policy.Set, bool)
 	// Groups returns all groups of all members that are served. It fails rather than leave one out.
 	Groups(ctx context.Context) ([]Group, error)
 	// Served reports whether all groups of a member are known.
@@ -98,7 +98,7 @@ func New(opts Options) *Ledger {
 //
 // A group that asks for no more than it holds is always granted.
 func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
-	set, ok := l.opts.Lister.Policies()
+	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
 		if c.grows() {
 			return Answer{Outcome: Unavailable, Problem: "The VmGroupPolicies on the hub have not been read yet"}
@@ -222,8 +222,8 @@ func (l *Ledger) Forget(uid types.UID) {
 
 // Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
 // is for admission, where it is advice: two that ask at the same time can both pass, and the reconciler holds one.
-func (l *Ledger) Check(r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
-	set, ok := l.opts.Lister.Policies()
+func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
+	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
 		return nil
 	}

@@ -33,8 +33,8 @@ type desk struct {
 	onMembers func()
 }
 
-func (d *desk) Policies() (*policy.Set, bool) { return d.set, d.set != nil }
-func (d *desk) Served(member string) bool     { return !d.away[member] }
+func (d *desk) Policies(context.Context) (*policy.Set, bool) { return d.set, d.set != nil }
+func (d *desk) Served(member string) bool                    { return !d.away[member] }
 func (d *desk) Members(context.Context) ([]string, error) {
 	if d.onMembers != nil {
 		d.onMembers()
@@ -339,7 +339,7 @@ func TestAdmissionIsToldFromMemory(t *testing.T) {
 		"a label of one beyond it":    {vg("one", 9), vg("one", 9), 0},
 		"another that grows too much": {vg("two", 1), vg("two", 3), 1},
 	} {
-		if got := d.Check(who, c.old, c.next); len(got) != c.refused {
+		if got := d.Check(t.Context(), who, c.old, c.next); len(got) != c.refused {
 			t.Errorf("%s: %v", story, got)
 		}
 	}

@@ -67,9 +67,9 @@ func place(i int) policy.Requester {
 
 func (m *model) uid(i int) types.UID { return types.UID(fmt.Sprintf("%d.%d", i, m.born[i])) }
 
-func (r *replica) Policies() (*policy.Set, bool)             { return r.m.set, true }
-func (r *replica) Served(string) bool                        { return true }
-func (r *replica) Members(context.Context) ([]string, error) { return []string{"m"}, nil }
+func (r *replica) Policies(context.Context) (*policy.Set, bool) { return r.m.set, true }
+func (r *replica) Served(string) bool                           { return true }
+func (r *replica) Members(context.Context) ([]string, error)    { return []string{"m"}, nil }
 func (r *replica) Groups(context.Context) ([]quota.Group, error) {
 	var groups []quota.Group
 	for i, o := range r.view {

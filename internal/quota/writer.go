@@ -204,7 +204,7 @@ func (l *Ledger) current(ctx context.Context) (Stored, error) {
 func (l *Ledger) survey(ctx context.Context) (facts, []Group, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	set, ok := l.opts.Lister.Policies()
+	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
 		return facts{}, nil, errors.New("the VmGroupPolicies on the hub have not been read yet")
 	}

@@ -355,10 +355,10 @@ func (w *changingKnowledge) put(g *v1alpha1.VmGroup) {
 	w.groups = map[string]*v1alpha1.VmGroup{g.Namespace + "/" + g.Name: g.DeepCopy()}
 }
 
-func (w *changingKnowledge) Policies() (*policy.Set, bool) {
+func (w *changingKnowledge) Policies(ctx context.Context) (*policy.Set, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.knowledge.Policies()
+	return w.knowledge.Policies(ctx)
 }
 
 func (w *changingKnowledge) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {

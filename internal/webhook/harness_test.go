@@ -48,7 +48,9 @@ type knowledge struct {
 	hook func(context.Context) error
 }
 
-func (w *knowledge) Policies() (*policy.Set, bool) { return w.policies, w.policies != nil }
+func (w *knowledge) Policies(context.Context) (*policy.Set, bool) {
+	return w.policies, w.policies != nil
+}
 
 func (w *knowledge) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
 	labels := map[string]string{corev1.LabelMetadataName: namespace}

@@ -13,7 +13,7 @@ import (
 // decides.
 type Knowledge interface {
 	// Policies returns all policies of the hub. It returns false until they were read once.
-	Policies() (*policy.Set, bool)
+	Policies(ctx context.Context) (*policy.Set, bool)
 	// Requester returns who a namespace of a member is, with its labels. A namespace that is not known yet has none.
 	Requester(ctx context.Context, member, namespace string) (policy.Requester, error)
 	// Group returns a group of a member, or an error that apierrors.IsNotFound knows. The caller does not change it.

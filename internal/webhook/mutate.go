@@ -58,7 +58,7 @@ func complete(spec v1alpha1.VmGroupSpec) bool {
 }
 
 func (d defaulter) fill(ctx context.Context, req admission.Request, group *v1alpha1.VmGroup) ([]string, error) {
-	policies, ok := d.knowledge.Policies()
+	policies, ok := d.knowledge.Policies(ctx)
 	if !ok {
 		return nil, errNoPolicies
 	}

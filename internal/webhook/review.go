@@ -45,7 +45,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 		r.remind(ctx, &said, group)
 		return said, nil
 	}
-	policies, ok := r.knowledge.Policies()
+	policies, ok := r.knowledge.Policies(ctx)
 	if !ok {
 		return said, c.unavailable(errNoPolicies)
 	}
@@ -105,7 +105,7 @@ func (said *review) policies(set *policy.Set, requester policy.Requester, old, g
 // remind warns of what a group breaks that is edited without a change of its spec: its labels, say. Such an edit always
 // passes, whatever is not known.
 func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGroup) {
-	policies, ok := r.knowledge.Policies()
+	policies, ok := r.knowledge.Policies(ctx)
 	if !ok {
 		return
 	}

@@ -53,7 +53,7 @@ func (v scaleValidator) ValidateDelete(context.Context, *autoscalingv1.Scale) (a
 // unknown reviews the replicas of a group that was created a moment ago and is not in memory yet. Nothing else of it is
 // known; the reconciler will look at all of it.
 func (v scaleValidator) unknown(ctx context.Context, req admission.Request, old, scale *autoscalingv1.Scale) (admission.Warnings, error) {
-	policies, ok := v.knowledge.Policies()
+	policies, ok := v.knowledge.Policies(ctx)
 	if !ok {
 		return nil, callOf(ctx).unavailable(errNoPolicies)
 	}

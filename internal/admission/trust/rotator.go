@@ -37,9 +37,9 @@ type Offer struct {
 type Events interface {
 	// MemberBehind is called once for a member that has not taken a new authority for as long as the overlap, and again
 	// when that gets worse: when it begins to fail.
-	MemberBehind(b Behind)
+	MemberBehind(ctx context.Context, b Behind)
 	// LeafSwitched is called when another serving certificate was chosen; forced names the members that do not accept it.
-	LeafSwitched(leaf *Leaf, forced []string)
+	LeafSwitched(ctx context.Context, leaf *Leaf, forced []string)
 }
 
 // Options of a [Rotator]. All are required unless they say otherwise.

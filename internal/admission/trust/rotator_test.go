@@ -41,8 +41,10 @@ type bench struct {
 	before func()
 }
 
-func (b *bench) MemberBehind(behind Behind)            { b.behind = append(b.behind, behind) }
-func (b *bench) LeafSwitched(_ *Leaf, forced []string) { b.forced = append(b.forced, forced) }
+func (b *bench) MemberBehind(_ context.Context, behind Behind) { b.behind = append(b.behind, behind) }
+func (b *bench) LeafSwitched(_ context.Context, _ *Leaf, forced []string) {
+	b.forced = append(b.forced, forced)
+}
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()

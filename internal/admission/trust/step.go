@@ -41,7 +41,7 @@ func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 	r.decision = decision
 	r.mu.Unlock()
 	if r.opts.Leading() {
-		r.report(in, decision)
+		r.report(ctx, in, decision)
 		if decision.Changed || damaged {
 			err := r.write(ctx, secret, decision)
 			if errors.Is(err, errOvertaken) {
@@ -210,7 +210,7 @@ func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decis
 	if decision.Switched {
 		r.opts.Log.Info("Another certificate is served", "fingerprint", short(state.Served.Fingerprint), "notAcceptedBy", decision.Forced)
 		if r.opts.Events != nil {
-			r.opts.Events.LeafSwitched(state.Served, decision.Forced)
+			r.opts.Events.LeafSwitched(ctx, state.Served, decision.Forced)
 		}
 	}
 	if len(decision.Pruned) > 0 {
@@ -220,7 +220,7 @@ func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decis
 }
 
 // report tells of members that have been behind for longer than it takes to be told.
-func (r *Rotator) report(in Input, decision Decision) {
+func (r *Rotator) report(ctx context.Context, in Input, decision Decision) {
 	if r.opts.Events == nil {
 		return
 	}
@@ -232,7 +232,7 @@ func (r *Rotator) report(in Input, decision Decision) {
 		key := fmt.Sprintf("%s %t", b.Member, b.Broken)
 		present[key] = true
 		if !r.reported[key] {
-			r.opts.Events.MemberBehind(b)
+			r.opts.Events.MemberBehind(ctx, b)
 		}
 	}
 	r.reported = present

@@ -109,7 +109,7 @@ func (p *pass) removeFolder(ctx context.Context, s *group.Snapshot) error {
 func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) *group.QuotaAnswer {
 	answer := &group.QuotaAnswer{}
 	if p.r.Quotas == nil {
-		set, ok := p.r.Policies()
+		set, ok := p.r.Policies(ctx)
 		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 && !q.Holds.Covers(policy.UsageOf(s.Group.Spec)) {
 			answer.Unavailable = "This operator keeps no ledger of quotas"
 		}

@@ -69,8 +69,8 @@ func withTemplate(set *policy.Set, q policy.Requester, group *v1alpha1.VmGroup, 
 const policiesPatience = time.Second
 
 // Policies returns the compiled policies, or false while they have not been read. It reads memory.
-func (r *Reconciler) Policies() (*policy.Set, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), policiesPatience)
+func (r *Reconciler) Policies(ctx context.Context) (*policy.Set, bool) {
+	ctx, cancel := context.WithTimeout(ctx, policiesPatience)
 	defer cancel()
 	set, err := r.policies.get(ctx, r.Hub)
 	return set, err == nil

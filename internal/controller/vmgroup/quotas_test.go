@@ -222,7 +222,7 @@ func TestGroupsAreJudgedForTheStatusOfPolicies(t *testing.T) {
 	r.settle()
 	judged := func() (groups int, rules string) {
 		t.Helper()
-		set, _ := r.Policies()
+		set, _ := r.Policies(t.Context())
 		if err := r.EvaluateAll(t.Context(), set, func(who policy.Requester, violations []policy.Violation) {
 			if groups++; who.Member != v1alpha1.LocalMember || who.Namespace != "team" {
 				t.Errorf("judged as %+v", who)

@@ -17,7 +17,7 @@ func (s *Server) answering(ctx context.Context, tell func(error)) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan error)
-	pause, kind, told := knockPause, s.awayFor(), time.Now()
+	pause, kind, told := knockPause, s.awayFor(), s.cfg.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
 	for {
@@ -46,8 +46,8 @@ func (s *Server) answering(ctx context.Context, tell func(error)) bool {
 			} else {
 				next.Reset(pause)
 			}
-			if now != kind || time.Since(told) >= retryLast {
-				kind, told = now, time.Now()
+			if now != kind || s.cfg.Now().Sub(told) >= retryLast {
+				kind, told = now, s.cfg.Now()
 				tell(err)
 			}
 		}

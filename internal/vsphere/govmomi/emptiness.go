@@ -31,10 +31,10 @@ func (s *Server) explainEmptiness(ctx context.Context, c *connection) error {
 		case <-look.C:
 		}
 		vanished := s.index.Vanished()
-		if len(vanished) == 0 || time.Since(last) < emptyRetry {
+		if len(vanished) == 0 || s.cfg.Now().Sub(last) < emptyRetry {
 			continue
 		}
-		last = time.Now()
+		last = s.cfg.Now()
 		destroyed, err := s.destroyed(ctx, c)
 		if err != nil {
 			if ctx.Err() == nil {

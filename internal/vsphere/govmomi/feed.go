@@ -34,7 +34,7 @@ type source struct {
 // openView makes a view, and another one when it is old or something below the root was found that is not in it.
 func (f *source) openView(ctx context.Context) error {
 	stale := f.server.takeViewStale()
-	if !f.view.IsZero() && !stale && time.Since(f.viewed) < f.server.cfg.ResyncInterval {
+	if !f.view.IsZero() && !stale && f.server.cfg.Now().Sub(f.viewed) < f.server.cfg.ResyncInterval {
 		return nil
 	}
 	view, err := createView(ctx, f.conn.client, f.conn.root.Ref, vsphere.TypeVirtualMachine, vsphere.TypeFolder)
@@ -44,7 +44,7 @@ func (f *source) openView(ctx context.Context) error {
 	if !f.view.IsZero() {
 		destroyView(ctx, f.conn.client, f.view)
 	}
-	f.view, f.viewed = view, time.Now()
+	f.view, f.viewed = view, f.server.cfg.Now()
 	return nil
 }
 

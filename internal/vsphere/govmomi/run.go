@@ -43,7 +43,7 @@ func (s *Server) Run(ctx context.Context) error {
 		if !sleep(ctx, wait) || away && !s.answering(ctx, tell) {
 			return nil
 		}
-		began := time.Now()
+		began := s.cfg.Now()
 		var err error
 		if sess == nil {
 			sess, err = session.Dial(ctx, s.cfg.Session)
@@ -55,7 +55,7 @@ func (s *Server) Run(ctx context.Context) error {
 			return nil
 		}
 		renewed := errors.Is(err, errRenewed)
-		switch held := time.Since(began); {
+		switch held := s.cfg.Now().Sub(began); {
 		case held > retryLast:
 			// A round that held for a while starts the waiting over.
 			wait, said = 0, ""

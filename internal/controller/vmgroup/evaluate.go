@@ -41,31 +41,26 @@ func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield fun
 				}
 				requesters[where] = requester
 			}
-			yield(requester, r.broken(set, requester, group))
+			yield(requester, r.broken(ctx, set, requester, group))
 		}
 	}
 	return nil
 }
 
 // broken are the rules that one group breaks, which is not changed.
-func (r *Reconciler) broken(set *policy.Set, requester policy.Requester, group *v1alpha1.VmGroup) []policy.Violation {
+func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester policy.Requester, group *v1alpha1.VmGroup) []policy.Violation {
 	var t template
 	if inventory, ok := r.inventory(vcenterOf(group)); ok && group.Spec.Template != "" {
 		found, err := inventory.Template(group.Spec.Template)
 		t = template{found.Path, vsphere.KindOf(err) == vsphere.KindNotFound}
 	}
 	violations := withTemplate(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
-	if checker, ok := r.Quotas.(quotaChecker); ok && len(set.Quotas(requester)) > 0 {
+	if r.Quotas != nil && len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
 		if a := group.Status.Admitted; a != nil {
 			held = &v1alpha1.VmGroup{ObjectMeta: group.ObjectMeta, Spec: policy.AdmittedSpec(group.Spec, *a)}
 		}
-		violations = append(violations, checker.Check(requester, held, group)...)
+		violations = append(violations, r.Quotas.Check(ctx, requester, held, group)...)
 	}
 	return violations
-}
-
-// quotaChecker says from memory what quotas would refuse. *quota.Ledger implements it.
-type quotaChecker interface {
-	Check(r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
 }

@@ -19,6 +19,7 @@ type Quotas interface {
 	Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool)
 	GiveBack(uid types.UID, needs policy.Usage, epoch v1alpha1.Epoch)
 	Forget(uid types.UID)
+	Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
 }
 
 // QuotaLister is what the ledger of quotas asks about groups and policies. It reads memory.

@@ -108,6 +108,7 @@ type Options struct {
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
+	r.Groups.gone = r.forgetMissed
 	if r.CountChanged != nil {
 		r.Groups.counted = r.CountChanged
 	}
@@ -227,6 +228,14 @@ func (r *Reconciler) forget(request mcreconcile.Request) {
 // drop forgets what is remembered of acting on a group.
 func (r *Reconciler) drop(uid types.UID) {
 	r.vanished.drop(uid)
+	r.forgetMissed(uid)
+}
+
+// forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
+func (r *Reconciler) forgetMissed(uid types.UID) {
+	if r.vanished.has(uid) {
+		return
+	}
 	r.memory.forget(uid)
 	if r.Quotas != nil {
 		r.Quotas.Forget(uid)

@@ -23,6 +23,8 @@ type Groups struct {
 	uids    map[mcreconcile.Request]types.UID
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
+	// gone is told of a group that is dropped without news that it was deleted.
+	gone func(types.UID)
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
@@ -50,6 +52,7 @@ func NewGroups() *Groups {
 		enqueue: func(mcreconcile.Request, bool) {},
 		bucket:  func(mcreconcile.Request) (int, bool) { return 0, false },
 		counted: func(string) {},
+		gone:    func(types.UID) {},
 		served:  func(string) bool { return false },
 	}
 }
@@ -65,7 +68,8 @@ func (g *Groups) deliverTo(bucket func(mcreconcile.Request) (int, bool), enqueue
 // seen records a group that exists, the vCenter it uses and its number of VMs.
 func (g *Groups) seen(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
-	if old, ok := g.uids[request]; ok && old != of.UID {
+	old, replaced := g.uids[request]
+	if replaced = replaced && old != of.UID; replaced {
 		delete(g.byUID, old)
 	}
 	g.uids[request] = of.UID
@@ -73,6 +77,9 @@ func (g *Groups) seen(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter
 	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), holds: group.Holds(of, 0)}
 	g.byUID[of.UID] = is
 	g.mu.Unlock()
+	if replaced {
+		g.gone(old)
+	}
 	if !known || was.vms != is.vms {
 		g.counted(string(request.ClusterName))
 	}
@@ -195,22 +202,28 @@ func (g *Groups) ForgetMember(member string) {
 // keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
 func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
 	g.mu.Lock()
-	before := len(g.uids) + len(g.byUID)
+	var gone []types.UID
 	for request, uid := range g.uids {
 		if _, keep := uids[uid]; keep || string(request.ClusterName) != member {
 			continue
 		}
 		delete(g.uids, request)
+		gone = append(gone, uid)
 		if g.byUID[uid].request == request {
 			delete(g.byUID, uid)
 		}
 	}
-	maps.DeleteFunc(g.byUID, func(uid types.UID, e groupEntry) bool { // those that were kept; see keep
-		return string(e.request.ClusterName) == member && g.uids[e.request] != uid
-	})
-	dropped := len(g.uids)+len(g.byUID) < before
+	for uid, e := range g.byUID { // those that were kept; see keep
+		if string(e.request.ClusterName) == member && g.uids[e.request] != uid {
+			delete(g.byUID, uid)
+			gone = append(gone, uid)
+		}
+	}
 	g.mu.Unlock()
-	if dropped {
+	for _, uid := range gone {
+		g.gone(uid)
+	}
+	if len(gone) > 0 {
 		g.counted(member)
 	}
 }

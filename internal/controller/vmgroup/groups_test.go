@@ -120,6 +120,31 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	}
 }
 
+func TestNothingIsRememberedOfAGroupThatWasDeletedUnseen(t *testing.T) {
+	for name, missed := range map[string]func(*rig, *v1alpha1.VmGroup){
+		"and created anew": func(r *rig, was *v1alpha1.VmGroup) {
+			anew := was.DeepCopy()
+			anew.UID = "another"
+			r.Groups.seen(r.request, anew, "default")
+		},
+		"while its member was away":  func(r *rig, _ *v1alpha1.VmGroup) { r.Groups.keepOnly(v1alpha1.LocalMember, nil) },
+		"and its member with it too": func(r *rig, _ *v1alpha1.VmGroup) { r.Groups.ForgetMember(v1alpha1.LocalMember) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			g := r.settle()
+			r.Groups.seen(r.request, g, "default")
+			if r.memory.of(g.UID).resourceVersion == "" {
+				t.Fatal("nothing is remembered of a group that was just written")
+			}
+			missed(r, g)
+			if _, known := r.memory.groups[g.UID]; known {
+				t.Error("it is remembered for ever")
+			}
+		})
+	}
+}
+
 func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	g := NewGroups()
 	g.served = func(uid string) bool { return uid == "here" }

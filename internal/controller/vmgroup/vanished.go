@@ -132,6 +132,14 @@ func (v *vanished) store(group *v1alpha1.VmGroup) {
 	}
 }
 
+// has reports whether a group vanished and is looked after.
+func (v *vanished) has(uid types.UID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, is := v.groups[uid]
+	return is
+}
+
 // drop forgets a group, and returns whether it had vanished.
 func (v *vanished) drop(uid types.UID) bool {
 	v.mu.Lock()

@@ -68,12 +68,13 @@ func restoreHub(t *testing.T, bump int) {
 		}
 	}
 	running := w.Manager
-	// What is said on the hub and in the member is done at once.
+	// What is said in a member is done though nobody writes on the hub, where news would wake what waits for old ones.
+	p.patch("grows", `{"spec":{"replicas":3}}`)
+	again := p.untilRunning("grows", 3)
+	// What is said on the hub is done at once.
 	pauseMember(t, w, p.member, true)
 	p.untilSays("grows", v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady, "is paused on the hub")
 	pauseMember(t, w, p.member, false)
-	p.patch("grows", `{"spec":{"replicas":3}}`)
-	again := p.untilRunning("grows", 3)
 	for i, vm := range grown.Status.VMs {
 		if again.Status.VMs[i].MoRef != vm.MoRef {
 			t.Errorf("%s is %s, was %s", vm.Name, again.Status.VMs[i].MoRef, vm.MoRef)

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -73,6 +74,35 @@ func TestOneOperationPerOrdinal(t *testing.T) {
 	h.Withdraw()
 	r.begin(vsphere.OpPowerOn, 0)
 	r.inFlight(2)
+}
+
+func TestALateReportOfAReplacedOperationChangesNothing(t *testing.T) {
+	r := newRig(t)
+	shutdown := r.begin(vsphere.OpShutdownGuest, 0)
+	shutdown.Finished(3)
+	off := r.begin(vsphere.OpPowerOff, 0)
+	off.Accepted("task-2", r.onDone)
+	told := r.told
+	for _, late := range []func(){
+		func() { shutdown.Failed(errors.New("late")) },
+		func() { shutdown.Accepted("task-1", r.onDone) },
+		func() { shutdown.Finished(9) },
+		func() { shutdown.Unknown(r.onDone) },
+		shutdown.Withdraw,
+		func() { r.Succeeded("task-1", vsphere.Ref{}, 9) },
+	} {
+		late()
+		if ops := r.InFlight("g"); len(ops) != 1 || ops[0].Kind != vsphere.OpPowerOff || len(r.Failures("g")) != 0 {
+			t.Fatalf("in flight: %+v, failed: %+v; want the power-off alone", ops, r.Failures("g"))
+		}
+		if tasks := r.Tasks(); len(tasks) != 1 || tasks[0].Ref != "task-2" || r.told != told {
+			t.Fatalf("watched: %+v, told %d times; want the task of the power-off, and no news", tasks, r.told-told)
+		}
+	}
+	r.Succeeded("task-2", vsphere.Ref{}, 9)
+	if len(r.done) != 1 {
+		t.Errorf("%d ends were told, want the power-off's", len(r.done))
+	}
 }
 
 func TestSuccessSettlesWhenItsEffectShows(t *testing.T) {

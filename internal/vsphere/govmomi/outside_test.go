@@ -23,6 +23,20 @@ func TestDeletedOutsideIsGoneOnceConfirmed(t *testing.T) {
 	})
 }
 
+func TestDeletedOutsideIsConfirmedThoughNoGroupAsks(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm, _ := r.clone(0), r.clone(1)
+		before := r.told.count(group.Group)
+		must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
+		// The first news is that it is not seen any more, the second that it is gone.
+		r.until("the verdict", func() bool { return r.told.count(group.Group) >= before+2 })
+		if o := r.observe(vm.Ref); !slices.Equal(o.Gone, []vsphere.Ref{vm.Ref}) {
+			t.Errorf("gone: %v; want %s, before anybody asks", o.Gone, vm.Ref.Value)
+		}
+	})
+}
+
 func TestPoweredOffOutsideIsSeen(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()

@@ -27,6 +27,7 @@ var suite = []benchmark{
 	{"change", "somebody powers off and deletes VMs of a group of 50", &few, change},
 	{"idle", "what 200 groups with 600 VMs cost while nothing happens, and memory of 300 groups", &many, idle},
 	{"noop", "annotations of groups are touched, which changes nothing", &many, noop},
+	{"memory", "memory of 250 and of 1,000 groups, beside the formula in the documentation", &thousand, memoryBySize},
 	{"restart", "the manager is restarted with 1,000 groups", &thousand, restart},
 	{"replicas", "throughput of 1, 3 and 5 replicas, bound by vCenter and by what each replica can do", &several, replicas},
 	{"movement", "groups that change hands when replicas come and go, and how evenly 1,000 groups are divided", &several, movement},

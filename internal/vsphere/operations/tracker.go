@@ -18,6 +18,9 @@ const (
 	// DefaultGrace is how long after a lost reply the server's task list is read: the request may still be
 	// under way.
 	DefaultGrace = 2 * time.Second
+	// slotGrace is how long after a lost reply the list is read to see whether a task runs that keeps a slot busy. Most such requests never
+	// reached vCenter. One that is under way for longer makes a task too many for a moment, which is no harm.
+	slotGrace = 250 * time.Millisecond
 	// DefaultShutdownWait is how long a guest may take to shut down before that counts as failed.
 	DefaultShutdownWait = 5 * time.Minute
 	// keepFailures is how long a failure is remembered after the time to try again.
@@ -74,6 +77,9 @@ type operation struct {
 	// lostAt is when the reply was lost; wait is nil until the server's task list was read.
 	lostAt time.Time
 	wait   *waitFor
+	// slotAsked is true once the task list said, after slotGrace, whether the slot is needed: if so, by slotTask.
+	slotAsked bool
+	slotTask  string
 }
 
 // Tracker is safe for concurrent use.

@@ -157,7 +157,7 @@ func TestUnknownNeedsTasksAndThenAListing(t *testing.T) {
 	}
 	r.Settle(1000, unseen) // a listing alone says nothing: the clone may still run
 	r.inFlight(1)
-	if needed, in := r.NeedsScan(); !needed || in != r.Grace {
+	if needed, in := r.NeedsScan(); !needed || in != slotGrace {
 		t.Fatalf("scan: %v in %v", needed, in)
 	}
 	r.Scanned(10, nil) // too early: the request may be under way

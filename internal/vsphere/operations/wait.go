@@ -96,14 +96,10 @@ func (w *waitFor) over(applied Mark, now time.Time) bool {
 	return true
 }
 
-// own reports whether a task that our own account certainly started may still run.
-func (w *waitFor) own(now time.Time) bool {
-	for _, a := range w.tasks {
-		if a.Own && !a.over && !a.hangs(now) {
-			return true
-		}
-	}
-	return false
+// runs reports whether a task may still run.
+func (w *waitFor) runs(task string, now time.Time) bool {
+	a := w.tasks[task]
+	return a != nil && !a.over && !a.hangs(now)
 }
 
 // wantsListing reports whether only a listing that begins later than the one applied last is missing.
@@ -144,6 +140,9 @@ func (t *Tracker) NeedsScan() (needed bool, in time.Duration) {
 			continue
 		}
 		left := max(0, t.Grace-now.Sub(op.lostAt))
+		if op.asksForSlot() {
+			left = max(0, slotGrace-now.Sub(op.lostAt))
+		}
 		if !needed || left < in {
 			needed, in = true, left
 		}
@@ -151,14 +150,35 @@ func (t *Tracker) NeedsScan() (needed bool, in time.Duration) {
 	return needed, in
 }
 
+// asksForSlot reports whether nobody has looked yet if an operation whose reply was lost needs its slot.
+func (op *operation) asksForSlot() bool { return op.done != nil && !op.slotAsked }
+
 // Scanned tells which untracked tasks the server had when its list was read, which began at a mark. Each lost
 // reply may be any of them that fits.
 func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
+	var done []func(bool)
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	now := t.now()
+	busy := map[string]bool{}
 	for _, op := range t.ops {
-		if op.state != unknown || op.wait != nil || now.Sub(op.lostAt) < t.Grace {
+		busy[op.slotTask] = true
+	}
+	for _, op := range t.ops {
+		if op.state != unknown || op.wait != nil {
+			continue
+		}
+		if op.asksForSlot() && now.Sub(op.lostAt) >= slotGrace {
+			op.slotAsked = true
+			// Of several lost replies, no more than that many slots are needed as there are such tasks, whichever is whose.
+			mine := slices.IndexFunc(tasks, func(task Untracked) bool { return task.Own && !busy[task.Ref] && op.fits(task) })
+			if mine >= 0 {
+				op.slotTask = tasks[mine].Ref
+				busy[op.slotTask] = true
+			} else {
+				done, op.done = append(done, op.done), nil
+			}
+		}
+		if now.Sub(op.lostAt) < t.Grace {
 			continue
 		}
 		op.wait = newWait(at)
@@ -167,6 +187,10 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 				op.wait.add(task, now)
 			}
 		}
+	}
+	t.mu.Unlock()
+	for _, f := range done {
+		f(true)
 	}
 }
 
@@ -183,10 +207,10 @@ func (op *operation) fits(task Untracked) bool {
 	return task.Clone && task.From(template) && task.After(op.since)
 }
 
-// sparesSlot reports whether an operation whose reply was lost keeps a slot for nothing: only somebody else's tasks are left that might be
-// it, which is no reason to keep the slot from those who clone.
+// sparesSlot reports whether an operation whose reply was lost keeps a slot for nothing: the task that needed it has ended. Others that might be
+// it, and somebody else's, are no reason to keep the slot from those who clone.
 func (op *operation) sparesSlot(now time.Time) bool {
-	return op.done != nil && op.wait != nil && !op.wait.own(now)
+	return op.done != nil && op.wait != nil && !op.wait.runs(op.slotTask, now)
 }
 
 // Inherit tells which untracked clones the server had when this process first looked: they were submitted by

@@ -76,6 +76,83 @@ func TestALostReplyIsNotLookedForInClonesThatCannotBeIt(t *testing.T) {
 	r.inFlight(0)
 }
 
+func TestALostReplyGivesItsSlotBackBeforeItsOrdinal(t *testing.T) {
+	own := []Untracked{{Ref: "task-own", Entity: linux, Clone: true, Own: true}}
+	r := newRig(t)
+	clone := request(vsphere.OpClone, 0)
+	clone.Template = linux
+	lost := func() {
+		t.Helper()
+		h, err := r.Begin(clone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Unknown(r.onDone)
+	}
+	lost()
+	r.clock.advance(slotGrace - 1)
+	if r.Scanned(10, nil); len(r.done) != 0 {
+		t.Fatal("the slot was given back while the request may well be on its way")
+	}
+	r.clock.advance(1)
+	if needed, in := r.NeedsScan(); !needed || in != 0 {
+		t.Fatalf("scan: %v in %v", needed, in)
+	}
+	if r.Scanned(11, nil); len(r.done) != 1 {
+		t.Fatal("the slot is held although vCenter runs no such task")
+	}
+	if needed, in := r.NeedsScan(); !needed || in != r.Grace-slotGrace {
+		t.Fatalf("the ordinal's scan: %v in %v", needed, in)
+	}
+	r.Settle(1000, unseen)
+	r.inFlight(1) // nothing else is begun for the ordinal
+	r.clock.advance(r.Grace)
+	r.Scanned(12, nil)
+	r.Settle(1000, unseen)
+	r.inFlight(0)
+
+	lost()
+	r.clock.advance(slotGrace)
+	if r.Scanned(1010, own); len(r.done) != 1 {
+		t.Fatal("the slot was given back while a task runs that may be it")
+	}
+	r.clock.advance(r.Grace)
+	r.Scanned(1011, own)
+	r.TaskFailed("task-own", errors.New("x"), 1012)
+	if r.Settle(1013, unseen); len(r.done) != 2 {
+		t.Errorf("the slots were given back %d times in all, want twice", len(r.done))
+	}
+}
+
+func TestLostRepliesKeepNoMoreSlotsThanTasksRun(t *testing.T) {
+	r := newRig(t)
+	for ordinal := range int32(3) {
+		clone := request(vsphere.OpClone, ordinal)
+		clone.Template = linux
+		h, err := r.Begin(clone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Unknown(r.onDone)
+	}
+	one := []Untracked{{Ref: "task-own", Entity: linux, Clone: true, Own: true}}
+	r.clock.advance(slotGrace)
+	if r.Scanned(10, one); len(r.done) != 2 {
+		t.Fatalf("%d of three slots were given back while one task runs, want 2", len(r.done))
+	}
+	r.clock.advance(r.Grace)
+	r.Scanned(11, one)
+	if r.Settle(12, unseen); len(r.done) != 2 {
+		t.Fatal("the slot was given back while the task runs")
+	}
+	r.inFlight(3)
+	r.TaskFailed("task-own", errors.New("x"), 13)
+	if r.Settle(14, unseen); len(r.done) != 3 {
+		t.Errorf("%d slots were given back, want all", len(r.done))
+	}
+	r.inFlight(0)
+}
+
 func TestALostReplyHoldsNoSlotWhileOnlyOthersClone(t *testing.T) {
 	r := lostClone(t)
 	r.Scanned(20, []Untracked{{Ref: "task-own", Entity: linux, Clone: true, Own: true}, {Ref: "task-foreign", Entity: linux, Clone: true}})

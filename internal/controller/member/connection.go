@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,13 +158,14 @@ func (c *connection) run() {
 		c.leave()
 		return
 	}
-	pause := c.provider.opts.Timings.retry()
+	pause, said := c.provider.opts.Timings.retry(), ""
 	for {
 		wasEngaged, err := c.attempt()
 		if c.ctx.Err() != nil {
 			return
 		}
 		if wasEngaged {
+			said = ""
 			pause = c.provider.opts.Timings.retry()
 		}
 		if errors.Is(err, errRestored) {
@@ -173,6 +175,9 @@ func (c *connection) run() {
 		}
 		p := remote.AsProblem(c.target.config.Host, err)
 		wait := pause.Step()
+		if p.Reason == v1alpha1.ReasonMemberUnreachable && errors.Is(err, errUnanswered) {
+			wait = min(wait, c.provider.opts.Timings.Knock)
+		}
 		if p.Lasting {
 			pause = c.provider.opts.Timings.retry()
 			wait = spread(c.provider.opts.Timings.Recheck)
@@ -184,8 +189,11 @@ func (c *connection) run() {
 			}
 			continue
 		}
-		c.log.Info("The member is not engaged", "reason", p.Reason, "problem", p.Message, "retryAfter", wait.String(),
-			"cause", errorText(p.Cause))
+		if p.Message != said {
+			said = p.Message
+			c.log.Info("The member is not engaged", "reason", p.Reason, "problem", p.Message, "retryAfter", wait.String(),
+				"cause", errorText(p.Cause))
+		}
 		c.update(func(seen *observation) {
 			seen.phase, seen.problem, seen.engagedAt = phaseFailing, p, time.Time{}
 			// Only a claim that was read says who holds the member; one that was not stays as last seen.
@@ -277,11 +285,14 @@ func (c *connection) clientConfig(of *rest.Config) *rest.Config {
 	return config
 }
 
+// errUnanswered: not even the first and smallest request of an attempt was answered.
+var errUnanswered = errors.New("the member does not answer")
+
 // identify finds out which cluster answers, and that it is the one that the MemberCluster is pinned to.
 func (c *connection) identify(api *remote.API) (uid string, err error) {
 	version, err := api.Version(c.ctx)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	uid, err = api.ClusterUID(c.ctx, c.provider.opts.Timings.Request)
 	if err != nil {

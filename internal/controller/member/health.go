@@ -45,8 +45,8 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			continue
 		case err != nil:
 			failures++
+			wait = min(wait, time.Second)
 			if failures < failuresUntilUnreachable {
-				wait = min(wait, time.Second)
 				continue
 			}
 			c.silent(api, err, failures)

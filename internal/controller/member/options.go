@@ -99,9 +99,13 @@ type Timings struct {
 	BackoffMin, BackoffMax time.Duration
 	// Await bounds the pause between looks at a member that the leader has not claimed or equipped yet (5 s).
 	Await time.Duration
-	// HealthInterval is the pause between health checks of an engaged member (10 s).
+	// Knock is the longest pause between attempts to reach a member that does not answer at all, in all but the first seconds of being
+	// away: one attempt is one small request (4 s).
+	Knock time.Duration
+	// HealthInterval is the pause between health checks of an engaged member (8 s). One that does not answer is checked every second.
 	HealthInterval time.Duration
-	// HealthTimeout bounds one health check (5 s).
+	// HealthTimeout bounds one health check (4 s). With an interval, a failed check, a second of pause and another failed one, a member that
+	// falls silent is known to be after 17 s at the latest.
 	HealthTimeout time.Duration
 	// Recheck is the pause before a state that somebody has to change is looked at again, such as a foreign
 	// claim (30 s).
@@ -142,8 +146,9 @@ func (t Timings) withDefaults() Timings {
 		{&t.BackoffMin, time.Second},
 		{&t.BackoffMax, time.Minute},
 		{&t.Await, 5 * time.Second},
-		{&t.HealthInterval, 10 * time.Second},
-		{&t.HealthTimeout, 5 * time.Second},
+		{&t.Knock, 4 * time.Second},
+		{&t.HealthInterval, 8 * time.Second},
+		{&t.HealthTimeout, 4 * time.Second},
 		{&t.Recheck, 30 * time.Second},
 		{&t.Revision, time.Minute},
 		{&t.Audit, 5 * time.Minute},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,13 +54,17 @@ func silentKubeconfig(t *testing.T) []byte {
 			_ = conn.Close()
 		}
 	})
+	return kubeconfigFor(listener.Addr())
+}
+
+func kubeconfigFor(server net.Addr) []byte {
 	return []byte(fmt.Sprintf(`apiVersion: v1
 kind: Config
 current-context: x
 contexts: [{name: x, context: {cluster: x, user: x}}]
 clusters: [{name: x, cluster: {server: "https://%s"}}]
 users: [{name: x, user: {token: t}}]
-`, listener.Addr()))
+`, server))
 }
 
 func TestSilentMembersDelayNobody(t *testing.T) {
@@ -111,6 +116,42 @@ func TestSilentMemberIsReported(t *testing.T) {
 		t.Errorf("message = %q", ready.Message)
 	}
 	in.awaitEvent("silent", v1alpha1.ReasonMemberUnreachable)
+}
+
+func TestAMemberThatDoesNotAnswerIsAskedOftenHoweverLongItIsAway(t *testing.T) {
+	servers := clustersForTest(t)
+	in := installed(t, servers.hub, "knocked", func(o *testOptions) {
+		o.Timings.BackoffMin, o.Timings.BackoffMax = time.Hour, time.Hour
+		o.Timings.Knock = 50 * time.Millisecond
+		o.Timings.Dial, o.Timings.Request = 200*time.Millisecond, 200*time.Millisecond // one connection for each attempt
+		o.Timings.Leave = 100 * time.Millisecond
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	var asked atomic.Int64
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			asked.Add(1)
+			go func() {
+				_, _ = io.Copy(io.Discard, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	in.join("away", kubeconfigFor(listener.Addr()))
+	await.NoError(t, "more than the first attempts", func() error {
+		if n := asked.Load(); n < 5 {
+			return fmt.Errorf("asked %d times", n)
+		}
+		return nil
+	})
 }
 
 func TestRotatedKubeconfigIsPickedUp(t *testing.T) {

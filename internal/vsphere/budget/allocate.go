@@ -43,7 +43,7 @@ type want struct {
 	// host that the template lies on; empty for tasks that are no clones, which no host limits.
 	host  string
 	count int
-	// since orders the wants of one waiter: a lower number is served first.
+	// since orders the wants of one waiter, clones after everything else: a lower number is served first.
 	since uint64
 }
 
@@ -227,10 +227,19 @@ func newHand(w waiter) *hand {
 	if len(w.wants) > 1 {
 		w.wants = slices.Clone(w.wants)
 		slices.SortFunc(w.wants, func(a, b want) int {
-			return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.host, b.host))
+			return cmp.Or(begins(a)-begins(b), cmp.Compare(a.since, b.since), cmp.Compare(a.host, b.host))
 		})
 	}
 	return &hand{waiter: w, has: w.held, dealt: make([]int, len(w.wants))}
+}
+
+// begins is 1 for clones and 0 for other tasks: a group finishes the VMs that it has before it begins others. Where many groups wait, each gets
+// one slot in a round, and a VM that was cloned would wait for rounds to be powered on.
+func begins(w want) int {
+	if w.host == "" {
+		return 0
+	}
+	return 1
 }
 
 func (h *hand) full() bool { return h.window > 0 && h.has >= h.window }

@@ -44,7 +44,9 @@ func TestAllocate(t *testing.T) {
 		{"a full window blocks only its group", snapshot{limits: Limits{8, 0}, held: 1, waiters: []waiter{
 			{group: "a", held: 1, window: 1, wants: []want{{count: 9}}}, one("b", 9, 3, "", 1)}}, "b/=1"},
 		{"the older want of a group first", snapshot{limits: Limits{1, 0}, waiters: []waiter{
-			{group: "a", wants: []want{{host: "h", count: 1, since: 4}, {count: 1, since: 3}}}}}, "a/=1"},
+			{group: "a", wants: []want{{host: "h", count: 1, since: 4}, {host: "i", count: 1, since: 3}}}}}, "a/i=1"},
+		{"a VM is finished before another is begun", snapshot{limits: Limits{1, 0}, waiters: []waiter{
+			{group: "a", wants: []want{{host: "h", count: 1, since: 3}, {count: 1, since: 4}}}}}, "a/=1"},
 		{"moves to leave the only host to another", snapshot{limits: Limits{2, 1}, waiters: []waiter{
 			{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}}, one("b", 2, 0, "h", 1)}}, "a/i=1 b/h=1"},
 		{"moves along a chain", snapshot{limits: Limits{3, 1}, waiters: []waiter{

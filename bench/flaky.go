@@ -16,7 +16,7 @@ import (
 
 const (
 	// flakyGroups of flakyReplicas are more than can be made in the time.
-	flakyGroups, flakyReplicas = 24, 12
+	flakyGroups, flakyReplicas = 24, 16
 	flakyWidth                 = 8
 	// flakyStart is left out: a process that finds its first failures, clones of which nobody knows how long they take, and VMs that wait for
 	// a slot to be powered on.

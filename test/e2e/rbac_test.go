@@ -57,7 +57,8 @@ func (r right) covers(done right) bool {
 
 // needed are rights that a run does not always use, with the reason.
 var needed = map[right]string{
-	{verb: "patch", group: "events.k8s.io", resource: "events"}: "an event that happens again within minutes is patched",
+	{verb: "patch", group: "events.k8s.io", resource: "events"}:                           "an event that happens again within minutes is patched",
+	{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: namespace}: "a session is read when the answer to its write was lost",
 	{verb: "update", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupLimitsName}: "a later version may change it; " +
 		"the next version of these stories changes VmGroup",
 }

@@ -68,8 +68,9 @@ func (g *Groups) deliverTo(bucket func(mcreconcile.Request) (int, bool), enqueue
 // seen records a group that exists, the vCenter it uses and its number of VMs.
 func (g *Groups) seen(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
-	old, replaced := g.uids[request]
-	if replaced = replaced && old != of.UID; replaced {
+	old := g.uids[request]
+	replaced := old != of.UID && g.byUID[old].request == request // and not the same group by another name of its member
+	if replaced {
 		delete(g.byUID, old)
 	}
 	g.uids[request] = of.UID
@@ -208,9 +209,9 @@ func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
 			continue
 		}
 		delete(g.uids, request)
-		gone = append(gone, uid)
 		if g.byUID[uid].request == request {
 			delete(g.byUID, uid)
+			gone = append(gone, uid)
 		}
 	}
 	for uid, e := range g.byUID { // those that were kept; see keep

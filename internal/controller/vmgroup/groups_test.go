@@ -145,6 +145,19 @@ func TestNothingIsRememberedOfAGroupThatWasDeletedUnseen(t *testing.T) {
 	}
 }
 
+func TestAGroupIsRememberedWhenItsMemberWasRenamed(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	old := r.request
+	old.ClusterName = "old"
+	r.Groups.seen(old, g, "default")
+	r.Groups.seen(r.request, g, "default")
+	r.Groups.ForgetMember("old")
+	if r.memory.of(g.UID).resourceVersion == "" {
+		t.Error("the operator's own last write is forgotten: an older cache would be believed")
+	}
+}
+
 func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	g := NewGroups()
 	g.served = func(uid string) bool { return uid == "here" }

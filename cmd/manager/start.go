@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
@@ -109,7 +108,7 @@ func start(ctx context.Context, o options) error {
 	}
 	ledger := quota.New(quota.Options{
 		Store: quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
-		Notify: func(uid types.UID) { groups.GroupChanged(string(uid)) }, Now: time.Now,
+		Notify: reconciler.QuotaAnswered, Now: time.Now,
 		Leading: replica.Leading, Absent: reconciler.Absent,
 	})
 	reconciler.Quotas = ledger

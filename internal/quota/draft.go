@@ -20,6 +20,9 @@ type Group struct {
 	Holds policy.Usage
 }
 
+// Key of the group.
+func (g Group) Key() Key { return Key{g.Requester.Member, g.UID} }
+
 // Claim asks for what a spec needs.
 type Claim struct {
 	Group
@@ -100,28 +103,28 @@ func newDraft(s State, sums map[string]policy.Usage, f facts) *draft {
 }
 
 // put enters a group, and keeps the totals in step.
-func (d *draft) put(uid types.UID, e Entry) {
-	old, had := d.state.Entries[uid]
+func (d *draft) put(id Key, e Entry) {
+	old, had := d.state.Entries[id]
 	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && old.Doubted == e.Doubted && slices.Equal(old.Keys, e.Keys) {
 		return
 	}
-	d.remove(uid)
+	d.remove(id)
 	if d.state.Entries == nil {
-		d.state.Entries = map[types.UID]Entry{}
+		d.state.Entries = map[Key]Entry{}
 	}
-	d.state.Entries[uid] = e
+	d.state.Entries[id] = e
 	for _, key := range e.Keys {
 		d.totals[key] = d.totals[key].Add(e.Usage)
 	}
 	d.changed = true
 }
 
-func (d *draft) remove(uid types.UID) {
-	old, had := d.state.Entries[uid]
+func (d *draft) remove(id Key) {
+	old, had := d.state.Entries[id]
 	if !had {
 		return
 	}
-	delete(d.state.Entries, uid)
+	delete(d.state.Entries, id)
 	for _, key := range old.Keys {
 		d.totals[key] = minus(d.totals[key], old.Usage)
 	}
@@ -133,51 +136,51 @@ func minus(a, b policy.Usage) policy.Usage {
 }
 
 // usedByOthers is what all groups but one have of a total.
-func usedByOthers(s State, sums map[string]policy.Usage, key string, uid types.UID) policy.Usage {
+func usedByOthers(s State, sums map[string]policy.Usage, key string, id Key) policy.Usage {
 	used := sums[key]
-	if own, ok := s.Entries[uid]; ok && slices.Contains(own.Keys, key) {
+	if own, ok := s.Entries[id]; ok && slices.Contains(own.Keys, key) {
 		used = minus(used, own.Usage)
 	}
 	return used
 }
 
 // lower gives back what a group does not need any more, unless a later holder has spoken.
-func (d *draft) lower(uid types.UID, g giveBack) {
-	e, ok := d.state.Entries[uid]
+func (d *draft) lower(id Key, g giveBack) {
+	e, ok := d.state.Entries[id]
 	switch {
 	case !ok:
 	case g.gone:
-		d.remove(uid)
+		d.remove(id)
 	case g.epoch.Less(e.Epoch):
 	case g.to.Groups == 0:
-		d.remove(uid)
+		d.remove(id)
 	default:
 		e.Epoch, e.Doubted = g.epoch, false
 		e.Usage = policy.Usage{
 			Groups: 1, VMs: min(e.Usage.VMs, g.to.VMs), CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
 		}
-		d.put(uid, e)
+		d.put(id, e)
 	}
 }
 
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
 // doubted.
-func (d *draft) countAll(groups []Group, lowered map[types.UID]giveBack) {
+func (d *draft) countAll(groups []Group, lowered map[Key]giveBack) {
 	behind := false
 	for _, g := range groups {
-		if lower, ok := lowered[g.UID]; ok && (lower.gone || lower.to.Groups == 0) {
+		if lower, ok := lowered[g.Key()]; ok && (lower.gone || lower.to.Groups == 0) {
 			continue // the cache may still show it
 		}
-		_, lowers := lowered[g.UID]
+		_, lowers := lowered[g.Key()]
 		behind = d.count(g, lowers) || behind
 	}
 	if !behind {
 		return
 	}
 	for _, g := range groups {
-		if e, ok := d.state.Entries[g.UID]; ok && !g.Holds.Covers(e.Usage) {
+		if e, ok := d.state.Entries[g.Key()]; ok && !g.Holds.Covers(e.Usage) {
 			e.Doubted = true
-			d.put(g.UID, e)
+			d.put(g.Key(), e)
 		}
 	}
 }
@@ -196,7 +199,7 @@ func (d *draft) count(g Group, lowered bool) (behind bool) {
 	if len(keys) == 0 {
 		return false
 	}
-	e, ok := d.state.Entries[g.UID]
+	e, ok := d.state.Entries[g.Key()]
 	switch {
 	case !ok:
 		behind, e = true, entryOf(g)
@@ -204,7 +207,7 @@ func (d *draft) count(g Group, lowered bool) (behind bool) {
 		behind, e.Usage = true, e.Usage.Max(g.Holds)
 	}
 	e.Keys = keys
-	d.put(g.UID, e)
+	d.put(g.Key(), e)
 	return behind
 }
 
@@ -247,7 +250,7 @@ func (d *draft) mark() {
 }
 
 func entryOf(g Group) Entry {
-	return Entry{Member: g.Requester.Member, Namespace: g.Requester.Namespace, Name: g.Name, Usage: g.Holds}
+	return Entry{Namespace: g.Requester.Namespace, Name: g.Name, Usage: g.Holds}
 }
 
 // claim grants or refuses one claim. What the group has already is entered in any case.
@@ -257,7 +260,7 @@ func (d *draft) claim(c Claim) Answer {
 		return Answer{}
 	}
 	answer := evaluate(d.facts, d.state, d.totals, c, quotas)
-	e := d.state.Entries[c.UID]
+	e := d.state.Entries[c.Key()]
 	has, doubted := c.Holds, e.Doubted && answer.Outcome != Granted
 	if doubted || !e.Doubted {
 		has = has.Max(e.Usage)
@@ -270,21 +273,21 @@ func (d *draft) claim(c Claim) Answer {
 	}
 	e = entryOf(c.Group)
 	e.Usage, e.Keys, e.Epoch, e.Doubted = has, keysOf(quotas, c.Requester), c.Epoch, doubted
-	d.put(c.UID, e)
+	d.put(c.Key(), e)
 	return answer
 }
 
 // evaluate says what would become of a claim. It changes nothing.
 func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
 	granted := c.Holds
-	if e, ok := s.Entries[c.UID]; ok && !e.Doubted {
+	if e, ok := s.Entries[c.Key()]; ok && !e.Doubted {
 		granted = granted.Max(e.Usage)
 	}
 	var answer Answer
 	problem := ""
 	more := !granted.Covers(policy.UsageOf(c.Spec))
 	for _, p := range quotas {
-		violations := p.CheckQuota(c.Requester, c.Name, c.Spec, granted, usedByOthers(s, sums, keyOf(p, c.Requester), c.UID))
+		violations := p.CheckQuota(c.Requester, c.Name, c.Spec, granted, usedByOthers(s, sums, keyOf(p, c.Requester), c.Key()))
 		answer.Violations = append(answer.Violations, violations...)
 		if len(violations) > 0 && p.Enforced() {
 			answer.Outcome = Refused

@@ -6,8 +6,17 @@ import (
 	"encoding/json"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
+
+// Key names a group. Its UID alone does not: it is what the API server of its member says, and another one can say the same.
+type Key struct {
+	// Member is the name of the MemberCluster.
+	Member string
+	UID    types.UID
+}
 
 // keyOf names the total that a requester's groups count in under a policy's quota. It is short, since every entry
 // carries it, and long enough that two totals never share one.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -31,13 +30,13 @@ type Options struct {
 	Store  Store
 	Lister Lister
 	// Notify is told of groups whose Answer has changed. It must not block.
-	Notify func(uid types.UID)
+	Notify func(Key)
 	// Now is the clock.
 	Now func() time.Time
 	// Leading says whether this replica collects the entries of groups that are gone; nil means never.
 	Leading func() bool
-	// Absent reads afresh whether a group of this UID does not exist in a member that is served.
-	Absent func(ctx context.Context, member, namespace, name string, uid types.UID) (bool, error)
+	// Absent reads afresh whether a group does not exist in a member that is served.
+	Absent func(ctx context.Context, id Key, namespace, name string) (bool, error)
 }
 
 // Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
@@ -56,16 +55,16 @@ type Ledger struct {
 	// claims and lowers wait for the next write, claims in the order of their coming; flying are those of the one under
 	// way, with what they ask for or lower to.
 	claims []Claim
-	lowers map[types.UID]giveBack
-	flying map[types.UID]policy.Usage
+	lowers map[Key]giveBack
+	flying map[Key]policy.Usage
 	// refused are the groups that want more than there is, unsure those that asked for their surplus while nobody knew.
-	refused, unsure map[types.UID]struct{}
+	refused, unsure map[Key]struct{}
 	// problems are why claims could not be judged when they were written.
-	problems map[types.UID]problem
-	absent   map[types.UID]time.Time
+	problems map[Key]problem
+	absent   map[Key]time.Time
 	// foreign are the groups whose entry somebody else changed after this replica had claimed it. It may be an entry of long ago, from
 	// a backup, and grants nothing before it is claimed again.
-	foreign map[types.UID]struct{}
+	foreign map[Key]struct{}
 	// behind is since when the watch tells of older versions than are known, or zero.
 	behind time.Time
 }
@@ -86,9 +85,9 @@ const catchesUp = 20 * time.Second
 func New(opts Options) *Ledger {
 	return &Ledger{
 		opts: opts, wake: make(chan struct{}, 1),
-		lowers: map[types.UID]giveBack{}, flying: map[types.UID]policy.Usage{},
-		refused: map[types.UID]struct{}{}, unsure: map[types.UID]struct{}{}, problems: map[types.UID]problem{}, absent: map[types.UID]time.Time{},
-		foreign: map[types.UID]struct{}{},
+		lowers: map[Key]giveBack{}, flying: map[Key]policy.Usage{},
+		refused: map[Key]struct{}{}, unsure: map[Key]struct{}{}, problems: map[Key]problem{}, absent: map[Key]time.Time{},
+		foreign: map[Key]struct{}{},
 	}
 }
 
@@ -117,18 +116,18 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	entry, entered := l.stored.State.Entries[c.UID]
+	entry, entered := l.stored.State.Entries[c.Key()]
 	if len(quotas) == 0 {
-		l.forget(c.UID)
+		l.forget(c.Key())
 		if entered && l.known {
-			l.lower(c.UID, giveBack{epoch: c.Epoch})
+			l.lower(c.Key(), giveBack{epoch: c.Epoch})
 		}
 		return Answer{}
 	}
 	keys := keysOf(quotas, c.Requester)
 	current := entered && l.known && slices.Equal(entry.Keys, keys)
 	if !c.grows() {
-		delete(l.refused, c.UID)
+		delete(l.refused, c.Key())
 		if c.Holds.Groups > 0 && l.known && (!current || !entry.Usage.Covers(c.Holds)) {
 			l.enqueue(c)
 		}
@@ -136,7 +135,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	}
 	if !enforced {
 		// Nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
-		l.forget(c.UID)
+		l.forget(c.Key())
 		return evaluate(f, l.stored.State, l.totals, c, quotas)
 	}
 	return l.askMore(f, c, quotas, current && l.granted(c, entry))
@@ -144,33 +143,33 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 
 // granted reports whether this holder of the group was granted what it asks for, with this entry.
 func (l *Ledger) granted(c Claim, e Entry) bool {
-	_, foreign := l.foreign[c.UID]
+	_, foreign := l.foreign[c.Key()]
 	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.Usage.Covers(policy.UsageOf(c.Spec))
 }
 
 // askMore answers a claim that grows. covered says whether its holder was granted it before.
 func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool) Answer {
 	want := policy.UsageOf(c.Spec)
-	lower, lowering := l.lowers[c.UID]
-	flight, flying := l.flying[c.UID]
+	lower, lowering := l.lowers[c.Key()]
+	flight, flying := l.flying[c.Key()]
 	if covered && (!lowering || lower.to.Covers(want)) && (!flying || flight.Covers(want)) {
-		l.forget(c.UID)
+		l.forget(c.Key())
 		// What is given back meanwhile leaves enough. Of policies that warn there may be something to say.
 		return evaluate(f, l.stored.State, l.totals, c, quotas)
 	}
 	if l.known && !flying {
 		// What memory refuses a fresh ledger would refuse as well, or its change will be told. That costs no call.
 		if answer := evaluate(f, l.stored.State, l.totals, c, quotas); answer.Outcome != Granted {
-			l.forget(c.UID)
-			l.refused[c.UID] = struct{}{}
+			l.forget(c.Key())
+			l.refused[c.Key()] = struct{}{}
 			return answer
 		}
 	}
-	if p, ok := l.problems[c.UID]; ok && l.opts.Now().Sub(p.since) < problemLasts {
+	if p, ok := l.problems[c.Key()]; ok && l.opts.Now().Sub(p.since) < problemLasts {
 		return Answer{Outcome: Unavailable, Problem: p.words}
 	}
 	if !flying || flight != want {
-		delete(l.lowers, c.UID)
+		delete(l.lowers, c.Key())
 		l.enqueue(c)
 	}
 	if l.failure != "" {
@@ -182,17 +181,17 @@ func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool
 // Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has
 // something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed, unless the grant is doubted.
 // While nobody knows, there is none; the group is notified once it is known.
-func (l *Ledger) Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool) {
+func (l *Ledger) Surplus(id Key, holds, wants policy.Usage) (needs policy.Usage, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, ok := l.stored.State.Entries[uid]
+	e, ok := l.stored.State.Entries[id]
 	needs = holds
 	if e.Usage.Covers(wants) && !e.Doubted {
 		needs = needs.Max(wants)
 	}
-	_, flying := l.flying[uid]
-	if !l.known || flying || slices.ContainsFunc(l.claims, func(c Claim) bool { return c.UID == uid }) {
-		l.unsure[uid] = struct{}{}
+	_, flying := l.flying[id]
+	if !l.known || flying || slices.ContainsFunc(l.claims, func(c Claim) bool { return c.Key() == id }) {
+		l.unsure[id] = struct{}{}
 		return needs, false
 	}
 	return needs, ok && !needs.Covers(e.Usage)
@@ -200,24 +199,24 @@ func (l *Ledger) Surplus(uid types.UID, holds, wants policy.Usage) (needs policy
 
 // GiveBack lowers what a group was granted to what it needs; nothing removes it. Only the holder of the group may call it,
 // in a pass of the group, and only after the API server, not a cache, has said that the group needs no more.
-func (l *Ledger) GiveBack(uid types.UID, needs policy.Usage, epoch v1alpha1.Epoch) {
+func (l *Ledger) GiveBack(id Key, needs policy.Usage, epoch v1alpha1.Epoch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.stored.State.Entries[uid]; !ok && l.known {
-		l.forget(uid)
+	if _, ok := l.stored.State.Entries[id]; !ok && l.known {
+		l.forget(id)
 		return
 	}
-	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.UID == uid })
-	l.lower(uid, giveBack{to: needs, epoch: epoch})
+	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.Key() == id })
+	l.lower(id, giveBack{to: needs, epoch: epoch})
 }
 
 // Forget drops the claim of a group that is not this replica's any more. What it was granted stays.
-func (l *Ledger) Forget(uid types.UID) {
+func (l *Ledger) Forget(id Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(uid)
-	delete(l.unsure, uid)
-	delete(l.foreign, uid)
+	l.forget(id)
+	delete(l.unsure, id)
+	delete(l.foreign, id)
 }
 
 // Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
@@ -231,18 +230,19 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 	if len(quotas) == 0 {
 		return nil
 	}
+	id := Key{r.Member, next.UID}
 	var granted policy.Usage
 	if old != nil {
 		granted = policy.UsageOf(old.Spec)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.stored.State.Entries[next.UID]; ok {
+	if e, ok := l.stored.State.Entries[id]; ok {
 		granted = granted.Max(e.Usage)
 	}
 	var violations []policy.Violation
 	for _, p := range quotas {
-		used := usedByOthers(l.stored.State, l.totals, keyOf(p, r), next.UID)
+		used := usedByOthers(l.stored.State, l.totals, keyOf(p, r), id)
 		violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, granted, used)...)
 	}
 	return violations
@@ -252,7 +252,7 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 // follows, [Ledger.Collect] has the ledger read afresh.
 func (l *Ledger) Observe(s Stored) {
 	l.mu.Lock()
-	var notify []types.UID
+	var notify []Key
 	order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen)
 	switch {
 	case l.stored.Seen == "" || err != nil || order >= 0:
@@ -268,36 +268,36 @@ func (l *Ledger) Observe(s Stored) {
 
 // learn takes what was read, and returns the groups that may get another answer now. Those whose entries are not as they were, by
 // another replica or by a person, are among them: their holders enter what they hold, or give back what they do not.
-func (l *Ledger) learn(s Stored) []types.UID {
+func (l *Ledger) learn(s Stored) []Key {
 	was, first := l.stored.State.Entries, !l.read
 	notify := l.take(s)
 	if first {
 		return notify // who asked before the first reading is unsure
 	}
-	for _, uid := range changed(was, l.stored.State.Entries) {
-		l.foreign[uid] = struct{}{}
-		notify = append(notify, uid)
+	for _, id := range changed(was, l.stored.State.Entries) {
+		l.foreign[id] = struct{}{}
+		notify = append(notify, id)
 	}
 	return notify
 }
 
 // changed are the groups whose entries are not as they were.
-func changed(was, is map[types.UID]Entry) (uids []types.UID) {
-	for uid, e := range was {
-		if now, ok := is[uid]; !ok || now.Usage != e.Usage || now.Doubted != e.Doubted {
-			uids = append(uids, uid)
+func changed(was, is map[Key]Entry) (ids []Key) {
+	for id, e := range was {
+		if now, ok := is[id]; !ok || now.Usage != e.Usage || now.Doubted != e.Doubted {
+			ids = append(ids, id)
 		}
 	}
-	for uid := range is {
-		if _, ok := was[uid]; !ok {
-			uids = append(uids, uid)
+	for id := range is {
+		if _, ok := was[id]; !ok {
+			ids = append(ids, id)
 		}
 	}
-	return uids
+	return ids
 }
 
 // take makes s what is known, and returns the groups that may get another answer now.
-func (l *Ledger) take(s Stored) []types.UID {
+func (l *Ledger) take(s Stored) []Key {
 	if s.Err != nil {
 		l.known, l.failure = false, s.Err.Error()
 		return nil
@@ -319,10 +319,10 @@ func (l *Ledger) overtaken(version string) bool {
 }
 
 // drained empties a set and returns what was in it.
-func drained(set map[types.UID]struct{}) []types.UID {
-	uids := slices.Collect(maps.Keys(set))
+func drained(set map[Key]struct{}) []Key {
+	ids := slices.Collect(maps.Keys(set))
 	clear(set)
-	return uids
+	return ids
 }
 
 // lessUsed reports whether any total has fallen.
@@ -335,26 +335,26 @@ func lessUsed(before, after map[string]policy.Usage) bool {
 	return false
 }
 
-func (l *Ledger) tell(uids []types.UID) {
-	for _, uid := range uids {
-		l.opts.Notify(uid)
+func (l *Ledger) tell(ids []Key) {
+	for _, id := range ids {
+		l.opts.Notify(id)
 	}
 }
 
 func (l *Ledger) enqueue(c Claim) {
-	l.claims = append(slices.DeleteFunc(l.claims, func(o Claim) bool { return o.UID == c.UID }), c)
+	l.claims = append(slices.DeleteFunc(l.claims, func(o Claim) bool { return o.Key() == c.Key() }), c)
 	l.signal()
 }
 
-func (l *Ledger) lower(uid types.UID, g giveBack) {
-	l.lowers[uid] = g
+func (l *Ledger) lower(id Key, g giveBack) {
+	l.lowers[id] = g
 	l.signal()
 }
 
-func (l *Ledger) forget(uid types.UID) {
-	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.UID == uid })
-	delete(l.refused, uid)
-	delete(l.problems, uid)
+func (l *Ledger) forget(id Key) {
+	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.Key() == id })
+	delete(l.refused, id)
+	delete(l.problems, id)
 }
 
 func (l *Ledger) signal() {

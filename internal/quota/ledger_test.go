@@ -26,9 +26,9 @@ type desk struct {
 	members  []string
 	away     map[string]bool
 	now      time.Time
-	notified map[types.UID]int
+	notified map[quota.Key]int
 	leading  bool
-	exists   map[types.UID]bool
+	exists   map[quota.Key]bool
 	// onMembers runs when the members are asked for, as before each write.
 	onMembers func()
 }
@@ -52,13 +52,13 @@ func (d *desk) Groups(context.Context) (groups []quota.Group, _ error) {
 
 func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
 	d := &desk{
-		t: t, set: compile(spec), members: []string{"m", "other"}, away: map[string]bool{}, notified: map[types.UID]int{},
-		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[types.UID]bool{},
+		t: t, set: compile(spec), members: []string{"m", "other"}, away: map[string]bool{}, notified: map[quota.Key]int{},
+		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[quota.Key]bool{},
 	}
 	d.Ledger = quota.New(quota.Options{
-		Store: store, Lister: d, Notify: func(uid types.UID) { d.notified[uid]++ }, Now: func() time.Time { return d.now },
+		Store: store, Lister: d, Notify: func(id quota.Key) { d.notified[id]++ }, Now: func() time.Time { return d.now },
 		Leading: func() bool { return d.leading },
-		Absent:  func(_ context.Context, _, _, _ string, uid types.UID) (bool, error) { return !d.exists[uid], nil },
+		Absent:  func(_ context.Context, id quota.Key, _, _ string) (bool, error) { return !d.exists[id], nil },
 	})
 	return d
 }
@@ -70,6 +70,9 @@ func compile(spec v1alpha1.VmGroupPolicySpec) *policy.Set {
 func vms(scope v1alpha1.QuotaScope, n int32) v1alpha1.VmGroupPolicySpec {
 	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: scope}}
 }
+
+// of is the key of a group of member m.
+func of(uid types.UID) quota.Key { return quota.Key{Member: "m", UID: uid} }
 
 // claim of a group with one CPU per VM.
 func claim(uid types.UID, member string, holds, wants int32, epoch int64) quota.Claim {
@@ -137,11 +140,11 @@ func TestTwoReplicasRaceForTheLastPlace(t *testing.T) {
 	if _, after := store.Requests(); after != before {
 		t.Errorf("%d writes for a refusal", after-before)
 	}
-	a.GiveBack("one", policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	a.flush()
 	clear(b.notified)
 	b.Observe(store.Stored())
-	if b.notified["two"] == 0 {
+	if b.notified[of("two")] == 0 {
 		t.Error("nobody told the group that waits that there is room")
 	}
 	b.grant(two)
@@ -193,14 +196,14 @@ func TestAFormerHolderCannotGiveBackWhatItsSuccessorWasGranted(t *testing.T) {
 	a.grant(claim("one", "m", 0, 5, 1))
 	b.flush()
 	// The group shrank to 3, which its holder read afresh. While it gives back, another takes over and is asked for 5.
-	a.GiveBack("one", policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.GiveBack(of("one"), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	meanwhile(store, func() {
 		b.ask(claim("one", "m", 3, 5, 2), quota.Waiting) // never without a write of its own
 		b.flush()
 		b.ask(claim("one", "m", 3, 5, 2), quota.Granted)
 	})
 	a.flush()
-	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 5 {
+	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 5 {
 		t.Errorf("the ledger says %d VMs of a group that was granted 5", used)
 	}
 }
@@ -209,12 +212,12 @@ func TestWhatIsBeingGivenBackIsNotGranted(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 5, 1))
-	d.GiveBack("one", policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	meanwhile(store, func() { d.ask(claim("one", "m", 3, 5, 1), quota.Waiting) })
 	d.flush()
 	d.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
 	d.flush()
-	if used := store.Stored().State.Entries["one"].Usage.VMs + store.Stored().State.Entries["two"].Usage.VMs; used > 5 {
+	if used := store.Stored().State.Entries[of("one")].Usage.VMs + store.Stored().State.Entries[of("two")].Usage.VMs; used > 5 {
 		t.Errorf("%d VMs granted of 5", used)
 	}
 }
@@ -228,13 +231,13 @@ func TestALostReplyIsNotAGrantAndNotALoss(t *testing.T) {
 	if err := d.Flush(t.Context()); err == nil {
 		t.Fatal("a lost reply is no error")
 	}
-	if answer := d.ask(one, quota.Unavailable); answer.Problem == "" || d.notified["one"] == 0 {
+	if answer := d.ask(one, quota.Unavailable); answer.Problem == "" || d.notified[of("one")] == 0 {
 		t.Errorf("nothing says why the group waits: %+v", answer)
 	}
 	store.OnWrite = nil
 	d.flush()
 	d.ask(one, quota.Granted)
-	if d.notified["one"] < 2 {
+	if d.notified[of("one")] < 2 {
 		t.Error("the group is not told that it goes on")
 	}
 }
@@ -248,7 +251,7 @@ func TestALostLedgerIsFilledBeforeAnythingIsGranted(t *testing.T) {
 	d.ask(claim("new", "m", 0, 2, 1), quota.Refused)
 	d.ask(claim("one", "m", 4, 4, 1), quota.Granted) // what runs is never in question
 	d.flush()
-	if e := store.Stored().State.Entries["one"]; e.Usage.VMs != 4 {
+	if e := store.Stored().State.Entries[of("one")]; e.Usage.VMs != 4 {
 		t.Errorf("the ledger says %+v of a group with 4 VMs", e)
 	}
 }
@@ -299,13 +302,13 @@ func TestAFullLedgerRefusesGrowthAndLetsGroupsGiveBack(t *testing.T) {
 		store.OnWrite = nil
 		return quotatest.Fill
 	}
-	d.GiveBack("one", policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.ask(claim("two", "m", 0, 4, 1), quota.Waiting)
 	d.flush()
 	if answer := d.ask(claim("two", "m", 0, 4, 1), quota.Unavailable); !strings.Contains(answer.Problem, "full") {
 		t.Errorf("the problem is %q", answer.Problem)
 	}
-	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 1 {
+	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 1 {
 		t.Errorf("%d VMs were not given back", used)
 	}
 	d.now = d.now.Add(time.Minute)
@@ -360,7 +363,7 @@ func TestEntriesOfGroupsThatAreGoneAreCollectedByTheLeader(t *testing.T) {
 	}
 	d.members = d.members[:2] // its MemberCluster was deleted
 	d.groups = []quota.Group{group("stays", "m", 1)}
-	d.exists = map[types.UID]bool{"unseen": true} // the cache is behind
+	d.exists = map[quota.Key]bool{of("unseen"): true} // the cache is behind
 	d.away["other"] = true
 	look := func() int {
 		d.now = d.now.Add(40 * time.Second)
@@ -435,7 +438,7 @@ func TestOnlyWhatIsNotNeededIsSurplus(t *testing.T) {
 		if c.wants > 0 {
 			wants = policy.UsageOf(spec(c.wants))
 		}
-		needs, some := d.Surplus("one", group("one", "m", c.holds).Holds, wants)
+		needs, some := d.Surplus(of("one"), group("one", "m", c.holds).Holds, wants)
 		if needs.VMs != c.needs || some != c.some {
 			t.Errorf("a group that holds %d of the 3 VMs that it was granted, and wants %d: %d are needed, surplus %v; want %d, %v",
 				c.holds, c.wants, needs.VMs, some, c.needs, c.some)
@@ -448,13 +451,13 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 3, 1))
 	shrunk := func() bool {
-		_, some := d.Surplus("one", group("one", "m", 1).Holds, policy.UsageOf(spec(1)))
+		_, some := d.Surplus(of("one"), group("one", "m", 1).Holds, policy.UsageOf(spec(1)))
 		d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
 		return some
 	}
 	looked := func(when string, want bool) {
 		t.Helper()
-		if got := d.notified["one"] > 0; got != want {
+		if got := d.notified[of("one")] > 0; got != want {
 			t.Errorf("%s the group is told to look again: %v, want %v", when, got, want)
 		}
 		clear(d.notified)
@@ -473,7 +476,7 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	other.grant(claim("one", "m", 3, 4, 2))
 	d.Observe(store.Stored())
 	looked("when another replica has changed its entry", true)
-	d.GiveBack("one", policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.onMembers = func() {
 		if shrunk() {
 			t.Error("there is a surplus while the group's entry is written")
@@ -516,7 +519,7 @@ func TestAGroupThatWaitsForAnotherMemberIsToldWhenThatIsCounted(t *testing.T) {
 	other.grant(claim("two", "other", 0, 1, 1)) // which counts both members
 	clear(d.notified)
 	d.Observe(store.Stored())
-	if d.notified["one"] == 0 {
+	if d.notified[of("one")] == 0 {
 		t.Error("nobody tells the group that the other member's groups are counted now")
 	}
 	d.grant(claim("one", "m", 0, 3, 1))
@@ -568,10 +571,10 @@ func TestAWatchThatIsAheadOfAReadIsNotUndone(t *testing.T) {
 
 func TestAGroupThatAskedBeforeTheLedgerWasReadIsLookedAtAgain(t *testing.T) {
 	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 5))
-	d.Surplus("one", policy.UsageOf(spec(1)), policy.UsageOf(spec(1)))
+	d.Surplus(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)))
 	d.flush()
-	if d.notified["one"] != 1 {
-		t.Errorf("it is told %d times", d.notified["one"])
+	if d.notified[of("one")] != 1 {
+		t.Errorf("it is told %d times", d.notified[of("one")])
 	}
 }
 
@@ -581,10 +584,10 @@ func TestAHolderIsToldWhenItsOldCacheEnteredMoreThanItHolds(t *testing.T) {
 	d.groups = []quota.Group{group("one", "m", 3)} // the cache is behind
 	d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
 	d.flush()
-	if d.notified["one"] == 0 {
+	if d.notified[of("one")] == 0 {
 		t.Error("nobody looks at the group again, and two VMs are used up for nothing")
 	}
-	if _, some := d.Surplus("one", group("one", "m", 1).Holds, policy.UsageOf(spec(1))); !some {
+	if _, some := d.Surplus(of("one"), group("one", "m", 1).Holds, policy.UsageOf(spec(1))); !some {
 		t.Error("there is nothing to give back")
 	}
 }
@@ -602,15 +605,15 @@ func TestGroupsThatWaitForTheLedgerAreNotToldWhileItCannotBeWritten(t *testing.T
 		}
 	}
 	fail()
-	d.Surplus("one", group("one", "m", 1).Holds, policy.UsageOf(spec(1)))
+	d.Surplus(of("one"), group("one", "m", 1).Holds, policy.UsageOf(spec(1)))
 	clear(d.notified)
 	fail() // reads, and cannot write
-	if d.notified["one"] > 0 {
+	if d.notified[of("one")] > 0 {
 		t.Error("a group that could not give anything back is passed over at each attempt")
 	}
 	store.OnWrite = nil
 	d.flush()
-	if d.notified["one"] == 0 {
+	if d.notified[of("one")] == 0 {
 		t.Error("nobody tells the group that the ledger is written again")
 	}
 }
@@ -622,8 +625,8 @@ func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {
 	told := func(when string) {
 		t.Helper()
 		clear(d.notified)
-		if d.Observe(store.Stored()); d.notified["one"] != 1 {
-			t.Errorf("%s its holder is told %d times", when, d.notified["one"])
+		if d.Observe(store.Stored()); d.notified[of("one")] != 1 {
+			t.Errorf("%s its holder is told %d times", when, d.notified[of("one")])
 		}
 	}
 	former.grant(claim("one", "m", 0, 3, 1))
@@ -632,4 +635,20 @@ func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {
 	told("when it changes")
 	store.Lose()
 	told("when it is lost")
+}
+
+func TestAGroupWithTheUIDOfAnotherMembersGivesNothingOfItBack(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
+	d.flush()
+	d.grant(claim("u", "m", 0, 4, 1))
+	d.ask(claim("u", "other", 0, 4, 1), quota.Refused)
+	forged := quota.Key{Member: "other", UID: "u"}
+	d.GiveBack(forged, policy.Usage{}, v1alpha1.Epoch{Generation: 9, Number: 9})
+	d.Forget(forged)
+	d.flush()
+	if used := store.Stored().State.Entries[of("u")].Usage.VMs; used != 4 {
+		t.Errorf("the ledger says %d VMs for the group that was granted 4", used)
+	}
+	d.ask(claim("u", "other", 0, 2, 1), quota.Refused)
 }

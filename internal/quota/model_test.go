@@ -67,6 +67,8 @@ func place(i int) policy.Requester {
 
 func (m *model) uid(i int) types.UID { return types.UID(fmt.Sprintf("%d.%d", i, m.born[i])) }
 
+func (m *model) key(i int) quota.Key { return quota.Key{Member: place(i).Member, UID: m.uid(i)} }
+
 func (r *replica) Policies(context.Context) (*policy.Set, bool) { return r.m.set, true }
 func (r *replica) Served(string) bool                           { return true }
 func (r *replica) Members(context.Context) ([]string, error)    { return []string{"m"}, nil }
@@ -112,9 +114,9 @@ func newModel(t *rapid.T) *model {
 
 func (m *model) newReplica() *replica {
 	r := &replica{m: m, view: slices.Clone(m.objects)}
-	r.ledger = quota.New(quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(uid types.UID) {
+	r.ledger = quota.New(quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(id quota.Key) {
 		for i := range m.objects {
-			if m.uid(i) == uid && m.replicas[m.holder[i]] == r {
+			if m.key(i) == id && m.replicas[m.holder[i]] == r {
 				m.due[i] = true
 			}
 		}
@@ -132,8 +134,8 @@ func (m *model) pass(i int) {
 	}
 	uid, epoch := m.uid(i), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
 	fresh := o.version == m.objects[i].version
-	if needs, some := r.ledger.Surplus(uid, o.holds(), policy.UsageOf(o.spec)); some && fresh {
-		r.ledger.GiveBack(uid, needs, epoch)
+	if needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec)); some && fresh {
+		r.ledger.GiveBack(m.key(i), needs, epoch)
 	} else if some {
 		m.due[i] = true // later
 	}
@@ -192,7 +194,7 @@ func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 }
 
 func (m *model) takeOver(i, to int) {
-	m.replicas[m.holder[i]].ledger.Forget(m.uid(i))
+	m.replicas[m.holder[i]].ledger.Forget(m.key(i))
 	m.holder[i] = to
 	m.epoch[i]++
 	m.due[i] = true
@@ -278,7 +280,7 @@ func quotasAreKept(t *rapid.T) {
 			o := &m.objects[i]
 			r := m.replicas[m.holder[i]]
 			if o.exists && r.view[i].version == o.version {
-				r.ledger.GiveBack(m.uid(i), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
+				r.ledger.GiveBack(m.key(i), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
 				*o = object{version: o.version + 1}
 				r.view[i] = *o
 			}
@@ -349,7 +351,7 @@ func (m *model) settle() {
 		if !o.exists {
 			continue
 		}
-		e, ok := entries[m.uid(i)]
+		e, ok := entries[m.key(i)]
 		if ok != (o.admitted != nil) || e.Usage != o.holds() {
 			m.t.Fatalf("group %d holds %+v and the ledger says %+v, %v", i, o.holds(), e.Usage, ok)
 		}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -14,7 +12,7 @@ import (
 )
 
 // replace puts another ledger in the place of the one that is stored, as a person or a restored backup does.
-func replace(t *testing.T, store *quotatest.Store, change func(map[types.UID]quota.Entry)) {
+func replace(t *testing.T, store *quotatest.Store, change func(map[quota.Key]quota.Entry)) {
 	t.Helper()
 	stored := store.Stored()
 	change(stored.State.Entries)
@@ -28,21 +26,21 @@ func TestALedgerThatWasLoweredByHandGrantsNoMoreThanThereIs(t *testing.T) {
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 4, 1))
 	d.groups = []quota.Group{group("one", "m", 4)}
-	replace(t, store, func(entries map[types.UID]quota.Entry) {
-		e := entries["one"]
+	replace(t, store, func(entries map[quota.Key]quota.Entry) {
+		e := entries[of("one")]
 		e.Usage = policy.UsageOf(spec(1))
-		entries["one"] = e
+		entries[of("one")] = e
 	})
 	clear(d.notified)
 	d.Observe(store.Stored())
-	if d.notified["one"] == 0 {
+	if d.notified[of("one")] == 0 {
 		t.Error("nobody looks at the group whose entry was changed")
 	}
 	d.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
 	d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
 	d.flush()
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
-	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 4 {
+	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 4 {
 		t.Errorf("the ledger says %d VMs of a group that has 4", used)
 	}
 }
@@ -51,17 +49,17 @@ func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
 	store := &quotatest.Store{}
 	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50))
 	a.grant(claim("one", "m", 0, 4, 1))
-	a.GiveBack("one", policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	a.flush()
 	b.flush()
 	b.ask(claim("one", "m", 4, 4, 1), quota.Granted) // a former holder, whose cache is behind
 	b.flush()
-	if used := store.Stored().State.Entries["one"].Usage.VMs; used != 4 {
+	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 4 {
 		t.Fatalf("the ledger says %d VMs", used)
 	}
 	clear(a.notified)
 	a.Observe(store.Stored())
-	if a.notified["one"] == 0 {
+	if a.notified[of("one")] == 0 {
 		t.Error("nobody gives back what the group does not have")
 	}
 }
@@ -115,7 +113,7 @@ func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	d.flush()
 	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
 	d.flush()
-	if e := store.Stored().State.Entries["one"]; e.Usage.VMs != 3 {
+	if e := store.Stored().State.Entries[of("one")]; e.Usage.VMs != 3 {
 		t.Errorf("the ledger says %+v of a group with 3 VMs", e)
 	}
 }
@@ -127,10 +125,10 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	d.leading = true
 	d.grant(claim("one", "m", 0, 4, 1))
 	d.groups = []quota.Group{group("one", "m", 4)}
-	replace(t, store, func(entries map[types.UID]quota.Entry) {
-		e := entries["one"]
+	replace(t, store, func(entries map[quota.Key]quota.Entry) {
+		e := entries[of("one")]
 		e.Usage.VMs = math.MaxInt64
-		entries["rubbish"] = e
+		entries[of("rubbish")] = e
 	})
 	d.Observe(store.Stored())
 	for range 3 {
@@ -142,12 +140,12 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	b.groups = d.groups
 	b.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
-	b.GiveBack("rubbish", policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
+	b.GiveBack(of("rubbish"), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
 	b.flush()
 	b.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 	d.Observe(store.Stored())
 	d.flush()
-	if _, still := store.Stored().State.Entries["rubbish"]; still {
+	if _, still := store.Stored().State.Entries[of("rubbish")]; still {
 		t.Error("the entry is not collected")
 	}
 }
@@ -179,7 +177,7 @@ func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
 					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Stored().State.Entries)
 				}
 			}
-			if used := store.Stored().State.Entries["one"].Usage.VMs; used != 4 {
+			if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 4 {
 				t.Errorf("the ledger says %d VMs of a group that has 4", used)
 			}
 		})
@@ -194,7 +192,7 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 			before := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 			before.grant(claim("one", "m", 0, 4, 1))
 			backup := store.Version()
-			before.GiveBack("one", policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+			before.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 			before.flush()
 			before.grant(claim("two", "m", 0, 4, 1))
 			before.groups = []quota.Group{group("one", "m", 1), group("two", "m", 4)}
@@ -217,13 +215,13 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 				if answer := d.Ask(t.Context(), c); answer.Outcome != quota.Refused {
 					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Stored().State.Entries)
 				}
-				needs, some := d.Surplus("one", policy.UsageOf(spec(1)), policy.UsageOf(spec(4)))
+				needs, some := d.Surplus(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(4)))
 				if some {
-					d.GiveBack("one", needs, c.Epoch)
+					d.GiveBack(of("one"), needs, c.Epoch)
 					d.flush()
 				}
 			}
-			if used := store.Stored().State.Entries["one"].Usage.VMs; used != 1 {
+			if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 1 {
 				t.Errorf("the ledger says %d VMs of a group that has 1", used)
 			}
 		})

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
@@ -26,11 +24,11 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 			return quotatest.Refuse
 		}}
 		d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
-		notified := make(chan types.UID, 100)
+		notified := make(chan quota.Key, 100)
 		d.Ledger = quota.New(quota.Options{
-			Store: store, Lister: d, Notify: func(uid types.UID) { notified <- uid }, Now: time.Now,
+			Store: store, Lister: d, Notify: func(id quota.Key) { notified <- id }, Now: time.Now,
 			Leading: func() bool { return true },
-			Absent:  func(context.Context, string, string, string, types.UID) (bool, error) { return true, nil },
+			Absent:  func(context.Context, quota.Key, string, string) (bool, error) { return true, nil },
 		})
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -39,8 +37,8 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 
 		one := claim("one", "m", 0, 3, 1)
 		d.ask(one, quota.Waiting)
-		if uid := <-notified; uid != "one" {
-			t.Errorf("%s is notified", uid)
+		if id := <-notified; id != of("one") {
+			t.Errorf("%+v is notified", id)
 		}
 		synctest.Wait() // the watch may tell of the write before its reply has come
 		d.ask(one, quota.Granted)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,15 +33,15 @@ var ErrFull = errors.New("the ledger of quotas is full: split the groups over se
 
 // State is what was granted. It is never changed once it is shared.
 type State struct {
-	Entries map[types.UID]Entry
+	Entries map[Key]Entry
 	// Counted are, by quota, the members whose groups have all been entered for it; see markOf.
 	Counted map[string][]string
 }
 
 // Entry is what one group was granted.
 type Entry struct {
-	Member, Namespace, Name string
-	Usage                   policy.Usage
+	Namespace, Name string
+	Usage           policy.Usage
 	// Keys are the totals that the group counts in; see keyOf.
 	Keys []string
 	// Epoch of the holder that wrote it.
@@ -51,9 +52,9 @@ type Entry struct {
 }
 
 type storedState struct {
-	Format  int                       `json:"format"`
-	Entries map[types.UID]storedEntry `json:"entries,omitempty"`
-	Counted map[string][]string       `json:"counted,omitempty"`
+	Format  int                    `json:"format"`
+	Entries map[string]storedEntry `json:"entries,omitempty"`
+	Counted map[string][]string    `json:"counted,omitempty"`
 }
 
 // storedEntry has short names: there may be thousands.
@@ -67,6 +68,28 @@ type storedEntry struct {
 	Doubted   bool     `json:"d,omitempty"`
 }
 
+// separator stands between UID and member in the name of an entry.
+const separator = "@"
+
+// namesOf returns what entries are stored under: the UID, which is all that older versions know. Two groups have the same one only if the
+// API server of a member lies. Then the first member by name has it, and the others stand beside it.
+func namesOf(entries map[Key]Entry) map[Key]string {
+	first := make(map[types.UID]string, len(entries))
+	for id := range entries {
+		if member, ok := first[id.UID]; !ok || id.Member < member {
+			first[id.UID] = id.Member
+		}
+	}
+	names := make(map[Key]string, len(entries))
+	for id := range entries {
+		names[id] = string(id.UID)
+		if first[id.UID] != id.Member {
+			names[id] += separator + id.Member
+		}
+	}
+	return names
+}
+
 // content is what a ConfigMap holds.
 type content struct {
 	data   map[string]string
@@ -74,10 +97,11 @@ type content struct {
 }
 
 func encode(s State) (content, error) {
-	stored := storedState{Format: format, Entries: make(map[types.UID]storedEntry, len(s.Entries)), Counted: s.Counted}
-	for uid, e := range s.Entries {
-		stored.Entries[uid] = storedEntry{
-			Member: e.Member, Namespace: e.Namespace, Name: e.Name, Keys: e.Keys,
+	stored := storedState{Format: format, Entries: make(map[string]storedEntry, len(s.Entries)), Counted: s.Counted}
+	names := namesOf(s.Entries)
+	for id, e := range s.Entries {
+		stored.Entries[names[id]] = storedEntry{
+			Member: id.Member, Namespace: e.Namespace, Name: e.Name, Keys: e.Keys,
 			Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory}, Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted,
 		}
 	}
@@ -120,13 +144,14 @@ func decode(c content) (State, error) {
 	if stored.Format != format {
 		return State{}, fmt.Errorf("the ledger of quotas has format %d, this operator knows %d", stored.Format, format)
 	}
-	s := State{Entries: make(map[types.UID]Entry, len(stored.Entries)), Counted: stored.Counted}
-	for uid, e := range stored.Entries {
+	s := State{Entries: make(map[Key]Entry, len(stored.Entries)), Counted: stored.Counted}
+	for name, e := range stored.Entries {
 		if min(e.Usage[0], e.Usage[1], e.Usage[2]) < 0 {
 			return State{}, fmt.Errorf("the ledger of quotas has a negative entry for group %s/%s of member %q", e.Namespace, e.Name, e.Member)
 		}
-		s.Entries[uid] = Entry{
-			Member: e.Member, Namespace: e.Namespace, Name: e.Name, Keys: e.Keys,
+		id := Key{e.Member, types.UID(strings.TrimSuffix(name, separator+e.Member))}
+		s.Entries[id] = Entry{
+			Namespace: e.Namespace, Name: e.Name, Keys: e.Keys,
 			Usage: policy.Usage{Groups: 1, VMs: e.Usage[0], CPU: e.Usage[1], Memory: e.Usage[2]},
 			Epoch: v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]}, Doubted: e.Doubted,
 		}

@@ -19,11 +19,11 @@ import (
 // many returns a ledger of n groups with names as long as people make them.
 func many(n int) State {
 	random := rand.New(rand.NewPCG(1, 2))
-	s := State{Entries: map[types.UID]Entry{}, Counted: map[string][]string{"0123456789abcdef": {"team-a", "team-b"}}}
+	s := State{Entries: map[Key]Entry{}, Counted: map[string][]string{"0123456789abcdef": {"team-a", "team-b"}}}
 	for i := range n {
 		uid := types.UID(fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", random.Uint32(), random.IntN(1<<16), random.IntN(1<<12), random.IntN(1<<12), random.Int64N(1<<48)))
-		s.Entries[uid] = Entry{
-			Member: fmt.Sprintf("team-%d-production", i%20), Namespace: fmt.Sprintf("application-%d", i%700), Name: fmt.Sprintf("frontend-server-%d", i),
+		s.Entries[Key{fmt.Sprintf("team-%d-production", i%20), uid}] = Entry{
+			Namespace: fmt.Sprintf("application-%d", i%700), Name: fmt.Sprintf("frontend-server-%d", i),
 			Usage: policy.Usage{Groups: 1, VMs: int64(i % 50), CPU: int64(i % 200), Memory: int64(i % 400)},
 			Keys:  []string{short("each", fmt.Sprint(i%700)), short("all")}, Epoch: v1alpha1.Epoch{Generation: 3, Number: int64(i)}, Doubted: i%3 == 0,
 		}
@@ -58,6 +58,23 @@ func TestALedgerIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestTwoMembersWithOneGroupUIDHaveAnEntryEach(t *testing.T) {
+	victim, attacker := Key{"victim", "u"}, Key{"attacker", "u"}
+	s := State{Entries: map[Key]Entry{
+		victim:                 {Namespace: "n", Name: "g", Usage: policy.Usage{Groups: 1, VMs: 5}},
+		attacker:               {Namespace: "n", Name: "g", Usage: policy.Usage{Groups: 1, VMs: 1}},
+		{"victim", "u@victim"}: {Namespace: "n", Name: "odd", Usage: policy.Usage{Groups: 1, VMs: 2}},
+	}}
+	c, err := encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decode(c)
+	if err != nil || got.Entries[victim].Usage.VMs != 5 || got.Entries[attacker].Usage.VMs != 1 || len(got.Entries) < 2 {
+		t.Errorf("read as %+v, %v", got.Entries, err)
+	}
+}
+
 func TestALedgerThatDoesNotFitIsNotWritten(t *testing.T) {
 	if _, err := encode(many(24000)); !errors.Is(err, ErrFull) {
 		t.Errorf("the error is %v", err)
@@ -84,12 +101,13 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 
 func TestWhatAGroupGivesBackIsTakenOfEachResource(t *testing.T) {
 	mine, other := policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 32}, policy.Usage{Groups: 1, VMs: 3, CPU: 6, Memory: 9}
-	state := State{Entries: map[types.UID]Entry{"mine": {Keys: []string{"all"}, Usage: mine}, "other": {Keys: []string{"all"}, Usage: other}}}
-	if got := usedByOthers(state, totals(state), "all", "mine"); got != other {
+	id := Key{"m", "mine"}
+	state := State{Entries: map[Key]Entry{id: {Keys: []string{"all"}, Usage: mine}, {"m", "other"}: {Keys: []string{"all"}, Usage: other}}}
+	if got := usedByOthers(state, totals(state), "all", id); got != other {
 		t.Errorf("the others use %+v, want %+v", got, other)
 	}
 	d := newDraft(state, totals(state), facts{})
-	if d.remove("mine"); d.totals["all"] != other || len(d.state.Entries) != 1 || !d.changed {
+	if d.remove(id); d.totals["all"] != other || len(d.state.Entries) != 1 || !d.changed {
 		t.Errorf("what is left adds up to %+v, want %+v", d.totals["all"], other)
 	}
 }

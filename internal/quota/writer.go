@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -31,7 +30,7 @@ var retry = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Cap: 10 * 
 // batch is what one write is to do.
 type batch struct {
 	claims []Claim
-	lowers map[types.UID]giveBack
+	lowers map[Key]giveBack
 }
 
 // Start implements manager.Runnable: it watches the ledger, and writes what was claimed, until ctx ends.
@@ -88,25 +87,25 @@ func (l *Ledger) round(ctx context.Context) error {
 	l.known = false // nobody knows what became of the write
 	l.failure = "The ledger of quotas on the hub cannot be written: " + err.Error()
 	clear(l.flying)
-	notify := make([]types.UID, 0, len(b.claims))
+	notify := make([]Key, 0, len(b.claims))
 	again := b.claims[:len(b.claims):len(b.claims)]
-	newer := map[types.UID]bool{}
+	newer := map[Key]bool{}
 	for _, c := range l.claims {
-		newer[c.UID] = true
+		newer[c.Key()] = true
 	}
 	l.claims, again = nil, append(again, l.claims...)
 	for i, c := range again {
 		if i < len(b.claims) {
-			notify = append(notify, c.UID)
-			if newer[c.UID] {
+			notify = append(notify, c.Key())
+			if newer[c.Key()] {
 				continue
 			}
 		}
 		l.claims = append(l.claims, c)
 	}
-	for uid, g := range b.lowers {
-		if _, ok := l.lowers[uid]; !ok && !newer[uid] {
-			l.lowers[uid] = g
+	for id, g := range b.lowers {
+		if _, ok := l.lowers[id]; !ok && !newer[id] {
+			l.lowers[id] = g
 		}
 	}
 	l.mu.Unlock()
@@ -119,12 +118,12 @@ func (l *Ledger) nextBatch() batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := batch{claims: l.claims, lowers: l.lowers}
-	l.claims, l.lowers = nil, map[types.UID]giveBack{}
-	for uid, g := range b.lowers {
-		l.flying[uid] = g.to
+	l.claims, l.lowers = nil, map[Key]giveBack{}
+	for id, g := range b.lowers {
+		l.flying[id] = g.to
 	}
 	for _, c := range b.claims {
-		l.flying[c.UID] = policy.UsageOf(c.Spec)
+		l.flying[c.Key()] = policy.UsageOf(c.Spec)
 	}
 	return b
 }
@@ -152,8 +151,8 @@ func (l *Ledger) carryOut(ctx context.Context, b batch) error {
 			// What shrinks or was entered before still fits.
 			full := err
 			d, answers = decide(current, f, groups, b, false)
-			for uid := range answers {
-				answers[uid] = Answer{Outcome: Unavailable, Problem: full.Error()}
+			for id := range answers {
+				answers[id] = Answer{Outcome: Unavailable, Problem: full.Error()}
 			}
 			version, err = l.write(ctx, d, current.Version)
 		}
@@ -190,7 +189,7 @@ func (l *Ledger) current(ctx context.Context) (Stored, error) {
 		return Stored{}, s.Err
 	}
 	l.mu.Lock()
-	var notify []types.UID
+	var notify []Key
 	if !l.overtaken(s.Seen) {
 		notify = l.learn(s)
 	}
@@ -228,13 +227,13 @@ func (l *Ledger) survey(ctx context.Context) (facts, []Group, error) {
 }
 
 // decide is what a write does. It is pure. Without claims only what gives back and what is missing is written.
-func decide(current Stored, f facts, groups []Group, b batch, claims bool) (*draft, map[types.UID]Answer) {
+func decide(current Stored, f facts, groups []Group, b batch, claims bool) (*draft, map[Key]Answer) {
 	d := newDraft(current.State, totals(current.State), f)
-	for uid, g := range b.lowers {
-		d.lower(uid, g)
+	for id, g := range b.lowers {
+		d.lower(id, g)
 	}
 	d.totals = totals(d.state) // sums that were too large for a number cannot be taken from
-	answers := make(map[types.UID]Answer, len(b.claims))
+	answers := make(map[Key]Answer, len(b.claims))
 	if claims {
 		d.countAll(groups, b.lowers)
 		d.mark()
@@ -244,9 +243,9 @@ func decide(current Stored, f facts, groups []Group, b batch, claims bool) (*dra
 			switch {
 			case c.grows() != growing:
 			case claims:
-				answers[c.UID] = d.claim(c)
+				answers[c.Key()] = d.claim(c)
 			default:
-				answers[c.UID] = Answer{}
+				answers[c.Key()] = Answer{}
 			}
 		}
 	}
@@ -264,34 +263,34 @@ func (l *Ledger) write(ctx context.Context, d *draft, version string) (string, e
 }
 
 // settle makes a write known and tells those that it answers.
-func (l *Ledger) settle(d *draft, version string, b batch, answers map[types.UID]Answer) {
+func (l *Ledger) settle(d *draft, version string, b batch, answers map[Key]Answer) {
 	l.mu.Lock()
-	var notify []types.UID
+	var notify []Key
 	if d.changed && !l.overtaken(version) {
 		was := l.stored.State.Entries
 		notify = l.take(Stored{State: d.state, Version: version, Seen: version})
-		for _, uid := range changed(was, d.state.Entries) {
-			if _, asked := l.flying[uid]; !asked { // it was counted
-				notify = append(notify, uid)
+		for _, id := range changed(was, d.state.Entries) {
+			if _, asked := l.flying[id]; !asked { // it was counted
+				notify = append(notify, id)
 			}
 		}
 	}
 	clear(l.flying)
 	notify = append(notify, drained(l.unsure)...)
-	told := map[types.UID]bool{}
-	for _, uid := range notify {
-		told[uid] = true
+	told := map[Key]bool{}
+	for _, id := range notify {
+		told[id] = true
 	}
 	for _, c := range b.claims {
-		answer := answers[c.UID]
-		delete(l.problems, c.UID)
-		delete(l.foreign, c.UID)
+		answer := answers[c.Key()]
+		delete(l.problems, c.Key())
+		delete(l.foreign, c.Key())
 		if answer.Outcome == Unavailable {
-			l.problems[c.UID] = problem{words: answer.Problem, since: l.opts.Now()}
+			l.problems[c.Key()] = problem{words: answer.Problem, since: l.opts.Now()}
 		}
 		// A claim that does not grow enters what the group holds. What was entered before, by an old cache, may be more.
-		if !told[c.UID] && (c.grows() || !c.Holds.Covers(d.state.Entries[c.UID].Usage)) {
-			notify = append(notify, c.UID)
+		if !told[c.Key()] && (c.grows() || !c.Holds.Covers(d.state.Entries[c.Key()].Usage)) {
+			notify = append(notify, c.Key())
 		}
 	}
 	l.mu.Unlock()
@@ -316,9 +315,9 @@ func (l *Ledger) Collect(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	exist := make(map[types.UID]bool, len(groups))
+	exist := make(map[Key]bool, len(groups))
 	for _, g := range groups {
-		exist[g.UID] = true
+		exist[g.Key()] = true
 	}
 	members := map[string]bool{}
 	for _, m := range f.members {
@@ -327,31 +326,31 @@ func (l *Ledger) Collect(ctx context.Context) {
 	l.mu.Lock()
 	entries := l.stored.State.Entries
 	l.mu.Unlock()
-	now, missing, silent := l.opts.Now(), map[types.UID]time.Time{}, map[string]bool{}
-	for uid, e := range entries {
-		if exist[uid] || members[e.Member] && !f.served(e.Member) {
+	now, missing, silent := l.opts.Now(), map[Key]time.Time{}, map[string]bool{}
+	for id, e := range entries {
+		if exist[id] || members[id.Member] && !f.served(id.Member) {
 			continue
 		}
-		since, ok := l.absent[uid]
+		since, ok := l.absent[id]
 		if !ok {
 			since = now
 		}
-		missing[uid] = since
+		missing[id] = since
 		if now.Sub(since) < absentFor {
 			continue
 		}
-		if members[e.Member] {
-			if silent[e.Member] {
+		if members[id.Member] {
+			if silent[id.Member] {
 				continue // claims wait meanwhile: one question without an answer is enough
 			}
-			absent, err := l.opts.Absent(ctx, e.Member, e.Namespace, e.Name, uid)
-			silent[e.Member] = err != nil
+			absent, err := l.opts.Absent(ctx, id, e.Namespace, e.Name)
+			silent[id.Member] = err != nil
 			if err != nil || !absent {
 				continue
 			}
 		}
 		l.mu.Lock()
-		l.lower(uid, giveBack{gone: true})
+		l.lower(id, giveBack{gone: true})
 		l.mu.Unlock()
 	}
 	l.absent = missing

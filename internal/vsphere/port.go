@@ -34,10 +34,10 @@ type Server interface {
 	// Acquire asks for slots to run up to want tasks for a group, cloning from a template on host (empty for
 	// tasks that are no clones). Fewer or none may be granted; the group is then notified when there are more.
 	// The caller releases what it did not use. Each successful call of a task method below uses one slot.
-	Acquire(group string, host string, want int) Slots
+	Acquire(group GroupKey, host string, want int) Slots
 
 	// Forget drops what is remembered of a group that is gone: its demand for slots and its failures.
-	Forget(group string)
+	Forget(group GroupKey)
 
 	// EnsureFolder returns the group's folder and creates what is missing of the path. After a failure, the same error
 	// is returned to all groups of the namespace, without a call, until it is time to try again.
@@ -83,8 +83,8 @@ type Slots interface {
 
 // Notifier is told of changes. Implementations must not block.
 type Notifier interface {
-	// GroupChanged says that an observation of the group with this UID may differ from the last one.
-	GroupChanged(groupUID string)
+	// GroupChanged says that an observation of the group may differ from the last one.
+	GroupChanged(group GroupKey)
 	// ServerChanged says that health, templates or placement of the vCenter changed.
 	ServerChanged()
 }

@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,23 @@ type GroupID struct {
 // SameGroup reports whether both name one VmGroup, whichever installation serves it.
 func (id GroupID) SameGroup(other GroupID) bool {
 	return id.Member == other.Member && id.Group == other.Group
+}
+
+// Key of the group.
+func (id GroupID) Key() GroupKey { return KeyOf(id.Member, id.Group) }
+
+// GroupKey tells VmGroups apart, whichever installation serves them. Whatever is remembered of a group is kept by it: the group's UID alone
+// is what the API server of its member says, and the one of another member can say the same.
+type GroupKey string
+
+// KeyOf returns the key of a group, given the UID of its member cluster and its own. No member has a slash in its UID: the hub pins none
+// that has.
+func KeyOf(member, group string) GroupKey { return GroupKey(member + "/" + group) }
+
+// Group is the UID of the group.
+func (k GroupKey) Group() string {
+	_, group, _ := strings.Cut(string(k), "/")
+	return group
 }
 
 // Epoch is the fencing number that an owner stamp carries.

@@ -339,8 +339,8 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	counted := map[string]bool{}
-	for _, e := range stored.State.Entries {
-		counted[e.Member+"/"+e.Namespace+"/"+e.Name] = true
+	for id, e := range stored.State.Entries {
+		counted[id.Member+"/"+e.Namespace+"/"+e.Name] = true
 	}
 	for _, c := range s.cases {
 		for _, o := range c.Others {

@@ -75,7 +75,7 @@ func (o *Operator) set(r *Replica) error {
 	}
 	r.listeners.Gained = append(r.listeners.Gained, groups.Gained)
 	r.listeners.Lost = append(r.listeners.Lost, o.reconciler.Lost)
-	r.world.VCenter.subscribe(r, func(group string) { o.feed.add(func() { groups.GroupChanged(group) }) })
+	r.world.VCenter.subscribe(r, func(group vsphere.GroupKey) { o.feed.add(func() { groups.GroupChanged(group) }) })
 	m.subscribe(known)
 	return nil
 }

@@ -30,7 +30,7 @@ type VCenter struct {
 	travel []func(c history.Call) (Travel, bool)
 	// homes are the groups of folders.
 	homes map[vsphere.Ref]string
-	feeds map[*Replica]func(group string)
+	feeds map[*Replica]func(group vsphere.GroupKey)
 }
 
 // call is one that was sent.
@@ -48,7 +48,7 @@ const givenUp = "given up"
 var errClosed = errors.New("the connection was closed")
 
 func newVCenter() *VCenter {
-	v := &VCenter{homes: map[vsphere.Ref]string{}, feeds: map[*Replica]func(string){}}
+	v := &VCenter{homes: map[vsphere.Ref]string{}, feeds: map[*Replica]func(vsphere.GroupKey){}}
 	v.Server = fake.New(fake.Options{Now: time.Now, Notifier: v})
 	v.AddTemplate(vsphere.Template{Name: template})
 	return v
@@ -84,7 +84,7 @@ func (v *VCenter) OnCall(f func(c history.Call) (Travel, bool)) (end func()) {
 }
 
 // GroupChanged implements vsphere.Notifier.
-func (v *VCenter) GroupChanged(group string) {
+func (v *VCenter) GroupChanged(group vsphere.GroupKey) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, tell := range v.feeds {
@@ -96,7 +96,7 @@ func (v *VCenter) GroupChanged(group string) {
 func (v *VCenter) ServerChanged() {}
 
 // subscribe lets a replica hear of changes of groups.
-func (v *VCenter) subscribe(r *Replica, tell func(group string)) {
+func (v *VCenter) subscribe(r *Replica, tell func(group vsphere.GroupKey)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.feeds[r] = tell
@@ -229,7 +229,7 @@ func (w *wire) task(ctx context.Context, kind vsphere.OperationKind, id vsphere.
 	return w.send(ctx, string(kind), id.Group, name, func(ctx context.Context) error {
 		err := submit(ctx)
 		if err == nil {
-			time.AfterFunc(taskTime(kind), func() { w.FinishOne(id.Group, ordinal) })
+			time.AfterFunc(taskTime(kind), func() { w.FinishOne(id.Key(), ordinal) })
 		}
 		return err
 	})

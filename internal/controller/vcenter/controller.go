@@ -50,7 +50,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // Groups is who uses the vCenters.
 type Groups interface {
 	// GroupChanged is told when the observation of a group may differ.
-	GroupChanged(uid string)
+	GroupChanged(group vsphere.GroupKey)
 	// VCenterChanged is told when the groups of a vCenter should look again.
 	VCenterChanged(vcenter string)
 	// CountVCenter returns the number of groups that use a vCenter.
@@ -400,8 +400,8 @@ type notifier struct {
 }
 
 // GroupChanged wakes the VCenter's controller as well: the number of VMs may have changed.
-func (n notifier) GroupChanged(uid string) {
-	n.r.Groups.GroupChanged(uid)
+func (n notifier) GroupChanged(group vsphere.GroupKey) {
+	n.r.Groups.GroupChanged(group)
 	n.r.look(n.name)
 }
 

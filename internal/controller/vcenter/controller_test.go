@@ -30,9 +30,9 @@ type groupsForTest struct {
 	unknown bool
 }
 
-func (g *groupsForTest) GroupChanged(string)     {}
-func (g *groupsForTest) VCenterChanged(string)   {}
-func (g *groupsForTest) CountVCenter(string) int { return g.count }
+func (g *groupsForTest) GroupChanged(vsphere.GroupKey) {}
+func (g *groupsForTest) VCenterChanged(string)         {}
+func (g *groupsForTest) CountVCenter(string) int       { return g.count }
 
 func (g *groupsForTest) Expected(string, []string) (int, bool) { return g.expect, !g.unknown }
 

@@ -21,7 +21,7 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 	if p.server == nil {
 		return false // and nothing to submit
 	}
-	todo, slots := limit(p.server, string(s.Group.UID), d)
+	todo, slots := limit(p.server, s.ID.Key(), d)
 	defer slots.Release()
 	for start := 0; start < len(todo.Actions); {
 		end := start + 1
@@ -38,11 +38,11 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 
 // limit asks the vCenter's budget for slots and cuts the plan to what was granted. Asking for none takes back what an earlier pass
 // asked for, so that nobody waits for a group in backoff.
-func limit(server vsphere.Server, uid string, d group.Decision) (plan.Plan, grants) {
-	others := server.Acquire(uid, "", d.Plan.Tasks())
+func limit(server vsphere.Server, key vsphere.GroupKey, d group.Decision) (plan.Plan, grants) {
+	others := server.Acquire(key, "", d.Plan.Tasks())
 	g, clones := grants{others}, 0
 	if host := d.Names.Template.Host; host != "" { // no template, no clones
-		slots := server.Acquire(uid, host, d.Plan.Creates())
+		slots := server.Acquire(key, host, d.Plan.Creates())
 		g, clones = append(g, slots), slots.Granted()
 	}
 	return d.Plan.Limit(clones, others.Granted()), g

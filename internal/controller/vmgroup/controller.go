@@ -29,6 +29,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -118,7 +119,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
-	if err := mgr.Add(known{r.Groups}); err != nil {
+	if err := mgr.Add(known{r.Groups, r.Members}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
@@ -171,11 +172,13 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
 	seen := func(o client.Object, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 		group, ok := o.(*v1alpha1.VmGroup)
-		if !ok {
-			return
+		served, engaged := r.Members(string(member))
+		if !ok || !engaged {
+			return // engaging it lists its groups again
 		}
-		r.Groups.seen(request(o), group, vcenterOf(group))
-		r.vanished.seen(group)
+		key := keyOf(served.UID, group)
+		r.Groups.seen(request(o), key, group, vcenterOf(group))
+		r.vanished.seen(key, group)
 		if r.holds(request(o)) {
 			queue.Add(request(o))
 		}
@@ -188,7 +191,9 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 			seen(e.ObjectNew, queue)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			if group, ok := e.Object.(*v1alpha1.VmGroup); ok && r.vanishes(ctx, request(group), group) {
+			group, ok := e.Object.(*v1alpha1.VmGroup)
+			served, engaged := r.Members(string(member))
+			if ok && engaged && r.vanishes(ctx, request(group), keyOf(served.UID, group), group) {
 				queue.Add(request(group))
 				return
 			}
@@ -199,6 +204,11 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 
 func requestOf(member multicluster.ClusterName, o client.Object) mcreconcile.Request {
 	return mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
+}
+
+// keyOf is the key of a group of a member with this UID.
+func keyOf(member string, group client.Object) vsphere.GroupKey {
+	return vsphere.KeyOf(member, string(group.GetUID()))
 }
 
 // key of a group, or false while its member is not engaged.
@@ -222,36 +232,36 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
-	r.drop(r.Groups.forget(request))
+	r.drop(request, r.Groups.forget(request))
 }
 
 // drop forgets what is remembered of acting on a group.
-func (r *Reconciler) drop(uid types.UID) {
-	r.vanished.drop(uid)
-	r.forgetMissed(uid)
+func (r *Reconciler) drop(request mcreconcile.Request, key vsphere.GroupKey) {
+	r.vanished.drop(key)
+	r.forgetMissed(request, key)
 }
 
 // forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
-func (r *Reconciler) forgetMissed(uid types.UID) {
-	if r.vanished.has(uid) {
+func (r *Reconciler) forgetMissed(request mcreconcile.Request, key vsphere.GroupKey) {
+	if r.vanished.has(key) {
 		return
 	}
-	r.memory.forget(uid)
+	r.memory.forget(key)
 	if r.Quotas != nil {
-		r.Quotas.Forget(uid)
+		r.Quotas.Forget(quota.Key{Member: string(request.ClusterName), UID: types.UID(key.Group())})
 	}
 }
 
 // Lost takes the news that buckets are another replica's from now on: their groups want nothing of this replica's
 // budgets any more.
 func (r *Reconciler) Lost(buckets []int) {
-	r.Groups.inBuckets(buckets, func(uid types.UID, e groupEntry) {
-		if r.vanished.drop(uid) {
-			r.Groups.forgetUID(e.request, uid) // nobody looks after its VMs now
+	r.Groups.inBuckets(buckets, func(key vsphere.GroupKey, e groupEntry) {
+		if r.vanished.drop(key) {
+			r.Groups.forgetKey(e.request, key) // nobody looks after its VMs now
 		}
-		r.drop(uid)
+		r.drop(e.request, key)
 		if server, ok := r.Servers.Server(e.vcenter); ok {
-			server.Forget(string(uid))
+			server.Forget(key)
 		}
 	})
 }
@@ -304,7 +314,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory, member.UID}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
@@ -336,7 +346,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
-	if r.behind(ctx, group, p.live) {
+	if r.behind(ctx, keyOf(p.member.UID, group), group, p.live) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}

@@ -34,7 +34,7 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
 		return false, false, err
 	case group.AddFinalizer:
-		p.r.vanished.claiming(s.Group, p.now)
+		p.r.vanished.claiming(s.ID.Key(), s.Group, p.now)
 		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 		return false, false, err
 	case group.MakeFolder:
@@ -135,7 +135,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 // returnQuota gives back what the group was granted and does not need any more. Whether it does is read afresh: a cache may not know
 // yet what a former holder of the group did. It reports whether nothing is left to give back.
 func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) bool {
-	needs, some := p.r.Quotas.Surplus(s.Group.UID, q.Occupies, q.Wants)
+	needs, some := p.r.Quotas.Surplus(quotaKey(s), q.Occupies, q.Wants)
 	if !some {
 		return true
 	}
@@ -144,7 +144,7 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 	defer cancel()
 	err := p.live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live)
 	if err == nil && live.UID == s.Group.UID && live.ResourceVersion == s.Group.ResourceVersion {
-		p.r.Quotas.GiveBack(s.Group.UID, needs, s.Epoch)
+		p.r.Quotas.GiveBack(quotaKey(s), needs, s.Epoch)
 		return true
 	}
 	reason := "the cache is behind"
@@ -190,7 +190,7 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 	if err := p.store.writeStatus(ctx, s.Group, next); err != nil {
 		return err
 	}
-	p.r.memory.change(next.UID, func(m *remembered) { m.resourceVersion, m.reported = next.ResourceVersion, p.now })
+	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.resourceVersion, m.reported = next.ResourceVersion, p.now })
 	s.Group = next
 	p.tell(ctx, s, d.Events)
 	return nil
@@ -210,10 +210,10 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 		return err
 	}
 	if p.server != nil {
-		p.server.Forget(string(s.Group.UID))
+		p.server.Forget(s.ID.Key())
 	}
 	if p.r.Quotas != nil {
-		p.r.Quotas.GiveBack(s.Group.UID, policy.Usage{}, s.Epoch)
+		p.r.Quotas.GiveBack(quotaKey(s), policy.Usage{}, s.Epoch)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type gatherer struct {
 	// inventory finds what is known of a vCenter.
 	inventory func(vcenter string) (vsphere.Inventory, bool)
 	// violations of policies by a spec whose template has this path.
-	violations func(context.Context, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
+	violations func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
 	member     Member
 	now        time.Time
 	// id of the group that is read, and the epoch under which it may be acted on.
@@ -57,7 +57,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	}
 	if s.Group.DeletionTimestamp.IsZero() {
 		missing := s.Names.TemplateMissing && len(s.Names.Denials) == 0
-		if s.Violations, err = g.violations(ctx, s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {
+		if s.Violations, err = g.violations(ctx, s.ID.Key(), s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {
 			s.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
 		}
 	}

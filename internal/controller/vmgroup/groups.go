@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -19,12 +18,12 @@ import (
 // whoever the groups belong to. The zero value is not usable; see NewGroups.
 type Groups struct {
 	mu      sync.Mutex
-	byUID   map[types.UID]groupEntry
-	uids    map[mcreconcile.Request]types.UID
+	byKey   map[vsphere.GroupKey]groupEntry
+	keys    map[mcreconcile.Request]vsphere.GroupKey
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
 	// gone is told of a group that is dropped without news that it was deleted.
-	gone func(types.UID)
+	gone func(mcreconcile.Request, vsphere.GroupKey)
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
@@ -45,14 +44,14 @@ type groupEntry struct {
 // NewGroups returns an empty registry.
 func NewGroups() *Groups {
 	return &Groups{
-		byUID:   map[types.UID]groupEntry{},
-		uids:    map[mcreconcile.Request]types.UID{},
+		byKey:   map[vsphere.GroupKey]groupEntry{},
+		keys:    map[mcreconcile.Request]vsphere.GroupKey{},
 		members: map[string]struct{}{},
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
 		enqueue: func(mcreconcile.Request, bool) {},
 		bucket:  func(mcreconcile.Request) (int, bool) { return 0, false },
 		counted: func(string) {},
-		gone:    func(types.UID) {},
+		gone:    func(mcreconcile.Request, vsphere.GroupKey) {},
 		served:  func(string) bool { return false },
 	}
 }
@@ -66,65 +65,65 @@ func (g *Groups) deliverTo(bucket func(mcreconcile.Request) (int, bool), enqueue
 }
 
 // seen records a group that exists, the vCenter it uses and its number of VMs.
-func (g *Groups) seen(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter string) {
+func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
-	old := g.uids[request]
-	replaced := old != of.UID && g.byUID[old].request == request // and not the same group by another name of its member
+	old := g.keys[request]
+	replaced := old != key && g.byKey[old].request == request // and not the same group by another name of its member
 	if replaced {
-		delete(g.byUID, old)
+		delete(g.byKey, old)
 	}
-	g.uids[request] = of.UID
-	was, known := g.byUID[of.UID]
+	g.keys[request] = key
+	was, known := g.byKey[key]
 	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), holds: group.Holds(of, 0)}
-	g.byUID[of.UID] = is
+	g.byKey[key] = is
 	g.mu.Unlock()
 	if replaced {
-		g.gone(old)
+		g.gone(request, old)
 	}
 	if !known || was.vms != is.vms {
 		g.counted(string(request.ClusterName))
 	}
 }
 
-// forget drops a group that does not exist any more, or whose member was left, and returns its UID, or "" if
+// forget drops a group that does not exist any more, or whose member was left, and returns its key, or "" if
 // it was not known. Engaging the member again records its groups again.
-func (g *Groups) forget(request mcreconcile.Request) types.UID {
+func (g *Groups) forget(request mcreconcile.Request) vsphere.GroupKey {
 	g.mu.Lock()
-	uid, known := g.uids[request]
-	delete(g.uids, request)
-	if g.byUID[uid].request == request { // and not the same group by another name of its member
-		delete(g.byUID, uid)
+	key, known := g.keys[request]
+	delete(g.keys, request)
+	if g.byKey[key].request == request { // and not the same group by another name of its member
+		delete(g.byKey, key)
 	}
 	g.mu.Unlock()
 	if known {
 		g.counted(string(request.ClusterName))
 	}
-	return uid
+	return key
 }
 
 // keep records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
-func (g *Groups) keep(request mcreconcile.Request, of *v1alpha1.VmGroup, vcenter string) {
+func (g *Groups) keep(request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.byUID[of.UID] = groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), holds: group.Occupies(of)}
+	g.byKey[key] = groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), holds: group.Occupies(of)}
 }
 
-// forgetUID drops a group, and not another one that has its name by now.
-func (g *Groups) forgetUID(request mcreconcile.Request, uid types.UID) {
+// forgetKey drops a group, and not another one that has its name by now.
+func (g *Groups) forgetKey(request mcreconcile.Request, key vsphere.GroupKey) {
 	g.mu.Lock()
-	delete(g.byUID, uid)
-	if g.uids[request] == uid {
-		delete(g.uids, request)
+	delete(g.byKey, key)
+	if g.keys[request] == key {
+		delete(g.keys, request)
 	}
 	g.mu.Unlock()
 	g.counted(string(request.ClusterName))
 }
 
-// GroupChanged enqueues the group with this UID. An unknown UID is ignored: its group is not ours, or not
-// listed yet and will be reconciled when it is.
-func (g *Groups) GroupChanged(uid string) {
+// GroupChanged enqueues a group. One that is not known is ignored: it is not ours, or not listed yet and will be reconciled
+// when it is.
+func (g *Groups) GroupChanged(key vsphere.GroupKey) {
 	g.mu.Lock()
-	entry, ok := g.byUID[types.UID(uid)]
+	entry, ok := g.byKey[key]
 	enqueue := g.enqueue
 	g.mu.Unlock()
 	if ok {
@@ -157,7 +156,7 @@ func (g *Groups) namespaceChanged(member, namespace string) {
 func (g *Groups) enqueueWhere(match func(groupEntry) bool) {
 	g.mu.Lock()
 	var requests []mcreconcile.Request
-	for _, entry := range g.byUID {
+	for _, entry := range g.byKey {
 		if match(entry) {
 			requests = append(requests, entry.request)
 		}
@@ -171,22 +170,22 @@ func (g *Groups) enqueueWhere(match func(groupEntry) bool) {
 
 // Gained enqueues every group of these buckets before all others: nobody has looked after them for a while.
 func (g *Groups) Gained(buckets []int) {
-	g.inBuckets(buckets, func(_ types.UID, e groupEntry) { g.enqueue(e.request, true) })
+	g.inBuckets(buckets, func(_ vsphere.GroupKey, e groupEntry) { g.enqueue(e.request, true) })
 }
 
 // inBuckets calls f for every group of these buckets, without the lock.
-func (g *Groups) inBuckets(buckets []int, f func(types.UID, groupEntry)) {
+func (g *Groups) inBuckets(buckets []int, f func(vsphere.GroupKey, groupEntry)) {
 	wanted := make(map[int]struct{}, len(buckets))
 	for _, b := range buckets {
 		wanted[b] = struct{}{}
 	}
 	g.mu.Lock()
-	all, bucket := maps.Clone(g.byUID), g.bucket
+	all, bucket := maps.Clone(g.byKey), g.bucket
 	g.mu.Unlock()
-	for uid, entry := range all {
+	for key, entry := range all {
 		if b, ok := bucket(entry.request); ok {
 			if _, is := wanted[b]; is {
-				f(uid, entry)
+				f(key, entry)
 			}
 		}
 	}
@@ -201,28 +200,28 @@ func (g *Groups) ForgetMember(member string) {
 }
 
 // keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
-func (g *Groups) keepOnly(member string, uids map[types.UID]struct{}) {
+func (g *Groups) keepOnly(member string, keys map[vsphere.GroupKey]struct{}) {
 	g.mu.Lock()
-	var gone []types.UID
-	for request, uid := range g.uids {
-		if _, keep := uids[uid]; keep || string(request.ClusterName) != member {
+	gone := map[vsphere.GroupKey]mcreconcile.Request{}
+	for request, key := range g.keys {
+		if _, keep := keys[key]; keep || string(request.ClusterName) != member {
 			continue
 		}
-		delete(g.uids, request)
-		if g.byUID[uid].request == request {
-			delete(g.byUID, uid)
-			gone = append(gone, uid)
+		delete(g.keys, request)
+		if g.byKey[key].request == request {
+			delete(g.byKey, key)
+			gone[key] = request
 		}
 	}
-	for uid, e := range g.byUID { // those that were kept; see keep
-		if string(e.request.ClusterName) == member && g.uids[e.request] != uid {
-			delete(g.byUID, uid)
-			gone = append(gone, uid)
+	for key, e := range g.byKey { // those that were kept; see keep
+		if string(e.request.ClusterName) == member && g.keys[e.request] != key {
+			delete(g.byKey, key)
+			gone[key] = e.request
 		}
 	}
 	g.mu.Unlock()
-	for _, uid := range gone {
-		g.gone(uid)
+	for key, request := range gone {
+		g.gone(request, key)
 	}
 	if len(gone) > 0 {
 		g.counted(member)
@@ -252,17 +251,17 @@ func (g *Groups) listedMembers() []string {
 }
 
 // all returns a copy of what is known.
-func (g *Groups) all() map[types.UID]groupEntry {
+func (g *Groups) all() map[vsphere.GroupKey]groupEntry {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return maps.Clone(g.byUID)
+	return maps.Clone(g.byKey)
 }
 
 // vcenterOf returns the vCenter of a group that was seen before, or "".
 func (g *Groups) vcenterOf(request mcreconcile.Request) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.byUID[g.uids[request]].vcenter
+	return g.byKey[g.keys[request]].vcenter
 }
 
 // Orphans returns those of these VMs whose group certainly does not exist: its member is engaged and does not have it. Of
@@ -274,7 +273,7 @@ func (g *Groups) Orphans(vms []vsphere.VM) []vsphere.VM {
 			continue
 		}
 		g.mu.Lock()
-		_, known := g.byUID[types.UID(vm.Stamp.Group)]
+		_, known := g.byKey[vm.Stamp.Key()]
 		g.mu.Unlock()
 		if !known {
 			orphans = append(orphans, vm)
@@ -287,7 +286,7 @@ func (g *Groups) Orphans(vms []vsphere.VM) []vsphere.VM {
 func (g *Groups) CountMember(member string) (groups, vms int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, entry := range g.byUID {
+	for _, entry := range g.byKey {
 		if string(entry.request.ClusterName) == member {
 			groups++
 			vms += entry.vms
@@ -301,7 +300,7 @@ func (g *Groups) CountVCenter(vcenter string) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := 0
-	for _, entry := range g.byUID {
+	for _, entry := range g.byKey {
 		if entry.vcenter == vcenter {
 			n++
 		}
@@ -318,7 +317,7 @@ func (g *Groups) Expected(vcenter string, members []string) (vms int, known bool
 			return 0, false
 		}
 	}
-	for _, entry := range g.byUID {
+	for _, entry := range g.byKey {
 		if entry.vcenter == vcenter {
 			vms += entry.expects
 		}

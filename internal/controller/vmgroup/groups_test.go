@@ -36,7 +36,7 @@ func TestGroupsDelivers(t *testing.T) {
 	see := func(r mcreconcile.Request, uid types.UID, vcenter string, vms int32) {
 		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 		group.Status.Replicas = vms
-		g.seen(r, group, vcenter)
+		g.seen(r, vsphere.KeyOf(string(r.ClusterName), string(uid)), group, vcenter)
 	}
 	a, b, c := request("m1", "n1", "a"), request("m1", "n2", "b"), request("m2", "n1", "c")
 	see(a, "a1", "vc1", 2)
@@ -56,8 +56,8 @@ func TestGroupsDelivers(t *testing.T) {
 			t.Errorf("%s delivers %v, want %v", what, delivered, names)
 		}
 	}
-	expect("a group's change", func() { g.GroupChanged("b1") }, b)
-	expect("a stranger's change", func() { g.GroupChanged("x") })
+	expect("a group's change", func() { g.GroupChanged("m1/b1") }, b)
+	expect("a stranger's change", func() { g.GroupChanged("m2/b1") })
 	expect("a vCenter's change", func() { g.VCenterChanged("vc1") }, a, c)
 	expect("a member's change", func() { g.MemberChanged("m1") }, a, b)
 	expect("a namespace's change", func() { g.namespaceChanged("m1", "n1") }, a)
@@ -76,12 +76,12 @@ func TestGroupsDelivers(t *testing.T) {
 		t.Errorf("m1 has %d groups and %d VMs", groups, vms)
 	}
 	see(a, "a2", "vc1", 0) // created again under its name
-	expect("the old group's change", func() { g.GroupChanged("a1") })
+	expect("the old group's change", func() { g.GroupChanged("m1/a1") })
 	if groups, _ := g.CountMember("m1"); groups != 2 {
 		t.Errorf("m1 has %d groups after one was created again", groups)
 	}
-	if uid := g.forget(a); uid != "a2" || g.CountVCenter("vc1") != 1 {
-		t.Errorf("forgot %q; %d groups use vc1", uid, g.CountVCenter("vc1"))
+	if key := g.forget(a); key != "m1/a2" || g.CountVCenter("vc1") != 1 {
+		t.Errorf("forgot %q; %d groups use vc1", key, g.CountVCenter("vc1"))
 	}
 	if g.ForgetMember("m2"); g.CountVCenter("vc1") != 0 {
 		t.Errorf("%d groups of a member that is gone use vc1", g.CountVCenter("vc1"))
@@ -96,8 +96,8 @@ func TestAGroupSeenUnderAnotherNameOfItsMemberIsNotForgottenWithTheOldName(t *te
 		return mcreconcile.Request{ClusterName: multicluster.ClusterName(member), Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "g"}}}
 	}
 	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
-	g.seen(request("old"), group, "vc")
-	g.seen(request("new"), group, "vc")
+	g.seen(request("old"), "m/u", group, "vc")
+	g.seen(request("new"), "m/u", group, "vc")
 	g.forget(request("old"))
 	if g.Gained([]int{1}); delivered != 1 || g.CountVCenter("vc") != 1 {
 		t.Errorf("after a takeover %d groups are enqueued and %d counted, want 1", delivered, g.CountVCenter("vc"))
@@ -108,12 +108,12 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	g := NewGroups()
 	for _, name := range []string{"a", "b"} {
 		r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}}
-		g.seen(r, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}}, "vc")
+		g.seen(r, vsphere.KeyOf("m", name), &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}}, "vc")
 	}
 	told := 0
 	g.counted = func(string) { told++ }
 	for range 2 { // what is gone is no news again
-		g.keepOnly("m", map[types.UID]struct{}{"b": {}})
+		g.keepOnly("m", map[vsphere.GroupKey]struct{}{"m/b": {}})
 	}
 	if n := g.CountVCenter("vc"); n != 1 || told != 1 {
 		t.Errorf("%d groups use the vCenter, want the one that is left; told %d times, want once", n, told)
@@ -125,7 +125,7 @@ func TestNothingIsRememberedOfAGroupThatWasDeletedUnseen(t *testing.T) {
 		"and created anew": func(r *rig, was *v1alpha1.VmGroup) {
 			anew := was.DeepCopy()
 			anew.UID = "another"
-			r.Groups.seen(r.request, anew, "default")
+			r.Groups.seen(r.request, keyOf("member-uid", anew), anew, "default")
 		},
 		"while its member was away":  func(r *rig, _ *v1alpha1.VmGroup) { r.Groups.keepOnly(v1alpha1.LocalMember, nil) },
 		"and its member with it too": func(r *rig, _ *v1alpha1.VmGroup) { r.Groups.ForgetMember(v1alpha1.LocalMember) },
@@ -133,12 +133,12 @@ func TestNothingIsRememberedOfAGroupThatWasDeletedUnseen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			g := r.settle()
-			r.Groups.seen(r.request, g, "default")
-			if r.memory.of(g.UID).resourceVersion == "" {
+			r.Groups.seen(r.request, keyOf("member-uid", g), g, "default")
+			if r.memory.of(keyOf("member-uid", g)).resourceVersion == "" {
 				t.Fatal("nothing is remembered of a group that was just written")
 			}
 			missed(r, g)
-			if _, known := r.memory.groups[g.UID]; known {
+			if _, known := r.memory.groups[keyOf("member-uid", g)]; known {
 				t.Error("it is remembered for ever")
 			}
 		})
@@ -150,10 +150,10 @@ func TestAGroupIsRememberedWhenItsMemberWasRenamed(t *testing.T) {
 	g := r.settle()
 	old := r.request
 	old.ClusterName = "old"
-	r.Groups.seen(old, g, "default")
-	r.Groups.seen(r.request, g, "default")
+	r.Groups.seen(old, keyOf("member-uid", g), g, "default")
+	r.Groups.seen(r.request, keyOf("member-uid", g), g, "default")
 	r.Groups.ForgetMember("old")
-	if r.memory.of(g.UID).resourceVersion == "" {
+	if r.memory.of(keyOf("member-uid", g)).resourceVersion == "" {
 		t.Error("the operator's own last write is forgotten: an older cache would be believed")
 	}
 }
@@ -162,7 +162,7 @@ func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	g := NewGroups()
 	g.served = func(uid string) bool { return uid == "here" }
 	r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "g"}}}
-	g.seen(r, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "known"}}, "vc")
+	g.seen(r, "here/known", &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "known"}}, "vc")
 	vm := func(name, member, group string) vsphere.VM {
 		return vsphere.VM{Name: name, Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: member, Group: group}}}
 	}
@@ -177,7 +177,7 @@ func TestWhatGroupsCountOnIsKnownOnceAllMembersHaveToldOfTheirs(t *testing.T) {
 	for name, vcenter := range map[string]string{"a": "vc", "b": "vc", "c": "other"} {
 		r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}}
 		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}, Spec: v1alpha1.VmGroupSpec{Replicas: ptr.To[int32](2)}}
-		g.seen(r, group, vcenter)
+		g.seen(r, vsphere.KeyOf("m", name), group, vcenter)
 	}
 	g.list("m")
 	if _, known := g.Expected("vc", []string{"m", "away"}); known {

@@ -4,17 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // known lists a member's groups when it is engaged, before the controller watches them: it must be added to the manager before the
 // controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched.
 type known struct {
-	groups *Groups
+	groups  *Groups
+	members Members
 }
 
 // Engage implements multicluster.Aware. The caches of the member are filled. If they cannot be listed, the member is not engaged, and whoever
@@ -24,13 +25,18 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 	if err := cl.GetClient().List(ctx, existing); err != nil {
 		return fmt.Errorf("list the groups of member %q: %w", member, err)
 	}
-	uids := make(map[types.UID]struct{}, len(existing.Items))
+	served, ok := k.members(string(member))
+	if !ok {
+		return fmt.Errorf("list the groups of member %q: it is not served any more", member)
+	}
+	keys := make(map[vsphere.GroupKey]struct{}, len(existing.Items))
 	for i := range existing.Items {
 		group := &existing.Items[i]
-		uids[group.UID] = struct{}{}
-		k.groups.seen(requestOf(member, group), group, vcenterOf(group))
+		key := keyOf(served.UID, group)
+		keys[key] = struct{}{}
+		k.groups.seen(requestOf(member, group), key, group, vcenterOf(group))
 	}
-	k.groups.keepOnly(string(member), uids)
+	k.groups.keepOnly(string(member), keys)
 	k.groups.list(string(member))
 	return nil
 }

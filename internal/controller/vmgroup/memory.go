@@ -6,19 +6,19 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // memory is what this process remembers of acting on groups. Nothing in it outlives the process, and nothing has to. The zero value
 // is ready to use.
 type memory struct {
 	mu     sync.Mutex
-	groups map[types.UID]remembered
+	groups map[vsphere.GroupKey]remembered
 	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
 	raises map[string]group.Raise
 }
@@ -54,21 +54,21 @@ type question struct {
 	counted                           bool
 }
 
-func (m *memory) of(uid types.UID) remembered {
+func (m *memory) of(key vsphere.GroupKey) remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.groups[uid]
+	return m.groups[key]
 }
 
-func (m *memory) change(uid types.UID, change func(*remembered)) {
+func (m *memory) change(key vsphere.GroupKey, change func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.groups == nil {
-		m.groups = map[types.UID]remembered{}
+		m.groups = map[vsphere.GroupKey]remembered{}
 	}
-	r := m.groups[uid]
+	r := m.groups[key]
 	change(&r)
-	m.groups[uid] = r
+	m.groups[key] = r
 }
 
 func (m *memory) raised(member string) group.Raise {
@@ -86,17 +86,17 @@ func (m *memory) raise(member string, r group.Raise) {
 	m.raises[member] = r
 }
 
-func (m *memory) forget(uid types.UID) {
+func (m *memory) forget(key vsphere.GroupKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.groups, uid)
+	delete(m.groups, key)
 }
 
 // stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
 // that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.
-func (m *memory) stale(uid types.UID, resourceVersion string, now time.Time) time.Time {
-	r := m.of(uid)
+func (m *memory) stale(key vsphere.GroupKey, resourceVersion string, now time.Time) time.Time {
+	r := m.of(key)
 	if r.resourceVersion == "" {
 		return time.Time{}
 	}
@@ -105,20 +105,20 @@ func (m *memory) stale(uid types.UID, resourceVersion string, now time.Time) tim
 		since = cmp.Or(r.behind, now)
 	}
 	if !since.Equal(r.behind) {
-		m.change(uid, func(r *remembered) { r.behind = since })
+		m.change(key, func(r *remembered) { r.behind = since })
 	}
 	return since
 }
 
 // sight remembers since when a group is out of sight, or that it is in sight.
-func (m *memory) sight(uid types.UID, since time.Time) {
-	if !m.of(uid).outOfSight.Equal(since) {
-		m.change(uid, func(r *remembered) { r.outOfSight = since })
+func (m *memory) sight(key vsphere.GroupKey, since time.Time) {
+	if !m.of(key).outOfSight.Equal(since) {
+		m.change(key, func(r *remembered) { r.outOfSight = since })
 	}
 }
 
 // evaluate is set.Evaluate, remembered by group, so that a pass over one that did not change evaluates nothing.
-func (m *memory) evaluate(set *policy.Set, uid types.UID, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
+func (m *memory) evaluate(set *policy.Set, key vsphere.GroupKey, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
 	asked := question{
 		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
 		cpu: spec.CPU, memory: spec.Memory, counted: spec.Replicas != nil,
@@ -126,11 +126,11 @@ func (m *memory) evaluate(set *policy.Set, uid types.UID, r policy.Requester, sp
 	if asked.counted {
 		asked.replicas = *spec.Replicas
 	}
-	last := m.of(uid).evaluated
+	last := m.of(key).evaluated
 	if last.set == set && last.asked == asked && maps.Equal(last.labels, r.NamespaceLabels) {
 		return last.violations
 	}
 	last = evaluation{set: set, asked: asked, labels: r.NamespaceLabels, violations: set.Evaluate(r, *spec, path)}
-	m.change(uid, func(r *remembered) { r.evaluated = last })
+	m.change(key, func(r *remembered) { r.evaluated = last })
 	return last.violations
 }

@@ -53,11 +53,11 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 	}
 	_, s.Vanished = p.store.(vanishedStore)
 	s.Raised = p.r.memory.raised(p.member.UID)
-	remembered := p.r.memory.of(of.UID)
+	remembered := p.r.memory.of(s.ID.Key())
 	if s.Reported = remembered.reported; s.Unseen() {
 		s.OutOfSight = cmp.Or(remembered.outOfSight, p.now)
 	}
-	p.r.memory.sight(of.UID, s.OutOfSight)
+	p.r.memory.sight(s.ID.Key(), s.OutOfSight)
 	done := map[group.Step]bool{}
 	for {
 		d := group.Decide(s)

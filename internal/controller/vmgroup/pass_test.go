@@ -141,6 +141,9 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
+// key of the group.
+func (r *rig) key() vsphere.GroupKey { return keyOf("member-uid", r.group()) }
+
 func (r *rig) pass() (reconcile.Result, error) { return r.Reconcile(r.t.Context(), r.request) }
 
 func (r *rig) mustPass() reconcile.Result {
@@ -255,7 +258,7 @@ func TestAFailedStatusWriteSendsNothingToVCenter(t *testing.T) {
 func TestACacheOlderThanOurOwnWriteIsNotActedOn(t *testing.T) {
 	r := newRig(t)
 	g := r.group()
-	r.memory.change(g.UID, func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+	r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 	if result := r.mustPass(); result.RequeueAfter == 0 {
 		t.Error("the pass does not come back")
 	}
@@ -496,7 +499,7 @@ func TestATemplateThatRefusesIsAskedOnceAndNotForEveryVM(t *testing.T) {
 func TestAnIntentIsNeverHeldBack(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
-	r.memory.change(g.UID, func(m *remembered) { m.resourceVersion, m.reported = g.ResourceVersion, r.now }) // a report was written just now
+	r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion, m.reported = g.ResourceVersion, r.now }) // a report was written just now
 	*g.Spec.Replicas = 3
 	g.Generation++
 	if err := r.member.Update(t.Context(), g); err != nil {

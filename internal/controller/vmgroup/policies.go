@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vmgrouppolicies,verbs=list;watch
@@ -48,12 +49,12 @@ func (c *policyCache) get(ctx context.Context, hub client.Reader) (*policy.Set, 
 }
 
 // violations of the hub's policies by a group's spec, remembered by group.
-func (r *Reconciler) violations(ctx context.Context, q policy.Requester, group *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+func (r *Reconciler) violations(ctx context.Context, key vsphere.GroupKey, q policy.Requester, group *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
 	set, err := r.policies.get(ctx, r.Hub)
 	if err != nil {
 		return nil, err
 	}
-	return withTemplate(set, q, group, t, r.memory.evaluate(set, group.UID, q, &group.Spec, t.path)), nil
+	return withTemplate(set, q, group, t, r.memory.evaluate(set, key, q, &group.Spec, t.path)), nil
 }
 
 // withTemplate adds what policies say of a template that does not exist.

@@ -9,17 +9,29 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Quotas grants growth. *quota.Ledger implements it.
 type Quotas interface {
 	Ask(ctx context.Context, c quota.Claim) quota.Answer
-	Surplus(uid types.UID, holds, wants policy.Usage) (needs policy.Usage, some bool)
-	GiveBack(uid types.UID, needs policy.Usage, epoch v1alpha1.Epoch)
-	Forget(uid types.UID)
+	Surplus(key quota.Key, holds, wants policy.Usage) (needs policy.Usage, some bool)
+	GiveBack(key quota.Key, needs policy.Usage, epoch v1alpha1.Epoch)
+	Forget(key quota.Key)
 	Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
+}
+
+// quotaKey is what the ledger of quotas calls a group.
+func quotaKey(s *group.Snapshot) quota.Key { return quota.Key{Member: s.Member, UID: s.Group.UID} }
+
+// QuotaAnswered takes the news that a group may get another answer of the ledger of quotas.
+func (r *Reconciler) QuotaAnswered(key quota.Key) {
+	if member, ok := r.Members(key.Member); ok {
+		r.Groups.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
+	}
 }
 
 // QuotaLister is what the ledger of quotas asks about groups and policies. It reads memory.
@@ -50,7 +62,7 @@ func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
 	requesters := map[[2]string]policy.Requester{}
 	var groups []quota.Group
-	for uid, e := range w.Reconciler.Groups.all() {
+	for key, e := range w.Reconciler.Groups.all() {
 		member, namespace := string(e.request.ClusterName), e.request.Namespace
 		r, known := requesters[[2]string{member, namespace}]
 		if !known {
@@ -63,26 +75,26 @@ func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
 			}
 			requesters[[2]string{member, namespace}] = r
 		}
-		groups = append(groups, quota.Group{UID: uid, Name: e.request.Name, Requester: r, Holds: e.holds})
+		groups = append(groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: r, Holds: e.holds})
 	}
 	return groups, nil
 }
 
 // Absent reads afresh whether a member that is engaged does not have a group of this UID. It is for the ledger of quotas.
-func (r *Reconciler) Absent(ctx context.Context, member, namespace, name string, uid types.UID) (bool, error) {
+func (r *Reconciler) Absent(ctx context.Context, key quota.Key, namespace, name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {
-		return false, fmt.Errorf("find the clients of member %q: %w", member, err)
+		return false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
-	group := &v1alpha1.VmGroup{}
-	err = cl.GetAPIReader().Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, group)
+	found := &v1alpha1.VmGroup{}
+	err = cl.GetAPIReader().Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found)
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, member, err)
+		return false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, key.Member, err)
 	}
-	return group.UID != uid, nil
+	return found.UID != key.UID, nil
 }

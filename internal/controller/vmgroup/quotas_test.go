@@ -19,7 +19,7 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
 		Store: store, Lister: rec.QuotaLister(), Now: rec.Now,
-		Notify: func(uid types.UID) { rec.Groups.GroupChanged(string(uid)) },
+		Notify: rec.QuotaAnswered,
 	})
 	rec.Quotas = ledger
 	r.inform(rec)
@@ -34,10 +34,13 @@ func (r *rig) inform(rec *Reconciler) {
 		r.t.Fatal(err)
 	}
 	for i := range list.Items {
-		rec.Groups.seen(requestOf(v1alpha1.LocalMember, &list.Items[i]), &list.Items[i], "default")
+		rec.Groups.seen(requestOf(v1alpha1.LocalMember, &list.Items[i]), keyOf("member-uid", &list.Items[i]), &list.Items[i], "default")
 	}
 	rec.Groups.list(v1alpha1.LocalMember)
 }
+
+// localKey is what the ledger calls a group of the local member.
+func localKey(uid types.UID) quota.Key { return quota.Key{Member: v1alpha1.LocalMember, UID: uid} }
 
 func quotaVMs(n int32) v1alpha1.VmGroupPolicySpec {
 	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: v1alpha1.QuotaNamespace}}
@@ -122,7 +125,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		r.now = r.now.Add(2 * time.Second)
 	}
 	flush(t, one)
-	if entries := store.Stored().State.Entries; len(entries) != 1 || entries["6d1b1c5e-0000-4000-8000-000000000002"].Usage.VMs != 2 {
+	if entries := store.Stored().State.Entries; len(entries) != 1 || entries[localKey("6d1b1c5e-0000-4000-8000-000000000002")].Usage.VMs != 2 {
 		t.Errorf("the ledger holds %+v", entries)
 	}
 }
@@ -168,7 +171,7 @@ func TestAQuotaThatComesLaterCountsWhatIsThere(t *testing.T) {
 	g := r.work()
 	says(t, g, v1alpha1.ConditionPolicyCompliant, "True", v1alpha1.ReasonPolicyAllows)
 	flush(t, ledger)
-	if e := store.Stored().State.Entries[g.UID]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
+	if e := store.Stored().State.Entries[localKey(g.UID)]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
 		t.Errorf("the ledger says %+v of a group with %d VMs", e, len(r.vcenter.VMs()))
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
@@ -201,11 +204,11 @@ func TestACacheThatIsBehindGivesNothingBack(t *testing.T) {
 	// Another replica takes over with a cache that shows the group as it was with 2 VMs.
 	live := r.Clusters
 	r.Clusters = testCluster{client: cached{Client: r.member, group: old}, live: r.member}
-	r.memory.forget(r.group().UID)
+	r.memory.forget(r.key())
 	r.gate.epoch.Number++
 	r.mustPass()
 	flush(t, ledger)
-	if e := store.Stored().State.Entries[old.UID]; e.Usage.VMs != 4 {
+	if e := store.Stored().State.Entries[localKey(old.UID)]; e.Usage.VMs != 4 {
 		t.Errorf("the ledger was lowered to %d VMs of a group that has 4", e.Usage.VMs)
 	}
 	r.Clusters = live

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // catchesUp is how long a cache may be behind the operator's own write before the API server is asked. A watch tells of a write in
@@ -18,25 +18,25 @@ const catchesUp = 10 * time.Second
 // MemberRestored takes the news that a member's storage came back from a backup. The versions of its groups count on from the backup's, so
 // that those of our own last writes say nothing any more: compared with them, all that the member has would look old for a long time.
 func (r *Reconciler) MemberRestored(member string) {
-	for uid, e := range r.Groups.all() {
+	for key, e := range r.Groups.all() {
 		if string(e.request.ClusterName) == member {
-			r.forgetVersions(uid)
+			r.forgetVersions(key)
 		}
 	}
 }
 
 // forgetVersions forgets which versions of a group were written: the storage that they were written to is another one now.
-func (r *Reconciler) forgetVersions(uid types.UID) {
-	r.memory.change(uid, func(m *remembered) { m.resourceVersion, m.behind = "", time.Time{} })
-	r.vanished.unclaim(uid)
+func (r *Reconciler) forgetVersions(key vsphere.GroupKey) {
+	r.memory.change(key, func(m *remembered) { m.resourceVersion, m.behind = "", time.Time{} })
+	r.vanished.unclaim(key)
 }
 
 // behind reports whether the cache has an older object than the operator's own last write. A group that stays behind may have come from a
 // backup: with a revision bump nothing else shows that, since the revision of the storage rises while its objects keep the versions that they had.
 // So the API server is asked, at most once in catchesUp. If it has what the cache has, the write is gone.
-func (r *Reconciler) behind(ctx context.Context, group *v1alpha1.VmGroup, live client.Reader) bool {
+func (r *Reconciler) behind(ctx context.Context, key vsphere.GroupKey, group *v1alpha1.VmGroup, live client.Reader) bool {
 	now := r.Now()
-	since := r.memory.stale(group.UID, group.ResourceVersion, now)
+	since := r.memory.stale(key, group.ResourceVersion, now)
 	if since.IsZero() {
 		return false
 	}
@@ -48,11 +48,11 @@ func (r *Reconciler) behind(ctx context.Context, group *v1alpha1.VmGroup, live c
 	defer cancel()
 	err := live.Get(ctx, client.ObjectKeyFromObject(group), stored)
 	if err != nil || stored.UID != group.UID || stored.ResourceVersion != group.ResourceVersion {
-		r.memory.change(group.UID, func(m *remembered) { m.behind = now })
+		r.memory.change(key, func(m *remembered) { m.behind = now })
 		return true
 	}
 	log.FromContext(ctx).Info("The API server has an older version of the group than the operator has written; the member was restored from a backup",
-		"resourceVersion", group.ResourceVersion, "written", r.memory.of(group.UID).resourceVersion)
-	r.forgetVersions(group.UID)
+		"resourceVersion", group.ResourceVersion, "written", r.memory.of(key).resourceVersion)
+	r.forgetVersions(key)
 	return false
 }

@@ -23,6 +23,8 @@ type store interface {
 type apiStore struct {
 	client client.Client
 	memory *memory
+	// member is the UID of the cluster.
+	member string
 }
 
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
@@ -49,7 +51,7 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	if err := a.client.Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	a.memory.change(next.UID, func(m *remembered) { m.resourceVersion = next.ResourceVersion })
+	a.memory.change(keyOf(a.member, next), func(m *remembered) { m.resourceVersion = next.ResourceVersion })
 	return next, nil
 }
 
@@ -60,7 +62,7 @@ type vanishedStore struct {
 }
 
 func (v vanishedStore) writeStatus(_ context.Context, _, next *v1alpha1.VmGroup) error {
-	v.r.vanished.store(next)
+	v.r.vanished.store(v.group.key, next)
 	return nil
 }
 

@@ -9,11 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // unattendedAfter is how long a bucket may be without an owner before its groups say so. A takeover takes less.
@@ -61,7 +61,7 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 		return
 	}
 	groups := 0
-	u.Reconciler.Groups.inBuckets(buckets, func(_ types.UID, e groupEntry) {
+	u.Reconciler.Groups.inBuckets(buckets, func(_ vsphere.GroupKey, e groupEntry) {
 		// Saying it takes a while; it has to be true when it is said.
 		if b, ok := u.Reconciler.bucketOf(e.request); !ok || !u.Leading() || u.Unowned()[b] < unattendedAfter {
 			return

@@ -14,7 +14,7 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 	r := newRig(t)
 	group := r.settle()
 	r.Groups.deliverTo(r.bucketOf, func(_ mcreconcile.Request, _ bool) {})
-	r.Groups.seen(r.request, group, "default")
+	r.Groups.seen(r.request, keyOf("member-uid", group), group, "default")
 	leading, unowned := false, map[int]time.Duration{0: unattendedAfter - time.Second}
 	u := UnattendedReporter{Reconciler: r.Reconciler, Leading: func() bool { return leading }, Unowned: func() map[int]time.Duration { return unowned }}
 	unattended := func() bool {

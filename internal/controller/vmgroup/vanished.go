@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 const (
@@ -37,8 +37,8 @@ const (
 // groups whose finalizer this process wrote a moment ago; the VMs of all others that vanish are reported as orphans and not touched.
 type vanished struct {
 	mu      sync.Mutex
-	claimed map[types.UID]claimedGroup
-	groups  map[types.UID]vanishedGroup
+	claimed map[vsphere.GroupKey]claimedGroup
+	groups  map[vsphere.GroupKey]vanishedGroup
 }
 
 // claimedGroup is a new group that got its finalizer.
@@ -50,54 +50,55 @@ type claimedGroup struct {
 
 type vanishedGroup struct {
 	request mcreconcile.Request
+	key     vsphere.GroupKey
 	since   time.Time
 	// group as it was last, with a deletionTimestamp, and what would be its status.
 	group *v1alpha1.VmGroup
 }
 
 func newVanished() *vanished {
-	return &vanished{claimed: map[types.UID]claimedGroup{}, groups: map[types.UID]vanishedGroup{}}
+	return &vanished{claimed: map[vsphere.GroupKey]claimedGroup{}, groups: map[vsphere.GroupKey]vanishedGroup{}}
 }
 
 // claiming says that a group's finalizer is about to be written. A group that is older, or had one before, is none whose
 // deletion can have missed its first finalizer: somebody takes finalizers away to keep the VMs.
-func (v *vanished) claiming(group *v1alpha1.VmGroup, now time.Time) {
+func (v *vanished) claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	maps.DeleteFunc(v.claimed, func(_ types.UID, c claimedGroup) bool { return now.Sub(c.at) > raceWindow })
+	maps.DeleteFunc(v.claimed, func(_ vsphere.GroupKey, c claimedGroup) bool { return now.Sub(c.at) > raceWindow })
 	if s := &group.Status; s.ObservedGeneration == 0 && s.Folder == nil && len(s.VMs) == 0 && now.Sub(group.CreationTimestamp.Time) <= raceWindow {
-		v.claimed[group.UID] = claimedGroup{now, group.ResourceVersion}
+		v.claimed[key] = claimedGroup{now, group.ResourceVersion}
 	}
 }
 
 // unclaim forgets that a group's finalizer was written: the storage it was written to is another one now.
-func (v *vanished) unclaim(uid types.UID) {
+func (v *vanished) unclaim(key vsphere.GroupKey) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.claimed, uid)
+	delete(v.claimed, key)
 }
 
 // seen takes news of a group that exists.
-func (v *vanished) seen(group *v1alpha1.VmGroup) {
+func (v *vanished) seen(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if c, ok := v.claimed[group.UID]; ok {
+	if c, ok := v.claimed[key]; ok {
 		c.resourceVersion = group.ResourceVersion
-		v.claimed[group.UID] = c
+		v.claimed[key] = c
 	}
 }
 
 // add takes the last state of a group that was removed. It reports whether the group is to be deleted by us.
-func (v *vanished) add(request mcreconcile.Request, group *v1alpha1.VmGroup, now time.Time) bool {
+func (v *vanished) add(request mcreconcile.Request, key vsphere.GroupKey, group *v1alpha1.VmGroup, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c, ours := v.claimed[group.UID]
+	c, ours := v.claimed[key]
 	if !ours || now.Sub(c.at) > raceWindow || !later(group.ResourceVersion, c.resourceVersion) {
 		return false
 	}
 	group = group.DeepCopy()
 	group.DeletionTimestamp = &metav1.Time{Time: now}
-	v.groups[group.UID] = vanishedGroup{request, now, group}
+	v.groups[key] = vanishedGroup{request, key, now, group}
 	return true
 }
 
@@ -123,34 +124,34 @@ func (v *vanished) of(request mcreconcile.Request) []vanishedGroup {
 }
 
 // store keeps what would be the group's status.
-func (v *vanished) store(group *v1alpha1.VmGroup) {
+func (v *vanished) store(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if g, ok := v.groups[group.UID]; ok {
+	if g, ok := v.groups[key]; ok {
 		g.group = group.DeepCopy()
-		v.groups[group.UID] = g
+		v.groups[key] = g
 	}
 }
 
 // has reports whether a group vanished and is looked after.
-func (v *vanished) has(uid types.UID) bool {
+func (v *vanished) has(key vsphere.GroupKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, is := v.groups[uid]
+	_, is := v.groups[key]
 	return is
 }
 
 // drop forgets a group, and returns whether it had vanished.
-func (v *vanished) drop(uid types.UID) bool {
+func (v *vanished) drop(key vsphere.GroupKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, was := v.groups[uid]
-	delete(v.groups, uid) // and not from claimed: a pass may miss the group before the news of its removal come
+	_, was := v.groups[key]
+	delete(v.groups, key) // and not from claimed: a pass may miss the group before the news of its removal come
 	return was
 }
 
 // vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.
-func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, of *v1alpha1.VmGroup) bool {
+func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup) bool {
 	switch {
 	case !of.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(of, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
@@ -158,10 +159,10 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 		controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
 		return false // nobody could change that any more
 	}
-	if !r.vanished.add(request, of, r.Now()) {
+	if !r.vanished.add(request, key, of, r.Now()) {
 		return false
 	}
-	r.Groups.keep(request, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
+	r.Groups.keep(request, key, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
 	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
 		"VmGroup", request.String(), "uid", of.UID)
 	return true
@@ -179,7 +180,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 		exists := &v1alpha1.VmGroup{}
 		getErr := like.cache.Get(ctx, request.NamespacedName, exists)
 		if getErr == nil && exists.UID == v.group.UID {
-			r.vanished.drop(v.group.UID) // a backup brought it back
+			r.vanished.drop(v.key) // a backup brought it back
 			continue
 		}
 		if getErr != nil && !apierrors.IsNotFound(getErr) {
@@ -198,8 +199,8 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 
 // forgetVanished forgets a group that has vanished.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
-	r.drop(v.group.UID)
-	r.Groups.forgetUID(v.request, v.group.UID)
+	r.drop(v.request, v.key)
+	r.Groups.forgetKey(v.request, v.key)
 }
 
 // sooner returns the shorter of two times to wait, of which zero is for ever.

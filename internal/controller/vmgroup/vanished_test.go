@@ -43,7 +43,7 @@ func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	if err := r.member.Delete(ctx, group); err != nil {
 		r.t.Fatal(err)
 	}
-	r.vanished.seen(last)
+	r.vanished.seen(keyOf("member-uid", last), last)
 	last.ResourceVersion += "0" // a later one
 	e := event.DeleteEvent{Object: last}
 	if spoil != nil {
@@ -110,7 +110,7 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		}},
 		"its finalizer was taken away and came back": {before: func(r *rig) {
 			r.vanished = newVanished()
-			r.vanished.claiming(r.group(), r.now)
+			r.vanished.claiming(r.key(), r.group(), r.now)
 		}},
 		"it cannot be recycled": {spoil: func(e *event.DeleteEvent) { object(e).Spec.DeletionPolicy = v1alpha1.DeletionRecycle }},
 		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
@@ -209,12 +209,12 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 	r.vanish(nil)
 	r.mustPass()
 	flush(t, ledger)
-	if e := store.Stored().State.Entries[uid]; e.Usage.VMs != 2 {
+	if e := store.Stored().State.Entries[localKey(uid)]; e.Usage.VMs != 2 {
 		t.Errorf("%d VMs are counted while 2 are there", e.Usage.VMs)
 	}
 	r.finish()
 	flush(t, ledger)
-	if e, ok := store.Stored().State.Entries[uid]; ok {
+	if e, ok := store.Stored().State.Entries[localKey(uid)]; ok {
 		t.Errorf("a group that is gone holds %+v", e.Usage)
 	}
 }

@@ -325,7 +325,7 @@ func names(r *run) {
 }
 
 func slots(r *run) {
-	first := r.Server.Acquire(id.Group, "", 1)
+	first := r.Server.Acquire(id.Key(), "", 1)
 	if first.Granted() != 1 {
 		r.t.Fatalf("granted %d, want 1", first.Granted())
 	}

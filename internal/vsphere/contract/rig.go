@@ -156,7 +156,7 @@ func (r *run) request(ordinal int32) vsphere.CloneRequest {
 func (r *run) clone(ordinal int32) vsphere.VM {
 	r.t.Helper()
 	req := r.request(ordinal)
-	slots := r.Server.Acquire(id.Group, req.Template.Host, 1)
+	slots := r.Server.Acquire(id.Key(), req.Template.Host, 1)
 	defer slots.Release()
 	if slots.Granted() != 1 {
 		r.t.Fatalf("granted %d slots, want 1", slots.Granted())

@@ -13,7 +13,7 @@ import (
 func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	c := call{
 		Operation: vsphere.Operation{Kind: vsphere.OpClone, Ordinal: req.Stamp.Ordinal},
-		Group:     req.Stamp.Group, Name: req.Name, host: req.Template.Host, revision: req.Stamp.Revision,
+		Group:     req.Stamp.Key(), Name: req.Name, host: req.Template.Host, revision: req.Stamp.Revision,
 		op: fmt.Sprintf("clone %s from %s", req.Name, req.Template.Name),
 	}
 	if err := vsphere.CheckFence(ctx); err != nil {
@@ -193,7 +193,7 @@ func (s *Server) onVM(ctx context.Context, kind vsphere.OperationKind, verb stri
 	check func(*vsphere.VM, string) (bool, *vsphere.Error), effect func(*vsphere.VM, string) *vsphere.Error) error {
 	c := call{
 		Operation: vsphere.Operation{Kind: kind, Ordinal: t.Ordinal, VM: t.VM},
-		Group:     t.ID.Group, Name: t.VM.Value, op: verb + " " + t.VM.Value,
+		Group:     t.ID.Key(), Name: t.VM.Value, op: verb + " " + t.VM.Value,
 	}
 	s.mu.Lock()
 	if vm, ok := s.vms[t.VM]; ok {

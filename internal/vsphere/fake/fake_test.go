@@ -26,8 +26,8 @@ type rig struct {
 }
 
 // GroupChanged and ServerChanged note what they are told.
-func (r *rig) GroupChanged(group string) { r.notified = append(r.notified, group) }
-func (r *rig) ServerChanged()            { r.notified = append(r.notified, "server") }
+func (r *rig) GroupChanged(group vsphere.GroupKey) { r.notified = append(r.notified, string(group)) }
+func (r *rig) ServerChanged()                      { r.notified = append(r.notified, "server") }
 
 func newRig(t *testing.T, opt fake.Options) *rig {
 	t.Helper()
@@ -68,7 +68,7 @@ func (r *rig) clone(ordinal int32) error {
 func (r *rig) cloned(ordinal int32) vsphere.VM {
 	r.t.Helper()
 	r.ok(r.clone(ordinal))
-	r.FinishOne(id.Group, ordinal)
+	r.FinishOne(id.Key(), ordinal)
 	vm, ok := r.VM(fmt.Sprintf("web-%d", ordinal))
 	if !ok {
 		r.t.Fatalf("web-%d was not cloned", ordinal)
@@ -105,7 +105,7 @@ func TestTasksEndWhenTheTestSaysSo(t *testing.T) {
 	if o := r.observe(); len(o.InFlight) != 3 || len(o.VMs) != 0 || r.Health().RunningTasks != 3 {
 		t.Errorf("in flight %v, VMs %v", o.InFlight, o.VMs)
 	}
-	if !r.FinishOne(id.Group, 2) || r.FinishOne(id.Group, 2) {
+	if !r.FinishOne(id.Key(), 2) || r.FinishOne(id.Key(), 2) {
 		t.Error("the task of ordinal 2 did not end once")
 	}
 	if n := r.Finish(1); n != 1 || r.Pending() != 1 {
@@ -118,7 +118,7 @@ func TestTasksEndWhenTheTestSaysSo(t *testing.T) {
 		t.Error("not all tasks have ended")
 	}
 	r.calls("Clone web-0", "Clone web-1", "Clone web-2", "Clone web-1: Busy")
-	if !slices.Contains(r.notified, id.Group) {
+	if !slices.Contains(r.notified, string(id.Key())) {
 		t.Error("the group was not notified")
 	}
 }
@@ -238,7 +238,7 @@ func TestSuspectUntilConfirmed(t *testing.T) {
 	if o := r.observe(late, deleted); !slices.Equal(o.Gone, []vsphere.Ref{deleted.Ref}) || len(o.VMs) != 0 {
 		t.Errorf("observed %+v, want web-1 gone and web-0 suspect", o)
 	}
-	if !slices.Equal(r.notified, []string{id.Group}) {
+	if !slices.Equal(r.notified, []string{string(id.Key())}) {
 		t.Errorf("notified %v, want the group", r.notified)
 	}
 	r.Show("web-0")
@@ -272,7 +272,7 @@ func TestByHand(t *testing.T) {
 		if got := r.Tree(); got != tc.want {
 			t.Errorf("%s: inventory is\n%swant\n%s", tc.what, got, tc.want)
 		}
-		if !slices.Contains(r.notified, id.Group) {
+		if !slices.Contains(r.notified, string(id.Key())) {
 			t.Errorf("%s: the group was not notified", tc.what)
 		}
 	}
@@ -359,7 +359,7 @@ func TestCatalog(t *testing.T) {
 
 func TestSlotsAndJournal(t *testing.T) {
 	r := newRig(t, fake.Options{Limits: budget.Limits{Tasks: 2}, Now: func() time.Time { return time.Unix(1, 0) }})
-	slots := r.Acquire(id.Group, r.template.Host, 5)
+	slots := r.Acquire(id.Key(), r.template.Host, 5)
 	if slots.Granted() != 2 {
 		t.Fatalf("granted %d, want 2", slots.Granted())
 	}
@@ -377,7 +377,7 @@ func TestSlotsAndJournal(t *testing.T) {
 	slots.Release()
 	r.notified = nil
 	r.Finish(-1)
-	if r.Acquire(id.Group, r.template.Host, 5).Granted() != 2 {
+	if r.Acquire(id.Key(), r.template.Host, 5).Granted() != 2 {
 		t.Error("ended tasks keep their slots")
 	}
 }

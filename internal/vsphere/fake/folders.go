@@ -95,9 +95,7 @@ func (s *Server) movedOut(folder vsphere.Ref) bool {
 
 func (s *Server) removeFolder(folder vsphere.Ref) {
 	delete(s.folders, folder)
-	if owner := s.owners[folder]; owner != "" {
-		s.after = append(s.after, func() { s.groupChanged(owner) })
-	}
+	s.tellOwners(folder, "")
 }
 
 func (s *Server) pathOf(folder vsphere.Ref) string {

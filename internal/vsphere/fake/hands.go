@@ -125,10 +125,11 @@ func (h Hands) MoveFolderOut(folder vsphere.Ref) {
 // MoveFolderInto moves a folder, with all that is in it, into another one.
 func (h Hands) MoveFolderInto(folder, parent vsphere.Ref) {
 	h.do(func() {
-		h.s.folders[folder].Parent = parent
-		if owner := h.s.owners[folder]; owner != "" {
-			h.s.after = append(h.s.after, func() { h.s.groupChanged(owner) })
+		f := h.s.folders[folder]
+		if f.Parent = parent; h.s.below(parent) {
+			f.Path = h.s.folders[parent].Path + "/" + f.Name
 		}
+		h.s.tellOwners(folder, "")
 	})
 }
 
@@ -147,9 +148,7 @@ func (h Hands) RenameFolder(folder vsphere.Ref, to string) {
 		f := h.s.folders[folder]
 		h.s.mustBeFree(f.Parent, to)
 		f.Name, f.Path = to, h.s.folders[f.Parent].Path+"/"+to
-		if owner := h.s.owners[folder]; owner != "" {
-			h.s.after = append(h.s.after, func() { h.s.groupChanged(owner) })
-		}
+		h.s.tellOwners(folder, "")
 	})
 }
 

@@ -16,8 +16,8 @@ const (
 // Entry is one mutating call that passed the fence.
 type Entry struct {
 	Kind vsphere.OperationKind
-	// Group is the group's UID; empty for folders.
-	Group   string
+	// Group is empty for folders.
+	Group   vsphere.GroupKey
 	Ordinal int32
 	// Name of the VM, or path of the folder.
 	Name string

@@ -55,9 +55,7 @@ func (s *Server) Health() vsphere.Health {
 func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	s.mu.Lock()
 	defer s.unlock()
-	if !q.Folder.IsZero() {
-		s.owners[q.Folder] = q.ID.Group
-	}
+	s.asksFor(q)
 	o := vsphere.Observation{InstanceUUID: s.opt.InstanceUUID}
 	o.Complete, o.Incomplete = s.complete()
 	if why := s.left.awaits(q); o.Complete && why != "" {
@@ -80,18 +78,29 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	s.observeKnown(q, &o)
 	s.observeFolder(q, &o)
 	for _, t := range s.tasks {
-		if t.Group == q.ID.Group {
+		if t.Group == q.ID.Key() {
 			o.InFlight = append(o.InFlight, t.Operation)
 		}
 	}
 	slices.SortFunc(o.InFlight, func(a, b vsphere.Operation) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	for k, f := range s.failures {
-		if k.group == q.ID.Group {
+		if k.group == q.ID.Key() {
 			o.Failures = append(o.Failures, *f)
 		}
 	}
 	slices.SortFunc(o.Failures, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return o
+}
+
+// asksFor remembers which group asked for a folder.
+func (s *Server) asksFor(q vsphere.Query) {
+	if q.Folder.IsZero() {
+		return
+	}
+	if s.owners[q.Folder] == nil {
+		s.owners[q.Folder] = map[vsphere.GroupKey]bool{}
+	}
+	s.owners[q.Folder][q.ID.Key()] = true
 }
 
 // observeUnread tells of a VM whose configuration is not shown.
@@ -113,7 +122,7 @@ func (s *Server) observeKnown(q vsphere.Query, o *vsphere.Observation) {
 			o.Others = append(o.Others, ref)
 		case exists && !s.below(vm.Folder):
 			o.Elsewhere = append(o.Elsewhere, ref)
-		case !exists && s.isConfirmed(ref, q.ID.Group):
+		case !exists && s.isConfirmed(ref, q.ID.Key()):
 			o.Gone = append(o.Gone, ref)
 		}
 	}
@@ -139,7 +148,7 @@ func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
 	switch folder, exists := s.folders[q.Folder]; {
 	case q.Folder.IsZero():
 	case !exists:
-		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Group)
+		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Key())
 	case s.below(q.Folder):
 		o.Folder = *folder
 	default:
@@ -191,7 +200,7 @@ func (s *Server) find(name string) []*vsphere.VM {
 }
 
 // isConfirmed reports whether vCenter said that an object does not exist; if it was not asked, it is now.
-func (s *Server) isConfirmed(ref vsphere.Ref, group string) bool {
+func (s *Server) isConfirmed(ref vsphere.Ref, group vsphere.GroupKey) bool {
 	if s.delayConfirmations && !s.confirmed[ref] {
 		s.suspects[ref] = group
 		return false

@@ -17,7 +17,7 @@ type script struct {
 
 	delayConfirmations bool
 	// suspects are objects that an observation missed, with the group to notify; confirmed those known to be gone.
-	suspects  map[vsphere.Ref]string
+	suspects  map[vsphere.Ref]vsphere.GroupKey
 	confirmed map[vsphere.Ref]bool
 }
 
@@ -25,7 +25,7 @@ func newScript() script {
 	return script{
 		failSubmit: map[vsphere.OperationKind][]*vsphere.Error{}, failTask: map[vsphere.OperationKind][]*vsphere.Error{},
 		lost: map[vsphere.OperationKind][]bool{}, hidden: map[vsphere.Ref]bool{}, unreadVMs: map[vsphere.Ref]bool{},
-		suspects: map[vsphere.Ref]string{}, confirmed: map[vsphere.Ref]bool{},
+		suspects: map[vsphere.Ref]vsphere.GroupKey{}, confirmed: map[vsphere.Ref]bool{},
 	}
 }
 

@@ -3,6 +3,8 @@ package fake
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +54,7 @@ type Server struct {
 	vms     map[vsphere.Ref]*vsphere.VM
 	folders map[vsphere.Ref]*vsphere.Folder
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
-	owners   map[vsphere.Ref]string
+	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
 	failures map[key]*vsphere.Failure
 	journal  []Entry
@@ -78,12 +80,12 @@ func New(opt Options) *Server {
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, folders: map[vsphere.Ref]*vsphere.Folder{},
-		owners: map[vsphere.Ref]string{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
+		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}
 	// Nothing fires by itself: a group that does not claim its slots loses its turn at the next call of anybody.
 	clock := budget.Clock{Now: opt.Now, AfterFunc: func(time.Duration, func()) func() { return func() {} }}
-	s.budget = budget.NewWithClock(opt.Limits, s.groupChanged, clock, budget.ClaimWindow)
+	s.budget = budget.NewWithClock(opt.Limits, func(group string) { s.groupChanged(vsphere.GroupKey(group)) }, clock, budget.ClaimWindow)
 	s.root = s.addFolder(vsphere.Ref{}, "vm-operator").Ref
 	s.folders[s.root].Path = rootPath
 	s.AddPlace(ResourcePool, "/DC0/host/cluster/pool")
@@ -99,11 +101,11 @@ func (s *Server) Root() vsphere.Ref { return s.root }
 func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 
 // Forget drops the task budget's memory of a group that was deleted.
-func (s *Server) Forget(group string) { s.budget.Forget(group) }
+func (s *Server) Forget(group vsphere.GroupKey) { s.budget.Forget(string(group)) }
 
 // Acquire asks for slots to run tasks: see vsphere.Server.
-func (s *Server) Acquire(group, host string, want int) vsphere.Slots {
-	return s.budget.Acquire(group, host, want)
+func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.Slots {
+	return s.budget.Acquire(string(group), host, want)
 }
 
 // unlock frees the lock and calls what waits for that.
@@ -116,7 +118,7 @@ func (s *Server) unlock() {
 	}
 }
 
-func (s *Server) groupChanged(group string) {
+func (s *Server) groupChanged(group vsphere.GroupKey) {
 	if s.opt.Notifier != nil && group != "" {
 		s.opt.Notifier.GroupChanged(group)
 	}
@@ -130,13 +132,20 @@ func (s *Server) serverChanged() {
 
 // touched notifies the groups that may see a VM. The lock is held.
 func (s *Server) touched(vm *vsphere.VM) {
-	stamped := ""
+	stamped := vsphere.GroupKey("")
 	if vm.Stamp != nil {
-		stamped = vm.Stamp.Group
+		stamped = vm.Stamp.Key()
 		s.after = append(s.after, func() { s.groupChanged(stamped) })
 	}
-	if owner := s.owners[vm.Folder]; owner != stamped {
-		s.after = append(s.after, func() { s.groupChanged(owner) })
+	s.tellOwners(vm.Folder, stamped)
+}
+
+// tellOwners notifies the groups that asked for a folder, but for one that is told already. The lock is held.
+func (s *Server) tellOwners(folder vsphere.Ref, told vsphere.GroupKey) {
+	for _, owner := range slices.Sorted(maps.Keys(s.owners[folder])) {
+		if owner != told {
+			s.after = append(s.after, func() { s.groupChanged(owner) })
+		}
 	}
 }
 

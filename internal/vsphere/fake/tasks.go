@@ -10,14 +10,15 @@ import (
 
 // key names what at most one operation may be in flight for.
 type key struct {
-	group   string
+	group   vsphere.GroupKey
 	ordinal int32
 }
 
 // call is an operation that is asked for.
 type call struct {
 	vsphere.Operation
-	Group, Name string
+	Group vsphere.GroupKey
+	Name  string
 	// op is what is tried, as a phrase.
 	op string
 	// host of the template, for the budget.
@@ -47,7 +48,7 @@ func (s *Server) submit(ctx context.Context, c call) error {
 	s.mu.Lock()
 	defer s.unlock()
 	c.Since = s.opt.Now()
-	reserved := s.budget.Reserved(c.Group, c.host) > 0
+	reserved := s.budget.Reserved(string(c.Group), c.host) > 0
 	accepted, err := s.accept(ctx, c)
 	entry := Entry{Kind: c.Kind, Group: c.Group, Ordinal: c.Ordinal, Name: c.Name, VM: c.VM, Budgeted: accepted && reserved}
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 		s.failed(c, err)
 		return false, err
 	}
-	t := &task{call: c, end: s.budget.Start(c.Group, c.host)}
+	t := &task{call: c, end: s.budget.Start(string(c.Group), c.host)}
 	if c.Kind == vsphere.OpShutdownGuest { // not a task in vCenter: the guest does it
 		s.ended(t, true)
 	}
@@ -109,7 +110,7 @@ func (s *Server) available(ctx context.Context, op string) *vsphere.Error {
 	return nil
 }
 
-func (s *Server) inFlight(group string, ordinal int32) *task {
+func (s *Server) inFlight(group vsphere.GroupKey, ordinal int32) *task {
 	for _, t := range s.tasks {
 		if t.Group == group && t.Ordinal == ordinal {
 			return t
@@ -181,7 +182,7 @@ func (s *Server) Finish(n int) int {
 }
 
 // FinishOne ends the task of one ordinal and reports whether there was one.
-func (s *Server) FinishOne(group string, ordinal int32) bool {
+func (s *Server) FinishOne(group vsphere.GroupKey, ordinal int32) bool {
 	s.mu.Lock()
 	defer s.unlock()
 	t := s.inFlight(group, ordinal)

@@ -31,7 +31,7 @@ type nicCache struct {
 // Clone submits a clone that stays powered off: see vsphere.Server.
 func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	r := operations.Request{
-		Key:  operations.Key{Group: req.Stamp.Group, Ordinal: req.Stamp.Ordinal},
+		Key:  operations.Key{Group: req.Stamp.Key(), Ordinal: req.Stamp.Ordinal},
 		Kind: vsphere.OpClone, Template: req.Template.Ref, Name: req.Name, UUID: req.UUID, Stamp: req.Stamp,
 	}
 	spec := func(kind vsphere.Kind, cause error) error {

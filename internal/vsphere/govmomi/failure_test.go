@@ -173,7 +173,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 			return r.server.Health().Complete && !o.Complete && strings.Contains(o.Incomplete, "Clones started before this process")
 		})
 		r.until("everybody is told that the inventory is complete", r.told.toldComplete)
-		told := r.told.count(group.Group)
+		told := r.told.count(group.Key())
 		r.until("complete with the VM", func() bool {
 			o := r.observe()
 			_, ok := find(o, 0)

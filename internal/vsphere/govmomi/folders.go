@@ -118,7 +118,11 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 			Err: fmt.Errorf("the folder %s lies outside of %s", o.text(propName), c.root.Path)}
 	}
 	// A clone on its way would be destroyed with the folder, or fail in it.
-	if n := len(s.ops.Cloning(s.index.Owner(ref))); n > 0 {
+	n := 0
+	for _, owner := range s.index.Owners(ref) {
+		n += len(s.ops.Cloning(owner))
+	}
+	if n > 0 {
 		return &vsphere.Error{Kind: vsphere.KindNotEmpty, Op: op, Object: ref,
 			Err: fmt.Errorf("%d clones into folder %s are on their way", n, o.text(propName))}
 	}

@@ -15,7 +15,7 @@ import (
 // inheritance is what groups wait for: see operations.Inheritance.
 type inheritance struct {
 	// waiting are the groups that wait, to be told when there is less to wait for.
-	waiting map[string]struct{}
+	waiting map[vsphere.GroupKey]struct{}
 	// left is how much there was to wait for when groups were told last.
 	left int
 }
@@ -32,7 +32,7 @@ func (s *Server) settledFor(q vsphere.Query) (bool, string) {
 	}
 	// It is entered before it is looked again, so that it is told of whatever happens from now on.
 	s.mu.Lock()
-	s.inheritance.waiting[q.ID.Group] = struct{}{}
+	s.inheritance.waiting[q.ID.Key()] = struct{}{}
 	s.mu.Unlock()
 	templates := s.cat.refs(q.Templates)
 	concerned := func(all []operations.Untracked) []operations.Untracked {
@@ -47,7 +47,7 @@ func (s *Server) settledFor(q vsphere.Query) (bool, string) {
 		return false, "clones started before this process have ended and the inventory is being read again"
 	}
 	s.mu.Lock()
-	delete(s.inheritance.waiting, q.ID.Group)
+	delete(s.inheritance.waiting, q.ID.Key())
 	s.mu.Unlock()
 	return true, ""
 }
@@ -77,7 +77,7 @@ func (s *Server) tellWaiting() {
 	in := s.inheritedNow()
 	left := 2*len(in.Running) + len(in.Ended) // what runs has yet to end
 	s.mu.Lock()
-	var waiting map[string]struct{}
+	var waiting map[vsphere.GroupKey]struct{}
 	if left != s.inheritance.left {
 		waiting = maps.Clone(s.inheritance.waiting)
 		clear(s.inheritance.waiting)

@@ -87,7 +87,7 @@ func TestACloneOfAnotherTemplateHoldsNobody(t *testing.T) {
 			t.Errorf("a group waits for a clone that was there before it: %s", o.Incomplete)
 		}
 		r.clone(0)
-		told := r.told.count(group.Group)
+		told := r.told.count(group.Key())
 		r.of(windows)
 		goOn()
 		r.until("nobody waits any more", func() bool { return r.of(windows).Complete })
@@ -110,7 +110,7 @@ func TestAForeignCloneThatHangsHoldsTheGroupsOfItsTemplateForTenMinutes(t *testi
 		if o := r.of(linux); o.Complete {
 			t.Fatal("complete although a clone of the template runs")
 		}
-		told := r.told.count(group.Group)
+		told := r.told.count(group.Key())
 		clock.advanceBy(time.Minute)
 		r.toldAfter(told)
 		if o := r.of(linux); !o.Complete || len(o.VMs) != 1 {

@@ -68,7 +68,7 @@ func TestBudgetIsRespected(t *testing.T) {
 	r.until("six VMs", func() bool {
 		most = max(most, r.server.Health().RunningTasks)
 		if next < 6 {
-			slots := r.server.Acquire(group.Group, host, int(6-next))
+			slots := r.server.Acquire(group.Key(), host, int(6-next))
 			for range slots.Granted() {
 				must(t, r.server.Clone(r.ctx, r.request(next)))
 				next++

@@ -15,9 +15,10 @@ import (
 // Observe returns what is known of one group, from memory: see vsphere.Server.
 func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	// What is in flight is read first: an effect that becomes visible in between shows twice, never not at all.
-	s.ops.Claimed(q.ID.Group, q.Known)
-	inFlight := s.ops.InFlight(q.ID.Group)
-	cloning := s.ops.Cloning(q.ID.Group)
+	group := q.ID.Key()
+	s.ops.Claimed(group, q.Known)
+	inFlight := s.ops.InFlight(group)
+	cloning := s.ops.Cloning(group)
 	complete, why := s.complete()
 	if complete {
 		complete, why = s.settledFor(q)
@@ -34,7 +35,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
 		VMs: g.VMs, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
-		InFlight: inFlight, Failures: s.ops.Failures(q.ID.Group),
+		InFlight: inFlight, Failures: s.ops.Failures(group),
 	}
 }
 

@@ -13,7 +13,7 @@ func TestDeletedOutsideIsGoneOnceConfirmed(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
 		vm, other := r.clone(0), r.clone(1)
-		before := r.told.count(group.Group)
+		before := r.told.count(group.Key())
 		must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
 		r.until("gone", func() bool {
 			o := r.observe(vm.Ref, other.Ref)
@@ -27,10 +27,10 @@ func TestDeletedOutsideIsConfirmedThoughNoGroupAsks(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
 		vm, _ := r.clone(0), r.clone(1)
-		before := r.told.count(group.Group)
+		before := r.told.count(group.Key())
 		must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
 		// The first news is that it is not seen any more, the second that it is gone.
-		r.until("the verdict", func() bool { return r.told.count(group.Group) >= before+2 })
+		r.until("the verdict", func() bool { return r.told.count(group.Key()) >= before+2 })
 		if o := r.observe(vm.Ref); !slices.Equal(o.Gone, []vsphere.Ref{vm.Ref}) {
 			t.Errorf("gone: %v; want %s, before anybody asks", o.Gone, vm.Ref.Value)
 		}
@@ -128,7 +128,7 @@ func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
 		r.observe() // the folder is the group's from now on
-		before := r.told.count(group.Group)
+		before := r.told.count(group.Key())
 		ref, err := r.person.CreateVM(r.ctx, "/DC0/vm/vm-operator/m/ns/vg.12345678", "vg-0")
 		must(t, err)
 		var foreign vsphere.VM

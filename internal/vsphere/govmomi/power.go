@@ -62,7 +62,7 @@ func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 		return s.refused(handle, r, began, "", translateFor(r, err), err)
 	}
 	// It runs no task in vCenter: the slot that the caller reserved is free again at once.
-	s.budget.Start(r.Group, "")(true)
+	s.budget.Start(string(r.Group), "")(true)
 	handle.Finished(uint64(s.index.Begin()))
 	kick(s.taskKick)
 	return nil

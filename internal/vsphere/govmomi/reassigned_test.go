@@ -38,8 +38,8 @@ func TestACloneWithAnotherUUIDIsSeenTogetherWithItsOperationUntilItIsRecorded(t 
 	if vm.InstanceUUID != assigned {
 		t.Fatalf("the VM has UUID %s, the test wants %s", vm.InstanceUUID, assigned)
 	}
-	told := r.told.count(group.Group)
-	r.until("the group is told to look again", func() bool { return r.told.count(group.Group) > told })
+	told := r.told.count(group.Key())
+	r.until("the group is told to look again", func() bool { return r.told.count(group.Key()) > told })
 	if o := r.observe(vm.Ref); len(o.InFlight) != 0 || len(o.VMs) != 1 {
 		t.Errorf("after the group recorded it: %+v", o)
 	}
@@ -86,7 +86,7 @@ func TestAVMThatIsDeletedOutsideOfTheRootIsFoundGone(t *testing.T) {
 	must(t, r.person.Move(r.ctx, vmPath+"vg-0", "/DC0/vm"))
 	r.until("elsewhere", func() bool { return len(r.observe(vm.Ref).Elsewhere) == 1 })
 	// Before the deed: the look-up that the last observation asked for may find it gone already.
-	told := r.told.count(group.Group)
+	told := r.told.count(group.Key())
 	must(t, r.person.Destroy(r.ctx, "/DC0/vm/vg-0"))
 	clock.advance()
 	// Nobody observes: the next listing has it looked up, and the group is told.

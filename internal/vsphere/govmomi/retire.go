@@ -82,7 +82,7 @@ func (s *Server) reconfigure(ctx context.Context, r operations.Request, t vspher
 // and the call is not seen.
 func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 	r := operations.Request{
-		Key: operations.Key{Group: t.ID.Group, Ordinal: t.Ordinal}, Kind: vsphere.OpDestroy, VM: t.VM,
+		Key: operations.Key{Group: t.ID.Key(), Ordinal: t.Ordinal}, Kind: vsphere.OpDestroy, VM: t.VM,
 	}
 	if vm, state := s.index.VM(t.VM); state == inventory.Gone {
 		return nil

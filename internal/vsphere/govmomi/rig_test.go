@@ -48,13 +48,13 @@ type rig struct {
 
 type notifier struct {
 	mu     sync.Mutex
-	groups map[string]int
+	groups map[vsphere.GroupKey]int
 	health func() vsphere.Health
 	// complete is how often it was told of the server while the observation was complete.
 	complete int
 }
 
-func (n *notifier) GroupChanged(g string) {
+func (n *notifier) GroupChanged(g vsphere.GroupKey) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.groups[g]++
@@ -75,7 +75,7 @@ func (n *notifier) toldComplete() bool {
 	return n.complete > 0
 }
 
-func (n *notifier) count(g string) int {
+func (n *notifier) count(g vsphere.GroupKey) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.groups[g]
@@ -133,7 +133,7 @@ func newRig(t *testing.T, mode govmomi.Mode, opts ...option) *rig {
 // start runs a Server until stop or the end of the test.
 func (r *rig) start() {
 	r.t.Helper()
-	r.told = &notifier{groups: map[string]int{}}
+	r.told = &notifier{groups: map[vsphere.GroupKey]int{}}
 	r.cfg.Notifier = r.told
 	r.server = govmomi.New(r.cfg)
 	r.told.health = r.server.Health
@@ -177,7 +177,7 @@ func (r *rig) until(what string, cond func() bool) {
 // toldAfter waits until the group was told more often than before. What changed can be seen a moment before somebody is told.
 func (r *rig) toldAfter(before int) {
 	r.t.Helper()
-	r.until("the group is told", func() bool { return r.told.count(group.Group) > before })
+	r.until("the group is told", func() bool { return r.told.count(group.Key()) > before })
 }
 
 func (r *rig) observe(known ...vsphere.Ref) vsphere.Observation {

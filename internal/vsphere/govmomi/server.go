@@ -167,7 +167,7 @@ func New(cfg Config) *Server {
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
 		looked:          map[vsphere.Ref]time.Time{},
-		inheritance:     inheritance{waiting: map[string]struct{}{}},
+		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
@@ -177,14 +177,14 @@ func New(cfg Config) *Server {
 		NotifyGroup: s.groupChanged, NotifyServer: s.serverChanged,
 	})
 	s.ops = operations.New(cfg.Now, s.groupChanged)
-	s.budget = budget.New(cfg.Limits, s.groupChanged)
+	s.budget = budget.New(cfg.Limits, func(group string) { s.groupChanged(vsphere.GroupKey(group)) })
 	s.cat = newCatalog(cfg)
 	s.folderErrors.now = cfg.Now
 	s.knock = func(ctx context.Context) error { return session.Knock(ctx, cfg.Session) }
 	return s
 }
 
-func (s *Server) groupChanged(group string) {
+func (s *Server) groupChanged(group vsphere.GroupKey) {
 	if s.cfg.Notifier != nil && group != "" {
 		s.cfg.Notifier.GroupChanged(group)
 	}
@@ -246,11 +246,11 @@ func (s *Server) Budget() *budget.Budget { return s.budget }
 func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 
 // Forget drops the task budget's memory of a group that was deleted.
-func (s *Server) Forget(group string) { s.budget.Forget(group) }
+func (s *Server) Forget(group vsphere.GroupKey) { s.budget.Forget(string(group)) }
 
 // Acquire asks for slots to run tasks: see vsphere.Server.
-func (s *Server) Acquire(group, host string, want int) vsphere.Slots {
-	return s.budget.Acquire(group, host, want)
+func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.Slots {
+	return s.budget.Acquire(string(group), host, want)
 }
 
 // kick wakes a loop without blocking.

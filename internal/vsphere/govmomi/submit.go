@@ -64,7 +64,7 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 	task, err := send(ctx, c)
 	if err == nil {
 		// The slot is taken before the task can be seen to end.
-		handle.Accepted(task.Value, s.budget.Start(r.Group, host))
+		handle.Accepted(task.Value, s.budget.Start(string(r.Group), host))
 		kick(s.taskKick)
 		return nil
 	}
@@ -77,7 +77,7 @@ func (s *Server) refused(h *operations.Handle, r operations.Request, began inven
 	case vsphere.IsOutcomeUnknown(err):
 		// Not an error of the operation: what became of it will show.
 		s.log.Info("The reply of vCenter was lost; its tasks will tell", "operation", phrase(r), "reason", err.Error())
-		h.Unknown(s.budget.Start(r.Group, host))
+		h.Unknown(s.budget.Start(string(r.Group), host))
 		kick(s.taskKick)
 		return nil
 	case vsphere.KindOf(err) == vsphere.KindFenced, vsphere.KindOf(err) == vsphere.KindCredentials:
@@ -114,7 +114,7 @@ func (s *Server) lost(err error) {
 func (s *Server) target(kind vsphere.OperationKind, t vsphere.Target) (operations.Request, vsphere.VM, error) {
 	vm, state := s.index.VM(t.VM)
 	r := operations.Request{
-		Key: operations.Key{Group: t.ID.Group, Ordinal: t.Ordinal}, Kind: kind, VM: t.VM, Name: vm.Name,
+		Key: operations.Key{Group: t.ID.Key(), Ordinal: t.Ordinal}, Kind: kind, VM: t.VM, Name: vm.Name,
 	}
 	fail := func(k vsphere.Kind, cause error) error {
 		return &vsphere.Error{Kind: k, Op: phrase(r), Object: t.VM, Err: cause}

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -16,7 +17,7 @@ type Seen struct {
 
 // ApplyListing applies a complete listing of what is below the root folder, read after began was taken.
 func (x *Index) ApplyListing(began Moment, vms []Seen, folders []vsphere.Folder) {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	before, whyBefore := x.complete()
 
@@ -47,7 +48,7 @@ func (x *Index) ApplyListing(began Moment, vms []Seen, folders []vsphere.Folder)
 
 // missing makes suspects of what a listing should have shown and did not, and returns the stamped VMs of them
 // that we did not destroy ourselves.
-func (x *Index) missing(began Moment, listed map[vsphere.Ref]struct{}, touched map[string]struct{}) []vsphere.Ref {
+func (x *Index) missing(began Moment, listed map[vsphere.Ref]struct{}, touched groups) []vsphere.Ref {
 	var lost []vsphere.Ref
 	for ref, e := range x.vms {
 		if _, ok := listed[ref]; ok || e.read > began || (e.state != Present && e.state != Suspect) {
@@ -61,7 +62,7 @@ func (x *Index) missing(began Moment, listed map[vsphere.Ref]struct{}, touched m
 	return lost
 }
 
-func (x *Index) applyFolders(began Moment, folders []vsphere.Folder, touched map[string]struct{}) {
+func (x *Index) applyFolders(began Moment, folders []vsphere.Folder, touched groups) {
 	// Parents first, so that paths can be built; the depth of a listing is small.
 	pending := slices.Clone(folders)
 	for progress := true; progress && len(pending) > 0; {
@@ -94,7 +95,7 @@ func (x *Index) applyFolders(began Moment, folders []vsphere.Folder, touched map
 
 // Upsert applies a read of single objects that began at began.
 func (x *Index) Upsert(began Moment, vms []Seen, folders []vsphere.Folder) {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	before, _ := x.complete()
 	for _, f := range folders {
@@ -115,7 +116,7 @@ func (x *Index) Upsert(began Moment, vms []Seen, folders []vsphere.Folder) {
 // Made records a folder that a call which began at began has made, or found under its name. Any listing that is under way by now may have been read before
 // that, and says nothing of the folder.
 func (x *Index) Made(began Moment, folder vsphere.Folder) {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	x.putFolder(folder, began, touched)
 	if e := x.folders[folder.Ref]; e.read == began {
@@ -127,7 +128,7 @@ func (x *Index) Made(began Moment, folder vsphere.Folder) {
 
 // Left says that a feed no longer shows these objects. They are suspects until confirmed.
 func (x *Index) Left(refs ...vsphere.Ref) {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	before, _ := x.complete()
 	var lost []vsphere.Ref
@@ -153,18 +154,18 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 
 // ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
 func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
-	x.confirm(func(touched map[string]struct{}) { x.confirmVM(began, vm.Ref, Elsewhere, &vm, touched) })
+	x.confirm(func(touched groups) { x.confirmVM(began, vm.Ref, Elsewhere, &vm, touched) })
 }
 
 // ConfirmFolderElsewhere records that a folder is outside of the root folder, as a read that began at began showed it. Its name tells
 // whether it ever was the folder of the group whose status names it.
 func (x *Index) ConfirmFolderElsewhere(began Moment, folder vsphere.Folder) {
-	x.confirm(func(touched map[string]struct{}) { x.confirmFolder(began, folder.Ref, Elsewhere, &folder, touched) })
+	x.confirm(func(touched groups) { x.confirmFolder(began, folder.Ref, Elsewhere, &folder, touched) })
 }
 
 // Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
 func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
-	x.confirm(func(touched map[string]struct{}) {
+	x.confirm(func(touched groups) {
 		if ref.Type == vsphere.TypeFolder {
 			x.confirmFolder(began, ref, verdict, nil, touched)
 		} else {
@@ -174,15 +175,15 @@ func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
 }
 
 // confirm runs a verdict with the lock held, and tells the groups that it collects.
-func (x *Index) confirm(verdict func(touched map[string]struct{})) {
-	touched := map[string]struct{}{}
+func (x *Index) confirm(verdict func(touched groups)) {
+	touched := groups{}
 	x.mu.Lock()
 	verdict(touched)
 	x.mu.Unlock()
 	x.notify(touched, false)
 }
 
-func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, seen *vsphere.Folder, touched map[string]struct{}) {
+func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, seen *vsphere.Folder, touched groups) {
 	e := x.folders[ref]
 	if e == nil {
 		e = &folderEntry{folder: vsphere.Folder{Ref: ref}}
@@ -203,7 +204,7 @@ func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, seen
 	}
 }
 
-func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Seen, touched map[string]struct{}) {
+func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Seen, touched groups) {
 	e := x.vms[ref]
 	if e == nil {
 		e = &vmEntry{vm: vsphere.VM{Ref: ref}, unread: true}
@@ -280,7 +281,7 @@ func (x *Index) Elsewhere() []vsphere.Ref {
 }
 
 // expire forgets old verdicts. Whoever may still count on one is told, looks again, and has it looked up anew.
-func (x *Index) expire(touched map[string]struct{}) {
+func (x *Index) expire(touched groups) {
 	for ref, e := range x.vms {
 		if e.state == Gone || e.state == Elsewhere {
 			if e.age++; e.age > keepListings {
@@ -302,11 +303,11 @@ func (x *Index) expire(touched map[string]struct{}) {
 }
 
 // everybody collects all groups: completeness concerns each of them.
-func (x *Index) everybody(touched map[string]struct{}) {
-	for key := range x.byGroup {
-		touched[key.group] = struct{}{}
-	}
-	for _, g := range x.owners {
+func (x *Index) everybody(touched groups) {
+	for g := range x.byGroup {
 		touched[g] = struct{}{}
+	}
+	for _, owners := range x.owners {
+		maps.Copy(touched, owners)
 	}
 }

@@ -15,7 +15,7 @@ func TestAGroupIsToldTheFateOfAVMThatOnlyItsStatusKnows(t *testing.T) {
 		x.Group(query(ref))
 		n.groups = nil
 		x.Confirm(x.Begin(), ref, verdict)
-		if !slices.Contains(n.groups, groupID.Group) {
+		if !slices.Contains(n.groups, groupID.Key()) {
 			t.Errorf("the group was not told that its VM is in state %d", verdict)
 		}
 	}
@@ -90,7 +90,7 @@ func TestEverybodyIsToldWhenTheReasonOfIncompletenessChanges(t *testing.T) {
 	if ok, why := x.Complete(); ok || why != suddenlyEmpty {
 		t.Fatalf("complete %t, %q", ok, why)
 	}
-	if n.server != 1 || !slices.Contains(n.groups, groupID.Group) {
+	if n.server != 1 || !slices.Contains(n.groups, groupID.Key()) {
 		t.Errorf("told: groups %v, server %d times", n.groups, n.server)
 	}
 }

@@ -77,7 +77,7 @@ func (x *Index) Vanished() []vsphere.Ref {
 // Explained says that these VMs were rightly destroyed, by another replica. The alarm ends when that is so for all that
 // vanished.
 func (x *Index) Explained(refs []vsphere.Ref) {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	changed := false
 	for _, ref := range refs {
@@ -95,7 +95,7 @@ func (x *Index) Explained(refs []vsphere.Ref) {
 // Expect says how many VMs the groups count on by what they have recorded. That ends an alarm about an inventory from before this process:
 // VMs that were counted then, and were being destroyed, are rightly gone.
 func (x *Index) Expect(vms int) {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	changed := x.lost != nil && len(x.lost) == 0 && vms < emptyAtLeast
 	if changed {
@@ -115,7 +115,7 @@ func (x *Index) SuddenlyEmpty() bool {
 
 // AcceptEmpty says that the root folder is rightly empty. It holds until VMs are there again.
 func (x *Index) AcceptEmpty() {
-	touched := map[string]struct{}{}
+	touched := groups{}
 	x.mu.Lock()
 	changed := x.lost != nil
 	x.lost = nil

@@ -5,7 +5,7 @@ import (
 )
 
 // putVM stores what a read that began at moment showed, and collects the groups for which that is news.
-func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched map[string]struct{}) {
+func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched groups) {
 	e := x.vms[vm.Ref]
 	switch {
 	case e == nil:
@@ -46,7 +46,7 @@ func equalVM(a, b *vsphere.VM) bool {
 }
 
 // setVM moves an entry to another state.
-func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) {
+func (x *Index) setVM(e *vmEntry, s State, touched groups) {
 	if e.state == s {
 		return
 	}
@@ -60,9 +60,9 @@ func (x *Index) setVM(e *vmEntry, s State, touched map[string]struct{}) {
 	}
 }
 
-func (x *Index) link(e *vmEntry, touched map[string]struct{}) {
+func (x *Index) link(e *vmEntry, touched groups) {
 	if s := e.vm.Stamp; s != nil {
-		add(x.byGroup, groupKeyOf(s.GroupID), e.vm.Ref)
+		add(x.byGroup, s.Key(), e.vm.Ref)
 	}
 	if !e.vm.Folder.IsZero() {
 		add(x.byFolder, e.vm.Folder, e.vm.Ref)
@@ -70,13 +70,13 @@ func (x *Index) link(e *vmEntry, touched map[string]struct{}) {
 	x.touch(e, touched)
 }
 
-func (x *Index) unlink(e *vmEntry, touched map[string]struct{}) {
+func (x *Index) unlink(e *vmEntry, touched groups) {
 	if e.vm.Ref.IsZero() {
 		return
 	}
 	x.touch(e, touched)
 	if s := e.vm.Stamp; s != nil {
-		remove(x.byGroup, groupKeyOf(s.GroupID), e.vm.Ref)
+		remove(x.byGroup, s.Key(), e.vm.Ref)
 	}
 	remove(x.byFolder, e.vm.Folder, e.vm.Ref)
 }
@@ -88,9 +88,9 @@ func (x *Index) ours(e *vmEntry) bool {
 
 // touch collects the groups that care about a VM: that of its stamp, that of its folder, and those that wait for
 // its fate.
-func (x *Index) touch(e *vmEntry, touched map[string]struct{}) {
+func (x *Index) touch(e *vmEntry, touched groups) {
 	if s := e.vm.Stamp; s != nil {
-		touched[s.Group] = struct{}{}
+		touched[s.Key()] = struct{}{}
 	}
 	x.touchFolder(e.vm.Folder, touched)
 	for g := range x.waiting[e.vm.Ref] {
@@ -98,14 +98,14 @@ func (x *Index) touch(e *vmEntry, touched map[string]struct{}) {
 	}
 }
 
-// touchFolder collects the group that asked for a folder.
-func (x *Index) touchFolder(ref vsphere.Ref, touched map[string]struct{}) {
-	if g, ok := x.owners[ref]; ok {
+// touchFolder collects the groups that asked for a folder.
+func (x *Index) touchFolder(ref vsphere.Ref, touched groups) {
+	for g := range x.owners[ref] {
 		touched[g] = struct{}{}
 	}
 }
 
-func (x *Index) putFolder(f vsphere.Folder, at Moment, touched map[string]struct{}) {
+func (x *Index) putFolder(f vsphere.Folder, at Moment, touched groups) {
 	e := x.folders[f.Ref]
 	switch {
 	case e == nil:
@@ -127,7 +127,7 @@ func (x *Index) putFolder(f vsphere.Folder, at Moment, touched map[string]struct
 	x.children[childKey{f.Parent, f.Name}] = f.Ref
 }
 
-func (x *Index) setFolder(e *folderEntry, s State, touched map[string]struct{}) {
+func (x *Index) setFolder(e *folderEntry, s State, touched groups) {
 	if e.state == s {
 		return
 	}
@@ -162,9 +162,9 @@ func (x *Index) pathOf(f vsphere.Folder) string {
 	return f.Name
 }
 
-func add[K, V comparable](m map[K]map[V]struct{}, key K, value V) {
+func add[K, V comparable, S ~map[V]struct{}](m map[K]S, key K, value V) {
 	if m[key] == nil {
-		m[key] = map[V]struct{}{}
+		m[key] = S{}
 	}
 	m[key][value] = struct{}{}
 }

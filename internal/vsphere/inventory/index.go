@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"maps"
 	"sync"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -36,8 +35,8 @@ type Config struct {
 	Installation string
 	// ExpectedVMs is the number of stamped VMs known before the first listing, from before a restart.
 	ExpectedVMs int
-	// NotifyGroup is called, without locks held, with the UID of each group whose observation may differ.
-	NotifyGroup func(group string)
+	// NotifyGroup is called, without locks held, with each group whose observation may differ.
+	NotifyGroup func(group vsphere.GroupKey)
 	// NotifyServer is called, without locks held, when completeness or its reason changed.
 	NotifyServer func()
 }
@@ -67,10 +66,8 @@ type childKey struct {
 	name   string
 }
 
-// groupKey names a group, whichever installation stamped its VMs: a VM of the group stays one when another installation serves it.
-type groupKey struct{ member, group string }
-
-func groupKeyOf(id vsphere.GroupID) groupKey { return groupKey{id.Member, id.Group} }
+// groups is a set of groups.
+type groups map[vsphere.GroupKey]struct{}
 
 // Index is safe for concurrent use.
 type Index struct {
@@ -86,13 +83,15 @@ type Index struct {
 	vms      map[vsphere.Ref]*vmEntry
 	folders  map[vsphere.Ref]*folderEntry
 	children map[childKey]vsphere.Ref
-	byGroup  map[groupKey]map[vsphere.Ref]struct{}
+	// byGroup are the stamped VMs of a group, whichever installation stamped them: a VM stays the group's when another one serves it.
+	byGroup  map[vsphere.GroupKey]map[vsphere.Ref]struct{}
 	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
-	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them.
-	owners map[vsphere.Ref]string
+	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them. Any group may ask for any folder, so none
+	// takes the place of another.
+	owners map[vsphere.Ref]groups
 	// waiting are the groups whose status knows a VM that is not present. The entry may not tell whose it is: of a VM
 	// that this process never saw below the root, only the reference is known.
-	waiting map[vsphere.Ref]map[string]struct{}
+	waiting map[vsphere.Ref]groups
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
 	// acceptEmpty is true from AcceptEmpty on until VMs are there again.
@@ -107,10 +106,10 @@ func New(cfg Config) *Index {
 		vms:      map[vsphere.Ref]*vmEntry{},
 		folders:  map[vsphere.Ref]*folderEntry{},
 		children: map[childKey]vsphere.Ref{},
-		byGroup:  map[groupKey]map[vsphere.Ref]struct{}{},
+		byGroup:  map[vsphere.GroupKey]map[vsphere.Ref]struct{}{},
 		byFolder: map[vsphere.Ref]map[vsphere.Ref]struct{}{},
-		owners:   map[vsphere.Ref]string{},
-		waiting:  map[vsphere.Ref]map[string]struct{}{},
+		owners:   map[vsphere.Ref]groups{},
+		waiting:  map[vsphere.Ref]groups{},
 	}
 }
 
@@ -142,7 +141,7 @@ func (x *Index) SetRoot(root vsphere.Folder) {
 	}
 	x.root = root.Ref
 	x.moment++
-	x.putFolder(root, x.moment, map[string]struct{}{})
+	x.putFolder(root, x.moment, groups{})
 }
 
 // Root returns the root folder, or the zero Ref before SetRoot.
@@ -207,10 +206,10 @@ func (x *Index) Owned() []vsphere.VM {
 	return owned
 }
 
-// notify tells groups (a set) and, if completeness changed, the server.
-func (x *Index) notify(groups map[string]struct{}, server bool) {
+// notify tells groups and, if completeness changed, the server.
+func (x *Index) notify(touched groups, server bool) {
 	if x.cfg.NotifyGroup != nil {
-		for g := range maps.Keys(groups) {
+		for g := range touched {
 			x.cfg.NotifyGroup(g)
 		}
 	}

@@ -15,7 +15,7 @@ var (
 )
 
 type told struct {
-	groups []string
+	groups []vsphere.GroupKey
 	server int
 }
 
@@ -23,7 +23,7 @@ func newIndex(expected int) (*Index, *told) {
 	n := &told{}
 	x := New(Config{
 		Installation: "inst", ExpectedVMs: expected,
-		NotifyGroup:  func(g string) { n.groups = append(n.groups, g) },
+		NotifyGroup:  func(g vsphere.GroupKey) { n.groups = append(n.groups, g) },
 		NotifyServer: func() { n.server++ },
 	})
 	x.SetRoot(root)
@@ -169,6 +169,22 @@ func TestVMsOfAnotherInstallationAreSeenAndNotCounted(t *testing.T) {
 	}
 }
 
+func TestAFolderGoesOnToTellItsGroupThoughAnotherAskedForIt(t *testing.T) {
+	x, n := newIndex(0)
+	x.list()
+	x.Group(query())
+	other := query()
+	other.ID.Member = "another"
+	x.Group(other)
+	n.groups = nil
+	foreign := vm(7, groupID)
+	foreign.Stamp = nil
+	x.Upsert(x.Begin(), []Seen{foreign}, nil)
+	if !slices.Contains(n.groups, groupID.Key()) {
+		t.Errorf("told are %v, and not the folder's group", n.groups)
+	}
+}
+
 func TestFolderTellsItsGroup(t *testing.T) {
 	x, n := newIndex(0)
 	x.list()
@@ -177,7 +193,7 @@ func TestFolderTellsItsGroup(t *testing.T) {
 	foreign := vm(7, groupID)
 	foreign.Stamp = nil
 	x.Upsert(x.Begin(), []Seen{foreign}, nil)
-	if !slices.Contains(n.groups, "g") {
+	if !slices.Contains(n.groups, groupID.Key()) {
 		t.Error("the folder's group was not told of a foreign VM")
 	}
 	n.groups = nil
@@ -188,7 +204,7 @@ func TestFolderTellsItsGroup(t *testing.T) {
 	moved := foreign
 	moved.Folder = root.Ref
 	x.Upsert(x.Begin(), []Seen{moved}, nil)
-	if !slices.Contains(n.groups, "g") {
+	if !slices.Contains(n.groups, groupID.Key()) {
 		t.Error("the group was not told that the VM left its folder")
 	}
 }

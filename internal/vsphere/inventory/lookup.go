@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ type Group struct {
 	FolderGone, FolderElsewhere bool
 }
 
-// Group looks up a group, and remembers which group the folder belongs to.
+// Group looks up a group, and remembers that it asked for the folder.
 func (x *Index) Group(q vsphere.Query) Group {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -41,7 +42,7 @@ func (x *Index) Group(q vsphere.Query) Group {
 	x.folderOf(q, &g)
 
 	candidates := map[vsphere.Ref]struct{}{}
-	for ref := range x.byGroup[groupKeyOf(q.ID)] {
+	for ref := range x.byGroup[q.ID.Key()] {
 		candidates[ref] = struct{}{}
 	}
 	for ref := range x.byFolder[q.Folder] {
@@ -75,13 +76,13 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	default:
 		g.Folder = e.folder
 	}
-	x.owners[q.Folder] = q.ID.Group
+	add(x.owners, q.Folder, q.ID.Key())
 }
 
 func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group) {
 	e := x.vms[ref]
 	if known && (e == nil || e.state == Suspect || e.state == Elsewhere) {
-		add(x.waiting, ref, q.ID.Group)
+		add(x.waiting, ref, q.ID.Key())
 	}
 	switch {
 	case e == nil:
@@ -206,11 +207,11 @@ func (x *Index) FolderState(ref vsphere.Ref) (vsphere.Folder, State) {
 	return e.folder, Present
 }
 
-// Owner returns the group that a folder was looked up for, or "".
-func (x *Index) Owner(folder vsphere.Ref) string {
+// Owners returns the groups that a folder was looked up for, in no order.
+func (x *Index) Owners(folder vsphere.Ref) []vsphere.GroupKey {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.owners[folder]
+	return slices.Collect(maps.Keys(x.owners[folder]))
 }
 
 // Child returns the present folder of a name in a folder.

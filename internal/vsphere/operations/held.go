@@ -48,7 +48,7 @@ func (t *Tracker) Found(task string, vm vsphere.Ref, at Mark) {
 }
 
 // Claimed says which VMs the group has recorded: a clone that is held for one of them has done its service.
-func (t *Tracker) Claimed(group string, known []vsphere.Ref) {
+func (t *Tracker) Claimed(group vsphere.GroupKey, known []vsphere.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, op := range t.ops {

@@ -34,7 +34,7 @@ var (
 
 // Key names the ordinal that an operation is about.
 type Key struct {
-	Group   string
+	Group   vsphere.GroupKey
 	Ordinal int32
 }
 
@@ -88,7 +88,7 @@ type Tracker struct {
 	Grace, ShutdownWait time.Duration
 
 	now    func() time.Time
-	notify func(group string)
+	notify func(group vsphere.GroupKey)
 
 	mu        sync.Mutex
 	ops       map[Key]*operation
@@ -97,7 +97,7 @@ type Tracker struct {
 }
 
 // New returns a tracker with nothing in flight. notify is called without locks held.
-func New(now func() time.Time, notify func(group string)) *Tracker {
+func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
 	return &Tracker{
 		Grace: DefaultGrace, ShutdownWait: DefaultShutdownWait,
 		now: now, notify: notify,
@@ -303,7 +303,7 @@ func (t *Tracker) ended(task string, at Mark, ok bool, f func(*operation)) {
 // applied is the mark at which the last applied listing began (zero when the inventory is not trusted).
 func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	var done []func(bool)
-	groups := map[string]struct{}{}
+	groups := map[vsphere.GroupKey]struct{}{}
 	t.mu.Lock()
 	now := t.now()
 	for key, op := range t.ops {
@@ -353,7 +353,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 }
 
 // InFlight returns the operations of a group, sorted by ordinal.
-func (t *Tracker) InFlight(group string) []vsphere.Operation {
+func (t *Tracker) InFlight(group vsphere.GroupKey) []vsphere.Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []vsphere.Operation
@@ -373,7 +373,7 @@ func (t *Tracker) InFlight(group string) []vsphere.Operation {
 }
 
 // Cloning returns the names of the VMs that clones in flight of a group will have.
-func (t *Tracker) Cloning(group string) map[string]bool {
+func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	names := map[string]bool{}
@@ -386,7 +386,7 @@ func (t *Tracker) Cloning(group string) map[string]bool {
 }
 
 // Failures returns the failures of a group that no success has cleared, sorted by ordinal.
-func (t *Tracker) Failures(group string) []vsphere.Failure {
+func (t *Tracker) Failures(group vsphere.GroupKey) []vsphere.Failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []vsphere.Failure

@@ -25,7 +25,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{time.Unix(1000, 0)}}
-	r.Tracker = New(r.clock.now, func(group string) {
+	r.Tracker = New(r.clock.now, func(group vsphere.GroupKey) {
 		if group == "g" {
 			r.told++
 		}

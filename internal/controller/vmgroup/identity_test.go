@@ -1,0 +1,108 @@
+package vmgroup
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+)
+
+// clusters are several members.
+type clusters map[multicluster.ClusterName]testCluster
+
+func (c clusters) GetCluster(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	return c[name], nil
+}
+
+// attacker is the API server of another member, which says what it likes.
+type attacker struct {
+	client  client.Client
+	request mcreconcile.Request
+}
+
+// attackedBy adds a member that lists this group, with a far later resource version.
+func (r *rig) attackedBy(group *v1alpha1.VmGroup) attacker {
+	r.t.Helper()
+	group.ResourceVersion = "99999999"
+	a := attacker{request: r.request, client: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(group).
+		WithObjects(group, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: group.Namespace}}).Build()}
+	a.request.ClusterName, a.request.Name = "attacker", group.Name
+	r.Clusters = clusters{v1alpha1.LocalMember: {client: r.member}, "attacker": {client: a.client}}
+	r.Members = func(name string) (Member, bool) {
+		return Member{Name: name, UID: map[string]string{v1alpha1.LocalMember: "member-uid", "attacker": "attacker-uid"}[name]}, true
+	}
+	for request, cl := range map[mcreconcile.Request]client.Client{r.request: r.member, a.request: a.client} {
+		var seen v1alpha1.VmGroup
+		if err := cl.Get(r.t.Context(), request.NamespacedName, &seen); err != nil {
+			r.t.Fatal(err)
+		}
+		member, _ := r.Members(string(request.ClusterName))
+		r.Groups.seen(request, keyOf(member.UID, &seen), &seen, "default")
+	}
+	return a
+}
+
+// attack runs passes over the attacker's group, and ends vCenter's tasks in between.
+func (r *rig) attack(a attacker, n int) {
+	r.t.Helper()
+	for range n {
+		if _, err := r.Reconcile(r.t.Context(), a.request); err != nil {
+			r.t.Fatal(err)
+		}
+		r.vcenter.Finish(-1)
+	}
+}
+
+func TestAMemberThatListsAnothersGroupUIDNeitherTouchesItNorWedgesIt(t *testing.T) {
+	r := newRig(t)
+	victim := r.settle()
+	before := r.references()
+	forged := victim.DeepCopy()
+	forged.Spec.Replicas = new(int32)
+	a := r.attackedBy(forged)
+	r.attack(a, 4)
+	if now := r.references(); len(now) != len(before) {
+		t.Fatalf("the victim's VMs were %v and are %v", before, now)
+	}
+
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(3)) })
+	r.rounds(4)
+	if n := len(r.references()); n != 3 {
+		t.Errorf("the victim wants 3 VMs and has %d while the attacker's group is there: %s", n, words(r.group().Status.Conditions))
+	}
+	if err := a.client.Delete(t.Context(), forged); err != nil {
+		t.Fatal(err)
+	}
+	r.attack(a, 3)
+	r.forget(a.request)
+	if r.memory.of(r.key()).resourceVersion == "" {
+		t.Error("what is remembered of the victim was forgotten with the attacker's group")
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(4)) })
+	r.rounds(4)
+	if n := len(r.references()); n != 4 {
+		t.Errorf("the victim wants 4 VMs and has %d after the attacker's group is gone: %s", n, words(r.group().Status.Conditions))
+	}
+}
+
+func TestAVMOfAnotherGroupIsNoOrphanOfOneWithItsUIDElsewhere(t *testing.T) {
+	g := NewGroups()
+	g.served = func(string) bool { return true }
+	request := mcreconcile.Request{ClusterName: "attacker", Request: newRig(t).request.Request}
+	forged := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
+	g.seen(request, keyOf("attacker-uid", forged), forged, "vc")
+	orphan := vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: "victim-uid", Group: "u"}}}
+	if got := g.Orphans([]vsphere.VM{orphan}); len(got) != 1 {
+		t.Error("a group of another member hides that the VM's own group does not exist")
+	}
+}

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,15 +14,15 @@ import (
 // Home returns the folder of the group, given what is observed with the one that status records, or the zero Ref.
 //
 // A record may be from another vCenter, where the reference is another folder's, or written by hand. So it counts only for a folder of
-// the group's own name, or for one that holds VMs of the group: then somebody renamed it. A folder that is not seen now keeps its record,
-// and so does one outside of the root folder while VMs of the group are outside as well: they may have gone with it,
-// and one with a VM in it that nobody can look into: that may be the group's.
+// the group's own name among those of its namespace, or for one that holds VMs of the group: then somebody renamed or moved it. A folder that
+// is not seen now keeps its record, and so does one outside of the root folder while VMs of the group are outside as well: they may have gone
+// with it, and one of its namespace with a VM in it that nobody can look into: that may be the group's. A folder of another namespace or
+// member never counts without a VM of the group in it, whatever else is unknown: what is in it is not even told.
 // Without a record that counts, the group is at home where its VMs are, else in the folder that has its path: that was made, and not
 // recorded yet.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
-	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
-	if !seen.Complete || !recorded.IsZero() && (!known || len(seen.Unread) > 0 || seen.Folder.Name == leaf) {
+	if recorded.IsZero() && !seen.Complete || !recorded.IsZero() && s.keeps(seen) {
 		return recorded
 	}
 	var home vsphere.Ref
@@ -31,7 +32,7 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 		switch {
 		case !recorded.IsZero() && vm.Folder == recorded && s.stamped(*vm):
 			return recorded
-		case s.cloned(vm):
+		case seen.Complete && s.cloned(vm):
 			lived[vm.Folder]++
 			if n := lived[vm.Folder] - lived[home]; home.IsZero() || n > 0 || n == 0 && vm.Folder.Value < home.Value {
 				home = vm.Folder
@@ -42,6 +43,17 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 		return seen.Folder.Ref
 	}
 	return home
+}
+
+// keeps reports whether the recorded folder counts though no VM of the group is seen in it.
+func (s *Snapshot) keeps(seen vsphere.Observation) bool {
+	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
+	return !s.strange(seen) && (!seen.Complete || !known || len(seen.Unread) > 0 || seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID))
+}
+
+// strange reports whether the recorded folder lies among those of another namespace or member.
+func (s *Snapshot) strange(seen vsphere.Observation) bool {
+	return seen.Folder.Name != "" && !seen.FolderElsewhere && !strings.HasSuffix(path.Dir(seen.Folder.Path), "/"+path.Join(s.Member, s.Group.Namespace))
 }
 
 // cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.

@@ -2,6 +2,7 @@ package vmgroup
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +125,49 @@ func TestAFolderThatIsNotTheGroupsIsNeitherUsedNorRemovedWhateverStatusSays(t *t
 	r.rounds(6)
 	if now := r.references(); len(now) != 1 || !now[innocent] {
 		t.Errorf("in the other's folder was %s, and there is %v", innocent, now)
+	}
+}
+
+func TestAForgedFolderOfAnotherMemberIsNeitherUsedNorTold(t *testing.T) {
+	for name, unknown := range map[string]func(*rig){
+		"everything is known":               func(*rig) {},
+		"a VM of it cannot be looked into":  func(r *rig) { r.vcenter.HideConfiguration("web-0") },
+		"the inventory is not complete":     func(r *rig) { r.vcenter.SetIncomplete("vCenter is being read") },
+		"its folder is outside of the root": func(r *rig) { r.vcenter.ByHand().MoveFolderOut(vsphere.FolderRef(r.group().Status.Folder.MoRef)) },
+		"a stranger's VM takes the next name": func(r *rig) {
+			r.vcenter.ByHand().AddForeignVM(vsphere.FolderRef(r.group().Status.Folder.MoRef), "web-2")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			victim := r.settle()
+			unknown(r)
+			before := map[vsphere.Ref]bool{}
+			for _, vm := range r.vcenter.VMs() {
+				before[vm.Ref] = vm.Folder.Value == victim.Status.Folder.MoRef
+			}
+			forged := victim.DeepCopy() // its UID as well, so that the folder's own name is the same
+			forged.Status.Admitted = nil
+			a := r.attackedBy(forged)
+			r.attack(a, 4)
+			for _, vm := range r.vcenter.VMs() {
+				if in := vm.Folder.Value == victim.Status.Folder.MoRef; in != before[vm.Ref] {
+					t.Errorf("%s (%s) is in the victim's folder %v", vm.Name, vm.Ref, in)
+				}
+			}
+			var g v1alpha1.VmGroup
+			if err := a.client.Get(t.Context(), a.request.NamespacedName, &g); err != nil {
+				t.Fatal(err)
+			}
+			if f := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionForeignVMs); f != nil {
+				t.Errorf("the attacker is told of %s", f.Message)
+			}
+			for _, c := range g.Status.Conditions {
+				if strings.Contains(c.Message, "web-0") {
+					t.Errorf("the attacker is told of the victim's VMs: %s: %s", c.Type, c.Message)
+				}
+			}
+		})
 	}
 }
 

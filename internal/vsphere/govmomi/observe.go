@@ -30,7 +30,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	known, unknown := unread(g, q.Known, cloning)
 	if complete {
-		complete, why = conclusive(g, known)
+		complete, why = conclusive(g, known, q.Folder)
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
@@ -46,14 +46,19 @@ func (s *Server) instanceUUID() string {
 	return s.state.instanceUUID
 }
 
-// conclusive reports whether a group's VMs that are not shown can be taken as absent. unread are known VMs without configuration.
-func conclusive(g inventory.Group, unread []vsphere.VM) (bool, string) {
+// conclusive reports whether a group's VMs that are not shown can be taken as absent. unread are known VMs without configuration. Whoever writes
+// status can make any VM a known one, so only those in the group's folder are called by their names.
+func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (bool, string) {
 	for _, vm := range g.Suspects {
 		return false, fmt.Sprintf("VM %s (%s) is missing from vCenter's inventory and is being looked up", vm.Name, vm.Ref)
 	}
-	for _, vm := range unread {
-		return false, fmt.Sprintf("vCenter does not show the configuration of VM %s (%s); "+
-			"check the state of its host", vm.Name, vm.Ref)
+	if len(unread) > 0 {
+		vm := unread[0]
+		name := vm.Ref.String()
+		if vm.Folder == folder {
+			name = fmt.Sprintf("VM %s (%s)", vm.Name, vm.Ref)
+		}
+		return false, fmt.Sprintf("vCenter does not show the configuration of %s; check the state of its host", name)
 	}
 	return true, ""
 }

@@ -17,10 +17,14 @@ func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing
 	if len(known) != 1 || known[0].Name != "recorded" || len(unknown) != 1 || unknown[0].Name != "stranger" {
 		t.Fatalf("known %v, unknown %v", known, unknown)
 	}
-	if complete, why := conclusive(g, known); complete || !strings.Contains(why, "recorded") {
+	known[0].Name, known[0].Folder = "web-0", vsphere.FolderRef("group-v1")
+	if complete, why := conclusive(g, known, known[0].Folder); complete || !strings.Contains(why, "web-0") || !strings.Contains(why, "recorded") {
 		t.Errorf("complete %v: %s", complete, why)
 	}
-	if complete, why := conclusive(g, nil); !complete {
+	if complete, why := conclusive(g, known, vsphere.FolderRef("group-v2")); complete || strings.Contains(why, "web-0") || !strings.Contains(why, "recorded") {
+		t.Errorf("of a VM in another's folder its name is told: complete %v: %s", complete, why)
+	}
+	if complete, why := conclusive(g, nil, vsphere.Ref{}); !complete {
 		t.Errorf("a VM that nobody knows hides the others: %s", why)
 	}
 }

@@ -88,9 +88,14 @@ func newMember(t *testing.T) *member {
 // clientAs may do everything, under a name of its own.
 func clientAs(t *testing.T, user string) client.Client {
 	t.Helper()
+	return clientOf(t, rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}})
+}
+
+func clientOf(t *testing.T, who rest.ImpersonationConfig) client.Client {
+	t.Helper()
 	scheme := allkinds.Scheme()
 	config := rest.CopyConfig(shared.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	config.Impersonate = who
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)

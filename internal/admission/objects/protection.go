@@ -13,19 +13,30 @@ const protectionMessage = "VmGroupLimits are written by the VmGroup operator alo
 	"If the operator has left this cluster for good, first delete ValidatingAdmissionPolicyBinding " + ProtectionName +
 	" and ValidatingAdmissionPolicyBinding " + Name
 
-// protectionPolicy lets nobody but writers, which are the operator's identities, write VmGroupLimits. Admission policies cannot guard admission policies:
-// who may write those is a matter of RBAC.
-func protectionPolicy(writers []string) *admissionv1.ValidatingAdmissionPolicy {
+// statusMessage answers whoever wants to write the status of a group.
+const statusMessage = "The status of a VmGroup is written by the VmGroup operator alone: it goes by what it admitted there. " +
+	"An administrator who may delete ValidatingAdmissionPolicyBinding " + ProtectionName + " may write it as well"
+
+// protectionPolicy lets nobody but writers write VmGroupLimits, and nobody but the operator, under its own usernames, the status of groups. Admission policies
+// cannot guard admission policies: who may write those is a matter of RBAC, and who may take this one away is not kept from what it guards.
+func protectionPolicy(operator, writers []string) *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: ProtectionName, Labels: managed()},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: ptr.To(admissionv1.Fail),
 			MatchConstraints: matching(
-				rule("vmgrouplimits", admissionv1.Create, admissionv1.Update, admissionv1.Delete)),
+				rule("vmgrouplimits", admissionv1.Create, admissionv1.Update, admissionv1.Delete),
+				rule("vmgroups/status", admissionv1.Update)),
 			Validations: []admissionv1.Validation{{
-				Expression: "request.userInfo.username in " + listOf(writers),
+				Expression: "request.resource.resource != 'vmgrouplimits' || request.userInfo.username in " + listOf(writers),
 				Message:    protectionMessage,
 				Reason:     ptr.To(metav1.StatusReasonForbidden),
+			}, {
+				Expression: "request.resource.resource != 'vmgroups' || request.userInfo.username in " + listOf(operator) +
+					" || authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicybindings').name('" +
+					ProtectionName + "').check('delete').allowed()",
+				Message: statusMessage,
+				Reason:  ptr.To(metav1.StatusReasonForbidden),
 			}},
 		},
 	}

@@ -3,11 +3,15 @@
 package objects
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +45,41 @@ func TestOnlyTheOperatorWritesLimits(t *testing.T) {
 		}
 		if err := write(m.operator); err != nil {
 			t.Errorf("%s by the operator: %v", what, err)
+		}
+	}
+}
+
+func TestOnlyTheOperatorAndWhoMayTakeTheGuardAwayWriteStatus(t *testing.T) {
+	m := newMember(t)
+	m.install(limited("small", 4, "8Gi", 5, "linux-*"))
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "status-writer"}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"vmgroups", "vmgroups/status"}, Verbs: []string{"*"},
+	}}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "forger"}},
+	}
+	group := raw("forged", map[string]any{"cpu": int64(1), "memory": int64(1), "template": "linux-1", "replicas": int64(2)})
+	for _, object := range []client.Object{role, binding, group} {
+		if err := m.operator.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = m.operator.Delete(context.WithoutCancel(t.Context()), object) })
+	}
+	forger := clientOf(t, rest.ImpersonationConfig{UserName: "forger"})
+	admitted := client.RawPatch(types.MergePatchType, []byte(`{"status":{"admitted":{"revision":"1-x","replicas":9,"cpu":64,"memory":1,"template":"t"}}}`))
+	write := func(c client.Client) error {
+		return c.Status().Patch(t.Context(), group.DeepCopy(), admitted, &client.SubResourcePatchOptions{PatchOptions: client.PatchOptions{DryRun: []string{metav1.DryRunAll}}})
+	}
+	await.NoError(m.t, "the forger's rights", func() error {
+		return forger.Patch(t.Context(), group.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)))
+	})
+	if err := write(forger); !apierrors.IsForbidden(err) || reason(err) != statusMessage {
+		t.Errorf("status by somebody with all rights on groups: %v", err)
+	}
+	for who, c := range map[string]client.Client{"the operator": m.operator, "an administrator of the member": m.team} {
+		if err := write(c); err != nil {
+			t.Errorf("status by %s: %v", who, err)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func Render(in Input) (Bundle, error) {
 			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.LimitsName, Labels: managed()},
 			Spec:       in.Limits,
 		},
-		protectionPolicy(distinct(slices.Concat(in.Exempt, in.Writers))), limitsPolicy(),
+		protectionPolicy(in.Exempt, distinct(slices.Concat(in.Exempt, in.Writers))), limitsPolicy(),
 	}
 	if in.ServesMutatingPolicies {
 		typed = append(typed, defaultsPolicy())

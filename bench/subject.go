@@ -68,7 +68,8 @@ func writesOf(ctx context.Context, cluster *stack.Cluster) (writes, error) {
 	}
 	return writes{
 		groups: localcluster.Total(counts, func(k localcluster.RequestKey) bool {
-			return k.Group == v1alpha1.GroupVersion.Group && k.Writes() && k.Verb != "POST" && !strings.HasPrefix(k.Verb, "DELETE")
+			// A process that starts applies the limits of policies to each member once; that is no write on a group.
+			return k.Group == v1alpha1.GroupVersion.Group && k.Resource != "vmgrouplimits" && k.Writes() && k.Verb != "POST" && !strings.HasPrefix(k.Verb, "DELETE")
 		}),
 		events: localcluster.Total(counts, func(k localcluster.RequestKey) bool { return k.Resource == "events" && k.Writes() }),
 	}, nil

@@ -222,7 +222,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	if s.Quota == nil {
 		var wants policy.Usage // what it may not use, others may
 		if !v.Refused() {
-			wants = policy.UsageOf(s.Group.Spec)
+			wants = s.wants()
 		}
 		claims := !v.Refused() && !v.Unresolved && v.Unavailable == ""
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
@@ -238,7 +238,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 func (s *Snapshot) findings() policy.Findings {
 	spec := &s.Group.Spec
 	v := policy.Findings{
-		Spec: *spec, Revision: s.Revision, Admitted: s.Group.Status.Admitted, Existing: s.existing,
+		Spec: *spec, Revision: s.Revision, Admitted: s.Group.Status.Admitted, Existing: s.existing(),
 		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: s.PoliciesUnread,
 		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1,
 	}

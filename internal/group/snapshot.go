@@ -49,7 +49,9 @@ type Snapshot struct {
 	Predecessors Predecessors
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
-	existing    int32
+	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed.
+	sizes   map[int32]size
+	leaving []size
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
 
@@ -145,18 +147,21 @@ func (s *Snapshot) FolderRef() vsphere.Ref {
 // See makes observation what is known of vCenter. The VMs of the group are counted by ordinal, with those whose clone is under way:
 // a copy of a VM is no other one.
 func (s *Snapshot) See(observation vsphere.Observation) {
-	ordinals := map[int32]struct{}{}
+	s.Observation, s.sizes, s.leaving = observation, map[int32]size{}, nil
 	for i := range observation.VMs {
-		if vm := &observation.VMs[i]; vm.Stamp != nil && vm.Stamp.SameGroup(s.ID) && !vm.Tombstone {
-			ordinals[vm.Stamp.Ordinal] = struct{}{}
+		switch vm := &observation.VMs[i]; {
+		case !s.stamped(*vm):
+		case vm.Tombstone:
+			s.leaving = append(s.leaving, sizeOf(vm))
+		default:
+			s.sizes[vm.Stamp.Ordinal] = s.sizes[vm.Stamp.Ordinal].max(sizeOf(vm))
 		}
 	}
 	for _, op := range observation.InFlight {
 		if op.Kind == vsphere.OpClone {
-			ordinals[op.Ordinal] = struct{}{}
+			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(size{})
 		}
 	}
-	s.Observation, s.existing = observation, int32(len(ordinals))
 }
 
 // FolderPath is where the group's folder is made.

@@ -26,7 +26,7 @@ func TestExistingVMsAreCountedOnce(t *testing.T) {
 			{Kind: vsphere.OpClone, Ordinal: 0}, {Kind: vsphere.OpClone, Ordinal: 2}, {Kind: vsphere.OpClone, Ordinal: 6}, {Kind: vsphere.OpPowerOn, Ordinal: 3},
 		},
 	})
-	if got := s.existing; got != 5 {
+	if got := s.existing(); got != 5 {
 		t.Errorf("%d VMs exist, want those of ordinals 0, 1, 2, 4 and 6", got)
 	}
 }

@@ -60,18 +60,18 @@ func Reshaped(group *v1alpha1.VmGroup) bool {
 }
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
-// others may have. That is known only of a group with an admitted shape, or from vCenter: nothing was admitted yet, or somebody wiped
-// status.
+// others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Group.Status.Admitted)
 	if claims || !admitted {
-		q.Holds = Holds(s.Group, s.existing)
+		q.Holds = Holds(s.Group, s.existing()).Max(s.taken())
 	}
 	switch {
+	case !s.Observation.Complete: // nobody knows how large its VMs are
 	case admitted:
-		q.Returns, q.Occupies = true, Occupies(s.Group)
-	case s.Observation.Complete:
+		q.Returns, q.Occupies = true, Occupies(s.Group).Max(s.taken())
+	default:
 		q.Returns, q.Occupies = true, q.Holds
 	}
 	return q

@@ -67,7 +67,7 @@ func FuzzEvaluate(f *testing.F) {
 			}
 		}
 		for _, p := range set.Quotas(r) {
-			if violations := p.CheckQuota(r, "web", spec, policy.UsageOf(spec), policy.Usage{}); len(violations) > 0 {
+			if violations := p.CheckQuota(r, "web", spec, policy.UsageOf(spec), policy.UsageOf(spec), policy.Usage{}); len(violations) > 0 {
 				t.Errorf("what is granted already is refused: %v", messages(violations))
 			}
 		}

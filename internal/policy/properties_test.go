@@ -25,7 +25,7 @@ func everything(set *policy.Set, r policy.Requester, old, spec v1alpha1.VmGroupS
 	out := fmt.Sprint(filled, defaulted, messages(set.Evaluate(r, spec, path)), messages(refused), messages(kept),
 		messages(no), messages(yes), set.Problems())
 	for _, p := range set.Quotas(r) {
-		out += fmt.Sprint(p.Name(), messages(p.CheckQuota(r, "web", spec, policy.UsageOf(old), policy.Usage{VMs: 7, CPU: 20})))
+		out += fmt.Sprint(p.Name(), messages(p.CheckQuota(r, "web", spec, policy.UsageOf(spec), policy.UsageOf(old), policy.Usage{VMs: 7, CPU: 20})))
 	}
 	return out
 }
@@ -263,7 +263,7 @@ func TestQuotasRefuseGrowthThatExceedsThemAndNothingElse(t *testing.T) {
 			return want > granted && sum.Cmp(big.NewInt(limit)) > 0
 		}
 		for _, p := range policy.Compile(policies).Quotas(r) {
-			violations, q := p.CheckQuota(r, "web", spec, granted, used), quotas[p.Name()]
+			violations, q := p.CheckQuota(r, "web", spec, policy.UsageOf(spec), granted, used), quotas[p.Name()]
 			for rule, wanted := range map[policy.Rule]bool{
 				policy.RuleQuotaGroups: q.Groups != nil && exceeds(int64(*q.Groups), want.Groups, granted.Groups, used.Groups),
 				policy.RuleQuotaVMs:    q.VMs != nil && exceeds(int64(*q.VMs), want.VMs, granted.VMs, used.VMs),
@@ -273,7 +273,7 @@ func TestQuotasRefuseGrowthThatExceedsThemAndNothingElse(t *testing.T) {
 					t.Fatalf("%s of %+v: want %+v, granted %+v, used %+v: refused %v, want %v", rule, q, want, granted, used, got, wanted)
 				}
 			}
-			if violations := p.CheckQuota(r, "web", spec, granted.Max(want), used); len(violations) > 0 {
+			if violations := p.CheckQuota(r, "web", spec, policy.UsageOf(spec), granted.Max(want), used); len(violations) > 0 {
 				t.Fatalf("what is granted already is refused: %v", messages(violations))
 			}
 		}

@@ -50,10 +50,10 @@ func (p *Policy) QuotaScope(r Requester) string {
 	return "namespace/" + r.Member + "/" + r.Namespace
 }
 
-// CheckQuota says what of the policy's quota is exceeded when a group of this name gets spec. granted is what the
-// group has already, zero for a new one: a dimension that does not grow is not refused, however much is used.
-// usedByOthers is what all other groups of the same [Policy.QuotaScope] have.
-func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec, granted, usedByOthers Usage) []Violation {
+// CheckQuota says what of the policy's quota is exceeded when a group of this name gets spec. want is what it takes then, which is at least
+// [UsageOf] spec; granted is what the group has already, zero for a new one: a dimension that does not grow is not refused, however much is
+// used. usedByOthers is what all other groups of the same [Policy.QuotaScope] have.
+func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec, want, granted, usedByOthers Usage) []Violation {
 	if p.quota == nil {
 		return nil
 	}
@@ -61,7 +61,6 @@ func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec,
 	if p.quota.together {
 		where = " over all that it matches"
 	}
-	want := UsageOf(spec)
 	var violations []Violation
 	for _, d := range []struct {
 		rule                Rule
@@ -80,11 +79,16 @@ func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec,
 		if d.limit == nil || d.want <= d.granted || add(d.used, d.want) <= *d.limit {
 			continue
 		}
-		detail := fmt.Sprintf("exceeds the quota of %d %s%s%s: %d are used, %d are left",
-			*d.limit, d.unit, p.origin, where, d.used, max(add(*d.limit, -d.used), 0))
+		used := add(d.used, d.granted)
+		detail := fmt.Sprintf("exceeds the quota of %d %s%s%s: %d are used", *d.limit, d.unit, p.origin, where, used)
+		more := ""
+		if d.granted > 0 {
+			detail, more = detail+fmt.Sprintf(", %d of them by this group", d.granted), " more"
+		}
+		detail += fmt.Sprintf(", %d are left", max(add(*d.limit, -used), 0))
 		if d.product {
 			// The value is that of one VM; what is counted is that of all.
-			detail += fmt.Sprintf(", %d are needed", d.want)
+			detail += fmt.Sprintf(", %d%s are needed", add(d.want, -d.granted), more)
 		}
 		violations = append(violations, Violation{
 			Field: d.field, Value: d.value, Detail: detail, Policy: p.name, Rule: d.rule, Enforced: p.Enforced(),

@@ -51,7 +51,7 @@ func evaluate(c policytest.Case) answer {
 		granted = policy.UsageOf(*old)
 	}
 	for _, p := range set.Quotas(r) {
-		no, yes := policy.Split(p.CheckQuota(r, c.Group, a.spec, granted, c.UsedByOthers(p)))
+		no, yes := policy.Split(p.CheckQuota(r, c.Group, a.spec, policy.UsageOf(a.spec), granted, c.UsedByOthers(p)))
 		refused, kept = append(refused, no...), append(kept, yes...)
 	}
 	a.refused, a.warnings = messages(refused), messages(kept)

@@ -27,11 +27,13 @@ func (g Group) Key() Key { return Key{g.Requester.Member, g.UID} }
 type Claim struct {
 	Group
 	Spec v1alpha1.VmGroupSpec
+	// Wants is what the group takes with spec: more than spec says while it has VMs that are larger.
+	Wants policy.Usage
 	// Epoch of the asking holder.
 	Epoch v1alpha1.Epoch
 }
 
-func (c Claim) grows() bool { return !c.Holds.Covers(policy.UsageOf(c.Spec)) }
+func (c Claim) grows() bool { return !c.Holds.Covers(c.Wants) }
 
 // giveBack lowers an entry; to without a group removes it.
 type giveBack struct {
@@ -266,7 +268,7 @@ func (d *draft) claim(c Claim) Answer {
 		has = has.Max(e.Usage)
 	}
 	if answer.Outcome == Granted {
-		has = has.Max(policy.UsageOf(c.Spec))
+		has = has.Max(c.Wants)
 	}
 	if has.Groups == 0 {
 		return answer
@@ -285,9 +287,9 @@ func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []
 	}
 	var answer Answer
 	problem := ""
-	more := !granted.Covers(policy.UsageOf(c.Spec))
+	more := !granted.Covers(c.Wants)
 	for _, p := range quotas {
-		violations := p.CheckQuota(c.Requester, c.Name, c.Spec, granted, usedByOthers(s, sums, keyOf(p, c.Requester), c.Key()))
+		violations := p.CheckQuota(c.Requester, c.Name, c.Spec, c.Wants, granted, usedByOthers(s, sums, keyOf(p, c.Requester), c.Key()))
 		answer.Violations = append(answer.Violations, violations...)
 		if len(violations) > 0 && p.Enforced() {
 			answer.Outcome = Refused

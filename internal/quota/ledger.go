@@ -144,12 +144,12 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 // granted reports whether this holder of the group was granted what it asks for, with this entry.
 func (l *Ledger) granted(c Claim, e Entry) bool {
 	_, foreign := l.foreign[c.Key()]
-	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.Usage.Covers(policy.UsageOf(c.Spec))
+	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.Usage.Covers(c.Wants)
 }
 
 // askMore answers a claim that grows. covered says whether its holder was granted it before.
 func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool) Answer {
-	want := policy.UsageOf(c.Spec)
+	want := c.Wants
 	lower, lowering := l.lowers[c.Key()]
 	flight, flying := l.flying[c.Key()]
 	if covered && (!lowering || lower.to.Covers(want)) && (!flying || flight.Covers(want)) {
@@ -243,7 +243,7 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 	var violations []policy.Violation
 	for _, p := range quotas {
 		used := usedByOthers(l.stored.State, l.totals, keyOf(p, r), id)
-		violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, granted, used)...)
+		violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, policy.UsageOf(next.Spec), granted, used)...)
 	}
 	return violations
 }

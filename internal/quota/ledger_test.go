@@ -77,7 +77,7 @@ func of(uid types.UID) quota.Key { return quota.Key{Member: "m", UID: uid} }
 // claim of a group with one CPU per VM.
 func claim(uid types.UID, member string, holds, wants int32, epoch int64) quota.Claim {
 	return quota.Claim{
-		Group: group(uid, member, holds), Spec: spec(wants), Epoch: v1alpha1.Epoch{Generation: 1, Number: epoch},
+		Group: group(uid, member, holds), Spec: spec(wants), Wants: policy.UsageOf(spec(wants)), Epoch: v1alpha1.Epoch{Generation: 1, Number: epoch},
 	}
 }
 

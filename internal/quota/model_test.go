@@ -140,7 +140,7 @@ func (m *model) pass(i int) {
 		m.due[i] = true // later
 	}
 	answer := r.ledger.Ask(m.t.Context(), quota.Claim{
-		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds()}, Spec: o.spec, Epoch: epoch,
+		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds()}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
 	})
 	next := o.admitted
 	switch {
@@ -361,7 +361,7 @@ func (m *model) settle() {
 		r := m.replicas[m.holder[i]]
 		if answer := r.ledger.Ask(m.t.Context(), quota.Claim{
 			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()},
-			Spec:  o.spec, Epoch: v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]},
+			Spec:  o.spec, Wants: policy.UsageOf(o.spec), Epoch: v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]},
 		}); answer.Outcome != quota.Refused || len(answer.Violations) == 0 {
 			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)
 		}

@@ -10,8 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 const (
@@ -123,7 +121,7 @@ func (l *Ledger) nextBatch() batch {
 		l.flying[id] = g.to
 	}
 	for _, c := range b.claims {
-		l.flying[c.Key()] = policy.UsageOf(c.Spec)
+		l.flying[c.Key()] = c.Wants
 	}
 	return b
 }

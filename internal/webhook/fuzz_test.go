@@ -48,7 +48,7 @@ func fuzzKnowledge() *knowledge {
 		quotas := w.policies.Quotas(r)
 		out := make([]policy.Violation, 0, len(quotas))
 		for _, p := range quotas {
-			out = append(out, p.CheckQuota(r, g.Name, g.Spec, granted, policy.Usage{Groups: 1, VMs: 3, CPU: 6})...)
+			out = append(out, p.CheckQuota(r, g.Name, g.Spec, policy.UsageOf(g.Spec), granted, policy.Usage{Groups: 1, VMs: 3, CPU: 6})...)
 		}
 		return out
 	}

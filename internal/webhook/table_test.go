@@ -36,7 +36,7 @@ func caseKnowledge(c policytest.Case) *knowledge {
 		quotas := w.policies.Quotas(c.Requester())
 		out := make([]policy.Violation, 0, len(quotas))
 		for _, p := range quotas {
-			out = append(out, p.CheckQuota(c.Requester(), group.Name, group.Spec, granted, c.UsedByOthers(p))...)
+			out = append(out, p.CheckQuota(c.Requester(), group.Name, group.Spec, policy.UsageOf(group.Spec), granted, c.UsedByOthers(p))...)
 		}
 		return out
 	}

@@ -110,7 +110,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 	answer := &group.QuotaAnswer{}
 	if p.r.Quotas == nil {
 		set, ok := p.r.Policies(ctx)
-		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 && !q.Holds.Covers(policy.UsageOf(s.Group.Spec)) {
+		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 && !q.Holds.Covers(q.Wants) {
 			answer.Unavailable = "This operator keeps no ledger of quotas"
 		}
 		return answer
@@ -123,7 +123,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 	}
 	said := p.r.Quotas.Ask(ctx, quota.Claim{
 		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
-		Spec:  s.Group.Spec, Epoch: s.Epoch,
+		Spec:  s.Group.Spec, Wants: q.Wants, Epoch: s.Epoch,
 	})
 	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
 	if said.Outcome == quota.Unavailable {

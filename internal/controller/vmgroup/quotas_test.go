@@ -262,3 +262,43 @@ func TestGroupsAreJudgedForTheStatusOfPolicies(t *testing.T) {
 		t.Error("a group that is being deleted is exempt")
 	}
 }
+
+func TestCloningLargeAndEditingSmallFreesNoQuota(t *testing.T) {
+	r := newRig(t)
+	limit := int64(10)
+	r.setPolicy(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{CPU: &limit, Scope: v1alpha1.QuotaNamespace}})
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	rounds := func() {
+		for range 8 {
+			r.inform(r.Reconciler)
+			r.mustPass()
+			flush(t, ledger)
+			r.vcenter.Finish(-1)
+			r.now = r.now.Add(2 * time.Second)
+		}
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 })
+	rounds()
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 1 })
+	rounds()
+	key := localKey(r.group().UID)
+	if used := store.Stored().State.Entries[key].Usage.CPU; used != 8 {
+		t.Errorf("the ledger counts %d CPUs for two VMs of 4", used)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 5 })
+	rounds()
+	cpus := int32(0)
+	for _, vm := range r.vcenter.VMs() {
+		cpus += vm.CPU
+	}
+	if cpus > 10 {
+		t.Errorf("%d CPUs run with a quota of 10", cpus)
+	}
+	says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 4 })
+	rounds()
+	if n := len(r.vcenter.VMs()); n != 4 {
+		t.Errorf("%d VMs; two of 4 CPUs and two of 1 fit into 10: %s", n, words(r.group().Status.Conditions))
+	}
+}

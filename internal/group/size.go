@@ -1,0 +1,57 @@
+package group
+
+import (
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// size of a VM: virtual CPUs, and memory in GiB. The zero size is that of a VM of which nothing is known yet.
+type size struct{ cpu, memory int64 }
+
+// sizeOf is what vCenter shows. Memory is rounded up, since quotas count whole GiB.
+func sizeOf(vm *vsphere.VM) size { return size{int64(vm.CPU), (vm.MemoryMiB + 1023) / 1024} }
+
+// asked is the size that a spec asks for.
+func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(spec.Memory)} }
+
+func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
+
+// existing is the number of VMs of the group, by ordinal, with those whose clone is under way: a copy of a VM is no other one.
+func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }
+
+// taken is what the VMs take that exist, or are being cloned: of each, the larger of what vCenter shows and what was admitted, or what spec
+// asks for where nothing was. What leaves counts until it is gone.
+func (s *Snapshot) taken() policy.Usage {
+	shape := s.Group.Spec
+	if a := s.Group.Status.Admitted; shaped(a) {
+		shape = policy.AdmittedSpec(shape, *a)
+	}
+	u := s.live(asked(shape))
+	for _, z := range s.leaving {
+		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
+	}
+	if u.VMs > 0 {
+		u.Groups = 1
+	}
+	return u
+}
+
+// wants is what the group takes once it is as spec says: its VMs stay as large as they are, and new ones are as spec says.
+func (s *Snapshot) wants() policy.Usage {
+	wants, small := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
+	missing := wants.VMs - int64(len(s.sizes))
+	if missing < 0 {
+		return wants // which of them stay is not decided; those that leave count until they are gone
+	}
+	return wants.Max(s.live(small).Add(policy.Usage{CPU: missing * small.cpu, Memory: missing * small.memory}))
+}
+
+// live adds up the VMs that are not about to leave, each at least of a size.
+func (s *Snapshot) live(least size) (u policy.Usage) {
+	for _, z := range s.sizes {
+		z = z.max(least)
+		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
+	}
+	return u
+}

@@ -1,0 +1,66 @@
+package group
+
+import (
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func TestVMsCountAsLargeAsTheyAre(t *testing.T) {
+	id := vsphere.GroupID{Member: "m", Group: "g"}
+	vm := func(ordinal, cpu int32, memory int64) vsphere.VM {
+		return vsphere.VM{CPU: cpu, MemoryMiB: memory, Stamp: &vsphere.Stamp{GroupID: id, Ordinal: ordinal}}
+	}
+	leaves, foreign, othersUID := vm(7, 8, 1024), vm(1, 64, 1024), vm(1, 64, 1024)
+	leaves.Tombstone, foreign.Stamp = true, nil
+	othersUID.Stamp.Member = "another"
+	large := []vsphere.VM{vm(0, 4, 4096), vm(1, 4, 4097)}
+	for story, c := range map[string]struct {
+		replicas     int32 // of one CPU and 2 GiB, as is admitted
+		vms          []vsphere.VM
+		clones       []int32
+		taken, wants policy.Usage
+	}{
+		"nothing exists":        {2, nil, nil, policy.Usage{}, policy.Usage{Groups: 1, VMs: 2, CPU: 2, Memory: 4}},
+		"made large, then less": {2, large, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 9}, policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 9}},
+		"and more of them":      {4, large, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 9}, policy.Usage{Groups: 1, VMs: 4, CPU: 10, Memory: 13}},
+		"and fewer of them":     {1, large, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 9}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
+		"smaller than admitted": {1, []vsphere.VM{vm(0, 1, 1024)}, nil, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
+		"one is being cloned":   {2, []vsphere.VM{vm(0, 1, 2048)}, []int32{1}, policy.Usage{Groups: 1, VMs: 2, CPU: 2, Memory: 4}, policy.Usage{Groups: 1, VMs: 2, CPU: 2, Memory: 4}},
+		"one leaves":            {1, []vsphere.VM{vm(0, 1, 2048), leaves}, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 9, Memory: 3}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
+		"a copy":                {1, []vsphere.VM{vm(0, 1, 2048), vm(0, 1, 2048)}, nil, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
+		"others' VMs":           {1, []vsphere.VM{foreign, othersUID}, nil, policy.Usage{}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
+	} {
+		s := &Snapshot{ID: id, Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 2, Template: "t", Replicas: ptr.To(c.replicas)}}}
+		o := vsphere.Observation{Complete: true, VMs: c.vms}
+		for _, ordinal := range c.clones {
+			o.InFlight = append(o.InFlight, vsphere.Operation{Kind: vsphere.OpClone, Ordinal: ordinal})
+		}
+		s.See(o)
+		if got := s.taken(); got != c.taken {
+			t.Errorf("%s: it takes %+v, want %+v", story, got, c.taken)
+		}
+		if got := s.wants(); got != c.wants {
+			t.Errorf("%s: it wants %+v, want %+v", story, got, c.wants)
+		}
+	}
+}
+
+func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
+	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
+	s.Group.Status.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+	for _, complete := range []bool{true, false} {
+		s.See(vsphere.Observation{Complete: complete})
+		if q := s.quotaQuestion(s.wants(), true); q.Returns != complete {
+			t.Errorf("the observation is complete %v, and something is given back %v", complete, q.Returns)
+		}
+	}
+	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{CPU: 8, MemoryMiB: 1024, Stamp: &vsphere.Stamp{}}}})
+	if q := s.quotaQuestion(s.wants(), true); q.Occupies.CPU != 8 || q.Holds.CPU != 8 {
+		t.Errorf("of 8 CPUs it occupies %d and holds %d", q.Occupies.CPU, q.Holds.CPU)
+	}
+}

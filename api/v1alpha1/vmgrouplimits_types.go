@@ -130,7 +130,8 @@ type VmGroupLimitsSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Policies []LimitsPolicy `json:"policies,omitempty"`
-	// unmatched bounds groups in namespaces that no policy matches.
+	// unmatched are the default limits: that of cpu, memory or replicas holds wherever no enforced policy that matches bounds the
+	// same field.
 	// +required
 	Unmatched LimitsBounds `json:"unmatched"`
 }

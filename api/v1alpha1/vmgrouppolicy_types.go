@@ -161,7 +161,8 @@ type VmGroupPolicySpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Match PolicyMatch `json:"match,omitzero"`
-	// limits bounds the fields of a group.
+	// limits bounds the fields of a group. In mode Enforce a range replaces the default limit of its field. These are: cpu 1 to 4,
+	// memory 1Gi to 8Gi, replicas at least 1.
 	// +optional
 	Limits *PolicyLimits `json:"limits,omitempty"`
 	// templates says which templates a group may name.

@@ -95,7 +95,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 		old.Spec.Versions[0].AdditionalPrinterColumns = append(old.Spec.Versions[0].AdditionalPrinterColumns,
 			apiextensionsv1.CustomResourceColumnDefinition{Name: "Old", Type: "string", JSONPath: ".metadata.name"})
 	})
-	mustRunCRDs(t, admin, apply, policyCRD+" upgraded to version 1")
+	mustRunCRDs(t, admin, apply, policyCRD+" upgraded to version "+strconv.Itoa(crd.VmGroupPolicyVersion))
 	upgraded := storedCRD(t, admin, policyCRD)
 	for _, column := range upgraded.Spec.Versions[0].AdditionalPrinterColumns {
 		if column.Name == "Old" {

@@ -21,7 +21,7 @@ const (
 	Version = 3
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
-	LimitsVersion = 1
+	LimitsVersion = 2
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
 	MemberClusterVersion = 2
@@ -30,7 +30,7 @@ const (
 	VCenterVersion = 1
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
-	VmGroupPolicyVersion = 1
+	VmGroupPolicyVersion = 2
 
 	// VersionAnnotation on an installed CRD holds its Version as a decimal number.
 	VersionAnnotation = "vm.codeconnect.vmworld.com/crd-version"

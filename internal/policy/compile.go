@@ -21,7 +21,8 @@ const maxProblem = 400
 // A policy that cannot be used as it is written fails closed, and says so by [Policy.Problem]. With a selector that
 // cannot be parsed nobody knows whom it holds for: it is taken to hold for every namespace of its members that it
 // does not exclude, only to refuse growth there, and the rest of it is left alone. With a range that allows no value,
-// or a negative amount, it refuses growth of the groups that it matches; its other limits hold.
+// or a negative amount, it refuses growth of the groups that it matches; its other limits hold. The default limits hold for
+// what such a range is about.
 type Policy struct {
 	name     string
 	origin   string
@@ -32,7 +33,9 @@ type Policy struct {
 	requirements     []metav1.LabelSelectorRequirement
 	selector         labels.Selector // nil when it cannot be parsed
 
-	bounds      Bounds
+	bounds Bounds
+	// lifts are the fields whose default limits do not hold where the policy does: those that it bounds, if it is enforced.
+	lifts       fieldSet
 	allow, deny []pattern
 	allowList   string
 	mustExist   bool
@@ -107,17 +110,14 @@ func (p *Policy) compileLimits(spec *v1alpha1.VmGroupPolicySpec) {
 	if l := spec.Limits; l != nil {
 		p.bounds = Bounds{CPU: countRange(l.CPU), Memory: memoryRange(l.Memory), Replicas: countRange(l.Replicas)}
 	}
-	for _, r := range []struct {
-		field, unit string
-		bounds      *Range
-	}{
-		{"limits.cpu", "", &p.bounds.CPU},
-		{"limits.memory", " GiB", &p.bounds.Memory},
-		{"limits.replicas", "", &p.bounds.Replicas},
-	} {
-		if problem := r.bounds.check(r.field, r.unit); problem != "" {
+	for i, field := range limited {
+		r := field.in(&p.bounds)
+		if problem := r.check("limits."+field.name, field.unit); problem != "" {
 			problems = append(problems, problem)
-			*r.bounds = Range{}
+			*r = Range{}
+		}
+		if !p.warns && *r != (Range{}) {
+			p.lifts |= 1 << i
 		}
 	}
 	var problem string

@@ -130,8 +130,9 @@ func TestAccessors(t *testing.T) {
 		"allow list":   {got.AllowList(), "a, b"},
 		"deny":         {got.Deny(), []string{"c"}},
 		"requirements": {got.Requirements(), requirements},
+		"lifts":        {got.Lifts(), []string(nil)}, // it only warns
 		"bounds":       {got.Bounds(), policy.Bounds{Memory: policy.Range{Min: new(int64(2)), Max: new(int64(9))}}},
-		"unmatched": {set.Unmatched(), policy.Bounds{
+		"default limits": {policy.DefaultLimits(), policy.Bounds{
 			CPU:      policy.Range{Min: new(int64(1)), Max: new(int64(4))},
 			Memory:   policy.Range{Min: new(int64(1)), Max: new(int64(8))},
 			Replicas: policy.Range{Min: new(int64(1))},

@@ -10,8 +10,9 @@
 // [Policy.CheckQuota] those of totals. The rules are values in an ordered list: a new one is one entry and a few rows of
 // the table in package policytest, through which every layer that judges groups is run.
 //
-// All policies that match hold together, the highest priority first, then by name. Where none matches, the limits of
-// the original operator hold. A policy of mode Warn matches and fills in as any other; what it finds is not enforced.
+// All policies that match hold together, the highest priority first, then by name. [DefaultLimits] hold besides: of cpu, memory
+// and replicas each, until an enforced policy that matches sets it. A policy of mode Warn matches and fills in as any other;
+// what it finds is not enforced, and it lifts no default limit.
 //
 // An update is refused only for what it makes worse: a value further from its limit, another template, more VMs of a
 // kind that breaks a policy. Whatever was there before is kept, and shrinking always passes. Objects that are being

@@ -30,15 +30,18 @@ func (s *Set) ForMember(member string) []*Policy {
 // Policies returns all policies, in the order of [Set.Matching].
 func (s *Set) Policies() []*Policy { return s.policies }
 
-// rulesFor returns the policies whose rules a requester's groups have to keep.
+// rulesFor returns the policies whose rules a requester's groups have to keep, and at the end the default limits that none of
+// them lifts.
 func (s *Set) rulesFor(r Requester) []*Policy {
 	matching := s.Matching(r)
+	var lifted fieldSet
 	for _, p := range matching {
-		if p.CountsAsMatch() {
-			return matching
-		}
+		lifted |= p.lifts
 	}
-	return append(matching, unmatched)
+	if int(lifted) == len(byDefault)-1 {
+		return matching // nothing is left of them
+	}
+	return append(matching, byDefault[lifted])
 }
 
 // Matches says whether the policy holds for a requester.
@@ -48,6 +51,5 @@ func (p *Policy) Matches(r Requester) bool {
 		(p.selector == nil || p.selector.Matches(labels.Set(r.NamespaceLabels)))
 }
 
-// CountsAsMatch says whether a group that only this policy holds for is a matched one, which the limits of
-// [Set.Unmatched] do not bound. A policy that only warns and whose selector nobody can read takes no limit away.
-func (p *Policy) CountsAsMatch() bool { return p.selector != nil || !p.warns }
+// Inert says whether the policy neither refuses nor fills in anything: it only warns, and nobody can read its selector.
+func (p *Policy) Inert() bool { return p.selector == nil && p.warns }

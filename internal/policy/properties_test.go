@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -86,6 +87,9 @@ func TestWhatPoliciesFillInIsValidWhereTheyDoNotConflict(t *testing.T) {
 		for i := range count {
 			gib := around("memory", memory)
 			limits := &v1alpha1.PolicyLimits{CPU: around("cpu", cpu), Replicas: around("replicas", n), Memory: &v1alpha1.MemoryRange{}}
+			if i == 0 { // the default limits have no room for the shape
+				limits.CPU.Min, gib.Min, limits.Replicas.Min = new(cpu), new(memory), new(n)
+			}
 			if gib.Min != nil {
 				limits.Memory.Min = resource.NewQuantity(int64(*gib.Min)<<30-rapid.Int64Range(0, 1<<30-1).Draw(t, "less"), resource.BinarySI)
 				if limits.Memory.Min.Sign() < 0 {
@@ -203,6 +207,66 @@ func TestTwoAcceptedUpdatesAreAsGoodAsOne(t *testing.T) {
 		// a spec that is nothing at all lies between two that have nothing to do with each other.
 		if len(first) == 0 && len(second) == 0 && len(whole) > 0 && !reflect.ValueOf(a).IsZero() && !reflect.ValueOf(b).IsZero() {
 			t.Fatalf("%v, %v, %v: the whole way is refused: %v", a, b, c, messages(whole))
+		}
+	})
+}
+
+// liftsLimit says, by what somebody wrote, whether a policy lifts the default limit of a field that it bounds.
+func liftsLimit(p *policy.Policy, field string) bool {
+	return p.Enforced() && !strings.Contains(p.Problem(), "match.namespaceSelector") && !strings.Contains(p.Problem(), "limits."+field)
+}
+
+func hasEnd(r *v1alpha1.CountRange) bool { return r != nil && (r.Min != nil || r.Max != nil) }
+
+// Each default limit holds by itself, and exactly where no enforced policy that matches has a usable range for its field.
+func TestADefaultLimitHoldsUntilAnEnforcedPolicySetsIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policies, r, spec := drawPolicies(t), drawRequester(t), drawSpec(t, "spec")
+		spec.CPU = max(spec.CPU, 1) // nothing is said of a group without any spec
+		set, limits := policy.Compile(policies), map[string]*v1alpha1.PolicyLimits{}
+		for _, p := range policies {
+			limits[p.Name] = p.Spec.Limits
+		}
+		var cpu, memory, replicas bool // whether somebody sets them
+		for _, p := range set.Matching(r) {
+			l := limits[p.Name()]
+			cpu = cpu || hasEnd(l.CPU) && liftsLimit(p, "cpu")
+			memory = memory || l.Memory != nil && (l.Memory.Min != nil || l.Memory.Max != nil) && liftsLimit(p, "memory")
+			replicas = replicas || hasEnd(l.Replicas) && liftsLimit(p, "replicas")
+		}
+		want := map[policy.Rule]bool{
+			policy.RuleCPUMaximum: !cpu && spec.CPU > 4, policy.RuleCPUMinimum: false,
+			policy.RuleMemoryMaximum: !memory && spec.Memory > 8, policy.RuleMemoryMinimum: !memory && spec.Memory < 1,
+			policy.RuleReplicasMaximum: false, policy.RuleReplicasMinimum: !replicas && spec.Replicas != nil && *spec.Replicas < 1,
+		}
+		violations := set.Evaluate(r, spec, "")
+		for rule, holds := range want {
+			if got := broken(violations, rule)[""]; got != holds {
+				t.Fatalf("default limit %s of %+v is broken: %v, want %v: %v", rule, spec, got, holds, messages(violations))
+			}
+		}
+	})
+}
+
+// A policy more that enforces no limits, whatever else it says, allows nothing more.
+func TestAPolicyThatEnforcesNoLimitsAllowsNothingMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policies, r, spec := drawPolicies(t), drawRequester(t), drawSpec(t, "spec")
+		more := drawPolicies(t)
+		for i := range more {
+			more[i].Name = "more-" + more[i].Name
+			if rapid.Bool().Draw(t, "warns") {
+				more[i].Spec.Mode = v1alpha1.PolicyWarn
+			} else {
+				more[i].Spec.Limits = nil
+			}
+		}
+		before := messages(policy.Compile(policies).Evaluate(r, spec, ""))
+		after := messages(policy.Compile(slices.Concat(policies, more)).Evaluate(r, spec, ""))
+		for _, refusal := range before {
+			if !slices.Contains(after, refusal) {
+				t.Fatalf("with more policies %q is gone: %v", refusal, after)
+			}
 		}
 	})
 }

@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cases) < 140 {
+	if len(cases) < 160 {
 		t.Fatalf("%d cases, which are fewer than there were", len(cases))
 	}
 	for _, c := range cases {

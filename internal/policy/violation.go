@@ -32,7 +32,7 @@ type Violation struct {
 	Value any
 	// Detail says what is wrong with the value, and which policy says so.
 	Detail string
-	// Policy is the name of the VmGroupPolicy; empty for the limits of groups that no policy matches.
+	// Policy is the name of the VmGroupPolicy; empty for [DefaultLimits].
 	Policy string
 	// Rule that is broken.
 	Rule Rule

@@ -14,10 +14,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// maxCPU makes a policy bound the CPUs of a VM and nothing else.
+// maxCPU makes a policy bound the CPUs of a VM.
 func maxCPU(most int32) func(*v1alpha1.VmGroupPolicySpec) {
 	return func(s *v1alpha1.VmGroupPolicySpec) {
-		s.Limits = &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: ptr.To(most)}}
+		s.Limits.CPU = &v1alpha1.CountRange{Max: ptr.To(most)}
 	}
 }
 

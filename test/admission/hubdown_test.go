@@ -124,6 +124,7 @@ func newDownPlace(t *testing.T, member string) downPlace {
 	p := downPlace{newPlace(t, member, "table-down", map[string]string{downLabel: "yes", tableLabel: "down"})}
 	open := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "table-down"}}
 	open.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{downLabel: "yes"}}
+	open.Spec.Limits = anything()
 	if err := world.Hub.Create(t.Context(), open); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}

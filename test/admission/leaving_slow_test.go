@@ -76,7 +76,7 @@ func TestAMemberThatLeftIsUsable(t *testing.T) {
 			reflect.DeepEqual(refsOf(group), front.refs), err
 	})
 	refused(t, web.Create(t.Context(), web.group("large", 1, func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 })),
-		"exceeds the maximum 4 for groups that no VmGroupPolicy matches")
+		"exceeds the maximum 4 that holds by default: no VmGroupPolicy in mode Enforce limits it here")
 	sameVMs(t, name, before)
 
 	setFailurePolicy(t, name, v1alpha1.AdmissionFail)

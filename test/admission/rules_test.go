@@ -38,9 +38,12 @@ func newRule(t *testing.T, name string, change func(*v1alpha1.VmGroupPolicySpec)
 	r := rule{t, name}
 	policy := &v1alpha1.VmGroupPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.VmGroupPolicySpec{Match: v1alpha1.PolicyMatch{
-			MemberClusters: []string{"*"}, NamespaceSelector: &metav1.LabelSelector{MatchLabels: r.labels()},
-		}},
+		Spec: v1alpha1.VmGroupPolicySpec{
+			Match: v1alpha1.PolicyMatch{
+				MemberClusters: []string{"*"}, NamespaceSelector: &metav1.LabelSelector{MatchLabels: r.labels()},
+			},
+			Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Min: new(int32(0))}}, // see untilKnownIn
+		},
 	}
 	change(&policy.Spec)
 	if err := world.Hub.Create(t.Context(), policy); err != nil {
@@ -91,7 +94,8 @@ func (r rule) until(what string, done func(*v1alpha1.VmGroupPolicy) bool) {
 }
 
 // untilKnownIn waits until a member has been told of the policy, and of the maximum of CPUs if that is not 0, and until its
-// API server goes by what it was told, which is a moment later. The policy must allow groups without VMs.
+// API server goes by what it was told, which is a moment later. The policy must allow groups without VMs, which the default
+// limits do not.
 func (r rule) untilKnownIn(p *place, maxCPU int32) {
 	r.t.Helper()
 	await.Until(r.t, p.member+" to know VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
@@ -103,7 +107,7 @@ func (r rule) untilKnownIn(p *place, maxCPU int32) {
 	})
 	byPolicies := p.pastTheDoor()
 	await.Until(r.t, "the API server of "+p.member+" to go by VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
-		err := byPolicies.Create(ctx, p.group("probe", 0), client.DryRunAll) // refused where no policy matches
+		err := byPolicies.Create(ctx, p.group("probe", 0), client.DryRunAll)
 		return err == nil, err
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -218,6 +219,7 @@ func (s *scene) makeGroups() {
 	s.t.Helper()
 	open := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "table-open"}}
 	open.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{tableLabel: "yes"}}
+	open.Spec.Limits = anything()
 	s.create(world.Hub, open)
 	for _, c := range s.cases {
 		if c.Old != nil {
@@ -353,6 +355,14 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// anything are limits that every group keeps, in place of the default ones.
+func anything() *v1alpha1.PolicyLimits {
+	return &v1alpha1.PolicyLimits{
+		CPU: &v1alpha1.CountRange{Min: new(int32(0))}, Memory: &v1alpha1.MemoryRange{Min: new(resource.MustParse("0"))},
+		Replicas: &v1alpha1.CountRange{Min: new(int32(0))},
+	}
 }
 
 // makeNamespace makes a namespace unless it is there.

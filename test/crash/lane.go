@@ -77,9 +77,10 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 			err = errors.Join(err, l.Stop())
 		}
 	}()
-	// Scenarios begin with groups of no VM, which are refused where no policy matches.
+	// Scenarios begin with groups of no VM, which are refused by default.
 	anything := &v1alpha1.VmGroupPolicy{}
 	anything.Name = "anything"
+	anything.Spec.Limits = &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Min: new(int32(0))}}
 	if err := l.hub().Create(ctx, anything); err != nil {
 		return fmt.Errorf("allow all groups: %w", err)
 	}

@@ -137,7 +137,7 @@ func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 	bundle := m.render(policies...)
 	marker, probe, want := newMarker()
 	marked, err := Render(Input{
-		Member: "m1", Limits: v1alpha1.VmGroupLimitsSpec{Policies: []v1alpha1.LimitsPolicy{marker}, Unmatched: boundsOf(policy.Compile(nil).Unmatched())},
+		Member: "m1", Limits: v1alpha1.VmGroupLimitsSpec{Policies: []v1alpha1.LimitsPolicy{marker}, Unmatched: boundsOf(policy.DefaultLimits())},
 		Exempt: []string{operatorUser}, ServesMutatingPolicies: true,
 	})
 	if err != nil {

@@ -45,11 +45,10 @@ func Compile(policies *policy.Set, member string) (v1alpha1.VmGroupLimitsSpec, e
 	if policies == nil {
 		policies = policy.Compile(nil)
 	}
-	spec := v1alpha1.VmGroupLimitsSpec{Member: member, Unmatched: boundsOf(policies.Unmatched())}
+	spec := v1alpha1.VmGroupLimitsSpec{Member: member, Unmatched: boundsOf(policy.DefaultLimits())}
 	var names []string
 	for _, p := range policies.ForMember(member) {
-		// It would neither refuse nor fill in anything, and must not hide the limits of groups that no policy matches.
-		if !p.CountsAsMatch() {
+		if p.Inert() {
 			continue
 		}
 		compiled, err := compile(p)

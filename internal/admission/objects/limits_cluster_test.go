@@ -41,9 +41,9 @@ func TestWithoutPoliciesTheOriginalLimitsHold(t *testing.T) {
 		want                  string
 	}{
 		{4, 8, 1, ""},
-		{5, 8, 1, "spec.cpu: Invalid value: 5: exceeds the maximum 4 for groups that no VmGroupPolicy matches"},
-		{4, 9, 1, "spec.memory: Invalid value: 9: exceeds the maximum 8 GiB for groups that no VmGroupPolicy matches"},
-		{4, 8, 0, "spec.replicas: Invalid value: 0: is below the minimum 1 for groups that no VmGroupPolicy matches"},
+		{5, 8, 1, "spec.cpu: Invalid value: 5: exceeds the maximum 4 that holds by default: no VmGroupPolicy in mode Enforce limits it here"},
+		{4, 9, 1, "spec.memory: Invalid value: 9: exceeds the maximum 8 GiB that holds by default: no VmGroupPolicy in mode Enforce limits it here"},
+		{4, 8, 0, "spec.replicas: Invalid value: 0: is below the minimum 1 that holds by default: no VmGroupPolicy in mode Enforce limits it here"},
 	} {
 		err := m.team.Create(t.Context(), newGroup(metav1.NamespaceDefault, "g", c.cpu, c.memory, "t", c.replicas), client.DryRunAll)
 		if got := reason(err); got != c.want {

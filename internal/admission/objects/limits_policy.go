@@ -14,8 +14,14 @@ import (
 const refusalInGeneral = "the VmGroup breaks the policies of this cluster; see kubectl get vmgrouplimits " +
 	v1alpha1.LimitsName + " -o yaml"
 
-// of ends a message with the policy p whose rule is broken. The bounds of groups that no policy matches have no name.
-const of = `(has(p.name) ? ' of VmGroupPolicy "' + p.name + '"' : ' for groups that no VmGroupPolicy matches')`
+// of ends a message with the policy p whose rule is broken. The default limits have no name.
+const of = `(has(p.name) ? ' of VmGroupPolicy "' + p.name + '"' : ' that holds by default: no VmGroupPolicy in mode Enforce limits it here')`
+
+// byDefault is the field's default limit as an entry of a map, or no entry where an enforced policy sets one.
+func byDefault(field string) string {
+	return strings.ReplaceAll(
+		`?'FIELD': variables.enforced.exists(p, has(p.FIELD)) ? optional.none() : params.spec.unmatched.?FIELD`, "FIELD", field)
+}
 
 // bounds are the rules about one numeric field of p, as links of a chain of conditions that ends in the message of the
 // first that is broken. A bound that was broken before is broken anew by what makes it worse only.
@@ -59,7 +65,11 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 			Variables: []admissionv1.Variable{
 				variable("labels", labelsOfNamespace),
 				variable("matching", policiesOfNamespace),
-				variable("holding", `variables.matching.size() == 0 ? [params.spec.unmatched] : variables.matching.filter(p, p.enforced)`),
+				variable("enforced", `variables.matching.filter(p, p.enforced)`),
+				// What is left of the default limits comes last, as a policy without a name.
+				variable("holding", `variables.enforced + [dyn({`+byDefault("cpu")+`,
+  `+byDefault("memory")+`,
+  `+byDefault("replicas")+`})]`),
 				variable("scale", `has(request.subResource) && request.subResource == 'scale'`),
 				variable("spec", specOf("object")),
 				variable("old", specOf("oldObject")),

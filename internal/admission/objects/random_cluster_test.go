@@ -41,6 +41,9 @@ func TestRandomRequestsAreJudgedAsOnTheHub(t *testing.T) {
 				}
 			default:
 				tally[string(refused[0].Rule)]++
+				if refused[0].Policy == "" && len(c.Policies) > 0 {
+					tally["a default limit beside policies"]++
+				}
 				if want := refused[0].Error(); got != want {
 					t.Errorf("answer %q, want %q", got, want)
 				}
@@ -51,7 +54,7 @@ func TestRandomRequestsAreJudgedAsOnTheHub(t *testing.T) {
 	}
 	t.Log(tally)
 	for _, rule := range []policy.Rule{
-		"allowed", policy.RuleUnusable, policy.RuleCPUMaximum, policy.RuleCPUMinimum, policy.RuleMemoryMaximum,
+		"allowed", "a default limit beside policies", policy.RuleUnusable, policy.RuleCPUMaximum, policy.RuleCPUMinimum, policy.RuleMemoryMaximum,
 		policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, policy.RuleTemplateDenied, policy.RuleTemplateAllowed,
 	} {
 		if tally[string(rule)] == 0 {

@@ -75,7 +75,7 @@ func (d dice) policy() v1alpha1.VmGroupPolicySpec {
 
 func (d dice) spec(complete bool) map[string]any {
 	spec := map[string]any{
-		"cpu": one(d, 1, 2, 3, 4, 5), "memory": one(d, 1, 2, 3, 4, 8),
+		"cpu": one(d, 1, 2, 3, 4, 5), "memory": one(d, 1, 2, 3, 4, 8, 9),
 		"template": one(d, "linux-12", "windows-11", "/DC0/vm/linux-12", "a/windows-12/", "\"quoted\" ü"),
 	}
 	if left := one(d, "cpu", "memory", "template"); !complete && d.IntN(6) == 0 {

@@ -149,7 +149,7 @@ func (b *bench) limit(spec v1alpha1.VmGroupLimitsSpec) {
 
 func (b *bench) write(spec v1alpha1.VmGroupLimitsSpec) {
 	b.t.Helper()
-	spec.Unmatched = boundsOf(policy.Compile(nil).Unmatched())
+	spec.Unmatched = boundsOf(policy.DefaultLimits())
 	bundle, err := Render(Input{Member: "m1", Limits: spec, Exempt: []string{operatorUser}})
 	if err != nil {
 		b.t.Fatal(err)
@@ -180,6 +180,12 @@ func (b *bench) label(namespace string, labels map[string]string) {
 	b.awaitRefusal(newGroup(namespace, "probe", 1, 1, "t", 1), fmt.Sprintf("%q", name))
 }
 
+// anything are bounds that every group keeps.
+func anything() v1alpha1.LimitsBounds {
+	r := v1alpha1.LimitsRange{Min: ptr.To[int64](0)}
+	return v1alpha1.LimitsBounds{CPU: r, Memory: r, Replicas: r}
+}
+
 // prepare returns the object that the request sends; the one before it exists already, whatever the policies say.
 func (b *bench) prepare(c policytest.Case) *unstructured.Unstructured {
 	b.t.Helper()
@@ -188,7 +194,7 @@ func (b *bench) prepare(c policytest.Case) *unstructured.Unstructured {
 	if c.Old == nil {
 		return group
 	}
-	b.limit(v1alpha1.VmGroupLimitsSpec{Policies: []v1alpha1.LimitsPolicy{{Name: "open"}}})
+	b.limit(v1alpha1.VmGroupLimitsSpec{Policies: []v1alpha1.LimitsPolicy{{Name: "open", Enforced: true, LimitsBounds: anything()}}})
 	old := raw(c.Group, c.Old)
 	if len(c.Old) == 0 {
 		old = raw(c.Group, nil)

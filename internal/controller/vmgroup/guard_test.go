@@ -123,6 +123,38 @@ func TestATightenedPolicyDestroysNothingAndRepairsOn(t *testing.T) {
 	}
 }
 
+// An installation that relied on any policy to lift all default limits is updated.
+func TestAGroupBeyondADefaultLimitIsKeptAndMayShrink(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(maxCPU(16))
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 16 })
+	r.settle()
+	r.setPolicy(onlyTemplates("debian-*"))
+	message := says(t, r.work(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonPolicyTightened)
+	if want := "spec.cpu: Invalid value: 16: exceeds the maximum 4 that holds by default"; !strings.HasPrefix(message, want) {
+		t.Errorf("the message is %q", message)
+	}
+	r.vcenter.ByHand().Delete("web-1")
+	r.work()
+	if vm := r.vm("web-1"); vm == nil || vm.CPU != 16 {
+		t.Fatalf("the lost VM did not come back as it was: %+v", vm)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	says(t, r.work(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonPolicyViolated)
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("it grew to %d VMs", n)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
+	if r.work(); len(r.vcenter.VMs()) != 1 {
+		t.Errorf("%d VMs after it was shrunk to one", len(r.vcenter.VMs()))
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 2 })
+	r.setPolicy(maxCPU(16))
+	if r.settle(); len(r.vcenter.VMs()) != 2 {
+		t.Errorf("%d VMs once a policy allows 16 CPUs", len(r.vcenter.VMs()))
+	}
+}
+
 func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(onlyTemplates("debian-*"))
@@ -197,7 +229,7 @@ func TestAGroupThatWasNeverAdmittedGetsNothing(t *testing.T) {
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 16 })
 	g := r.work()
 	message := says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonPolicyViolated)
-	if want := "spec.cpu: Invalid value: 16: exceeds the maximum 4 for groups that no VmGroupPolicy matches"; !strings.HasPrefix(message, want) {
+	if want := "spec.cpu: Invalid value: 16: exceeds the maximum 4 that holds by default: no VmGroupPolicy in mode Enforce limits it here"; !strings.HasPrefix(message, want) {
 		t.Errorf("the message is %q", message)
 	}
 	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 0 || g.Status.Admitted != nil || g.Status.Phase != v1alpha1.PhaseError {

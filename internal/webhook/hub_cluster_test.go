@@ -73,6 +73,16 @@ func TestVmGroupPolicies(t *testing.T) {
 			story: "other defaults at the same priority", object: made(v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{CPU: 4, VCenter: "default"}}),
 			warnings: []string{`spec.defaults: VmGroupPolicy "beta" has the same priority and another default of spec.cpu; where both hold, that of "alpha" is taken, the first by name`},
 		},
+		{
+			story: "defaults beyond the limits that hold without any", object: made(v1alpha1.VmGroupPolicySpec{
+				Priority: 3, Limits: &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{Max: memory("64Gi")}},
+				Defaults: &v1alpha1.PolicyDefaults{CPU: 8, Memory: 64},
+			}),
+			warnings: []string{
+				"spec.defaults: groups that leave the field out are refused, unless another policy limits it: " +
+					"spec.cpu: Invalid value: 8: exceeds the maximum 4 that holds by default: no VmGroupPolicy in mode Enforce limits it here",
+			},
+		},
 		{story: "other defaults at another priority", object: made(v1alpha1.VmGroupPolicySpec{Priority: 3, Defaults: &v1alpha1.PolicyDefaults{CPU: 4}})},
 	} {
 		c.check(t, s, VmGroupPolicyPath, false)

@@ -64,7 +64,7 @@ func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (
 	return warn.result(), refuse("VmGroupPolicy", p.Name, errs)
 }
 
-// warnOwnDefaults warns about defaults that the policy's own limits refuse.
+// warnOwnDefaults warns about defaults that the policy's own limits refuse, or the default limits that it leaves in force.
 func warnOwnDefaults(p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	if p.Spec.Defaults == nil {
 		return
@@ -77,9 +77,14 @@ func warnOwnDefaults(p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	everywhere.Spec.Match = v1alpha1.PolicyMatch{}
 	filled := v1alpha1.VmGroupSpec{CPU: p.Spec.Defaults.CPU, Memory: p.Spec.Defaults.Memory, Template: p.Spec.Defaults.Template}
 	for _, violation := range policy.Compile([]v1alpha1.VmGroupPolicy{everywhere}).Evaluate(policy.Requester{}, filled, "") {
-		if set[violation.Field] {
-			warn.add("spec.defaults: groups that leave the field out are refused: " + violation.Error())
+		if !set[violation.Field] {
+			continue
 		}
+		unless := ""
+		if violation.Policy == "" {
+			unless = ", unless another policy limits it"
+		}
+		warn.add("spec.defaults: groups that leave the field out are refused" + unless + ": " + violation.Error())
 	}
 }
 

@@ -106,11 +106,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	problems := set.Problems()
+	compiled := map[string]*policy.Policy{}
+	for _, p := range set.Policies() {
+		compiled[p.Name()] = p
+	}
 	for i := range list.Items {
 		p := &list.Items[i]
 		base := p.DeepCopy()
-		p.Status = newStatus(p, counts[p.Name], problems[p.Name], r.Now())
+		p.Status = newStatus(p, compiled[p.Name], counts[p.Name], r.Now())
 		if equality.Semantic.DeepEqual(base.Status, p.Status) {
 			continue
 		}

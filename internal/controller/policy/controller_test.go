@@ -132,6 +132,29 @@ func TestAPolicyThatCannotBeUsedSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAPolicySaysWhichDefaultLimitsItReplaces(t *testing.T) {
+	one := maxCPU("one", 8, v1alpha1.PolicyMatch{})
+	two := one.DeepCopy()
+	two.Name, two.Spec.Limits.Replicas = "two", &v1alpha1.CountRange{Min: new(int32(0))}
+	quota := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1alpha1.VmGroupPolicySpec{
+		Quota: &v1alpha1.PolicyQuota{VMs: new(int32(8))},
+	}}
+	warns := one.DeepCopy()
+	warns.Name, warns.Spec.Mode = "warns", v1alpha1.PolicyWarn
+	r := newRig(t, one, two, quota, warns)
+	r.pass()
+	for name, want := range map[string]string{
+		"one":   "Groups that it matches are held to it. It replaces the default limits of cpu.",
+		"two":   "Groups that it matches are held to it. It replaces the default limits of cpu, replicas.",
+		"quota": "Groups that it matches are held to it. It replaces no default limit.",
+		"warns": "Groups that it matches are warned and not held to it, since spec.mode is Warn. It replaces no default limit.",
+	} {
+		if c := meta.FindStatusCondition(r.status(name).Conditions, v1alpha1.ConditionReady); c == nil || c.Message != want {
+			t.Errorf("%s: condition %+v, want %q", name, c, want)
+		}
+	}
+}
+
 func TestOnlyTheLeaderCountsAndNotTooOften(t *testing.T) {
 	r := newRig(t, maxCPU("p", 1, v1alpha1.PolicyMatch{}))
 	r.leads = false

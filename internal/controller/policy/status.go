@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -40,9 +41,9 @@ func count(ctx context.Context, set *policy.Set, evaluate Evaluator) (map[string
 	return counts, nil
 }
 
-// newStatus derives a policy's status. It is pure.
-func newStatus(p *v1alpha1.VmGroupPolicy, t tally, problem string, now time.Time) v1alpha1.VmGroupPolicyStatus {
-	s := *p.Status.DeepCopy()
+// newStatus derives a policy's status from the policy as it was compiled. It is pure.
+func newStatus(p *v1alpha1.VmGroupPolicy, compiled *policy.Policy, t tally, now time.Time) v1alpha1.VmGroupPolicyStatus {
+	s, problem := *p.Status.DeepCopy(), compiled.Problem()
 	s.ObservedGeneration = p.Generation
 	s.MatchedGroups, s.Violations = t.matched, t.violations
 	ready := metav1.Condition{
@@ -60,6 +61,17 @@ func newStatus(p *v1alpha1.VmGroupPolicy, t tally, problem string, now time.Time
 	case p.Spec.Mode == v1alpha1.PolicyWarn:
 		ready.Message = "Groups that it matches are warned and not held to it, since spec.mode is Warn."
 	}
+	if problem == "" {
+		ready.Message += " " + replaced(compiled.Lifts())
+	}
 	meta.SetStatusCondition(&s.Conditions, ready)
 	return s
+}
+
+// replaced says which default limits a policy lifts.
+func replaced(fields []string) string {
+	if len(fields) == 0 {
+		return "It replaces no default limit."
+	}
+	return "It replaces the default limits of " + strings.Join(fields, ", ") + "."
 }

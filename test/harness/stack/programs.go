@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
@@ -119,11 +120,19 @@ func (s *Stack) manager(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	content, err := os.ReadFile(built)
+	return binary, copyProgram(built, binary)
+}
+
+// copyProgram copies a program that is to be started. No other process is forked meanwhile: it would have the file open for writing for a moment,
+// and a program of which that is so cannot be started ("text file busy").
+func copyProgram(from, to string) error {
+	content, err := os.ReadFile(from)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return binary, os.WriteFile(binary, content, 0o700)
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(to, content, 0o700)
 }
 
 // StartManager starts the operator on a hub.

@@ -35,7 +35,7 @@ type Options struct {
 	Now func() time.Time
 	// Leading says whether this replica collects the entries of groups that are gone; nil means never.
 	Leading func() bool
-	// Absent reads afresh whether a group does not exist in a member that is served.
+	// Absent reads afresh whether a group does not exist in a member that is served, and nothing of it is left.
 	Absent func(ctx context.Context, id Key, namespace, name string) (bool, error)
 }
 

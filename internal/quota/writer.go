@@ -296,7 +296,7 @@ func (l *Ledger) settle(d *draft, version string, b batch, answers map[Key]Answe
 }
 
 // Collect removes, on the leader, the entries of groups that do not exist any more. A group is gone only if a member that
-// is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none.
+// is served has not had it for a while, and says so when it is asked, and if no VM of it is left. A member without a MemberCluster has none.
 //
 // On every replica it has the ledger read afresh when the watch stays behind what is known.
 func (l *Ledger) Collect(ctx context.Context) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -80,21 +80,45 @@ func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
 	return groups, nil
 }
 
-// Absent reads afresh whether a member that is engaged does not have a group of this UID. It is for the ledger of quotas.
+// Absent reads afresh whether a member that is engaged does not have a group, and vCenter has nothing of it: VMs whose group lost its finalizer
+// take what they took before. While one vCenter cannot be looked at nobody knows. It is for the ledger of quotas.
 func (r *Reconciler) Absent(ctx context.Context, key quota.Key, namespace, name string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
+	member, engaged := r.Members(key.Member)
+	if !engaged {
+		return false, fmt.Errorf("member %q is not engaged", key.Member)
+	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {
 		return false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
 	found := &v1alpha1.VmGroup{}
 	err = cl.GetAPIReader().Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found)
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, key.Member, err)
 	}
-	return found.UID != key.UID, nil
+	if err == nil && found.UID == key.UID {
+		return false, nil
+	}
+	return r.nothingLeft(ctx, vsphere.GroupID{Installation: r.Installation, Member: member.UID, Group: string(key.UID)})
+}
+
+// nothingLeft reports whether every vCenter is known to have no VM of a group.
+func (r *Reconciler) nothingLeft(ctx context.Context, id vsphere.GroupID) (bool, error) {
+	var vcenters v1alpha1.VCenterList
+	if err := r.Hub.List(ctx, &vcenters); err != nil {
+		return false, fmt.Errorf("read VCenters from the hub: %w", err)
+	}
+	for i := range vcenters.Items {
+		server, ok := r.Servers.Server(vcenters.Items[i].Name)
+		if !ok {
+			return false, nil
+		}
+		seen := server.Observe(vsphere.Query{ID: id})
+		if !seen.Complete || len(seen.VMs)+len(seen.InFlight) > 0 {
+			return false, nil
+		}
+	}
+	return true, nil
 }

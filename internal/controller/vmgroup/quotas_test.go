@@ -19,7 +19,7 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
 		Store: store, Lister: rec.QuotaLister(), Now: rec.Now,
-		Notify: rec.QuotaAnswered,
+		Notify: rec.QuotaAnswered, Leading: func() bool { return true }, Absent: rec.Absent,
 	})
 	rec.Quotas = ledger
 	r.inform(rec)
@@ -300,5 +300,49 @@ func TestCloningLargeAndEditingSmallFreesNoQuota(t *testing.T) {
 	rounds()
 	if n := len(r.vcenter.VMs()); n != 4 {
 		t.Errorf("%d VMs; two of 4 CPUs and two of 1 fit into 10: %s", n, words(r.group().Status.Conditions))
+	}
+}
+
+func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(quotaVMs(5))
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	for range 8 {
+		r.mustPass()
+		flush(t, ledger)
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	g := r.group()
+	g.Finalizers = nil
+	if err := r.member.Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.member.Delete(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	r.mustPass()
+	collect := func() int64 {
+		for range 3 {
+			r.now = r.now.Add(40 * time.Second)
+			ledger.Collect(t.Context())
+			flush(t, ledger)
+		}
+		return store.Stored().State.Entries[localKey(g.UID)].Usage.VMs
+	}
+	if used := collect(); used != 2 {
+		t.Errorf("two VMs run without their group, and the ledger counts %d", used)
+	}
+	r.vcenter.Disconnect(nil)
+	for _, name := range []string{"web-0", "web-1"} {
+		r.vcenter.ByHand().Delete(name)
+	}
+	if used := collect(); used != 2 {
+		t.Errorf("nobody knows whether the VMs run, and the ledger counts %d", used)
+	}
+	r.vcenter.Reconnect()
+	if used := collect(); used != 0 {
+		t.Errorf("the VMs are gone, and the ledger counts %d", used)
 	}
 }

@@ -57,7 +57,7 @@ type DeletionPolicy string
 const (
 	// DeletionDelete destroys the VMs with their disks.
 	DeletionDelete DeletionPolicy = "Delete"
-	// DeletionRetain removes the owner stamp and leaves the VMs as they are.
+	// DeletionRetain replaces the owner stamp by a release mark and leaves the VMs as they are otherwise.
 	DeletionRetain DeletionPolicy = "Retain"
 	// DeletionRecycle is reserved: until it is built, the operator removes nothing and says so.
 	DeletionRecycle DeletionPolicy = "Recycle"

@@ -61,7 +61,8 @@ type Server interface {
 	// KindForeign when the VM is not the group's or not marked. A VM that does not exist is no error.
 	Destroy(ctx context.Context, t Target) error
 
-	// Release removes the stamp, so that the VM is nobody's.
+	// Release replaces the stamp by a release mark, so that the VM is nobody's. A VM that does not exist, or carries the mark of this very
+	// release already, is no error.
 	Release(ctx context.Context, t Target) error
 
 	// Restamp replaces the installation in the stamp of a VM by the given one. The target's ID is the one in the stamp: it names

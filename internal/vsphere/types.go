@@ -107,6 +107,24 @@ type Stamp struct {
 	Created time.Time
 }
 
+// ReleaseMark is what a VM carries in its extraConfig in place of the stamp once it was released and kept: so that it can be counted, and
+// taken by another group of the namespace. It gives nobody a right to the VM: the VM is nobody's.
+type ReleaseMark struct {
+	// GroupID is that of the stamp that the mark replaced. It names the group that released the VM, which may be gone.
+	GroupID
+	// Namespace of the group. Nothing else tells it once the group is gone.
+	Namespace string
+	// Ordinal that the VM had in the group.
+	Ordinal int32
+	// Revision that the VM was cloned with. What it says beyond the VM's size cannot be seen of the VM.
+	Revision string
+}
+
+// Of reports whether m was left by the release of this very target. A nil mark was not.
+func (m *ReleaseMark) Of(t Target) bool {
+	return m != nil && m.GroupID == t.ID && m.Ordinal == t.Ordinal
+}
+
 // VM is one virtual machine below the operator's root folder.
 type VM struct {
 	Ref    Ref
@@ -134,6 +152,9 @@ type VM struct {
 	ChangeVersion string
 	// Stamp is nil for a VM that carries no readable stamp.
 	Stamp *Stamp
+	// Released is nil for a VM that carries no readable release mark, and for one that carries a stamp: a mark beside a stamp was written by
+	// hand, or came with a copy, and means nothing.
+	Released *ReleaseMark
 	// Tombstone is true once the operator decided to destroy the VM. Such a VM is never revived.
 	Tombstone bool
 }
@@ -204,7 +225,8 @@ type ResolvedPlacement struct {
 	ResourcePoolPath, DatastorePath, NetworkPath string
 }
 
-// Query asks for the observation of one group.
+// Query asks for the observation of one group. Its ID alone is enough, also for a group that does not exist any more: then VMs are those that
+// carry the group's stamp, and nothing is told of a folder.
 type Query struct {
 	ID GroupID
 	// Folder of the group, or zero before it was created. Then Path says where it would be.
@@ -230,6 +252,10 @@ type Observation struct {
 	// VMs are those below the root that carry the group's stamp, whichever installation wrote it, and those in the
 	// group's folder whatever they carry; sorted by Ref.
 	VMs []VM
+	// Released are the VMs below the root, in whatever folder, that carry a release mark of the group, whichever installation wrote it, and
+	// copies of them; sorted by Ref. They are nobody's. Those in the group's folder are in VMs as well. One that is missing stays here
+	// until vCenter has said that it is gone or outside of the root.
+	Released []VM
 	// Unread are VMs in the group's folder, and not in Query.Known, whose configuration vCenter does not show: whose they are is not
 	// known, so one may be a clone of the group that nobody has recorded. They are not in VMs.
 	Unread []VM
@@ -319,6 +345,8 @@ type Target struct {
 	VM      Ref
 	ID      GroupID
 	Ordinal int32
+	// Namespace of the group. Only Release needs it.
+	Namespace string
 	// ChangeVersion of the observation that led to the call; a call that changes configuration fails if the
 	// VM was changed since. Empty skips the check.
 	ChangeVersion string

@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
 func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
@@ -149,7 +151,8 @@ func TestRetainLeavesVMsThatAreNobodys(t *testing.T) {
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "retain")
 	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionRetain }))
-	folder := folderOf(t, p.untilRunning("vg", 2))
+	g := p.untilRunning("vg", 2)
+	folder := folderOf(t, g)
 	p.delete("vg")
 	p.untilGone("vg")
 	left := inVCenter(t, w, folder)
@@ -160,8 +163,13 @@ func TestRetainLeavesVMsThatAreNobodys(t *testing.T) {
 		if !vm.On {
 			t.Errorf("%s was powered off", path)
 		}
+		mark := inventory.DecodeRelease(vm.Extra)
+		if mark == nil || mark.Group != string(g.UID) || mark.Namespace != g.Namespace || mark.Revision != g.Status.UpdateRevision ||
+			!strings.HasSuffix(path, fmt.Sprintf("/vg-%d", mark.Ordinal)) {
+			t.Errorf("%s carries the release mark %+v, want one of group %s in namespace %s", path, mark, g.UID, g.Namespace)
+		}
 		for k, v := range vm.Extra {
-			if strings.HasPrefix(k, "vmgroup.") && v != "" {
+			if strings.HasPrefix(k, "vmgroup.") && k != inventory.KeyReleased && v != "" {
 				t.Errorf("%s still carries %s=%s", path, k, v)
 			}
 		}

@@ -88,7 +88,7 @@ func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, action plan.Action) error {
 	log.FromContext(ctx).Info("Asking vCenter", "action", action.Kind, "vm", action.Name, "moRef", action.MoRef, "because", action.Reason)
 	target := vsphere.Target{
-		VM: vsphere.VMRef(action.MoRef), ID: s.ID, Ordinal: action.Ordinal, ChangeVersion: action.ChangeVersion,
+		VM: vsphere.VMRef(action.MoRef), ID: s.ID, Ordinal: action.Ordinal, Namespace: s.Group.Namespace, ChangeVersion: action.ChangeVersion,
 	}
 	switch action.Kind {
 	case plan.CreateVM:

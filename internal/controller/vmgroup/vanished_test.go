@@ -149,11 +149,17 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 func TestVMsOfAGroupThatVanishedAreRetainedIfItSaidSo(t *testing.T) {
 	r := newRig(t)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain })
-	r.cloning()
+	g := r.cloning()
 	r.vanish(nil)
 	r.finish()
-	if vms := r.vcenter.VMs(); len(vms) != 2 || vms[0].Stamp != nil || vms[1].Stamp != nil {
-		t.Errorf("VMs: %+v", vms)
+	vms := r.vcenter.VMs()
+	if len(vms) != 2 || vms[0].Stamp != nil || vms[1].Stamp != nil {
+		t.Fatalf("VMs: %+v", vms)
+	}
+	for _, vm := range vms {
+		if mark := vm.Released; mark == nil || mark.Namespace != g.Namespace || mark.Group != string(g.UID) {
+			t.Errorf("%s carries the release mark %+v, want one of group %s in namespace %s", vm.Name, mark, g.UID, g.Namespace)
+		}
 	}
 }
 

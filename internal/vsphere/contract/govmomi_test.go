@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/contract"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -62,9 +64,34 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				_, err := person.Copy(ctx, f.Path+"/"+vm.Name, f.Path, as)
 				must(err)
 			},
-			Delete:        func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
-			MoveOut:       func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+			Delete:  func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
+			MoveOut: func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+			Unstamp: func(f vsphere.Folder, vm vsphere.VM) {
+				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{inventory.KeyOwner: ""}))
+			},
+			SetReleaseMark: func(f vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark) {
+				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{inventory.KeyReleased: encoded(t, mark)}))
+			},
+			AddTemplate: func(name string, mark vsphere.ReleaseMark) {
+				_, err := person.CreateVM(ctx, "/DC0/vm", name)
+				must(err)
+				must(person.Set(ctx, "/DC0/vm/"+name, map[string]string{inventory.KeyReleased: encoded(t, &mark)}))
+				must(person.MarkAsTemplate(ctx, "/DC0/vm/"+name))
+			},
 			MoveFolderOut: func(f vsphere.Folder) { must(person.MoveFolder(ctx, f.Path, "/DC0/vm")) },
 		},
 	}
+}
+
+// encoded is what a release mark looks like in extraConfig, and nothing for none.
+func encoded(t *testing.T, mark *vsphere.ReleaseMark) string {
+	t.Helper()
+	if mark == nil {
+		return ""
+	}
+	kvs, err := inventory.EncodeRelease(*mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kvs[slices.IndexFunc(kvs, func(kv inventory.KV) bool { return kv.Key == inventory.KeyReleased })].Value
 }

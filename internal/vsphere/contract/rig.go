@@ -34,6 +34,11 @@ type Person struct {
 	CopyVM func(folder vsphere.Folder, vm vsphere.VM, as string)
 	// Delete deletes a VM that is powered off, MoveOut moves one out of the operator's root folder.
 	Delete, MoveOut func(folder vsphere.Folder, vm vsphere.VM)
+	// Unstamp removes the stamp of a VM, SetReleaseMark writes a release mark into one, or removes it if it is nil. Both leave all else as it is.
+	Unstamp        func(folder vsphere.Folder, vm vsphere.VM)
+	SetReleaseMark func(folder vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark)
+	// AddTemplate makes a template that carries a release mark.
+	AddTemplate func(name string, mark vsphere.ReleaseMark)
 	// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder.
 	MoveFolderOut func(folder vsphere.Folder)
 }
@@ -166,5 +171,5 @@ func (r *run) clone(ordinal int32) vsphere.VM {
 }
 
 func target(vm vsphere.VM) vsphere.Target {
-	return vsphere.Target{VM: vm.Ref, ID: id, Ordinal: vm.Stamp.Ordinal}
+	return vsphere.Target{VM: vm.Ref, ID: id, Ordinal: vm.Stamp.Ordinal, Namespace: path.Namespace}
 }

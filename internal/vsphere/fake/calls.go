@@ -123,16 +123,21 @@ func (s *Server) Mark(ctx context.Context, t vsphere.Target) error {
 	})
 }
 
-// Release removes the stamp: see vsphere.Server.
+// Release replaces the stamp by a release mark: see vsphere.Server.
 func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
+	mark := vsphere.ReleaseMark{GroupID: t.ID, Namespace: t.Namespace, Ordinal: t.Ordinal}
 	return s.onVM(ctx, vsphere.OpRelease, "release", t, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
+		if t.Namespace == "" {
+			return false, fail(vsphere.KindSpec, op, "a release mark needs the group's namespace")
+		}
+		mark.Revision = vm.Stamp.Revision
 		return false, unchanged(vm, t, op)
 	}, func(vm *vsphere.VM, op string) *vsphere.Error {
 		if err := unchanged(vm, t, op); err != nil {
 			return err
 		}
 		s.touched(vm)
-		vm.Stamp, vm.Tombstone = nil, false
+		vm.Stamp, vm.Tombstone, vm.Released = nil, false, &mark
 		s.reconfigured(vm)
 		return nil
 	})
@@ -210,6 +215,9 @@ func (s *Server) onVM(ctx context.Context, kind vsphere.OperationKind, verb stri
 		vm, ok := s.vms[t.VM]
 		if !ok {
 			return true, missing()
+		}
+		if kind == vsphere.OpRelease && shown(vm).Released.Of(t) {
+			return true, nil
 		}
 		if vm.Stamp == nil || vm.Stamp.GroupID != t.ID || vm.Stamp.Ordinal != t.Ordinal {
 			return false, fail(vsphere.KindForeign, c.op, "the VM does not carry the group's stamp")

@@ -13,13 +13,25 @@ func TestContract(t *testing.T) {
 		s := fake.New(fake.Options{})
 		s.AddTemplate(vsphere.Template{Name: "debian-12"})
 		hands := s.ByHand()
+		reconfigure := func(vm vsphere.VM, f func(vm *vsphere.VM)) {
+			hands.Edit(vm.Ref.Value, func(vm *vsphere.VM) {
+				f(vm)
+				vm.ChangeVersion += "0" // as with any change of a configuration
+			})
+		}
 		return contract.Rig{
 			Server: s, Template: "debian-12", Progress: func() { s.Step() },
 			Person: contract.Person{
-				AddVM:         func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
-				CopyVM:        func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
-				Delete:        func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
-				MoveOut:       func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				AddVM:   func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
+				CopyVM:  func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
+				Delete:  func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
+				MoveOut: func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				Unstamp: func(_ vsphere.Folder, vm vsphere.VM) { reconfigure(vm, func(vm *vsphere.VM) { vm.Stamp = nil }) },
+				SetReleaseMark: func(_ vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark) {
+					reconfigure(vm, func(vm *vsphere.VM) { vm.Released = mark })
+				},
+				// Its templates have no configuration that a clone would copy.
+				AddTemplate:   func(name string, _ vsphere.ReleaseMark) { s.AddTemplate(vsphere.Template{Name: name}) },
 				MoveFolderOut: func(f vsphere.Folder) { hands.MoveFolderOut(f.Ref) },
 			},
 		}

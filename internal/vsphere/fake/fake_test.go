@@ -93,7 +93,7 @@ func (r *rig) calls(want ...string) {
 }
 
 func target(vm vsphere.VM) vsphere.Target {
-	return vsphere.Target{VM: vm.Ref, ID: id, Ordinal: vm.Stamp.Ordinal, ChangeVersion: vm.ChangeVersion}
+	return vsphere.Target{VM: vm.Ref, ID: id, Ordinal: vm.Stamp.Ordinal, Namespace: "n", ChangeVersion: vm.ChangeVersion}
 }
 
 func TestTasksEndWhenTheTestSaysSo(t *testing.T) {
@@ -280,6 +280,27 @@ func TestByHand(t *testing.T) {
 		t.Errorf("observed in the end %+v", o)
 	}
 	r.calls("Clone web-0") // by hand is not by the operator
+}
+
+func TestAGroupIsToldOfAVMThatItReleasedAndAHiddenOneStaysReleased(t *testing.T) {
+	r := newRig(t, fake.Options{AutoFinish: true})
+	vm := r.cloned(0)
+	r.ok(r.Release(r.ctx, target(vm)))
+	r.ByHand().MoveInto("web-0", r.Root()) // nobody is told for the folder's sake
+	for what, do := range map[string]func(){
+		"renamed": func() { r.ByHand().Rename("web-0", "mine") },
+		"hidden":  func() { r.Hide(vm.Ref.Value) },
+	} {
+		r.notified = nil
+		do()
+		if o := r.observe(); !o.Complete || len(o.VMs) > 0 || len(o.Released) != 1 || !slices.Contains(r.notified, string(id.Key())) {
+			t.Errorf("%s: observed %+v, told %q", what, o, r.notified)
+		}
+	}
+	r.HideConfiguration(vm.Ref.Value)
+	if o := r.observe(); len(o.Released) > 0 {
+		t.Errorf("a mark that cannot be read is observed: %+v", o.Released)
+	}
 }
 
 func TestRefusals(t *testing.T) {

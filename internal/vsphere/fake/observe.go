@@ -61,20 +61,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	if why := s.left.awaits(q); o.Complete && why != "" {
 		o.Complete, o.Incomplete = false, why
 	}
-	for _, vm := range s.vms {
-		ours, known := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID), slices.Contains(q.Known, vm.Ref)
-		if ours && !known && s.hidden[vm.Ref] {
-			o.Complete, o.Incomplete = false, "VM "+vm.Name+" is missing from vCenter's inventory and is being looked up"
-		}
-		if s.unreadVMs[vm.Ref] {
-			s.observeUnread(vm, q, &o)
-			continue
-		}
-		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || known || !q.Folder.IsZero() && vm.Folder == q.Folder) {
-			o.VMs = append(o.VMs, clone(vm))
-		}
-	}
-	slices.SortFunc(o.VMs, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
+	s.observeVMs(q, &o)
 	s.observeKnown(q, &o)
 	s.observeFolder(q, &o)
 	for _, t := range s.tasks {
@@ -101,6 +88,29 @@ func (s *Server) asksFor(q vsphere.Query) {
 		s.owners[q.Folder] = map[vsphere.GroupKey]bool{}
 	}
 	s.owners[q.Folder][q.ID.Key()] = true
+}
+
+// observeVMs tells of VMs below the root: the group's, those in its folder, and those that it released.
+func (s *Server) observeVMs(q vsphere.Query, o *vsphere.Observation) {
+	for _, vm := range s.vms {
+		ours, known := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID), slices.Contains(q.Known, vm.Ref)
+		if ours && !known && s.hidden[vm.Ref] {
+			o.Complete, o.Incomplete = false, "VM "+vm.Name+" is missing from vCenter's inventory and is being looked up"
+		}
+		if s.unreadVMs[vm.Ref] {
+			s.observeUnread(vm, q, o)
+			continue
+		}
+		if vm.Stamp == nil && vm.Released != nil && vm.Released.SameGroup(q.ID) && s.below(vm.Folder) {
+			o.Released = append(o.Released, clone(vm))
+		}
+		if s.below(vm.Folder) && !s.hidden[vm.Ref] && (ours || known || !q.Folder.IsZero() && vm.Folder == q.Folder) {
+			o.VMs = append(o.VMs, shown(vm))
+		}
+	}
+	for _, vms := range [][]vsphere.VM{o.VMs, o.Released} {
+		slices.SortFunc(vms, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
+	}
 }
 
 // observeUnread tells of a VM whose configuration is not shown.
@@ -211,8 +221,19 @@ func (s *Server) isConfirmed(ref vsphere.Ref, group vsphere.GroupKey) bool {
 func clone(vm *vsphere.VM) vsphere.VM {
 	c := *vm
 	if vm.Stamp != nil {
-		stamp := *vm.Stamp
-		c.Stamp = &stamp
+		c.Stamp = new(*vm.Stamp)
+	}
+	if vm.Released != nil {
+		c.Released = new(*vm.Released)
+	}
+	return c
+}
+
+// shown returns a VM as it is observed: beside a stamp a release mark does not count.
+func shown(vm *vsphere.VM) vsphere.VM {
+	c := clone(vm)
+	if c.Stamp != nil {
+		c.Released = nil
 	}
 	return c
 }

@@ -132,12 +132,15 @@ func (s *Server) serverChanged() {
 
 // touched notifies the groups that may see a VM. The lock is held.
 func (s *Server) touched(vm *vsphere.VM) {
-	stamped := vsphere.GroupKey("")
-	if vm.Stamp != nil {
-		stamped = vm.Stamp.Key()
-		s.after = append(s.after, func() { s.groupChanged(stamped) })
+	named := vsphere.GroupKey("")
+	switch {
+	case vm.Stamp != nil:
+		named = vm.Stamp.Key()
+	case vm.Released != nil:
+		named = vm.Released.Key()
 	}
-	s.tellOwners(vm.Folder, stamped)
+	s.after = append(s.after, func() { s.groupChanged(named) })
+	s.tellOwners(vm.Folder, named)
 }
 
 // tellOwners notifies the groups that asked for a folder, but for one that is told already. The lock is held.

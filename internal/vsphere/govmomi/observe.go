@@ -34,7 +34,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
-		VMs: g.VMs, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
+		VMs: g.VMs, Released: g.Released, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(group),
 	}
 }

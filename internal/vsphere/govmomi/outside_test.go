@@ -2,6 +2,7 @@ package govmomi_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,6 +188,17 @@ func TestReleasedVMIsNobodys(t *testing.T) {
 			return len(o.VMs) == 1 && o.VMs[0].Stamp == nil && len(o.InFlight) == 0
 		})
 		wantKind(t, r.server.Destroy(r.ctx, target(vm)), vsphere.KindForeign)
+		vms, err := r.person.VMs(r.ctx)
+		must(t, err)
+		var left []string
+		for key, value := range vms[vmPath+"vg-0"].Extra {
+			if strings.HasPrefix(key, "vmgroup.") {
+				left = append(left, key+"="+value)
+			}
+		}
+		if want := "vmgroup.released=v1;inst-1;member-1;ns;group-1;0;1-abc"; !slices.Equal(left, []string{want}) {
+			t.Errorf("left in its configuration is %q, want %q", left, want)
+		}
 	})
 }
 

@@ -34,7 +34,7 @@ var (
 		propName, propParent, propPower, propConnection, propGuestIP, propTools, propHeartbeat,
 		propInstanceUUID, propTemplate, propChangeVersion,
 	}
-	// detailProperties are read when the change version moved. Of extraConfig only the stamp is asked for: the
+	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
 	// rest may be large, and guestinfo holds secrets.
 	detailProperties = append([]string{propCPU, propMemory, propChangeVersion}, stampProperties...)
 	stampProperties  = func() []string {
@@ -146,7 +146,9 @@ func seenOf(base, details object) (inventory.Seen, error) {
 	vm.CPU = int32(details.number(propCPU))
 	vm.MemoryMiB = details.number(propMemory)
 	vm.ChangeVersion = details.text(propChangeVersion)
-	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(stampValues(details))
+	values := stampValues(details)
+	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
+	vm.Released = inventory.DecodeRelease(values)
 	return inventory.Seen{VM: vm}, nil
 }
 

@@ -30,20 +30,20 @@ func (s *Server) Mark(ctx context.Context, t vsphere.Target) error {
 	return s.reconfigure(ctx, r, t, []inventory.KV{{Key: inventory.KeyTombstone, Value: now}})
 }
 
-// Release removes the stamp: see vsphere.Server.
+// Release replaces the stamp by a release mark: see vsphere.Server.
 func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
-	r, _, err := s.target(vsphere.OpRelease, t)
-	if vsphere.KindOf(err) == vsphere.KindNotFound {
+	r, vm, err := s.target(vsphere.OpRelease, t)
+	if vsphere.KindOf(err) == vsphere.KindNotFound || vm.Released.Of(t) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var cleared []inventory.KV
-	for _, key := range inventory.Keys {
-		cleared = append(cleared, inventory.KV{Key: key})
+	keys, err := inventory.EncodeRelease(vsphere.ReleaseMark{GroupID: t.ID, Namespace: t.Namespace, Ordinal: t.Ordinal, Revision: vm.Stamp.Revision})
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindSpec, Op: phrase(r), Object: t.VM, Err: err}
 	}
-	return s.reconfigure(ctx, r, t, cleared)
+	return s.reconfigure(ctx, r, t, keys)
 }
 
 // Restamp replaces the installation in the stamp: see vsphere.Server.

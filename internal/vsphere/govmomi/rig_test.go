@@ -246,7 +246,7 @@ func find(o vsphere.Observation, ordinal int32) (vsphere.VM, bool) {
 }
 
 func target(vm vsphere.VM) vsphere.Target {
-	return vsphere.Target{VM: vm.Ref, ID: group, Ordinal: vm.Stamp.Ordinal, ChangeVersion: vm.ChangeVersion}
+	return vsphere.Target{VM: vm.Ref, ID: group, Ordinal: vm.Stamp.Ordinal, Namespace: "ns", ChangeVersion: vm.ChangeVersion}
 }
 
 func must(t *testing.T, err error) {

@@ -32,17 +32,20 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched groups) {
 func keepDetails(to, from *vsphere.VM) {
 	to.CPU, to.MemoryMiB, to.IsTemplate = from.CPU, from.MemoryMiB, from.IsTemplate
 	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
-	to.Stamp, to.Tombstone = from.Stamp, from.Tombstone
+	to.Stamp, to.Tombstone, to.Released = from.Stamp, from.Tombstone, from.Released
 }
 
 func equalVM(a, b *vsphere.VM) bool {
-	sa, sb := a.Stamp, b.Stamp
-	if (sa == nil) != (sb == nil) || (sa != nil && *sa != *sb) {
+	if !same(a.Stamp, b.Stamp) || !same(a.Released, b.Released) {
 		return false
 	}
 	ca, cb := *a, *b
-	ca.Stamp, cb.Stamp = nil, nil
+	ca.Stamp, cb.Stamp, ca.Released, cb.Released = nil, nil, nil, nil
 	return ca == cb
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // setVM moves an entry to another state.
@@ -61,8 +64,8 @@ func (x *Index) setVM(e *vmEntry, s State, touched groups) {
 }
 
 func (x *Index) link(e *vmEntry, touched groups) {
-	if s := e.vm.Stamp; s != nil {
-		add(x.byGroup, s.Key(), e.vm.Ref)
+	if id, ok := named(&e.vm); ok {
+		add(x.byGroup, id.Key(), e.vm.Ref)
 	}
 	if !e.vm.Folder.IsZero() {
 		add(x.byFolder, e.vm.Folder, e.vm.Ref)
@@ -75,10 +78,21 @@ func (x *Index) unlink(e *vmEntry, touched groups) {
 		return
 	}
 	x.touch(e, touched)
-	if s := e.vm.Stamp; s != nil {
-		remove(x.byGroup, s.Key(), e.vm.Ref)
+	if id, ok := named(&e.vm); ok {
+		remove(x.byGroup, id.Key(), e.vm.Ref)
 	}
 	remove(x.byFolder, e.vm.Folder, e.vm.Ref)
+}
+
+// named returns the group that a VM's stamp names, or its release mark if it has no stamp.
+func named(vm *vsphere.VM) (id vsphere.GroupID, ok bool) {
+	switch {
+	case vm.Stamp != nil:
+		return vm.Stamp.GroupID, true
+	case vm.Released != nil:
+		return vm.Released.GroupID, true
+	}
+	return id, false
 }
 
 // ours reports whether a VM carries a stamp of this installation.
@@ -86,11 +100,11 @@ func (x *Index) ours(e *vmEntry) bool {
 	return e.vm.Stamp != nil && e.vm.Stamp.Installation == x.cfg.Installation
 }
 
-// touch collects the groups that care about a VM: that of its stamp, that of its folder, and those that wait for
+// touch collects the groups that care about a VM: that of its stamp or release mark, that of its folder, and those that wait for
 // its fate.
 func (x *Index) touch(e *vmEntry, touched groups) {
-	if s := e.vm.Stamp; s != nil {
-		touched[s.Key()] = struct{}{}
+	if id, ok := named(&e.vm); ok {
+		touched[id.Key()] = struct{}{}
 	}
 	x.touchFolder(e.vm.Folder, touched)
 	for g := range x.waiting[e.vm.Ref] {

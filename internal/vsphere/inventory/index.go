@@ -83,7 +83,7 @@ type Index struct {
 	vms      map[vsphere.Ref]*vmEntry
 	folders  map[vsphere.Ref]*folderEntry
 	children map[childKey]vsphere.Ref
-	// byGroup are the stamped VMs of a group, whichever installation stamped them: a VM stays the group's when another one serves it.
+	// byGroup are the VMs, present or suspect, that carry a group's stamp or its release mark, whichever installation wrote it.
 	byGroup  map[vsphere.GroupKey]map[vsphere.Ref]struct{}
 	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
 	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them. Any group may ask for any folder, so none

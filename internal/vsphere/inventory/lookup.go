@@ -13,6 +13,8 @@ import (
 type Group struct {
 	// VMs that carry the group's stamp or lie in its folder, and known ones wherever they are below the root.
 	VMs []vsphere.VM
+	// Released are VMs below the root that carry the group's release mark and no stamp. One that is missing is among them until there is a verdict.
+	Released []vsphere.VM
 	// Unread are VMs in the folder, or known ones, whose stamp cannot be read. They are not in VMs.
 	Unread []vsphere.VM
 	// Suspects are stamped VMs that are missing and not among the known: nothing may be concluded from their
@@ -43,7 +45,11 @@ func (x *Index) Group(q vsphere.Query) Group {
 
 	candidates := map[vsphere.Ref]struct{}{}
 	for ref := range x.byGroup[q.ID.Key()] {
-		candidates[ref] = struct{}{}
+		if e := x.vms[ref]; e.vm.Stamp == nil {
+			g.Released = append(g.Released, clone(e.vm))
+		} else {
+			candidates[ref] = struct{}{}
+		}
 	}
 	for ref := range x.byFolder[q.Folder] {
 		candidates[ref] = struct{}{}
@@ -125,7 +131,7 @@ func (e *vmEntry) stampedFor(id vsphere.GroupID) bool {
 }
 
 func (g *Group) sort() {
-	for _, vms := range [][]vsphere.VM{g.VMs, g.Unread, g.Suspects} {
+	for _, vms := range [][]vsphere.VM{g.VMs, g.Released, g.Unread, g.Suspects} {
 		slices.SortFunc(vms, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
 	}
 	for _, refs := range [][]vsphere.Ref{g.Gone, g.Elsewhere, g.Others, g.Ask} {
@@ -227,8 +233,10 @@ func (x *Index) Child(parent vsphere.Ref, name string) (vsphere.Folder, bool) {
 
 func clone(vm vsphere.VM) vsphere.VM {
 	if vm.Stamp != nil {
-		s := *vm.Stamp
-		vm.Stamp = &s
+		vm.Stamp = new(*vm.Stamp)
+	}
+	if vm.Released != nil {
+		vm.Released = new(*vm.Released)
 	}
 	return vm
 }

@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Keys of a stamp in a VM's extraConfig.
+// Keys of a stamp in a VM's extraConfig, and the one of a release mark.
 const (
 	KeyOwner     = "vmgroup.owner"
 	KeyRevision  = "vmgroup.revision"
@@ -18,28 +19,31 @@ const (
 	KeyEpoch     = "vmgroup.epoch"
 	KeyCreated   = "vmgroup.created"
 	KeyTombstone = "vmgroup.tombstone"
+	KeyReleased  = "vmgroup.released"
 )
 
-// Keys are all keys of a stamp, in the order in which they are written.
-var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone}
+// Keys are all keys that the operator writes into a VM that is or was a group's, in the order in which they are written.
+var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased}
 
-const ownerVersion = "v1"
+const (
+	ownerVersion    = "v1"
+	releasedVersion = "v1"
+)
 
-var errStamp = errors.New("a stamp needs installation, member and group UIDs without semicolons, " +
-	"and an ordinal and incarnation that are not negative")
+var (
+	errStamp = errors.New("a stamp needs installation, member and group UIDs without semicolons, " +
+		"and an ordinal and incarnation that are not negative")
+	errRelease = errors.New("a release mark needs installation, member and group UIDs and a namespace without semicolons, " +
+		"and an ordinal that is not negative")
+)
 
 // KV is one key of extraConfig with its value.
 type KV struct{ Key, Value string }
 
-// EncodeStamp returns what to write into extraConfig. It empties the tombstone: vCenter copies extraConfig, and
-// clones of a template that was made of a marked VM would be doomed for ever.
+// EncodeStamp returns what to write into extraConfig. It empties the tombstone and the release mark: vCenter copies extraConfig, and
+// clones of a template that was made of a VM with a tombstone would be doomed for ever.
 func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
-	for _, id := range []string{s.Installation, s.Member, s.Group} {
-		if id == "" || strings.ContainsAny(id, ";\x00") {
-			return nil, errStamp
-		}
-	}
-	if s.Ordinal < 0 || s.Incarnation < 0 {
+	if !separable(s.Installation, s.Member, s.Group) || s.Ordinal < 0 || s.Incarnation < 0 {
 		return nil, errStamp
 	}
 	created := ""
@@ -54,7 +58,13 @@ func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 		{KeyEpoch, fmt.Sprintf("%d.%d", s.Epoch.Generation, s.Epoch.Number)},
 		{KeyCreated, created},
 		{KeyTombstone, ""},
+		{KeyReleased, ""},
 	}, nil
+}
+
+// separable reports whether fields can be told apart again once they are joined by semicolons.
+func separable(fields ...string) bool {
+	return !slices.ContainsFunc(fields, func(f string) bool { return f == "" || strings.ContainsAny(f, ";\x00") })
 }
 
 // DecodeStamp reads a stamp from extraConfig. A stamp that is missing, was released or is malformed in any
@@ -82,6 +92,42 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 		return nil, false
 	}
 	return &s, values[KeyTombstone] != ""
+}
+
+// EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp.
+func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
+	if !separable(m.Installation, m.Member, m.Namespace, m.Group) || m.Ordinal < 0 {
+		return nil, errRelease
+	}
+	kvs := make([]KV, len(Keys))
+	for i, key := range Keys {
+		kvs[i].Key = key
+		if key == KeyReleased {
+			// The revision is last: it is what the stamp had, and may hold anything.
+			kvs[i].Value = fmt.Sprintf("%s;%s;%s;%s;%s;%d;%s", releasedVersion, m.Installation, m.Member, m.Namespace, m.Group, m.Ordinal, m.Revision)
+		}
+	}
+	return kvs, nil
+}
+
+// DecodeRelease reads a release mark from extraConfig. One that is missing or malformed in any part gives nil, and so does one beside a stamp.
+func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
+	parts := strings.SplitN(values[KeyReleased], ";", 7)
+	if len(parts) != 7 || parts[0] != releasedVersion {
+		return nil
+	}
+	m := vsphere.ReleaseMark{
+		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[4]},
+		Namespace: parts[3], Revision: parts[6],
+	}
+	var ok bool
+	if m.Ordinal, ok = number(parts[5]); !ok || !separable(parts[1:5]...) {
+		return nil
+	}
+	if stamp, _ := DecodeStamp(values); stamp != nil {
+		return nil
+	}
+	return &m
 }
 
 // number parses the canonical decimal form only, so that no two spellings mean the same ordinal.

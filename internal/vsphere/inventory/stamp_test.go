@@ -117,16 +117,117 @@ func FuzzDecodeStamp(f *testing.F) {
 	})
 }
 
-func TestACloneStartsWithoutTheTombstoneOfItsTemplate(t *testing.T) {
+func TestReleaseMarksComeBackAsTheyWereAndLeaveNothingOfTheStamp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawStamp(t)
+		want := vsphere.ReleaseMark{
+			GroupID: s.GroupID, Namespace: rapid.StringMatching(`[a-z0-9-]{1,63}`).Draw(t, "namespace"), Ordinal: s.Ordinal, Revision: s.Revision,
+		}
+		stamp, err := EncodeStamp(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vm := values(stamp)
+		vm[KeyTombstone] = "2026-01-01T00:00:00Z"
+		written, err := EncodeRelease(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kv := range written {
+			vm[kv.Key] = kv.Value
+		}
+		if got := DecodeRelease(vm); got == nil || *got != want {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+		for key, value := range vm {
+			if key != KeyReleased && value != "" {
+				t.Fatalf("%s is still %q", key, value)
+			}
+		}
+	})
+}
+
+func TestNoTwoSpellingsOfOneReleaseMark(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`v1(;[a1]{1,2}){4};[+0-9-]{0,3}(;[a;]{0,2})?`).Draw(t, "mark")
+		if m := DecodeRelease(map[string]string{KeyReleased: value}); m != nil {
+			kvs, err := EncodeRelease(*m)
+			if err != nil || values(kvs)[KeyReleased] != value {
+				t.Fatalf("%q reads as %+v, which is written as %q", value, m, values(kvs)[KeyReleased])
+			}
+		}
+	})
+}
+
+func TestMalformedReleaseMarksAreNone(t *testing.T) {
+	read := func(value string) *vsphere.ReleaseMark { return DecodeRelease(map[string]string{KeyReleased: value}) }
+	want := vsphere.ReleaseMark{GroupID: vsphere.GroupID{Installation: "i", Member: "m", Group: "g"}, Namespace: "n", Ordinal: 1, Revision: "r;s"}
+	if got := read("v1;i;m;n;g;1;r;s"); got == nil || *got != want {
+		t.Fatalf("the good mark reads as %+v, want %+v", got, want)
+	}
+	for name, value := range map[string]string{
+		"none":                 "",
+		"another version":      "v2;i;m;n;g;1;r",
+		"too few parts":        "v1;i;m;n;g;1",
+		"empty installation":   "v1;;m;n;g;1;r",
+		"empty member":         "v1;i;;n;g;1;r",
+		"empty namespace":      "v1;i;m;;g;1;r",
+		"empty group":          "v1;i;m;n;;1;r",
+		"negative ordinal":     "v1;i;m;n;g;-1;r",
+		"leading zero":         "v1;i;m;n;g;01;r",
+		"no number":            "v1;i;m;n;g;x;r",
+		"ordinal out of range": "v1;i;m;n;g;99999999999;r",
+		"a NUL":                "v1;i;m;n\x00;g;1;r",
+	} {
+		if m := read(value); m != nil {
+			t.Errorf("%s: reads as %+v", name, m)
+		}
+	}
+	for name, change := range map[string]func(*vsphere.ReleaseMark){
+		"no namespace":             func(m *vsphere.ReleaseMark) { m.Namespace = "" },
+		"a semicolon in an ID":     func(m *vsphere.ReleaseMark) { m.Member = "m;x" },
+		"no installation":          func(m *vsphere.ReleaseMark) { m.Installation = "" },
+		"an ordinal below nothing": func(m *vsphere.ReleaseMark) { m.Ordinal = -1 },
+	} {
+		m := want
+		if change(&m); m == want {
+			t.Fatalf("%s changes nothing", name)
+		}
+		if _, err := EncodeRelease(m); err == nil {
+			t.Errorf("%s: %+v can be encoded", name, m)
+		}
+	}
+}
+
+func TestAStampWinsOverAReleaseMark(t *testing.T) {
+	stamp, err := EncodeStamp(vsphere.Stamp{GroupID: vsphere.GroupID{Installation: "i", Member: "m", Group: "g"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm := values(stamp)
+	vm[KeyReleased] = "v1;i;m;n;g;1;r"
+	if m := DecodeRelease(vm); m != nil {
+		t.Errorf("beside a stamp a mark reads as %+v", m)
+	}
+	vm[KeyOwner] += ";x"
+	if m := DecodeRelease(vm); m == nil {
+		t.Error("what cannot be read as a stamp hides the mark")
+	}
+}
+
+func TestACloneStartsWithoutTheTombstoneAndTheReleaseMarkOfItsTemplate(t *testing.T) {
 	written, err := EncodeStamp(vsphere.Stamp{GroupID: vsphere.GroupID{Installation: "i", Member: "m", Group: "g"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := map[string]string{KeyTombstone: "2026-01-02T12:00:00Z"} // vCenter copies it with the rest
+	template := map[string]string{KeyTombstone: "2026-01-02T12:00:00Z", KeyReleased: "v1;i;m;n;old;1;r"} // vCenter copies them with the rest
 	for _, kv := range written {
 		template[kv.Key] = kv.Value
 	}
 	if stamp, doomed := DecodeStamp(template); stamp == nil || doomed {
-		t.Errorf("the clone of a marked VM is doomed from birth (stamp %v)", stamp)
+		t.Errorf("the clone of a VM with a tombstone is doomed from birth (stamp %v)", stamp)
+	}
+	if mark := template[KeyReleased]; mark != "" {
+		t.Errorf("the clone of a released VM carries the mark %q", mark)
 	}
 }

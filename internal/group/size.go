@@ -1,6 +1,9 @@
 package group
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -21,16 +24,42 @@ func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.
 func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }
 
 // taken is what the VMs take that exist, or are being cloned: of each, the larger of what vCenter shows and what was admitted, or what spec
-// asks for where nothing was. What leaves counts until it is gone.
+// asks for where nothing was. What leaves counts until it is gone, and what was released as long as it carries the release mark.
 func (s *Snapshot) taken() policy.Usage {
 	shape := s.Group.Spec
 	if a := s.Group.Status.Admitted; shaped(a) {
 		shape = policy.AdmittedSpec(shape, *a)
 	}
-	u := s.live(asked(shape))
-	for _, z := range s.leaving {
+	u := s.live(asked(shape)).Add(sum(s.leaving)).Add(sum(s.released))
+	if u.VMs > 0 {
+		u.Groups = 1
+	}
+	return u
+}
+
+// sum adds up VMs.
+func sum(sizes []size) (u policy.Usage) {
+	for _, z := range sizes {
 		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
 	}
+	return u
+}
+
+// explainReleased adds to what quotas refuse that VMs count which the group does not show any more.
+func (s *Snapshot) explainReleased(refused []policy.Violation) []policy.Violation {
+	if len(s.released) == 0 {
+		return refused
+	}
+	refused = slices.Clone(refused)
+	for i := range refused {
+		refused[i].Detail += fmt.Sprintf(" (%d VMs that this group released count until they are deleted, or the platform team removes %s from them)", len(s.released), vsphere.ReleaseKey)
+	}
+	return refused
+}
+
+// Leaves is what stays charged when the group is let go: the VMs that it released.
+func (s *Snapshot) Leaves() policy.Usage {
+	u := sum(s.released)
 	if u.VMs > 0 {
 		u.Groups = 1
 	}
@@ -41,10 +70,10 @@ func (s *Snapshot) taken() policy.Usage {
 func (s *Snapshot) wants() policy.Usage {
 	wants, small := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
 	missing := wants.VMs - int64(len(s.sizes))
-	if missing < 0 {
-		return wants // which of them stay is not decided; those that leave count until they are gone
+	if missing >= 0 { // else which of them stay is not decided; those that leave count until they are gone
+		wants = wants.Max(s.live(small).Add(policy.Usage{CPU: missing * small.cpu, Memory: missing * small.memory}))
 	}
-	return wants.Max(s.live(small).Add(policy.Usage{CPU: missing * small.cpu, Memory: missing * small.memory}))
+	return wants.Add(sum(s.released))
 }
 
 // live adds up the VMs that are not about to leave, each at least of a size.

@@ -49,9 +49,10 @@ type Snapshot struct {
 	Predecessors Predecessors
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
-	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed.
-	sizes   map[int32]size
-	leaving []size
+	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed, and
+	// released those of VMs that the group let go and that are there still.
+	sizes             map[int32]size
+	leaving, released []size
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
 
@@ -147,7 +148,7 @@ func (s *Snapshot) FolderRef() vsphere.Ref {
 // See makes observation what is known of vCenter. The VMs of the group are counted by ordinal, with those whose clone is under way:
 // a copy of a VM is no other one.
 func (s *Snapshot) See(observation vsphere.Observation) {
-	s.Observation, s.sizes, s.leaving = observation, map[int32]size{}, nil
+	s.Observation, s.sizes, s.leaving, s.released = observation, map[int32]size{}, nil, nil
 	for i := range observation.VMs {
 		switch vm := &observation.VMs[i]; {
 		case !s.stamped(*vm):
@@ -156,6 +157,9 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		default:
 			s.sizes[vm.Stamp.Ordinal] = s.sizes[vm.Stamp.Ordinal].max(sizeOf(vm))
 		}
+	}
+	for i := range observation.Released {
+		s.released = append(s.released, sizeOf(&observation.Released[i]))
 	}
 	for _, op := range observation.InFlight {
 		if op.Kind == vsphere.OpClone {

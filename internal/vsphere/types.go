@@ -107,6 +107,9 @@ type Stamp struct {
 	Created time.Time
 }
 
+// ReleaseKey is the key in a VM's extraConfig that holds a ReleaseMark.
+const ReleaseKey = "vmgroup.released"
+
 // ReleaseMark is what a VM carries in its extraConfig in place of the stamp once it was released and kept: so that it can be counted, and
 // taken by another group of the namespace. It gives nobody a right to the VM: the VM is nobody's.
 type ReleaseMark struct {

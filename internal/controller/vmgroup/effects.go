@@ -14,7 +14,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
-	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -213,7 +212,7 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 		p.server.Forget(s.ID.Key())
 	}
 	if p.r.Quotas != nil {
-		p.r.Quotas.GiveBack(quotaKey(s), policy.Usage{}, s.Epoch)
+		p.r.Quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
 	}
 	return nil
 }

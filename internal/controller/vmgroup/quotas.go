@@ -116,7 +116,7 @@ func (r *Reconciler) nothingLeft(ctx context.Context, id vsphere.GroupID) (bool,
 			return false, nil
 		}
 		seen := server.Observe(vsphere.Query{ID: id})
-		if !seen.Complete || len(seen.VMs)+len(seen.InFlight) > 0 {
+		if !seen.Complete || len(seen.VMs)+len(seen.Released)+len(seen.InFlight) > 0 {
 			return false, nil
 		}
 	}

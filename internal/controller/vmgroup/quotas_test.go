@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func quotaVMs(n int32) v1alpha1.VmGroupPolicySpec {
 	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: v1alpha1.QuotaNamespace}}
 }
 
-func flush(t *testing.T, ledgers ...*quota.Ledger) {
+func flush(t testing.TB, ledgers ...*quota.Ledger) {
 	t.Helper()
 	for _, ledger := range ledgers {
 		if err := ledger.Flush(t.Context()); err != nil {
@@ -344,5 +345,83 @@ func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) 
 	r.vcenter.Reconnect()
 	if used := collect(); used != 0 {
 		t.Errorf("the VMs are gone, and the ledger counts %d", used)
+	}
+}
+
+// underQuota runs passes over a group with a quota of VMs, and returns what looks on.
+func (r *rig) underQuota(n int32) (store *quotatest.Store, ledger *quota.Ledger, rounds func(int)) {
+	r.t.Helper()
+	r.setPolicy(quotaVMs(n))
+	store = &quotatest.Store{}
+	ledger = r.ledgerOf(r.Reconciler, store)
+	return store, ledger, func(n int) {
+		for range n {
+			r.inform(r.Reconciler)
+			r.mustPass()
+			flush(r.t, ledger)
+			r.vcenter.Finish(-1)
+			r.now = r.now.Add(2 * time.Second)
+		}
+	}
+}
+
+func TestRetainAndScalingUpAgainGivesNoMoreThanTheQuota(t *testing.T) {
+	r := newRig(t)
+	_, _, rounds := r.underQuota(3)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas, s.DeletionPolicy = 3, v1alpha1.DeletionRetain })
+	rounds(8)
+	for _, replicas := range []int32{0, 3, 0, 3} {
+		r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = replicas })
+		rounds(12)
+	}
+	if n := len(r.vcenter.VMs()); n != 3 {
+		t.Errorf("%d VMs exist under a quota of 3", n)
+	}
+	if message := says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded); !strings.Contains(message, "3 VMs that this group released count") {
+		t.Errorf("nothing says what the quota is used by: %s", message)
+	}
+	// The platform team lets one go.
+	r.vcenter.ByHand().Edit("web-0", func(vm *vsphere.VM) { vm.Released = nil })
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
+	rounds(12)
+	if n := len(r.vcenter.VMs()); n != 4 {
+		t.Errorf("%d VMs; two released ones are charged, so there is room for one more", n)
+	}
+}
+
+func TestVMsThatADeletedGroupRetainedStayChargedUntilTheyAreLetGo(t *testing.T) {
+	r := newRig(t)
+	store, ledger, rounds := r.underQuota(3)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas, s.DeletionPolicy = 3, v1alpha1.DeletionRetain })
+	rounds(8)
+	g := r.group()
+	if err := r.member.Delete(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	rounds(8)
+	collect := func() int64 {
+		for range 3 {
+			r.now = r.now.Add(40 * time.Second)
+			ledger.Collect(t.Context())
+			flush(t, ledger)
+		}
+		return store.Stored().State.Entries[localKey(g.UID)].Usage.VMs
+	}
+	if used := collect(); used != 3 || len(r.vcenter.VMs()) != 3 {
+		t.Errorf("%d VMs were retained, and the ledger counts %d", len(r.vcenter.VMs()), used)
+	}
+	anew := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: g.Name, UID: "6d1b1c5e-0000-4000-8000-00000000000b", Generation: 1}, Spec: g.Spec}
+	if err := r.member.Create(t.Context(), anew); err != nil {
+		t.Fatal(err)
+	}
+	rounds(8)
+	if n := len(r.vcenter.VMs()); n != 3 {
+		t.Errorf("%d VMs exist under a quota of 3", n)
+	}
+	for _, vm := range r.vcenter.VMs() {
+		r.vcenter.ByHand().Edit(vm.Ref.Value, func(vm *vsphere.VM) { vm.Released = nil })
+	}
+	if used := collect(); used != 0 {
+		t.Errorf("the VMs were let go, and the ledger counts %d", used)
 	}
 }

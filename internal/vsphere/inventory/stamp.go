@@ -19,7 +19,7 @@ const (
 	KeyEpoch     = "vmgroup.epoch"
 	KeyCreated   = "vmgroup.created"
 	KeyTombstone = "vmgroup.tombstone"
-	KeyReleased  = "vmgroup.released"
+	KeyReleased  = vsphere.ReleaseKey
 )
 
 // Keys are all keys that the operator writes into a VM that is or was a group's, in the order in which they are written.

@@ -232,37 +232,36 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
-	r.drop(request, r.Groups.forget(request))
+	r.drop(r.Groups.forget(request))
 }
 
 // drop forgets what is remembered of acting on a group.
-func (r *Reconciler) drop(request mcreconcile.Request, key vsphere.GroupKey) {
+func (r *Reconciler) drop(key vsphere.GroupKey, e groupEntry) {
 	r.vanished.drop(key)
-	r.forgetMissed(request, key)
+	r.forgetMissed(key, e)
 }
 
 // forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
-func (r *Reconciler) forgetMissed(request mcreconcile.Request, key vsphere.GroupKey) {
+func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 	if r.vanished.has(key) {
 		return
 	}
 	r.memory.forget(key)
 	if r.Quotas != nil {
-		r.Quotas.Forget(quota.Key{Member: string(request.ClusterName), UID: types.UID(key.Group())})
+		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
+	}
+	if server, ok := r.Servers.Server(e.vcenter); ok {
+		server.Forget(key) // it wants nothing of this replica's budgets any more
 	}
 }
 
-// Lost takes the news that buckets are another replica's from now on: their groups want nothing of this replica's
-// budgets any more.
+// Lost takes the news that buckets are another replica's from now on.
 func (r *Reconciler) Lost(buckets []int) {
 	r.Groups.inBuckets(buckets, func(key vsphere.GroupKey, e groupEntry) {
 		if r.vanished.drop(key) {
 			r.Groups.forgetKey(e.request, key) // nobody looks after its VMs now
 		}
-		r.drop(e.request, key)
-		if server, ok := r.Servers.Server(e.vcenter); ok {
-			server.Forget(key)
-		}
+		r.drop(key, e)
 	})
 }
 

@@ -23,7 +23,7 @@ type Groups struct {
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
 	// gone is told of a group that is dropped without news that it was deleted.
-	gone func(mcreconcile.Request, vsphere.GroupKey)
+	gone func(vsphere.GroupKey, groupEntry)
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
@@ -51,7 +51,7 @@ func NewGroups() *Groups {
 		enqueue: func(mcreconcile.Request, bool) {},
 		bucket:  func(mcreconcile.Request) (int, bool) { return 0, false },
 		counted: func(string) {},
-		gone:    func(mcreconcile.Request, vsphere.GroupKey) {},
+		gone:    func(vsphere.GroupKey, groupEntry) {},
 		served:  func(string) bool { return false },
 	}
 }
@@ -68,7 +68,8 @@ func (g *Groups) deliverTo(bucket func(mcreconcile.Request) (int, bool), enqueue
 func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
 	old := g.keys[request]
-	replaced := old != key && g.byKey[old].request == request // and not the same group by another name of its member
+	before := g.byKey[old]
+	replaced := old != key && before.request == request // and not the same group by another name of its member
 	if replaced {
 		delete(g.byKey, old)
 	}
@@ -78,27 +79,30 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	g.byKey[key] = is
 	g.mu.Unlock()
 	if replaced {
-		g.gone(request, old)
+		g.gone(old, before)
 	}
 	if !known || was.vms != is.vms {
 		g.counted(string(request.ClusterName))
 	}
 }
 
-// forget drops a group that does not exist any more, or whose member was left, and returns its key, or "" if
-// it was not known. Engaging the member again records its groups again.
-func (g *Groups) forget(request mcreconcile.Request) vsphere.GroupKey {
+// forget drops a group that does not exist any more, or whose member was left, and returns what was known of it, which is nothing of a
+// group that is known by another name of its member. Engaging the member again records its groups again.
+func (g *Groups) forget(request mcreconcile.Request) (vsphere.GroupKey, groupEntry) {
 	g.mu.Lock()
 	key, known := g.keys[request]
 	delete(g.keys, request)
-	if g.byKey[key].request == request { // and not the same group by another name of its member
+	entry := g.byKey[key]
+	if entry.request == request {
 		delete(g.byKey, key)
+	} else {
+		key, entry = "", groupEntry{}
 	}
 	g.mu.Unlock()
 	if known {
 		g.counted(string(request.ClusterName))
 	}
-	return key
+	return key, entry
 }
 
 // keep records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
@@ -202,26 +206,26 @@ func (g *Groups) ForgetMember(member string) {
 // keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
 func (g *Groups) keepOnly(member string, keys map[vsphere.GroupKey]struct{}) {
 	g.mu.Lock()
-	gone := map[vsphere.GroupKey]mcreconcile.Request{}
+	gone := map[vsphere.GroupKey]groupEntry{}
 	for request, key := range g.keys {
 		if _, keep := keys[key]; keep || string(request.ClusterName) != member {
 			continue
 		}
 		delete(g.keys, request)
-		if g.byKey[key].request == request {
+		if e := g.byKey[key]; e.request == request {
 			delete(g.byKey, key)
-			gone[key] = request
+			gone[key] = e
 		}
 	}
 	for key, e := range g.byKey { // those that were kept; see keep
 		if string(e.request.ClusterName) == member && g.keys[e.request] != key {
 			delete(g.byKey, key)
-			gone[key] = e.request
+			gone[key] = e
 		}
 	}
 	g.mu.Unlock()
-	for key, request := range gone {
-		g.gone(request, key)
+	for key, e := range gone {
+		g.gone(key, e)
 	}
 	if len(gone) > 0 {
 		g.counted(member)

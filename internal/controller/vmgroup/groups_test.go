@@ -80,7 +80,7 @@ func TestGroupsDelivers(t *testing.T) {
 	if groups, _ := g.CountMember("m1"); groups != 2 {
 		t.Errorf("m1 has %d groups after one was created again", groups)
 	}
-	if key := g.forget(a); key != "m1/a2" || g.CountVCenter("vc1") != 1 {
+	if key, _ := g.forget(a); key != "m1/a2" || g.CountVCenter("vc1") != 1 {
 		t.Errorf("forgot %q; %d groups use vc1", key, g.CountVCenter("vc1"))
 	}
 	if g.ForgetMember("m2"); g.CountVCenter("vc1") != 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
@@ -104,5 +105,23 @@ func TestAVMOfAnotherGroupIsNoOrphanOfOneWithItsUIDElsewhere(t *testing.T) {
 	orphan := vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: "victim-uid", Group: "u"}}}
 	if got := g.Orphans([]vsphere.VM{orphan}); len(got) != 1 {
 		t.Error("a group of another member hides that the VM's own group does not exist")
+	}
+}
+
+func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
+	r := newRig(t)
+	r.vcenter.SetLimits(budget.Limits{Tasks: 1})
+	r.vcenter.Acquire("another/u", "", 1)
+	r.mustPass() // wants to clone two
+	r.inform(r.Reconciler)
+	if n := r.vcenter.Demand(); n <= 1 {
+		t.Fatalf("%d slots are wanted; the group waits for none", n)
+	}
+	r.Groups.ForgetMember(v1alpha1.LocalMember)
+	if n := r.vcenter.Demand(); n != 1 {
+		t.Errorf("%d slots are wanted; the member is gone, and one group of another is left", n)
+	}
+	if len(r.memory.groups) != 0 {
+		t.Errorf("of groups of the member is remembered: %v", r.memory.groups)
 	}
 }

@@ -199,7 +199,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 
 // forgetVanished forgets a group that has vanished.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
-	r.drop(v.request, v.key)
+	r.drop(v.key, groupEntry{request: v.request, vcenter: vcenterOf(v.group)})
 	r.Groups.forgetKey(v.request, v.key)
 }
 

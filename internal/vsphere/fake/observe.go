@@ -166,6 +166,9 @@ func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
+// Demand is the number of slots that groups have or wait for, for assertions.
+func (s *Server) Demand() int { return s.budget.Demand() }
+
 // VM returns a VM by name or reference, below the root or not, for assertions.
 func (s *Server) VM(name string) (vsphere.VM, bool) {
 	s.mu.Lock()

@@ -56,7 +56,7 @@ type Options struct {
 	Decide func(*Exchange) Fault
 	// Done is told of the end of each exchange; nil is told nothing. The client may have read the answer by then.
 	Done func(*Exchange, Result)
-	// Stream, if set, may replace the body of an answer that is passed on as it comes.
+	// Stream, if set, may replace the body of an answer with status 200 that is passed on as it comes.
 	Stream func(*Exchange, io.ReadCloser) io.ReadCloser
 }
 
@@ -210,7 +210,7 @@ func (p *Proxy) modify(r *http.Response) error {
 	pass, _ := r.Request.Context().Value(passageKey{}).(*passage)
 	pass.result.Status = r.StatusCode
 	if !pass.fault.whole() {
-		if p.opts.Stream != nil {
+		if p.opts.Stream != nil && r.StatusCode == http.StatusOK {
 			r.Body = p.opts.Stream(pass.exchange, r.Body)
 		}
 		return nil

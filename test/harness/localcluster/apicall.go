@@ -17,8 +17,12 @@ type APICall struct {
 	Group, Resource, Subresource, Namespace, Name string
 	// Limit of a list, or empty.
 	Limit string
+	// ResourceVersion that a read asks for, or empty.
+	ResourceVersion string
 	// UserAgent of the client.
 	UserAgent string
+	// Header of the request. A hook may change it before the request is forwarded.
+	Header http.Header
 	// Body of the request.
 	Body []byte
 }
@@ -33,10 +37,11 @@ func (c APICall) Writes() bool {
 	}
 }
 
-// parseAPICall reads what a request is from its method and path, as the API server does:
+// ParseAPICall reads what a request is from its method and path, as the API server does:
 // /api/v1/namespaces/x/secrets/y, /apis/<group>/<version>/<resource>/<name>/<subresource>.
-func parseAPICall(r *http.Request) APICall {
-	call := APICall{UserAgent: r.UserAgent(), Limit: r.URL.Query().Get("limit")}
+func ParseAPICall(r *http.Request) APICall {
+	query := r.URL.Query()
+	call := APICall{UserAgent: r.UserAgent(), Header: r.Header, Limit: query.Get("limit"), ResourceVersion: query.Get("resourceVersion")}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":

@@ -31,6 +31,7 @@ type APIProxy struct {
 
 	mu      sync.Mutex
 	hook    func(APICall) faultproxy.Fault
+	rewatch func(APICall, io.ReadCloser) io.ReadCloser
 	records []*APIRecord
 	open    map[*faultproxy.Exchange]*APIRecord
 }
@@ -72,12 +73,7 @@ func (c *ControlPlane) NewProxy() (*APIProxy, error) {
 		Target: target, Transport: transport,
 		TLS:    &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 		Decide: p.decide, Done: p.done,
-		Stream: func(e *faultproxy.Exchange, body io.ReadCloser) io.ReadCloser {
-			if parseAPICall(e.Request).Verb != "watch" {
-				return body
-			}
-			return p.watches.add(body)
-		},
+		Stream: p.stream,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make a proxy before cluster %s: %w", c.Name, err)
@@ -120,6 +116,13 @@ func (p *APIProxy) Hook(hook func(APICall) faultproxy.Fault) {
 	p.hook = hook
 }
 
+// HookWatches sets what may replace the answer of each watch that is opened later; nil replaces none.
+func (p *APIProxy) HookWatches(hook func(APICall, io.ReadCloser) io.ReadCloser) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rewatch = hook
+}
+
 // Records returns the writes, and what tried to be one, in the order in which they arrived.
 func (p *APIProxy) Records() []APIRecord {
 	p.mu.Lock()
@@ -155,7 +158,7 @@ func (p *APIProxy) Close() {
 }
 
 func (p *APIProxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
-	call := parseAPICall(e.Request)
+	call := ParseAPICall(e.Request)
 	call.Number, call.Body = e.Number, e.Body
 	p.mu.Lock()
 	hook := p.hook
@@ -173,6 +176,20 @@ func (p *APIProxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 		fault.After = nil // its answer never is whole
 	}
 	return fault
+}
+
+func (p *APIProxy) stream(e *faultproxy.Exchange, body io.ReadCloser) io.ReadCloser {
+	call := ParseAPICall(e.Request)
+	if call.Verb != "watch" {
+		return body
+	}
+	p.mu.Lock()
+	hook := p.rewatch
+	p.mu.Unlock()
+	if hook != nil {
+		body = hook(call, body)
+	}
+	return p.watches.add(body)
 }
 
 func (p *APIProxy) done(e *faultproxy.Exchange, result faultproxy.Result) {

@@ -124,8 +124,8 @@ func withPackages(steps ...step) ([]step, error) {
 
 // longest are the packages that take longest, in this order.
 var longest = []string{
-	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "internal/vsphere/govmomi",
-	"test/rbac", "internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/vsphere/contract", "internal/vsphere/share",
+	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/tenancy",
+	"internal/vsphere/govmomi", "test/rbac", "internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/vsphere/contract", "internal/vsphere/share",
 }
 
 // longestUnits are those that take longest of what needs no servers.

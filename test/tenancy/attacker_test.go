@@ -1,0 +1,182 @@
+//go:build unix
+
+package tenancy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+)
+
+// attacker is a MemberCluster whose API server lies. Behind it is the attackers' real one, of which it shows the groups of one
+// namespace, and another UID of the cluster, so that it is a member like any other.
+type attacker struct {
+	// Server says what is told instead of the truth.
+	*hostileapi.Server
+	// place is the namespace as the real API server has it.
+	*place
+	member string
+	proxy  *localcluster.APIProxy
+	// clusterUID that is shown, a string.
+	clusterUID atomic.Value
+}
+
+// newAttacker returns an attacker that is not joined yet. Its proxy stays until all stories have ended: a member that cannot be reached
+// costs the operator more than one that can.
+func newAttacker(t *testing.T, w *world, name, namespace string) *attacker {
+	t.Helper()
+	proxy, err := w.Members[attackers].NewProxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &attacker{Server: hostileapi.Before(proxy), place: newPlace(t, w, attackers, namespace), member: fresh(name), proxy: proxy}
+	a.clusterUID.Store(string(uuid.NewUUID()))
+	a.Lie(func(s hostileapi.Shown) bool {
+		if s.Resource == "namespaces" && s.Name == metav1.NamespaceSystem {
+			hostileapi.Set(s.Object, a.clusterUID.Load(), "metadata", "uid")
+		}
+		return s.Resource != groups || s.Namespace == namespace
+	})
+	return a
+}
+
+// join makes its MemberCluster. What the operator installs in a member is there already, and is kept by one of them.
+func (a *attacker) join() {
+	a.t.Helper()
+	kubeconfig, err := a.proxy.Kubeconfig()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: a.member}, Spec: v1alpha1.MemberClusterSpec{
+		KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: a.member + "-kubeconfig", Key: "kubeconfig"}, Manage: v1alpha1.ManageNone,
+	}}
+	if err := a.w.Hub.Create(a.t.Context(), mc); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := a.w.Join(a.t.Context(), a.member, kubeconfig); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// joined joins the attacker and waits until it is served.
+func (a *attacker) joined() *attacker {
+	a.t.Helper()
+	a.join()
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	if err := a.w.untilReady(ctx, a.member); err != nil {
+		a.t.Fatal(err)
+	}
+	return a
+}
+
+// untilItSays waits until its MemberCluster is not Ready for a reason, with a message that mentions what it is about.
+func (a *attacker) untilItSays(reason string, mentions ...string) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	mc := &v1alpha1.MemberCluster{}
+	what := fmt.Sprintf("member %s to be not Ready for %s, with a message with %q", a.member, reason, mentions)
+	if err := await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
+		err := a.w.Hub.Get(ctx, types.NamespacedName{Name: a.member}, mc)
+		c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+		return c != nil && c.Status == metav1.ConditionFalse && c.Reason == reason &&
+			!slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(c.Message, m) }), err
+	}); err != nil {
+		a.t.Fatalf("%v; conditions: %s", err, words(mc.Status.Conditions))
+	}
+}
+
+// invention is a VmGroup that is as it should be, and that nobody has made.
+func (a *attacker) invention(name string, uid types.UID, replicas int32) hostileapi.Object {
+	g := a.object(name)
+	g.UID, g.Generation, g.CreationTimestamp = uid, 1, metav1.Now()
+	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas}
+	return hostileapi.ObjectOf(g)
+}
+
+// untilInvented waits for an invented group to be as wanted; it is nil when there is none any more.
+func (a *attacker) untilInvented(what, name string, wanted func(hostileapi.Object) bool) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	var o hostileapi.Object
+	if err := await.Condition(ctx, fmt.Sprintf("the invented VmGroup %s of %s: %s", name, a.member, what), func(context.Context) (bool, error) {
+		o, _ = a.Invented(groups, a.namespace, name)
+		return wanted(o), nil
+	}); err != nil {
+		a.t.Fatalf("%v; it is %v", err, o)
+	}
+}
+
+// isOurs reports whether the operator looks after an invented group.
+func isOurs(o hostileapi.Object) bool {
+	metadata, _ := o["metadata"].(hostileapi.Object)
+	finalizers, _ := metadata["finalizers"].([]any)
+	return slices.Contains(finalizers, any(v1alpha1.VmGroupFinalizer))
+}
+
+// heard waits until the operator has heard of all that was invented so far: it looks after a group that is invented now.
+func (a *attacker) heard() {
+	a.t.Helper()
+	name := fresh("canary")
+	a.Invent(groups, a.invention(name, uuid.NewUUID(), 0))
+	a.untilInvented("the operator to look after it", name, func(o hostileapi.Object) bool {
+		return isOurs(o) && hostileapi.Text(o, "status", "phase") == string(v1alpha1.PhaseRunning)
+	})
+	a.Forget(groups, a.namespace, name)
+}
+
+// restless makes the operator write the status of an invented group again and again, until stop is called.
+func (a *attacker) restless(name string) (stop func()) {
+	ctx, cancel := context.WithCancel(a.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(500 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case at := <-ticker.C:
+				a.Change(groups, a.namespace, name, func(o hostileapi.Object) { hostileapi.Set(o, at.String(), "status", "lastMessage") })
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// toldNothingOf fails if the operator wrote a secret of a group's to the attacker's API server. also are secrets of this story. Each
+// is reported once.
+func (a *attacker) toldNothingOf(g *guarded, also ...string) {
+	a.t.Helper()
+	for _, secret := range also {
+		g.hide(secret)
+	}
+	records := a.proxy.Records()
+	for _, secret := range slices.Sorted(maps.Keys(g.secrets)) {
+		for _, r := range records {
+			if at := g.secrets[secret].FindIndex(r.Body); at != nil {
+				words := r.Body[max(0, at[0]-200):min(len(r.Body), at[1]+100)]
+				a.t.Errorf("the operator told the attacker of %s in a %s of %s %s/%s: …%q…", secret, r.Verb, r.Resource, r.Namespace, r.Name, words)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+//go:build unix
+
+// Package tenancy attacks one member of the whole product from another: the attacker's API server lies, or its administrator
+// writes what only the operator should. What the operator does to vCenter and tells the attacker is seen by proxies and by a person,
+// never taken from its own words.
+//
+// All stories share one stack. Each has a group of the victim's and an attacker of its own, so that they can run side by side.
+package tenancy
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+const (
+	template = "vm-operator-template"
+	// victim is the member that is attacked, attackers the one whose API server is behind those of all attackers.
+	victim, attackers = "victim", "attackers"
+	// root is the operator's folder in vCenter.
+	root = "/DC0/vm/vm-operator"
+)
+
+// world is the stack that all stories share. It is started by the first story that enters it.
+type world struct {
+	*stack.Stack
+	start func() error
+}
+
+var shared = newWorld()
+
+func newWorld() *world {
+	w := &world{}
+	w.start = sync.OnceValue(w.begin)
+	return w
+}
+
+func (w *world) enter(t *testing.T) *world {
+	t.Helper()
+	stack.Story(t)
+	t.Parallel()
+	if err := w.start(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) begin() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	w.Stack, err = stack.Start(ctx, stack.Options{
+		Members: []string{attackers, victim}, Replicas: -1, ProxyAPI: true,
+		Sim: sim.Options{Templates: []string{template}, CloneDelay: 20 * time.Millisecond},
+	})
+	if err != nil {
+		return err
+	}
+	// By itself it shows no groups: each attacker shows some of them, as its own.
+	hostileapi.Before(w.Members[attackers].Proxy).Lie(func(s hostileapi.Shown) bool { return s.Resource != groups })
+	if w.Manager, err = w.StartManager(ctx, "manager", w.Hub); err != nil {
+		return err
+	}
+	ctx, started := w.WhileManagersRun(ctx)
+	defer started()
+	for name := range w.Members {
+		if err := w.untilReady(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untilReady waits for a MemberCluster to be served.
+func (w *world) untilReady(ctx context.Context, member string) error {
+	mc := &v1alpha1.MemberCluster{}
+	if err := await.Condition(ctx, "member "+member+" to be served", func(ctx context.Context) (bool, error) {
+		err := w.Hub.Get(ctx, types.NamespacedName{Name: member}, mc)
+		return err == nil && stack.IsReady(mc.Status.Conditions), err
+	}); err != nil {
+		return fmt.Errorf("%w; conditions: %s", err, words(mc.Status.Conditions))
+	}
+	return nil
+}
+
+// end stops what runs, after some last words if stories failed.
+func (w *world) end(failed bool) {
+	if w.Stack == nil {
+		return
+	}
+	if failed {
+		fmt.Fprintf(os.Stderr, "the manager's last words:\n%s\n", w.LastWords(40))
+	}
+	if err := w.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "clean up:", err)
+	}
+}
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	flag.Parse()
+	// Stories mostly wait: the number of processors is no bound for them.
+	if err := flag.Set("test.parallel", "100"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	shared.end(code != 0)
+	os.Exit(code)
+}

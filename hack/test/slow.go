@@ -111,7 +111,7 @@ func lastSteps(args []string) []step {
 	return []step{
 		{label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args, binaryArgs: []string{"-protocol.runs=5000"}},
 		{label: "the random model of a world that goes back, at length", packages: []string{"./internal/controller/vmgroup"}, args: args,
-			binaryArgs: []string{"-goesback.histories=10000"}},
+			binaryArgs: []string{"-goesback.histories=10000", "-quota.histories=1000"}},
 	}
 }
 

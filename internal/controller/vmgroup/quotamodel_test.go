@@ -1,0 +1,199 @@
+package vmgroup
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+)
+
+// Amounts of the quota of a namespace in which users do what they can.
+const (
+	mostVMs, mostCPUs = 5, 10
+	// users have this many names for groups.
+	names = 2
+)
+
+// greedy is a namespace whose users want more than its quota, and may do with VmGroups whatever a role allows: create, edit, scale, pause,
+// delete, take finalizers away, and begin anew under the same name.
+type greedy struct {
+	*rig
+	c      *rapid.T
+	ledger *quota.Ledger
+	born   int
+}
+
+func newGreedy(t *testing.T, c *rapid.T) *greedy {
+	r := newRig(t)
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		c.Fatal(err)
+	}
+	vms, cpus, most := int32(mostVMs), int64(mostCPUs), int32(100)
+	r.setPolicy(v1alpha1.VmGroupPolicySpec{
+		Limits: &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: &most}, Replicas: &v1alpha1.CountRange{Max: &most}},
+		Quota:  &v1alpha1.PolicyQuota{VMs: &vms, CPU: &cpus, Scope: v1alpha1.QuotaNamespace},
+	})
+	g := &greedy{rig: r, c: c}
+	g.ledger = r.ledgerOf(r.Reconciler, &quotatest.Store{})
+	return g
+}
+
+func (g *greedy) name(c *rapid.T) types.NamespacedName {
+	return types.NamespacedName{Namespace: "team", Name: fmt.Sprintf("g%d", rapid.IntRange(0, names-1).Draw(c, "group"))}
+}
+
+// get returns a group, or nil.
+func (g *greedy) get(name types.NamespacedName) *v1alpha1.VmGroup {
+	of := &v1alpha1.VmGroup{}
+	switch err := g.member.Get(g.t.Context(), name, of); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		g.c.Fatal(err)
+	}
+	return of
+}
+
+func (g *greedy) must(err error) {
+	if err != nil {
+		g.c.Fatal(err)
+	}
+}
+
+func (g *greedy) draw(c *rapid.T, s *v1alpha1.VmGroupSpec) {
+	replicas := int32(rapid.IntRange(0, mostVMs).Draw(c, "replicas"))
+	s.CPU, s.Memory, s.Replicas, s.Template = int32(rapid.IntRange(1, 5).Draw(c, "cpu")), 1, &replicas, "debian-12"
+	s.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionRetain}).Draw(c, "deletion")
+	s.Paused = rapid.IntRange(0, 9).Draw(c, "paused") == 9
+}
+
+// ask creates a group, or edits the one that there is.
+func (g *greedy) ask(c *rapid.T) {
+	name := g.name(c)
+	of := g.get(name)
+	if of == nil {
+		g.born++
+		of = &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+			Namespace: name.Namespace, Name: name.Name, UID: types.UID(fmt.Sprintf("%08d-0000-4000-8000-000000000000", g.born)),
+			Generation: 1, CreationTimestamp: metav1.NewTime(g.now),
+		}}
+		g.draw(c, &of.Spec)
+		g.must(g.member.Create(g.t.Context(), of))
+		return
+	}
+	if of.DeletionTimestamp == nil {
+		g.draw(c, &of.Spec)
+		of.Generation++
+		g.must(g.member.Update(g.t.Context(), of))
+	}
+}
+
+func (g *greedy) remove(c *rapid.T, withFinalizer bool) {
+	of := g.get(g.name(c))
+	if of == nil {
+		return
+	}
+	if !withFinalizer && len(of.Finalizers) > 0 {
+		of.Finalizers = nil
+		g.must(g.member.Update(g.t.Context(), of))
+		if of = g.get(types.NamespacedName{Namespace: of.Namespace, Name: of.Name}); of == nil {
+			return
+		}
+	}
+	if of.DeletionTimestamp == nil {
+		g.must(g.member.Delete(g.t.Context(), of))
+	}
+}
+
+// work lets the operator and vCenter do what they do in between.
+func (g *greedy) work(rounds int) {
+	for range rounds {
+		g.inform(g.Reconciler)
+		for i := range names {
+			request := g.request
+			request.Name = fmt.Sprintf("g%d", i)
+			if _, err := g.Reconcile(g.t.Context(), request); err != nil {
+				g.c.Fatal(err)
+			}
+		}
+		g.must(g.ledger.Flush(g.t.Context()))
+		g.vcenter.Finish(-1)
+		g.now = g.now.Add(2 * time.Second)
+		g.check()
+	}
+}
+
+// check counts, in vCenter, what the namespace has: with what it released, and with what has lost its group.
+func (g *greedy) check() {
+	var vms, cpus int64
+	for _, vm := range g.vcenter.VMs() {
+		if vm.Stamp != nil || vm.Released != nil {
+			vms, cpus = vms+1, cpus+int64(vm.CPU)
+		}
+	}
+	if vms > mostVMs || cpus > mostCPUs {
+		g.c.Fatalf("%d VMs with %d CPUs exist under a quota of %d VMs and %d CPUs", vms, cpus, mostVMs, mostCPUs)
+	}
+}
+
+var quotaHistories = flag.Int("quota.histories", 15, "histories of a greedy namespace that the model tries")
+
+// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, and in whichever order, what exists in vCenter stays within the quota. In the
+// end, when a person has deleted all that is left, nothing of it is charged any more.
+func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
+	checks := flag.Lookup("rapid.checks").Value // there is no other way to say how many
+	before := checks.String()
+	if err := checks.Set(strconv.Itoa(*quotaHistories)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = checks.Set(before) }()
+	rapid.Check(t, func(c *rapid.T) {
+		g := newGreedy(t, c)
+		c.Repeat(map[string]func(*rapid.T){
+			"":                     func(*rapid.T) { g.check() },
+			"ask":                  func(c *rapid.T) { g.ask(c); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
+			"delete":               func(c *rapid.T) { g.remove(c, true); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
+			"without a finalizer":  func(c *rapid.T) { g.remove(c, false) },
+			"work":                 func(*rapid.T) { g.work(3) },
+			"a while":              func(*rapid.T) { g.now = g.now.Add(time.Minute); g.ledger.Collect(g.t.Context()) },
+			"vCenter is away":      func(*rapid.T) { g.vcenter.Disconnect(nil); g.work(1); g.vcenter.Reconnect() },
+			"nothing is known yet": func(*rapid.T) { g.vcenter.SetIncomplete("it is read"); g.work(1); g.vcenter.SetIncomplete("") },
+		})
+		for i := range names {
+			if of := g.get(types.NamespacedName{Namespace: "team", Name: fmt.Sprintf("g%d", i)}); of != nil {
+				of.Finalizers = nil
+				g.must(g.member.Update(g.t.Context(), of))
+				_ = g.member.Delete(g.t.Context(), of)
+			}
+		}
+		g.work(3)
+		g.vcenter.Finish(-1)
+		for _, vm := range g.vcenter.VMs() {
+			g.vcenter.ByHand().Delete(vm.Ref.Value)
+		}
+		for range 4 {
+			g.now = g.now.Add(40 * time.Second)
+			g.ledger.Collect(g.t.Context())
+			g.must(g.ledger.Flush(g.t.Context()))
+		}
+		replicas := int32(mostVMs)
+		claim := quota.Claim{Spec: v1alpha1.VmGroupSpec{CPU: 2, Memory: 1, Template: "t", Replicas: &replicas}}
+		claim.UID, claim.Name, claim.Requester.Member, claim.Requester.Namespace = "last", "last", v1alpha1.LocalMember, "team"
+		claim.Wants.Groups, claim.Wants.VMs, claim.Wants.CPU, claim.Wants.Memory = 1, mostVMs, mostCPUs, mostVMs
+		g.ledger.Ask(g.t.Context(), claim)
+		g.must(g.ledger.Flush(g.t.Context()))
+		if answer := g.ledger.Ask(g.t.Context(), claim); answer.Outcome != quota.Granted {
+			c.Fatalf("nothing is left, and the whole quota is not to be had: %+v", answer)
+		}
+	})
+}

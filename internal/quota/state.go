@@ -72,7 +72,7 @@ type storedEntry struct {
 const separator = "@"
 
 // namesOf returns what entries are stored under: the UID, which is all that older versions know. Two groups have the same one only if the
-// API server of a member lies. Then the first member by name has it, and the others stand beside it.
+// API server of a member lies. Then the first member by name has it, and the others stand beside it; so does a UID with the separator in it.
 func namesOf(entries map[Key]Entry) map[Key]string {
 	first := make(map[types.UID]string, len(entries))
 	for id := range entries {
@@ -83,7 +83,7 @@ func namesOf(entries map[Key]Entry) map[Key]string {
 	names := make(map[Key]string, len(entries))
 	for id := range entries {
 		names[id] = string(id.UID)
-		if first[id.UID] != id.Member {
+		if first[id.UID] != id.Member || strings.Contains(string(id.UID), separator) {
 			names[id] += separator + id.Member
 		}
 	}

@@ -61,17 +61,23 @@ func TestALedgerIsReadAsItWasWritten(t *testing.T) {
 func TestTwoMembersWithOneGroupUIDHaveAnEntryEach(t *testing.T) {
 	victim, attacker := Key{"victim", "u"}, Key{"attacker", "u"}
 	s := State{Entries: map[Key]Entry{
-		victim:                 {Namespace: "n", Name: "g", Usage: policy.Usage{Groups: 1, VMs: 5}},
-		attacker:               {Namespace: "n", Name: "g", Usage: policy.Usage{Groups: 1, VMs: 1}},
-		{"victim", "u@victim"}: {Namespace: "n", Name: "odd", Usage: policy.Usage{Groups: 1, VMs: 2}},
+		victim:                   {Namespace: "n", Name: "g", Usage: policy.Usage{Groups: 1, VMs: 5}},
+		attacker:                 {Namespace: "n", Name: "g", Usage: policy.Usage{Groups: 1, VMs: 1}},
+		{"attacker", "u@victim"}: {Namespace: "n", Name: "odd", Usage: policy.Usage{Groups: 1, VMs: 2}},
+		{"victim", "u@victim"}:   {Namespace: "n", Name: "odd", Usage: policy.Usage{Groups: 1, VMs: 3}},
 	}}
 	c, err := encode(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := decode(c)
-	if err != nil || got.Entries[victim].Usage.VMs != 5 || got.Entries[attacker].Usage.VMs != 1 || len(got.Entries) < 2 {
+	if err != nil || len(got.Entries) != len(s.Entries) {
 		t.Errorf("read as %+v, %v", got.Entries, err)
+	}
+	for id, e := range s.Entries {
+		if got.Entries[id].Usage != e.Usage {
+			t.Errorf("%+v is read as %+v", id, got.Entries[id])
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -68,12 +69,25 @@ func (s *Snapshot) Leaves() policy.Usage {
 
 // wants is what the group takes once it is as spec says: its VMs stay as large as they are, and new ones are as spec says.
 func (s *Snapshot) wants() policy.Usage {
-	wants, small := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
-	missing := wants.VMs - int64(len(s.sizes))
-	if missing >= 0 { // else which of them stay is not decided; those that leave count until they are gone
-		wants = wants.Max(s.live(small).Add(policy.Usage{CPU: missing * small.cpu, Memory: missing * small.memory}))
+	wants, least := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
+	cpus, memories := make([]int64, 0, wants.VMs), make([]int64, 0, wants.VMs)
+	for _, z := range s.sizes {
+		z = z.max(least)
+		cpus, memories = append(cpus, z.cpu), append(memories, z.memory)
 	}
+	wants.CPU, wants.Memory = largest(cpus, wants.VMs, least.cpu), largest(memories, wants.VMs, least.memory)
 	return wants.Add(sum(s.released))
+}
+
+// largest adds up the n largest of some amounts, with others where there are fewer. Which VMs leave is for their owner to say, so those that stay
+// may be the largest.
+func largest(amounts []int64, n, others int64) int64 {
+	slices.SortFunc(amounts, func(a, b int64) int { return cmp.Compare(b, a) })
+	total := max(0, n-int64(len(amounts))) * others
+	for _, amount := range amounts[:min(int(n), len(amounts))] {
+		total += amount
+	}
+	return total
 }
 
 // live adds up the VMs that are not about to leave, each at least of a size.

@@ -59,7 +59,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		d.ask(two, quota.Granted)
 
 		// The caches have neither, and the leader finds out.
-		<-time.After(5 * time.Minute) // on the clock of this test
+		<-time.After(13 * time.Minute) // on the clock of this test
 		synctest.Wait()
 		if left := store.Stored().State.Entries; len(left) != 0 {
 			t.Errorf("entries of groups that are gone: %+v", left)

@@ -18,8 +18,9 @@ const (
 	// conflicts is how often in a row another replica may be first before the claims wait for a moment.
 	conflicts = 10
 	// collectInterval is how often the leader looks for entries of groups that are gone; an entry is one when its group
-	// was missing for absentFor.
-	collectInterval, absentFor = 30 * time.Second, time.Minute
+	// was missing for absentFor. Clones may be running for a group with VMs that lost its finalizer, started by another replica, and vCenter
+	// shows no VM before they end. No clone is waited for longer than ten minutes.
+	collectInterval, absentFor, lingering = 30 * time.Second, time.Minute, 11 * time.Minute
 )
 
 // retry is the pause after a failure.
@@ -334,7 +335,11 @@ func (l *Ledger) Collect(ctx context.Context) {
 			since = now
 		}
 		missing[id] = since
-		if now.Sub(since) < absentFor {
+		patience := absentFor
+		if e.Usage.VMs > 0 && members[id.Member] {
+			patience = lingering
+		}
+		if now.Sub(since) < patience {
 			continue
 		}
 		if members[id.Member] {

@@ -165,7 +165,7 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 			"delete":               func(c *rapid.T) { g.remove(c, true); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
 			"without a finalizer":  func(c *rapid.T) { g.remove(c, false) },
 			"work":                 func(*rapid.T) { g.work(3) },
-			"a while":              func(*rapid.T) { g.now = g.now.Add(time.Minute); g.ledger.Collect(g.t.Context()) },
+			"a while":              func(*rapid.T) { g.now = g.now.Add(7 * time.Minute); g.ledger.Collect(g.t.Context()) },
 			"vCenter is away":      func(*rapid.T) { g.vcenter.Disconnect(nil); g.work(1); g.vcenter.Reconnect() },
 			"nothing is known yet": func(*rapid.T) { g.vcenter.SetIncomplete("it is read"); g.work(1); g.vcenter.SetIncomplete("") },
 		})
@@ -182,7 +182,7 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 			g.vcenter.ByHand().Delete(vm.Ref.Value)
 		}
 		for range 4 {
-			g.now = g.now.Add(40 * time.Second)
+			g.now = g.now.Add(7 * time.Minute)
 			g.ledger.Collect(g.t.Context())
 			g.must(g.ledger.Flush(g.t.Context()))
 		}

@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,6 +90,11 @@ func (r *Reconciler) Absent(ctx context.Context, key quota.Key, namespace, name 
 	if !engaged {
 		return false, fmt.Errorf("member %q is not engaged", key.Member)
 	}
+	id := vsphere.GroupID{Installation: r.Installation, Member: member.UID, Group: string(key.UID)}
+	path := vsphere.FolderPath{Member: key.Member, Namespace: namespace, Leaf: group.FolderName(name, key.UID)}
+	if nothing, err := r.nothingLeft(ctx, id, path); err != nil || !nothing {
+		return false, err
+	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {
 		return false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
@@ -98,14 +104,12 @@ func (r *Reconciler) Absent(ctx context.Context, key quota.Key, namespace, name 
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, key.Member, err)
 	}
-	if err == nil && found.UID == key.UID {
-		return false, nil
-	}
-	return r.nothingLeft(ctx, vsphere.GroupID{Installation: r.Installation, Member: member.UID, Group: string(key.UID)})
+	return err != nil || found.UID != key.UID, nil
 }
 
-// nothingLeft reports whether every vCenter is known to have no VM of a group.
-func (r *Reconciler) nothingLeft(ctx context.Context, id vsphere.GroupID) (bool, error) {
+// nothingLeft reports whether every vCenter is known to have no VM of a group. It reads memory. In the folder at the group's path may be a VM that
+// nobody can look into.
+func (r *Reconciler) nothingLeft(ctx context.Context, id vsphere.GroupID, path vsphere.FolderPath) (bool, error) {
 	var vcenters v1alpha1.VCenterList
 	if err := r.Hub.List(ctx, &vcenters); err != nil {
 		return false, fmt.Errorf("read VCenters from the hub: %w", err)
@@ -115,8 +119,10 @@ func (r *Reconciler) nothingLeft(ctx context.Context, id vsphere.GroupID) (bool,
 		if !ok {
 			return false, nil
 		}
-		seen := server.Observe(vsphere.Query{ID: id})
-		if !seen.Complete || len(seen.VMs)+len(seen.Released)+len(seen.InFlight) > 0 {
+		folder := server.Observe(vsphere.Query{ID: id, Path: path}).Folder.Ref
+		seen := server.Observe(vsphere.Query{ID: id, Path: path, Folder: folder})
+		if !seen.Complete || len(seen.Released)+len(seen.Unread)+len(seen.InFlight) > 0 ||
+			slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return vm.Stamp != nil && vm.Stamp.SameGroup(id) }) {
 			return false, nil
 		}
 	}

@@ -326,7 +326,7 @@ func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) 
 	r.mustPass()
 	collect := func() int64 {
 		for range 3 {
-			r.now = r.now.Add(40 * time.Second)
+			r.now = r.now.Add(7 * time.Minute)
 			ledger.Collect(t.Context())
 			flush(t, ledger)
 		}
@@ -401,7 +401,7 @@ func TestVMsThatADeletedGroupRetainedStayChargedUntilTheyAreLetGo(t *testing.T) 
 	rounds(8)
 	collect := func() int64 {
 		for range 3 {
-			r.now = r.now.Add(40 * time.Second)
+			r.now = r.now.Add(7 * time.Minute)
 			ledger.Collect(t.Context())
 			flush(t, ledger)
 		}

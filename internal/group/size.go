@@ -70,7 +70,7 @@ func (s *Snapshot) Leaves() policy.Usage {
 // wants is what the group takes once it is as spec says: its VMs stay as large as they are, and new ones are as spec says.
 func (s *Snapshot) wants() policy.Usage {
 	wants, least := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
-	cpus, memories := make([]int64, 0, wants.VMs), make([]int64, 0, wants.VMs)
+	cpus, memories := make([]int64, 0, len(s.sizes)), make([]int64, 0, len(s.sizes))
 	for _, z := range s.sizes {
 		z = z.max(least)
 		cpus, memories = append(cpus, z.cpu), append(memories, z.memory)

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"math"
+	"runtime"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -63,5 +65,17 @@ func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
 	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{CPU: 8, MemoryMiB: 1024, Stamp: &vsphere.Stamp{}}}})
 	if q := s.quotaQuestion(s.wants(), true); q.Occupies.CPU != 8 || q.Holds.CPU != 8 {
 		t.Errorf("of 8 CPUs it occupies %d and holds %d", q.Occupies.CPU, q.Holds.CPU)
+	}
+}
+
+func TestReplicasThatAnAPIServerMadeUpCostNoMemory(t *testing.T) {
+	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: math.MaxInt32, Memory: 1, Template: "t", Replicas: ptr.To[int32](math.MaxInt32)}}}
+	s.See(vsphere.Observation{Complete: true})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	wants := s.wants()
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1<<20 || wants != policy.UsageOf(s.Group.Spec) {
+		t.Errorf("%d bytes were taken to find out that it wants %+v", bytes, wants)
 	}
 }

@@ -14,6 +14,10 @@ const (
 	// TakeClusterUIDAnnotation on a MemberCluster names a cluster UID that it may take over from a MemberCluster of another
 	// name, which had it and has left.
 	TakeClusterUIDAnnotation = "vm.codeconnect.vmworld.com/take-cluster-uid"
+
+	// AcceptAdmittedAnnotation on a MemberCluster is the time, as in RFC 3339 and at most an hour ahead, until which the
+	// operator accepts what status.admitted shows of groups of which the hub has no record.
+	AcceptAdmittedAnnotation = "vm.codeconnect.vmworld.com/accept-admitted-until"
 )
 
 // KubeconfigReference names a kubeconfig in a Secret of the operator's namespace.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
@@ -106,6 +107,10 @@ func start(ctx context.Context, o options) error {
 		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 	}
+	records := admitted.New(admitted.Options{
+		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
+	})
+	reconciler.Records = records
 	ledger := quota.New(quota.Options{
 		Store: quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
@@ -124,6 +129,7 @@ func start(ctx context.Context, o options) error {
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
+		hub.Add(records),
 		hub.Add(ledger),
 		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),
@@ -178,6 +184,6 @@ func start(ctx context.Context, o options) error {
 func memberOf(provider *member.Provider) vmgroup.Members {
 	return func(name string) (vmgroup.Member, bool) {
 		m, ok := provider.Member(name)
-		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets}, ok
+		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets}, ok
 	}
 }

@@ -85,6 +85,8 @@ type Decision struct {
 	Names    Names
 	// Plan is what Act submits.
 	Plan plan.Plan
+	// Record is what the hub is to have on record before Status is written and Plan is submitted; nil when it has it.
+	Record *v1alpha1.Admitted
 	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
 	Status *v1alpha1.VmGroupStatus
 	Events []Event
@@ -216,7 +218,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		if s.Quota == nil && !s.Vanished {
 			return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(policy.Usage{}, false)}
 		}
-		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Group.Status.Admitted}, Decision{}
+		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{}
 	}
 	v := s.findings()
 	if s.Quota == nil {
@@ -238,8 +240,8 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 func (s *Snapshot) findings() policy.Findings {
 	spec := &s.Group.Spec
 	v := policy.Findings{
-		Spec: *spec, Revision: s.Revision, Admitted: s.Group.Status.Admitted, Existing: s.existing(),
-		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: s.PoliciesUnread,
+		Spec: *spec, Revision: s.Revision, Admitted: s.Admitted, Unrecorded: s.unrecorded(), Existing: s.existing(),
+		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: cmp.Or(s.PoliciesUnread, s.record.Unread),
 		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1,
 	}
 	if spec.UserDataSecretRef != nil && s.UserDataDenied {
@@ -308,7 +310,7 @@ func (s *Snapshot) folderProblem() error {
 
 // act decides what status says of the plan, and when to look again.
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
-	d.Step = Act
+	d.Step, d.Record = Act, s.toRecord(admission)
 	var problem error
 	if d.Plan.Creates() > 0 {
 		if problem = s.folderProblem(); problem != nil {

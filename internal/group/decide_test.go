@@ -160,7 +160,7 @@ func TestStepsOfADecision(t *testing.T) {
 func TestWhatIsRefusedIsNotClaimedAndGivenBack(t *testing.T) {
 	s := ours()
 	s.Violations = []policy.Violation{{Rule: policy.RuleReplicasMinimum, Enforced: true}}
-	s.Group.Status.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
 	if q := Decide(s).Quota; q.Claims || !q.Returns || q.Wants.VMs != 0 || q.Occupies.VMs != 1 {
 		t.Errorf("quotas are asked %+v", q)
 	}
@@ -291,7 +291,7 @@ func TestUserDataThatIsNotAllowedIsRefusedAsAChangeAndTellsWhenCloning(t *testin
 		t.Errorf("user data that is allowed, and quotas are asked %+v", q)
 	}
 	s.UserDataDenied = true
-	s.Group.Status.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
 	if q := Decide(s).Quota; q.Claims || q.Wants.VMs != 0 {
 		t.Errorf("of a change that is refused, quotas are asked %+v", q)
 	}

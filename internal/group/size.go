@@ -28,7 +28,7 @@ func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }
 // asks for where nothing was. What leaves counts until it is gone, and what was released as long as it carries the release mark.
 func (s *Snapshot) taken() policy.Usage {
 	shape := s.Group.Spec
-	if a := s.Group.Status.Admitted; shaped(a) {
+	if a := s.Admitted; shaped(a) {
 		shape = policy.AdmittedSpec(shape, *a)
 	}
 	u := s.live(asked(shape)).Add(sum(s.leaving)).Add(sum(s.released))

@@ -55,7 +55,7 @@ func TestVMsCountAsLargeAsTheyAre(t *testing.T) {
 
 func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
 	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
-	s.Group.Status.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
 	for _, complete := range []bool{true, false} {
 		s.See(vsphere.Observation{Complete: complete})
 		if q := s.quotaQuestion(s.wants(), true); q.Returns != complete {

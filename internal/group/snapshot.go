@@ -38,6 +38,9 @@ type Snapshot struct {
 	// VCenter is the name of the VCenter that the group uses. Unavailable says why it cannot be looked at, or is nil.
 	VCenter     string
 	Unavailable *plan.Blocker
+	// Admitted is what counts as admitted last, or nil: see Believe.
+	Admitted *v1alpha1.Admitted
+	record   Record
 	// Names are what spec names; AdmittedNames are those of the shape that was admitted, if that is another.
 	Names, AdmittedNames Names
 	// Violations of policies by spec, quotas left out. PoliciesUnread says why they cannot be read, or is empty.

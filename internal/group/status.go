@@ -67,7 +67,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	s := *f.Old.DeepCopy()
 	s.ObservedGeneration = f.Generation
 	s.DesiredReplicas = f.desired()
-	if f.Admission.Reason != "" {
+	if f.Admission.Reason != "" && f.Admission.Admitted != nil {
 		s.Admitted = f.Admission.Admitted
 	}
 	s.Selector = selectorKey + "=" + f.Name

@@ -9,14 +9,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Holds is what a group was admitted, or what it has if nothing was ever admitted: groups that are older than
-// status.admitted, or whose status was wiped.
-func Holds(group *v1alpha1.VmGroup, existing int32) policy.Usage {
+// Shows is what a group has by its status. It is for groups of which the hub has no record, and of which nobody looks into vCenter.
+func Shows(group *v1alpha1.VmGroup) policy.Usage {
 	spec := group.Spec
 	if a := group.Status.Admitted; shaped(a) {
 		return policy.UsageOf(policy.AdmittedSpec(spec, *a))
 	}
-	existing = max(existing, group.Status.Replicas, int32(len(group.Status.VMs)))
+	existing := max(group.Status.Replicas, int32(len(group.Status.VMs)))
 	if existing == 0 {
 		return policy.Usage{}
 	}
@@ -24,14 +23,21 @@ func Holds(group *v1alpha1.VmGroup, existing int32) policy.Usage {
 	return policy.UsageOf(spec)
 }
 
-// Occupies is what a group holds, or what its VMs take that are there still: what leaves counts until it is gone.
-func Occupies(group *v1alpha1.VmGroup) policy.Usage {
-	holds, admitted := Holds(group, 0), group.Status.Admitted
-	there := int32(len(group.Status.VMs))
-	if admitted == nil || there <= admitted.Replicas {
+// ShowsAtMost is what a group has by its status, or what its VMs take that are there still.
+func ShowsAtMost(group *v1alpha1.VmGroup) policy.Usage {
+	if a := group.Status.Admitted; shaped(a) {
+		return Occupies(group, *a)
+	}
+	return Shows(group)
+}
+
+// Occupies is what a group with an admitted shape holds, or what its VMs take that are there still: what leaves counts until it is gone.
+func Occupies(group *v1alpha1.VmGroup, admitted v1alpha1.Admitted) policy.Usage {
+	spec := policy.AdmittedSpec(group.Spec, admitted)
+	holds, there := policy.UsageOf(spec), int32(len(group.Status.VMs))
+	if there <= admitted.Replicas {
 		return holds
 	}
-	spec := policy.AdmittedSpec(group.Spec, *admitted)
 	spec.Replicas = &there
 	return holds.Max(policy.UsageOf(spec))
 }
@@ -55,22 +61,30 @@ func Expects(group *v1alpha1.VmGroup) int {
 func shaped(a *v1alpha1.Admitted) bool { return a != nil && a.CPU > 0 }
 
 // Reshaped reports whether spec asks for VMs of another shape than was admitted.
-func Reshaped(group *v1alpha1.VmGroup) bool {
-	return shaped(group.Status.Admitted) && !policy.SameShape(group.Spec, *group.Status.Admitted)
+func (s *Snapshot) Reshaped() bool {
+	return shaped(s.Admitted) && !policy.SameShape(s.Group.Spec, *s.Admitted)
+}
+
+// holds is what was admitted to the group, or what vCenter has of it if there is no record: status may show any number of VMs.
+func (s *Snapshot) holds() policy.Usage {
+	if !shaped(s.Admitted) {
+		return s.taken()
+	}
+	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted)).Max(s.taken())
 }
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
 // others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
-	admitted := shaped(s.Group.Status.Admitted)
+	admitted := shaped(s.Admitted)
 	if claims || !admitted {
-		q.Holds = Holds(s.Group, s.existing()).Max(s.taken())
+		q.Holds = s.holds()
 	}
 	switch {
 	case !s.Observation.Complete: // nobody knows how large its VMs are
 	case admitted:
-		q.Returns, q.Occupies = true, Occupies(s.Group).Max(s.taken())
+		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken())
 	default:
 		q.Returns, q.Occupies = true, q.Holds
 	}

@@ -20,13 +20,13 @@ func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
 		4: {Groups: 1, VMs: 4, CPU: 8, Memory: 12},
 	} {
 		group.Status.VMs = make([]v1alpha1.VMStatus, vms)
-		if got := Occupies(group); got != want {
+		if got := Occupies(group, *group.Status.Admitted); got != want {
 			t.Errorf("with %d VMs it occupies %+v, want %+v", vms, got, want)
 		}
 	}
 }
 
-func TestAGroupThatNothingWasAdmittedOfHoldsWhatExists(t *testing.T) {
+func TestAGroupThatNothingWasAdmittedOfShowsWhatExists(t *testing.T) {
 	of := func(a *v1alpha1.Admitted) *v1alpha1.VmGroup {
 		g := &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 8, Memory: 8, Template: "t", Replicas: ptr.To[int32](5)}}
 		g.Status.Admitted = a
@@ -44,8 +44,9 @@ func TestAGroupThatNothingWasAdmittedOfHoldsWhatExists(t *testing.T) {
 		"two exist, without a shape":  {of(shapeless), 2, two},
 		"the smallest admitted shape": {of(shape), 2, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 3}},
 	} {
-		if got := Holds(c.group, c.existing); got != c.want {
-			t.Errorf("%s: it holds %+v, want %+v", story, got, c.want)
+		c.group.Status.Replicas = c.existing
+		if got := Shows(c.group); got != c.want {
+			t.Errorf("%s: it shows %+v, want %+v", story, got, c.want)
 		}
 	}
 }

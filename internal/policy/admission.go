@@ -14,8 +14,10 @@ type Findings struct {
 	// Spec of the group, and its revision.
 	Spec     v1alpha1.VmGroupSpec
 	Revision string
-	// Admitted is status.admitted, or nil when nothing was admitted yet.
+	// Admitted is what was admitted last, or nil when nothing is known to have been.
 	Admitted *v1alpha1.Admitted
+	// Unrecorded says what to do if something may have been admitted that nobody can tell, or is empty. It only chooses words.
+	Unrecorded string
 	// Existing is the number of VMs that the group has. It only chooses words.
 	Existing int32
 	// Violations of spec. Those that are not enforced are mentioned and change nothing.
@@ -143,12 +145,15 @@ func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 		a.hold(v.Spec)
 		a.Terminal = true
 		a.Message = fmt.Sprintf("%s. The group is held at what was admitted before: %s. Change spec to what is allowed, or %s.",
-			words, describe(*a.Admitted), remedy(reason))
+			words, Describe(*a.Admitted), remedy(reason))
 	default:
 		a.NoCreate, a.Terminal = true, true
 		a.Held = v.Existing < replicasOf(&v.Spec)
 		a.Message = fmt.Sprintf("%s. Nothing was admitted before, so no VM is cloned and none is removed. Change spec to what is allowed, or %s.",
 			words, remedy(reason))
+		if v.Unrecorded != "" {
+			a.Message = fmt.Sprintf("%s. The group is held at what exists: no VM is cloned and none is removed. Change spec to what is allowed, or %s. %s", words, remedy(reason), v.Unrecorded)
+		}
 	}
 }
 
@@ -161,7 +166,7 @@ func (a *Admission) unavailable(v Findings, within bool) {
 		a.Message += "What was admitted before is kept and repaired."
 	case a.Admitted != nil:
 		a.hold(v.Spec)
-		a.Message += fmt.Sprintf("Until then the group is held at what was admitted before: %s.", describe(*a.Admitted))
+		a.Message += fmt.Sprintf("Until then the group is held at what was admitted before: %s.", Describe(*a.Admitted))
 	default:
 		a.NoCreate = true
 		a.Held = v.Existing < replicasOf(&v.Spec)
@@ -254,7 +259,8 @@ func sentences(all ...[]Violation) string {
 	return strings.Join(words, "; ")
 }
 
-func describe(a v1alpha1.Admitted) string {
+// Describe says in words what was admitted.
+func Describe(a v1alpha1.Admitted) string {
 	vms := fmt.Sprintf("%d VMs", a.Replicas)
 	if a.Replicas == 1 {
 		vms = "1 VM"

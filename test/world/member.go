@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
 )
 
 // Member is a cluster that has groups: an API server for these alone, whose news reach the caches of all replicas in order. It knows
@@ -27,6 +28,8 @@ type Member struct {
 	groups  map[types.NamespacedName]*v1alpha1.VmGroup
 	uids    map[string]string // by the name of the group's folder
 	caches  []*groupCache
+	// records are those of the hub: what was admitted to these groups.
+	records admittedtest.Memory
 }
 
 var errNoLock = errors.New("a write must be conditional on the version that was read")

@@ -68,7 +68,7 @@ func (o *Operator) set(r *Replica) error {
 		Members: func(name string) (vmgroup.Member, bool) {
 			return vmgroup.Member{Name: name, UID: clusterUID}, name == v1alpha1.LocalMember
 		},
-		Now: func() time.Time { return r.Process.Clock().Wall },
+		Now: func() time.Time { return r.Process.Clock().Wall }, Records: &m.records,
 	}
 	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {
 		return fmt.Errorf("set up the group controller: %w", err)

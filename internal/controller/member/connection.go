@@ -22,6 +22,8 @@ import (
 type settings struct {
 	paused          bool
 	userDataSecrets v1alpha1.UserDataSecrets
+	// acceptAdmitted is until when status.admitted counts where the hub has no record, or zero.
+	acceptAdmitted time.Time
 }
 
 // target is what one incarnation connects to.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,14 @@ type credentials struct {
 	fingerprint string
 }
 
+func settingsOf(mc *v1alpha1.MemberCluster) settings {
+	s := settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets}
+	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AcceptAdmittedAnnotation]); err == nil {
+		s.acceptAdmitted = until.UTC()
+	}
+	return s
+}
+
 // targetOf is what mc asks for; clusterUID is the cluster that it may have.
 func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) target {
 	result := target{
@@ -40,7 +49,7 @@ func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) 
 		config:      found.runtime,
 		bootstrap:   found.bootstrap,
 		manage:      mc.Spec.Manage,
-		settings:    settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets},
+		settings:    settingsOf(mc),
 		admission:   admissionSettingsOf(&mc.Spec),
 		knownUID:    clusterUID,
 	}

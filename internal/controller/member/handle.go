@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +23,8 @@ type Member struct {
 	UserDataSecrets v1alpha1.UserDataSecrets
 	// Predecessor is the installation whose groups here are taken over, or empty.
 	Predecessor string
+	// AcceptAdmitted is until when what status shows as admitted counts where the hub has no record; zero is never.
+	AcceptAdmitted time.Time
 	// Reachable is false while the member does not answer; what the caches hold may be old then.
 	Reachable bool
 	// Client reads VmGroups and Namespace metadata from the cache and everything else, Secrets included, from
@@ -43,6 +46,7 @@ func (p *Provider) Member(name string) (Member, bool) {
 	result := *c.engaged
 	result.Paused = c.settings.paused
 	result.UserDataSecrets = c.settings.userDataSecrets
+	result.AcceptAdmitted = c.settings.acceptAdmitted
 	result.Predecessor = c.target.predecessor
 	result.Reachable = c.seen.problem == nil
 	return result, true

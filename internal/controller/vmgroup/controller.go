@@ -29,6 +29,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -46,6 +47,8 @@ type Member struct {
 	Silent bool
 	// Predecessor is the installation whose groups here this one takes over, or empty.
 	Predecessor string
+	// AcceptAdmitted is until when what status shows as admitted counts where the hub has no record; zero is never.
+	AcceptAdmitted time.Time
 	// UserDataSecrets says whether groups may hand a Secret to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
 }
@@ -80,6 +83,8 @@ type Reconciler struct {
 	Shards Shards
 	// Quotas grants growth; without one nothing grows that a quota holds for.
 	Quotas Quotas
+	// Records keep what was admitted.
+	Records Records
 	// Groups is told of every group that is seen.
 	Groups *Groups
 	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
@@ -296,6 +301,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if !r.Shards.Holds(key) {
 		return reconcile.Result{}, nil // whatever asked for this pass is another replica's now
 	}
+	if _, _, err := r.Records.Of(admitted.Key{Member: member.UID}); errors.Is(err, admitted.ErrUnread) {
+		return reconcile.Result{RequeueAfter: unreadInterval}, nil // that is so for a moment after a start
+	}
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
 	}
@@ -324,7 +332,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 // gatherer returns one for the groups of a member.
 func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
 	return gatherer{
-		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations,
+		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, record: r.record,
 		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
 	}
 }

@@ -52,7 +52,10 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		err = p.writeStatus(ctx, s, d)
 	case group.Act:
 		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
-		if err = p.writeStatus(ctx, s, d); err == nil {
+		if err = p.putRecord(ctx, s, d); err == nil {
+			err = p.writeStatus(ctx, s, d)
+		}
+		if err == nil {
 			refused = p.submitPlan(ctx, s, d)
 		}
 	case group.Release:
@@ -211,6 +214,7 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 	if p.server != nil {
 		p.server.Forget(s.ID.Key())
 	}
+	p.r.Records.Drop(recordKey(p.member, s.ID.Key()))
 	if p.r.Quotas != nil {
 		p.r.Quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
 	}

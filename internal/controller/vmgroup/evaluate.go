@@ -57,8 +57,10 @@ func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester poli
 	violations := withTemplate(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
 	if r.Quotas != nil && len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
-		if a := group.Status.Admitted; a != nil {
-			held = &v1alpha1.VmGroup{ObjectMeta: group.ObjectMeta, Spec: policy.AdmittedSpec(group.Spec, *a)}
+		if member, ok := r.Members(requester.Member); ok {
+			if a := r.record(member, keyOf(member.UID, group)).Admitted; a != nil {
+				held = &v1alpha1.VmGroup{ObjectMeta: group.ObjectMeta, Spec: policy.AdmittedSpec(group.Spec, *a)}
+			}
 		}
 		violations = append(violations, r.Quotas.Check(ctx, requester, held, group)...)
 	}

@@ -25,8 +25,10 @@ type gatherer struct {
 	inventory func(vcenter string) (vsphere.Inventory, bool)
 	// violations of policies by a spec whose template has this path.
 	violations func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
-	member     Member
-	now        time.Time
+	// record of what was admitted to a group of the member.
+	record func(Member, vsphere.GroupKey) group.Record
+	member Member
+	now    time.Time
 	// id of the group that is read, and the epoch under which it may be acted on.
 	id    vsphere.GroupID
 	epoch v1alpha1.Epoch
@@ -47,6 +49,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 		Paused: group.Paused(of, g.member.Name, g.member.Paused), VCenter: vcenterOf(of), Folder: of.Status.Folder,
 	}
 	s.ID.Group = string(of.UID)
+	s.Believe(g.record(g.member, s.ID.Key()))
 	s.VCenter = g.vcenterOf(ctx, s)
 	var err error
 	if s.Requester, s.Stranger, err = lookUpRequester(ctx, g.cache, g.member.Name, of.Namespace); err != nil {
@@ -113,7 +116,7 @@ func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 // templatesOf returns the templates of which a clone of the group may run: those of its spec and of its admitted shape. It returns none,
 // which stands for all, if a clone was decided on for yet another shape: nobody knows its template any more.
 func templatesOf(s *group.Snapshot) []string {
-	spec, admitted := s.Group.Spec.Template, s.Group.Status.Admitted
+	spec, admitted := s.Group.Spec.Template, s.Admitted
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef == "" && vm.Revision != s.Revision && (admitted == nil || vm.Revision != admitted.Revision) {
 			return nil
@@ -169,8 +172,8 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	}
 	resolver := resolver{vcenter: name, inventory: inventory, grants: vcenter.Spec.Grants, requester: s.Requester}
 	s.Names = resolver.resolve(s.Group.Spec)
-	if group.Reshaped(s.Group) {
-		s.AdmittedNames = resolver.resolve(policy.AdmittedSpec(s.Group.Spec, *s.Group.Status.Admitted))
+	if s.Reshaped() {
+		s.AdmittedNames = resolver.resolve(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 	}
 	return nil
 }

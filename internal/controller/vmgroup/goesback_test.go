@@ -19,6 +19,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
@@ -54,6 +55,7 @@ type goingBack struct {
 	elsewhere *fake.Server
 	gate      *testGate
 	request   mcreconcile.Request
+	records   admittedtest.Memory
 	// stored is the group as its API server has it; earlier are the statuses that it had.
 	stored  *v1alpha1.VmGroup
 	version int
@@ -104,7 +106,7 @@ func (w *goingBack) start() {
 	w.Reconciler = &Reconciler{
 		Clusters: testCluster{client: goingBackClient{w: w}},
 		Members:  func(string) (Member, bool) { return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true },
-		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Groups: NewGroups(),
+		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Groups: NewGroups(), Records: &w.records,
 		Installation: "installation", Now: func() time.Time { return w.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
 }

@@ -37,8 +37,8 @@ type groupEntry struct {
 	vms     int
 	// expects is how many VMs the group counts on.
 	expects int
-	// holds is what the group has of quotas.
-	holds policy.Usage
+	// shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
+	shows policy.Usage
 }
 
 // NewGroups returns an empty registry.
@@ -75,7 +75,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	}
 	g.keys[request] = key
 	was, known := g.byKey[key]
-	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), holds: group.Holds(of, 0)}
+	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of)}
 	g.byKey[key] = is
 	g.mu.Unlock()
 	if replaced {
@@ -109,7 +109,7 @@ func (g *Groups) forget(request mcreconcile.Request) (vsphere.GroupKey, groupEnt
 func (g *Groups) keep(request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.byKey[key] = groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), holds: group.Occupies(of)}
+	g.byKey[key] = groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.ShowsAtMost(of)}
 }
 
 // forgetKey drops a group, and not another one that has its name by now.
@@ -121,6 +121,14 @@ func (g *Groups) forgetKey(request mcreconcile.Request, key vsphere.GroupKey) {
 	}
 	g.mu.Unlock()
 	g.counted(string(request.ClusterName))
+}
+
+// has reports whether a group is known.
+func (g *Groups) has(key vsphere.GroupKey) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, ok := g.byKey[key]
+	return ok
 }
 
 // GroupChanged enqueues a group. One that is not known is ignored: it is not ours, or not listed yet and will be reconciled

@@ -248,6 +248,7 @@ func TestAGroupOlderThanAdmissionLosesNothing(t *testing.T) {
 	if err := r.member.Status().Update(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
+	r.records.Lose()
 	r.setPolicy(maxCPU(4))
 	g = r.work()
 	says(t, g, v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)

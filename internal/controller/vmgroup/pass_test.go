@@ -24,6 +24,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -47,6 +48,7 @@ type rig struct {
 	// onStatus is called instead of a status write when set.
 	onStatus func() error
 	gate     *testGate
+	records  *admittedtest.Memory
 	now      time.Time
 	request  mcreconcile.Request
 }
@@ -101,7 +103,7 @@ func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (clus
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	scheme := allkinds.Scheme()
-	r := &rig{t: t, now: noon, gate: &testGate{}}
+	r := &rig{t: t, now: noon, gate: &testGate{}, records: &admittedtest.Memory{}}
 	r.vcenter = fake.New(fake.Options{Now: func() time.Time { return r.now }})
 	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
 	group := &v1alpha1.VmGroup{
@@ -131,7 +133,7 @@ func newRig(t testing.TB) *rig {
 		Members: func(string) (Member, bool) {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
-		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(),
+		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(), Records: r.records,
 		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	r.Groups.gone = r.forgetMissed

@@ -61,7 +61,7 @@ func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 
 // Groups implements quota.Lister.
 func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
-	requesters := map[[2]string]policy.Requester{}
+	requesters, members := map[[2]string]policy.Requester{}, map[string]Member{}
 	var groups []quota.Group
 	for key, e := range w.Reconciler.Groups.all() {
 		member, namespace := string(e.request.ClusterName), e.request.Namespace
@@ -70,13 +70,18 @@ func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
 			if !w.Served(member) {
 				continue
 			}
+			members[member], _ = w.Reconciler.Members(member)
 			var err error
 			if r, err = w.Requester(ctx, member, namespace); err != nil {
 				return nil, err
 			}
 			requesters[[2]string{member, namespace}] = r
 		}
-		groups = append(groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: r, Holds: e.holds})
+		holds := e.shows
+		if record := w.record(members[member], key); record.Admitted != nil {
+			holds = policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, *record.Admitted))
+		}
+		groups = append(groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: r, Holds: holds})
 	}
 	return groups, nil
 }

@@ -1,0 +1,71 @@
+package admitted
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+const (
+	// collectInterval is how often the leader looks for records of groups that are gone. A record is removed when its member has not had the
+	// group for absentFor, or has not been a member for departedFor. Both are long: a lost record holds a group that policy refuses.
+	collectInterval, absentFor, departedFor = time.Minute, 10 * time.Minute, time.Hour
+)
+
+// Collect removes, on the leader, the records of groups that do not exist any more: those that were let go without a finalizer, and
+// those of members that have left. It does not wait.
+func (r *Records) Collect(ctx context.Context) {
+	if !r.opts.Leading() {
+		return
+	}
+	r.mu.Lock()
+	var keys []Key
+	var empty []*page
+	for member, pages := range r.members {
+		for _, p := range pages {
+			if p.size == 0 && p.err == nil {
+				empty = append(empty, p)
+			}
+			for name := range p.entries {
+				keys = append(keys, Key{member, types.UID(name)})
+			}
+		}
+	}
+	r.mu.Unlock()
+	now, missing := r.opts.Now(), map[Key]time.Time{}
+	for _, key := range keys {
+		patience := absentFor
+		switch r.opts.Exists(ctx, key) {
+		case Departed:
+			patience = departedFor
+		case Absent:
+		case Unknown, Exists:
+			continue
+		}
+		since, ok := r.missing[key]
+		if !ok {
+			since = now
+		}
+		if missing[key] = since; now.Sub(since) >= patience {
+			r.enqueue(key.Member, &write{name: string(key.Group), done: make(chan error, 1)})
+		}
+	}
+	r.missing = missing
+	for _, p := range empty {
+		r.removePage(ctx, p)
+	}
+}
+
+// removePage removes a ConfigMap without a record, unless one has come.
+func (r *Records) removePage(ctx context.Context, p *page) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	err := r.opts.Client.Delete(ctx, p.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &p.version}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		log.FromContext(ctx).Info("An empty ConfigMap could not be removed; it is tried again", "configMap", p.name, "reason", err.Error())
+	}
+}

@@ -1,0 +1,140 @@
+package admitted
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+const (
+	// prefix of the names of all ConfigMaps with records, and the label that selects them.
+	prefix                   = "vmgroup-operator-admitted-"
+	labelKey, component      = "app.kubernetes.io/component", "admitted"
+	memberAnnotation         = "vm.codeconnect.vmworld.com/cluster-uid"
+	formatAnnotation, format = "vm.codeconnect.vmworld.com/format", "1"
+	// pageSize is up to how many bytes a ConfigMap takes new groups. Every write of one group is told to all replicas with the whole ConfigMap.
+	pageSize = 64 << 10
+	// pages is the most that a member gets: records of about 30,000 groups. A hostile API server can make up any number of them.
+	pages = 128
+	// entrySize is the most bytes that one record takes. Names in a spec that an API server has validated fit.
+	entrySize = 8 << 10
+)
+
+// Key names a group.
+type Key struct {
+	// Member is the UID of the cluster.
+	Member string
+	Group  types.UID
+}
+
+// Entry is what was granted to a group.
+type Entry struct {
+	Namespace, Name string
+	Admitted        v1alpha1.Admitted
+	// Epoch of the owner that wrote it.
+	Epoch v1alpha1.Epoch
+}
+
+// storedEntry is an entry as it is stored.
+type storedEntry struct {
+	Group    string            `json:"group"`
+	Epoch    [2]int64          `json:"epoch"`
+	Admitted v1alpha1.Admitted `json:"admitted"`
+}
+
+// page is one ConfigMap.
+type page struct {
+	name, member string
+	number       int
+	version      string
+	size         int
+	// entries by the name of their key. One that cannot be read is none: it is as good as lost.
+	entries map[string]Entry
+	// err says why nothing in the ConfigMap can be read.
+	err error
+}
+
+// pageName is the name of a ConfigMap of a member, whose UID may be any string.
+func pageName(member string, number int) string {
+	return prefix + short(member) + "-" + strconv.Itoa(number)
+}
+
+func short(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+// plain are the UIDs that may be a key as they are. The API server of a member may say any string.
+var plain = regexp.MustCompile(`^[0-9a-f-]{1,64}$`)
+
+func entryName(group types.UID) string {
+	if plain.MatchString(string(group)) {
+		return string(group)
+	}
+	sum := sha256.Sum256([]byte(group))
+	return "sha256." + hex.EncodeToString(sum[:])
+}
+
+// pageOf reads a ConfigMap, or returns nil for one that is no page: a copy under another name, or of another kind.
+func pageOf(object *corev1.ConfigMap) *page {
+	member := object.Annotations[memberAnnotation]
+	text, ok := strings.CutPrefix(object.Name, prefix+short(member)+"-")
+	number, err := strconv.Atoi(text)
+	if !ok || err != nil || number < 0 || number >= pages || pageName(member, number) != object.Name {
+		return nil
+	}
+	p := &page{name: object.Name, member: member, number: number, version: object.ResourceVersion, entries: make(map[string]Entry, len(object.Data))}
+	if got := object.Annotations[formatAnnotation]; got != format {
+		p.err = fmt.Errorf("ConfigMap %q with records of what was admitted has format %q, this operator knows %q; "+
+			"if no newer operator runs, delete it: groups that policy allows are recorded anew", object.Name, got, format)
+		return p
+	}
+	for name, text := range object.Data {
+		p.size += len(name) + len(text)
+		if e, err := decode(text); err == nil {
+			p.entries[name] = e
+		}
+	}
+	return p
+}
+
+func encode(e Entry) (string, error) {
+	text, err := json.Marshal(storedEntry{
+		Group: e.Namespace + "/" + e.Name, Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Admitted: e.Admitted,
+	})
+	if err != nil {
+		return "", fmt.Errorf("encode the record of what was admitted: %w", err)
+	}
+	if len(text) > entrySize {
+		return "", ErrFull
+	}
+	return string(text), nil
+}
+
+// errInvalid means that an entry is not what this package wrote.
+var errInvalid = errors.New("the record of what was admitted is not valid")
+
+func decode(text string) (Entry, error) {
+	var stored storedEntry
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return Entry{}, fmt.Errorf("decode the record of what was admitted: %w", err)
+	}
+	namespace, name, ok := strings.Cut(stored.Group, "/")
+	if a := stored.Admitted; !ok || a.CPU < 1 || a.Memory < 1 || a.Replicas < 0 {
+		return Entry{}, errInvalid
+	}
+	return Entry{
+		Namespace: namespace, Name: name, Admitted: stored.Admitted,
+		Epoch: v1alpha1.Epoch{Generation: stored.Epoch[0], Number: stored.Epoch[1]},
+	}, nil
+}

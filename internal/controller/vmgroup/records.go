@@ -1,0 +1,94 @@
+package vmgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+const (
+	// unreadInterval is when to look again while the records have not been read.
+	unreadInterval = 200 * time.Millisecond
+	// acceptAhead is the longest for which a hub administrator can accept what status shows.
+	acceptAhead = time.Hour
+)
+
+// Records keep on the hub what was admitted to groups. *admitted.Records implements it.
+type Records interface {
+	Of(key admitted.Key) (admitted.Entry, bool, error)
+	Put(ctx context.Context, key admitted.Key, e admitted.Entry) error
+	Drop(key admitted.Key)
+}
+
+// recordKey is what the records call a group.
+func recordKey(member Member, key vsphere.GroupKey) admitted.Key {
+	return admitted.Key{Member: member.UID, Group: types.UID(key.Group())}
+}
+
+// record is what the hub has on record of a group.
+func (r *Reconciler) record(member Member, key vsphere.GroupKey) group.Record {
+	e, found, err := r.Records.Of(recordKey(member, key))
+	switch {
+	case err != nil:
+		return group.Record{Unread: err.Error()}
+	case found:
+		return group.Record{Admitted: &e.Admitted}
+	}
+	now := r.Now()
+	return group.Record{Accepted: now.Before(member.AcceptAdmitted) && !now.Add(acceptAhead).Before(member.AcceptAdmitted)}
+}
+
+// RecordChanged takes the news that somebody else changed what the hub has on record of a group.
+func (r *Reconciler) RecordChanged(key admitted.Key) {
+	r.Groups.GroupChanged(vsphere.KeyOf(key.Member, string(key.Group)))
+}
+
+// Exists says whether a group exists. It is for the records.
+func (r *Reconciler) Exists(ctx context.Context, key admitted.Key) admitted.Existence {
+	if r.Serves(key.Member) {
+		if r.Groups.has(vsphere.KeyOf(key.Member, string(key.Group))) {
+			return admitted.Exists
+		}
+		return admitted.Absent
+	}
+	var list v1alpha1.MemberClusterList
+	if err := r.Hub.List(ctx, &list); err != nil {
+		return admitted.Unknown
+	}
+	for i := range list.Items {
+		if m := &list.Items[i]; m.Spec.ClusterUID == key.Member || m.Status.ClusterUID == key.Member {
+			return admitted.Unknown
+		}
+	}
+	return admitted.Departed
+}
+
+// putRecord stores what was admitted, before anything is done for it. A group for whose record there is no room goes on
+// without one: if its spec is refused later, it keeps what it has then.
+func (p *pass) putRecord(ctx context.Context, s *group.Snapshot, d group.Decision) error {
+	if d.Record == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	err := p.r.Records.Put(ctx, recordKey(p.member, s.ID.Key()), admitted.Entry{
+		Namespace: s.Group.Namespace, Name: s.Group.Name, Admitted: *d.Record, Epoch: s.Epoch,
+	})
+	if errors.Is(err, admitted.ErrFull) {
+		log.FromContext(ctx).Info("What was admitted to a group is not on record; if policy refuses its spec later, no VM that it loses comes back", "reason", err.Error())
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("record what was admitted: %w", err)
+	}
+	return nil
+}

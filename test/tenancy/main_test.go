@@ -29,6 +29,8 @@ import (
 
 const (
 	template = "vm-operator-template"
+	// deniedTemplate is one that a policy of a story denies.
+	deniedTemplate = "denied-golden-image"
 	// victim is the member that is attacked, attackers the one whose API server is behind those of all attackers.
 	victim, attackers = "victim", "attackers"
 	// root is the operator's folder in vCenter.
@@ -64,7 +66,7 @@ func (w *world) begin() (err error) {
 	defer cancel()
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Members: []string{attackers, victim}, Replicas: -1, ProxyAPI: true,
-		Sim: sim.Options{Templates: []string{template}, CloneDelay: 20 * time.Millisecond},
+		Sim: sim.Options{Templates: []string{template, deniedTemplate}, CloneDelay: 20 * time.Millisecond},
 	})
 	if err != nil {
 		return err

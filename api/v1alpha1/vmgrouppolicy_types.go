@@ -118,6 +118,16 @@ const (
 	QuotaMatch QuotaScope = "Match"
 )
 
+// QuotaRetain says whether groups under a quota may leave VMs behind.
+// +kubebuilder:validation:Enum=Deny;Allow
+type QuotaRetain string
+
+// Values of QuotaRetain.
+const (
+	RetainDeny  QuotaRetain = "Deny"
+	RetainAllow QuotaRetain = "Allow"
+)
+
 // PolicyQuota bounds totals; an unset one is not bounded.
 type PolicyQuota struct {
 	// groups is the number of VmGroups.
@@ -139,6 +149,11 @@ type PolicyQuota struct {
 	// +optional
 	// +kubebuilder:default=Namespace
 	Scope QuotaScope `json:"scope,omitempty"`
+	// retain says whether groups may have deletionPolicy Retain. VMs that such a group leaves behind count until the platform
+	// team removes them, or their release mark.
+	// +optional
+	// +kubebuilder:default=Deny
+	Retain QuotaRetain `json:"retain,omitempty"`
 }
 
 // PolicyMode says what a violation does.

@@ -11,7 +11,7 @@ import (
 // pattern with a slash is not judged, neither for nor against the template.
 //
 // Violations of policies that only warn are among them; see [Split]. Quotas are apart, see [Policy.CheckQuota], and
-// so is whether the template exists, see [Set.MissingTemplate].
+// so are whether the template exists, see [Set.MissingTemplate], and whether VMs may be left behind, see [Set.Retained].
 func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath string) []Violation {
 	if absent(&spec) {
 		return nil

@@ -9,7 +9,7 @@ import (
 // quota bounds totals; a nil one is open.
 type quota struct {
 	groups, vms, cpu, memory *int64
-	together                 bool
+	together, retain         bool
 }
 
 // quotaOf also says what is wrong with a quota, or returns an empty string.
@@ -19,7 +19,7 @@ func quotaOf(spec *v1alpha1.PolicyQuota) (*quota, string) {
 	}
 	q := &quota{
 		groups: widen(spec.Groups), vms: widen(spec.VMs), cpu: spec.CPU,
-		together: spec.Scope == v1alpha1.QuotaMatch,
+		together: spec.Scope == v1alpha1.QuotaMatch, retain: spec.Retain == v1alpha1.RetainAllow,
 	}
 	if spec.Memory != nil {
 		if spec.Memory.Sign() < 0 {
@@ -39,6 +39,30 @@ func (s *Set) Quotas(r Requester) []*Policy {
 		}
 	}
 	return out
+}
+
+// Retained returns the violations of a group that is to leave VMs behind: one for each policy with a quota that does not allow it. old is
+// the spec before, nil for a new group. What is refused and what is kept is as in [Set.EvaluateUpdate].
+func (s *Set) Retained(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmGroupSpec) (refused, kept []Violation) {
+	if spec.DeletionPolicy != v1alpha1.DeletionRetain {
+		return nil, nil
+	}
+	worse := old == nil || old.DeletionPolicy != v1alpha1.DeletionRetain || replicasOf(&spec) > replicasOf(old)
+	for _, p := range s.Quotas(r) {
+		if p.quota.retain {
+			continue
+		}
+		v := Violation{
+			Field: "spec.deletionPolicy", Value: string(spec.DeletionPolicy), Policy: p.name, Rule: RuleQuotaRetain, Enforced: p.Enforced(),
+			Detail: fmt.Sprintf("is not allowed under the quota of VmGroupPolicy %q, whose VMs would count on after the group is gone", p.name),
+		}
+		if worse && p.Enforced() {
+			refused = append(refused, v)
+		} else {
+			kept = append(kept, v)
+		}
+	}
+	return refused, kept
 }
 
 // QuotaScope is a key of what is counted together: groups of which it is the same share one total of this policy.

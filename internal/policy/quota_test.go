@@ -61,3 +61,36 @@ func TestQuotaScopeIsOneKeyPerTotal(t *testing.T) {
 		t.Error("labels of a namespace change what is counted together")
 	}
 }
+
+func TestVMsAreLeftBehindUnderAQuotaOnlyWhereItAllowsThat(t *testing.T) {
+	of := func(retain v1alpha1.QuotaRetain, mode v1alpha1.PolicyMode) *policy.Set {
+		return policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{
+			Match: v1alpha1.PolicyMatch{MemberClusters: []string{"*"}}, Mode: mode, Quota: &v1alpha1.PolicyQuota{VMs: new(int32(9)), Retain: retain},
+		}}})
+	}
+	group := func(deletion v1alpha1.DeletionPolicy, replicas int32) *v1alpha1.VmGroupSpec {
+		return &v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Replicas: &replicas, Template: "t", DeletionPolicy: deletion}
+	}
+	retain, del := v1alpha1.DeletionRetain, v1alpha1.DeletionDelete
+	for _, c := range []struct {
+		story         string
+		set           *policy.Set
+		old, now      *v1alpha1.VmGroupSpec
+		refused, kept int
+	}{
+		{"a new group that deletes", of("", ""), nil, group(del, 1), 0, 0},
+		{"a new group that retains", of("", ""), nil, group(retain, 1), 1, 0},
+		{"it is allowed", of(v1alpha1.RetainAllow, ""), nil, group(retain, 1), 0, 0},
+		{"the policy warns", of("", v1alpha1.PolicyWarn), nil, group(retain, 1), 0, 1},
+		{"a group that retained before", of("", ""), group(retain, 2), group(retain, 1), 0, 1},
+		{"it grows", of("", ""), group(retain, 1), group(retain, 2), 1, 0},
+		{"it is to retain from now on", of("", ""), group(del, 2), group(retain, 1), 1, 0},
+		{"it is to delete from now on", of("", ""), group(retain, 1), group(del, 2), 0, 0},
+		{"there is no quota", policy.Compile(nil), nil, group(retain, 1), 0, 0},
+	} {
+		refused, kept := c.set.Retained(policy.Requester{Member: "a", Namespace: "x"}, c.old, *c.now)
+		if len(refused) != c.refused || len(kept) != c.kept {
+			t.Errorf("%s: refused %v, kept %v", c.story, refused, kept)
+		}
+	}
+}

@@ -22,6 +22,7 @@ const (
 	RuleQuotaVMs        Rule = "QuotaVMs"
 	RuleQuotaCPU        Rule = "QuotaCPU"
 	RuleQuotaMemory     Rule = "QuotaMemory"
+	RuleQuotaRetain     Rule = "QuotaRetain"
 )
 
 // Violation is one field that breaks one rule of one policy.

@@ -126,6 +126,7 @@ var fieldEffects = map[string]map[string]effect{
 		"quota.cpu":               {file: "internal/policy/quota.go", text: "cpu: spec.CPU"},
 		"quota.memory":            {file: "internal/policy/quota.go", text: "floorGiB(*spec.Memory)"},
 		"quota.scope":             {file: "internal/policy/quota.go", text: "spec.Scope"},
+		"quota.retain":            {file: "internal/policy/quota.go", text: "spec.Retain"},
 		"mode":                    {file: "internal/policy/compile.go", text: "spec.Mode"},
 	},
 	// The operator writes these, and expressions of admission policies read them.

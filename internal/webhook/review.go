@@ -94,6 +94,7 @@ func (said *review) policies(set *policy.Set, requester policy.Requester, old, g
 		before = &old.Spec
 		said.violations(set.EvaluateUpdate(requester, old.Spec, group.Spec, preview.TemplatePath))
 	}
+	said.violations(set.Retained(requester, before, group.Spec))
 	if !preview.TemplateMissing {
 		return false
 	}
@@ -114,6 +115,10 @@ func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGr
 		return
 	}
 	for _, v := range policies.Evaluate(requester, group.Spec, "") {
+		said.add(v.Error())
+	}
+	_, kept := policies.Retained(requester, &group.Spec, group.Spec)
+	for _, v := range kept {
 		said.add(v.Error())
 	}
 }

@@ -54,7 +54,7 @@ func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester poli
 		found, err := inventory.Template(group.Spec.Template)
 		t = template{found.Path, vsphere.KindOf(err) == vsphere.KindNotFound}
 	}
-	violations := withTemplate(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
+	violations := withOthers(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
 	if r.Quotas != nil && len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
 		if member, ok := r.Members(requester.Member); ok {

@@ -54,16 +54,19 @@ func (r *Reconciler) violations(ctx context.Context, key vsphere.GroupKey, q pol
 	if err != nil {
 		return nil, err
 	}
-	return withTemplate(set, q, group, t, r.memory.evaluate(set, key, q, &group.Spec, t.path)), nil
+	return withOthers(set, q, group, t, r.memory.evaluate(set, key, q, &group.Spec, t.path)), nil
 }
 
-// withTemplate adds what policies say of a template that does not exist.
-func withTemplate(set *policy.Set, q policy.Requester, group *v1alpha1.VmGroup, t template, found []policy.Violation) []policy.Violation {
-	if !t.missing {
-		return found
+// withOthers adds what policies say of a template that does not exist, and of VMs that are to be left behind.
+func withOthers(set *policy.Set, q policy.Requester, group *v1alpha1.VmGroup, t template, found []policy.Violation) []policy.Violation {
+	if t.missing {
+		refused, kept := set.MissingTemplate(q, nil, group.Spec, vcenterOf(group))
+		found = slices.Concat(found, refused, kept)
 	}
-	refused, kept := set.MissingTemplate(q, nil, group.Spec, vcenterOf(group))
-	return slices.Concat(found, refused, kept)
+	if refused, kept := set.Retained(q, nil, group.Spec); len(refused)+len(kept) > 0 {
+		found = slices.Concat(found, refused, kept)
+	}
+	return found
 }
 
 // policiesPatience bounds the wait for the hub's cache, which is filled before the controllers run.

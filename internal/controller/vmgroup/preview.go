@@ -40,5 +40,5 @@ func (r *Reconciler) evaluate(ctx context.Context, _ vsphere.GroupKey, q policy.
 	if err != nil {
 		return nil, err
 	}
-	return withTemplate(set, q, of, t, set.Evaluate(q, of.Spec, t.path)), nil
+	return withOthers(set, q, of, t, set.Evaluate(q, of.Spec, t.path)), nil
 }

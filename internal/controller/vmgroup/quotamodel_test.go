@@ -41,7 +41,7 @@ func newGreedy(t *testing.T, c *rapid.T) *greedy {
 	vms, cpus, most := int32(mostVMs), int64(mostCPUs), int32(100)
 	r.setPolicy(v1alpha1.VmGroupPolicySpec{
 		Limits: &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: &most}, Replicas: &v1alpha1.CountRange{Max: &most}},
-		Quota:  &v1alpha1.PolicyQuota{VMs: &vms, CPU: &cpus, Scope: v1alpha1.QuotaNamespace},
+		Quota:  &v1alpha1.PolicyQuota{VMs: &vms, CPU: &cpus, Scope: v1alpha1.QuotaNamespace, Retain: v1alpha1.RetainAllow},
 	})
 	g := &greedy{rig: r, c: c}
 	g.ledger = r.ledgerOf(r.Reconciler, &quotatest.Store{})

@@ -44,7 +44,7 @@ func (r *rig) inform(rec *Reconciler) {
 func localKey(uid types.UID) quota.Key { return quota.Key{Member: v1alpha1.LocalMember, UID: uid} }
 
 func quotaVMs(n int32) v1alpha1.VmGroupPolicySpec {
-	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: v1alpha1.QuotaNamespace}}
+	return v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &n, Scope: v1alpha1.QuotaNamespace, Retain: v1alpha1.RetainAllow}}
 }
 
 func flush(t testing.TB, ledgers ...*quota.Ledger) {
@@ -423,5 +423,34 @@ func TestVMsThatADeletedGroupRetainedStayChargedUntilTheyAreLetGo(t *testing.T) 
 	}
 	if used := collect(); used != 0 {
 		t.Errorf("the VMs were let go, and the ledger counts %d", used)
+	}
+}
+
+// An installation whose groups retain VMs under a quota is updated.
+func TestAGroupThatRetainsUnderAQuotaIsKeptAndDoesNotGrow(t *testing.T) {
+	r := newRig(t)
+	_, _, rounds := r.underQuota(5)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain })
+	rounds(8)
+	quota := quotaVMs(5)
+	quota.Quota.Retain = ""
+	r.setPolicy(quota)
+	r.vcenter.ByHand().Delete("web-1")
+	rounds(8)
+	says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonPolicyTightened)
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("%d VMs; the lost one should be back", n)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	rounds(8)
+	if message := says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonPolicyViolated); !strings.Contains(message, "spec.deletionPolicy") || len(r.vcenter.VMs()) != 2 {
+		t.Errorf("%d VMs: %s", len(r.vcenter.VMs()), message)
+	}
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	rounds(8)
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("%d VMs are left of the 2 that were to be retained", n)
 	}
 }

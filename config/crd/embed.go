@@ -30,7 +30,7 @@ const (
 	VCenterVersion = 1
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
-	VmGroupPolicyVersion = 2
+	VmGroupPolicyVersion = 3
 
 	// VersionAnnotation on an installed CRD holds its Version as a decimal number.
 	VersionAnnotation = "vm.codeconnect.vmworld.com/crd-version"

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,9 @@ func BuildManager(ctx context.Context, out io.Writer) (string, error) {
 // manager returns the stack's own copy of the operator's binary: whoever builds another meanwhile does not change what
 // a restart starts.
 func (s *Stack) manager(ctx context.Context) (string, error) {
+	if s.Program != "" {
+		return s.Program, nil
+	}
 	s.copying.Lock()
 	defer s.copying.Unlock()
 	binary := filepath.Join(s.Dir, "manager")
@@ -133,6 +137,19 @@ func copyProgram(from, to string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(to, content, 0o700)
+}
+
+// CRDsOfProgram has Program bring the CRDs of a hub, as Helm's Job does before it replaces Pods.
+func (s *Stack) CRDsOfProgram(ctx context.Context, hub *Cluster) error {
+	binary, err := s.manager(ctx)
+	if err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, binary, "crds", "apply", "--kubeconfig="+hub.KubeconfigFile).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("manager crds apply: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // StartManager starts the operator on a hub.

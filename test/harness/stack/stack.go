@@ -60,6 +60,9 @@ type Options struct {
 	Admission bool
 	// ProxyAPI puts a proxy before each API server, which the manager's requests pass; see Cluster.Proxy.
 	ProxyAPI bool
+	// Program is the operator's binary, of another version for example: managers run it, and the hub gets its CRDs from it. Empty means what
+	// is built from this tree. Stack.Program can be changed later.
+	Program string
 	// Out is told what is being built and started; nil means standard error.
 	Out io.Writer
 }
@@ -79,6 +82,8 @@ type Stack struct {
 	Replicas []*Replica
 	// Admission is what the webhooks need; nil without Options.Admission and before StartAdmission.
 	Admission *Admission
+	// Program is what managers that are added or started from now on run; empty means what is built from this tree.
+	Program string
 	// Dir is the hub's directory, which holds logs as well. Stop removes it, or the next start of a cluster if
 	// this process is killed.
 	Dir string
@@ -124,7 +129,7 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 	if opts.Out == nil {
 		opts.Out = os.Stderr
 	}
-	s := &Stack{Members: map[string]*Cluster{}, opts: opts}
+	s := &Stack{Members: map[string]*Cluster{}, Program: opts.Program, opts: opts}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -247,7 +252,11 @@ func newClient(plane *localcluster.ControlPlane) (client.Client, error) {
 // equipHub creates on a hub what `kubectl apply -k config/default` and a platform engineer would: CRDs, the
 // operator's namespace, credentials and the VCenter "default".
 func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
-	if err := applyCRDs(ctx, hub); err != nil {
+	install := applyCRDs
+	if s.Program != "" {
+		install = s.CRDsOfProgram
+	}
+	if err := install(ctx, hub); err != nil {
 		return err
 	}
 	vcenter := &v1alpha1.VCenter{

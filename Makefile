@@ -15,7 +15,7 @@ LDFLAGS = -s -w -X main.version=$(RELEASE)
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-crash test-failover test-skew test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-race test-slow test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -47,6 +47,10 @@ test-skew: ## Run the stories of admission with members of the oldest Kubernetes
 	@$(RUN) ./hack/tool cert-manager >/dev/null
 	@$(RUN) ./hack/tool kube-apiserver-1.34 >/dev/null
 	@$(GO) test ./test/admission -count=1 -v -timeout 30m -run 'TestTable|TestAGroup' -args -members=kube-apiserver-1.34 $(ARGS)
+
+test-upgrade: ## Update from the version of a commit, roll back and update again under load; FROM=commit or tag, two minutes
+	@$(RUN) ./hack/tool assets >/dev/null
+	@$(GO) test -tags upgrade ./test/upgrade -count=1 -v -timeout 30m -args -from="$(FROM)" $(ARGS)
 
 test-e2e: ## Install the chart with Helm onto a real cluster with a node, and test nodes and images; root on Linux
 	@$(RUN) ./hack/test -e2e $(ARGS)

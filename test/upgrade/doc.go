@@ -1,0 +1,6 @@
+// Package upgrade updates the operator from the version of any commit to the one in the tree, rolls it back and updates it again, with
+// replicas of both versions side by side, while 50 groups in two members have VMs. No VM may notice, no two replicas may act on one group,
+// and a quota holds for what all replicas grant together. The story needs the commit, so it has the build tag upgrade and a target of its own:
+//
+//	make test-upgrade FROM=<commit or tag>
+package upgrade

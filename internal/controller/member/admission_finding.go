@@ -68,8 +68,7 @@ func (k *admissionKeeper) answerFinding(err error) admissionFinding {
 			"%s does not accept the credentials of %s. Renew the Secret; it is picked up at once.", host, identity)}
 	case apierrors.IsForbidden(err):
 		return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
-			"%s forbids it to the identity of %s: %s. Apply config/member to the member, or config/local-member where the "+
-				"member is the hub itself.", host, identity, remote.AnswerOf(err))}
+			"%s forbids it to the identity of %s: %s. %s", host, identity, remote.AnswerOf(err), remote.RenewRoles)}
 	}
 	return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
 		fmt.Sprintf("%s refuses it: %s. It is tried again.", host, remote.AnswerOf(err))}

@@ -96,7 +96,7 @@ func (c *connection) renewClaim(apis remote.APIs) {
 		}
 		c.log.Info("The claim on the member could not be renewed", "error", err.Error())
 		if apierrors.IsForbidden(err) {
-			finding.Message += " It may not renew it: apply the member's roles of this version, which allow update of the claim (docs/membercluster.md)."
+			finding.Message += " It may not renew it: " + remote.AnswerOf(err) + ". " + remote.RenewRoles
 		}
 	}
 	c.update(func(seen *observation) { seen.claim = &finding })

@@ -4,10 +4,12 @@ package member
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,6 +75,30 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		newGroup(t, servers.alpha, "served-on")
 		in.awaitReconciled("alpha", "served-on")
 		in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden)
+	})
+	t.Run("with the roles of before the groups are served, what may be installed is, and it says what is missing", func(t *testing.T) {
+		_, takeBack := grantChanged(t, servers.alpha, "two-bootstrap", func(role *rbacv1.ClusterRole) {
+			role.Name += "-of-before"
+			for i := range role.Rules {
+				role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(resource string) bool { return resource == "validatingadmissionpolicybindings" })
+			}
+		}, "bootstrap")
+		awaitLimit(t, member, 4)
+		await.NoError(t, "the condition to name the rule", func() error {
+			_, condition := in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden)
+			for _, word := range []string{
+				"ValidatingAdmissionPolicyBinding vmgroup-operator", `cannot patch resource "validatingadmissionpolicybindings"`, "kubectl apply -k config/member",
+			} {
+				if !strings.Contains(condition.Message, word) {
+					return fmt.Errorf("%q is not in %q", word, condition.Message)
+				}
+			}
+			return nil
+		})
+		in.awaitEngaged("alpha")
+		newGroup(t, servers.alpha, "served-with-roles-of-before")
+		in.awaitReconciled("alpha", "served-with-roles-of-before")
+		takeBack()
 	})
 	t.Run("with rights again it catches up", func(t *testing.T) {
 		_, _ = grantRoles(t, servers.alpha, "two-bootstrap", "bootstrap")

@@ -32,6 +32,12 @@ func grant(t *testing.T, server *localcluster.ControlPlane, user string) (kubeco
 // grantRoles is grant for some of the roles in config/member-rbac.
 func grantRoles(t *testing.T, server *localcluster.ControlPlane, user string, roles ...string) (kubeconfig []byte, revoke func()) {
 	t.Helper()
+	return grantChanged(t, server, user, func(*rbacv1.ClusterRole) {}, roles...)
+}
+
+// grantChanged is grantRoles for cluster roles that are another version's, by a name of their own.
+func grantChanged(t *testing.T, server *localcluster.ControlPlane, user string, change func(*rbacv1.ClusterRole), roles ...string) (kubeconfig []byte, revoke func()) {
+	t.Helper()
 	member := directClient(t, server.Config)
 	root, err := assets.Root()
 	if err != nil {
@@ -50,6 +56,9 @@ func grantRoles(t *testing.T, server *localcluster.ControlPlane, user string, ro
 		}
 		if err := yaml.UnmarshalStrict(content, object); err != nil {
 			t.Fatal(err)
+		}
+		if role, ok := object.(*rbacv1.ClusterRole); ok {
+			change(role)
 		}
 		create(object)
 	}

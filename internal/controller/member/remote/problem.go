@@ -97,6 +97,9 @@ func Classify(host string, err error) *Problem {
 		"the kubeconfig; the operator's log holds the error.", host)
 }
 
+// RenewRoles says how a member gets the roles that this version of the operator needs.
+const RenewRoles = "Give the member the roles of this version: kubectl apply -k config/member, or config/local-member where the member is the hub itself."
+
 func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem {
 	answer := Shorten(status.Status().Message, 300)
 	switch {
@@ -105,7 +108,7 @@ func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem
 			"%s does not accept the credentials in the kubeconfig. Renew the Secret; it is picked up at once.", host)}
 	case apierrors.IsForbidden(err):
 		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
-			"%s forbids what the operator needs: %s. Apply config/member to the member, or config/local-member where the member is the hub itself.", host, answer)}
+			"%s forbids what the operator needs: %s. %s", host, answer, RenewRoles)}
 	}
 	return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
 		"%s answers with an error: %s (%d).", host, status.Status().Reason, status.Status().Code)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,9 +103,19 @@ func (e certificateEvents) LeafSwitched(ctx context.Context, _ *trust.Leaf, forc
 }
 
 func (e certificateEvents) tell(ctx context.Context, member, words string) {
+	memberEvents(e).tell(ctx, member, v1alpha1.ReasonCABundleBehind, "Trust", fmt.Sprintf("MemberCluster %q %s.", member, words))
+}
+
+// memberEvents tells of members as events of their MemberClusters.
+type memberEvents struct {
+	client   client.Client
+	recorder events.EventRecorder
+}
+
+func (e memberEvents) tell(ctx context.Context, member, reason, action, note string) {
 	mc := &v1alpha1.MemberCluster{}
 	if err := e.client.Get(ctx, client.ObjectKey{Name: member}, mc); err != nil {
 		return // it was deleted meanwhile
 	}
-	e.recorder.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.ReasonCABundleBehind, "Trust", "MemberCluster %q %s.", member, words)
+	e.recorder.Eventf(mc, nil, corev1.EventTypeWarning, reason, action, "%s", note)
 }

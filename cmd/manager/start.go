@@ -106,6 +106,9 @@ func start(ctx context.Context, o options) error {
 		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), Servers: pool,
 		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
+		Contradicted: func(member, reason, note string) {
+			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
+		},
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,

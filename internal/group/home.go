@@ -56,6 +56,21 @@ func (s *Snapshot) strange(seen vsphere.Observation) bool {
 	return seen.Folder.Name != "" && !seen.FolderElsewhere && !strings.HasSuffix(path.Dir(seen.Folder.Path), "/"+path.Join(s.Member, s.Group.Namespace))
 }
 
+// NamesOfOthers says which folder or VM status names that is another's, by what is observed with the folder and the VMs that it names; empty
+// if there is none.
+func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
+	if s.strange(seen) && s.Home(seen) != s.FolderRef() {
+		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", seen.Folder.Path, seen.Folder.Ref.Value)
+	}
+	for i := range seen.VMs {
+		vm := &seen.VMs[i]
+		if vm.Stamp != nil && !s.stamped(*vm) && slices.ContainsFunc(s.Group.Status.VMs, func(r v1alpha1.VMStatus) bool { return r.MoRef == vm.Ref.Value }) {
+			return fmt.Sprintf("VM %s (%s), which carries the stamp of another group", vm.Name, vm.Ref.Value)
+		}
+	}
+	return ""
+}
+
 // cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
 func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp

@@ -48,6 +48,8 @@ type Snapshot struct {
 	PoliciesUnread string
 	// Folder of the group, or nil. It is in status, or was found (see Home) or made in this pass.
 	Folder *v1alpha1.FolderStatus
+	// ForeignRecord says what status names and is another's, or is empty.
+	ForeignRecord string
 	// Predecessors are what hub administrators named.
 	Predecessors Predecessors
 	// Observation of vCenter: see See.

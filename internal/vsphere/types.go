@@ -78,6 +78,12 @@ type GroupKey string
 // that has.
 func KeyOf(member, group string) GroupKey { return GroupKey(member + "/" + group) }
 
+// Member is the UID of the group's cluster.
+func (k GroupKey) Member() string {
+	member, _, _ := strings.Cut(string(k), "/")
+	return member
+}
+
 // Group is the UID of the group.
 func (k GroupKey) Group() string {
 	_, group, _ := strings.Cut(string(k), "/")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -99,6 +100,34 @@ func (a *attacker) untilItSays(reason string, mentions ...string) {
 			!slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(c.Message, m) }), err
 	}); err != nil {
 		a.t.Fatalf("%v; conditions: %s", err, words(mc.Status.Conditions))
+	}
+}
+
+// untilTold waits until an event of its MemberCluster tells the hub's administrator what it did, with a note that mentions what it is about.
+func (a *attacker) untilTold(reason string, mentions ...string) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	var notes []string
+	if err := await.Condition(ctx, fmt.Sprintf("an event %s of MemberCluster %s with %q", reason, a.member, mentions), func(ctx context.Context) (bool, error) {
+		list := &eventsv1.EventList{}
+		if err := a.w.Hub.List(ctx, list); err != nil {
+			return false, err
+		}
+		notes = nil
+		for i := range list.Items {
+			e := &list.Items[i]
+			if e.Regarding.Kind != "MemberCluster" || e.Regarding.Name != a.member {
+				continue
+			}
+			notes = append(notes, e.Reason+": "+e.Note)
+			if e.Reason == reason && !slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(e.Note, m) }) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}); err != nil {
+		a.t.Errorf("%v; told was %q", err, notes)
 	}
 }
 

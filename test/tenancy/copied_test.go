@@ -38,6 +38,7 @@ func TestAGroupThatIsListedUnderAnothersUIDHarmsNobody(t *testing.T) {
 			hostileapi.Set(o, attack.version, "metadata", "resourceVersion")
 			a.Invent(groups, o)
 			a.heard()
+			a.untilTold("SharedGroupUID", g.namespace+"/"+copied, g.namespace+"/"+g.name, `of member "`+victim+`"`)
 			stop := func() {}
 			if attack.restless {
 				stop = a.restless(copied)

@@ -43,6 +43,7 @@ func TestAFolderThatStatusNamesIsUsedByItsOwnerAlone(t *testing.T) {
 				}
 				g.untouched(step.when)
 			}
+			a.untilTold("ForeignRecord", g.namespace+"/"+group, g.folder, g.folderRef)
 			a.forge(group, forgedFolder(g))
 			a.delete(group)
 			a.untilGone(group)
@@ -72,6 +73,7 @@ func TestAFolderThatStatusNamesIsNotRemoved(t *testing.T) {
 	a.patch(g.name, `{"spec":{"paused":false,"replicas":0}}`)
 	a.delete(g.name)
 	a.untilGone(g.name)
+	a.untilTold("ForeignRecord", g.namespace+"/"+g.name, g.folder, g.folderRef)
 	folders, err := w.Person.Folders(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)

@@ -69,6 +69,8 @@ func forge(t *testing.T, of forgery) {
 			}
 		}
 	}
+	a.untilTold("SharedGroupUID", `of member "`+victim+`"`)
+	a.untilTold("ForeignRecord", "does not count")
 	for i, name := range of.broken {
 		o := a.invention(fresh("broken"), uuid.NewUUID(), 0)
 		broken[name](o)

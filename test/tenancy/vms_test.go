@@ -24,6 +24,7 @@ func TestVMsThatStatusNamesAreTouchedByTheirOwnerAlone(t *testing.T) {
 	a.patch(group, `{"spec":{"paused":false}}`)
 	a.untilRunning("with forged VMs", group, 2)
 	g.untouched("while its VMs are named by a group")
+	a.untilTold("ForeignRecord", g.namespace+"/"+group, g.name+"-", "the stamp of another group")
 
 	a.forge(group, forgedVMs(group, g))
 	a.scale(group, 0)

@@ -70,7 +70,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but Quotas, CountChanged, Serves and PoliciesChanged are required.
+// Reconciler reconciles VmGroups. All fields but Quotas, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -93,6 +93,8 @@ type Reconciler struct {
 	Serves func(clusterUID string) bool
 	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
 	PoliciesChanged func()
+	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
+	Contradicted func(member, reason, note string)
 	// Installation is the UID of this installation, part of every owner stamp.
 	Installation string
 	// Now is the clock.
@@ -102,6 +104,8 @@ type Reconciler struct {
 	vanished *vanished
 	memory   memory
 	policies policyCache
+	// contradictions that Contradicted was told of.
+	contradictions contradictions
 }
 
 // Options are settings of the controller.
@@ -115,6 +119,7 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.Groups.gone = r.forgetMissed
+	r.Groups.twins = r.sharedUID
 	if r.CountChanged != nil {
 		r.Groups.counted = r.CountChanged
 	}

@@ -202,6 +202,7 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 		}
 	}
 	observation := inventory.Observe(q)
+	s.ForeignRecord = s.NamesOfOthers(observation)
 	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
 	for range 2 {
 		home := s.Home(observation)

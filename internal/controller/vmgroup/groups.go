@@ -27,6 +27,10 @@ type Groups struct {
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
+	// twins is told of groups of two members with one UID, when the second is seen.
+	twins func(uid string, one, other groupEntry)
+	// clusters are the cluster UIDs of which groups were seen.
+	clusters map[string]struct{}
 	// members are those whose groups are all known, or were when they were engaged last.
 	members map[string]struct{}
 }
@@ -48,11 +52,13 @@ func NewGroups() *Groups {
 		keys:    map[mcreconcile.Request]vsphere.GroupKey{},
 		members: map[string]struct{}{},
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
-		enqueue: func(mcreconcile.Request, bool) {},
-		bucket:  func(mcreconcile.Request) (int, bool) { return 0, false },
-		counted: func(string) {},
-		gone:    func(vsphere.GroupKey, groupEntry) {},
-		served:  func(string) bool { return false },
+		enqueue:  func(mcreconcile.Request, bool) {},
+		bucket:   func(mcreconcile.Request) (int, bool) { return 0, false },
+		counted:  func(string) {},
+		gone:     func(vsphere.GroupKey, groupEntry) {},
+		served:   func(string) bool { return false },
+		twins:    func(string, groupEntry, groupEntry) {},
+		clusters: map[string]struct{}{},
 	}
 }
 
@@ -77,13 +83,31 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	was, known := g.byKey[key]
 	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of)}
 	g.byKey[key] = is
+	twin, isTwin := groupEntry{}, false
+	if !known {
+		twin, isTwin = g.twinOf(key)
+	}
 	g.mu.Unlock()
 	if replaced {
 		g.gone(old, before)
 	}
+	if isTwin {
+		g.twins(key.Group(), is, twin)
+	}
 	if !known || was.vms != is.vms {
 		g.counted(string(request.ClusterName))
 	}
+}
+
+// twinOf returns a group of another cluster with the UID of this one. g.mu is held.
+func (g *Groups) twinOf(key vsphere.GroupKey) (groupEntry, bool) {
+	g.clusters[key.Member()] = struct{}{}
+	for cluster := range g.clusters {
+		if e, ok := g.byKey[vsphere.KeyOf(cluster, key.Group())]; ok && cluster != key.Member() {
+			return e, true
+		}
+	}
+	return groupEntry{}, false
 }
 
 // forget drops a group that does not exist any more, or whose member was left, and returns what was known of it, which is nothing of a

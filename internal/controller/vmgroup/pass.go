@@ -48,6 +48,7 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	p.r.foreignRecord(s)
 	if asked != s.VCenter {
 		p.server = nil // another one was looked at, for where the VMs are
 	}

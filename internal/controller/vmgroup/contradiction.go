@@ -1,0 +1,90 @@
+package vmgroup
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+)
+
+// Reasons of events on a MemberCluster whose API server says what cannot be so.
+const (
+	// reasonForeignRecord: a group's status names a folder or a VM of others.
+	reasonForeignRecord = "ForeignRecord"
+	// reasonSharedGroupUID: two members show groups with one UID.
+	reasonSharedGroupUID = "SharedGroupUID"
+)
+
+// contradictionInterval is how often an event tells of a member and a reason at most: an API server that lies may do so at any rate.
+const contradictionInterval = 10 * time.Minute
+
+// contradictions counts what was found since it was told last. The zero value is ready for use.
+type contradictions struct {
+	mu   sync.Mutex
+	told map[contradiction]telling
+}
+
+type contradiction struct{ member, reason string }
+
+type telling struct {
+	at time.Time
+	// more were found since.
+	more int
+}
+
+// next reports whether it is time to tell of one that is found now, and how many were found since the last one that was told.
+func (c *contradictions) next(of contradiction, now time.Time) (more int, tell bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told == nil {
+		c.told = map[contradiction]telling{}
+	}
+	before, known := c.told[of]
+	if known && now.Sub(before.at) < contradictionInterval {
+		before.more++
+		c.told[of] = before
+		return 0, false
+	}
+	c.told[of] = telling{at: now}
+	return before.more, true
+}
+
+// contradicted has the hub's administrator told of something that a member says and that cannot be so.
+func (r *Reconciler) contradicted(member, reason, note string) {
+	if r.Contradicted == nil {
+		return
+	}
+	more, tell := r.contradictions.next(contradiction{member, reason}, r.Now())
+	if !tell {
+		return
+	}
+	if more > 0 {
+		note += fmt.Sprintf(" Found again since the last such event: %d.", more)
+	}
+	r.Contradicted(member, reason, note)
+}
+
+// sharedUID tells of two groups of different members with one UID, on both MemberClusters: which of them lies is not known.
+func (r *Reconciler) sharedUID(uid string, one, other groupEntry) {
+	for _, e := range [][2]groupEntry{{one, other}, {other, one}} {
+		r.contradicted(string(e[0].request.ClusterName), reasonSharedGroupUID, fmt.Sprintf(
+			"VmGroup %s has the UID of VmGroup %s of member %q (%s). No two have the same by chance: the API server of one member lies, or its storage is a copy of the other's. "+
+				"Both groups are served, each with its own VMs. %s",
+			e[0].request.NamespacedName, e[1].request.NamespacedName, e[1].request.ClusterName, uid, pauseAdvice(string(e[0].request.ClusterName))))
+	}
+}
+
+// foreignRecord tells of a status that names what is another's.
+func (r *Reconciler) foreignRecord(s *group.Snapshot) {
+	if s.ForeignRecord == "" {
+		return
+	}
+	r.contradicted(s.Member, reasonForeignRecord, fmt.Sprintf(
+		"The status of VmGroup %s/%s names %s. That does not count, and nothing was done there. Nobody but the operator writes status: somebody in the member made that up, or its "+
+			"API server did. %s", s.Group.Namespace, s.Group.Name, s.ForeignRecord, pauseAdvice(s.Member)))
+}
+
+func pauseAdvice(member string) string {
+	return fmt.Sprintf(`Ask the member's administrator. Until that is clear you can stop serving it: kubectl patch membercluster %s --type=merge -p '{"spec":{"paused":true}}'`, member)
+}

@@ -1,0 +1,88 @@
+package vmgroup
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// listens keeps what the hub's administrator is told, as member and reason, and the notes.
+func (r *rig) listens() (told *[]string, notes *[]string) {
+	told, notes = &[]string{}, &[]string{}
+	r.Groups.twins = r.sharedUID
+	r.Contradicted = func(member, reason, note string) {
+		*told, *notes = append(*told, member+" "+reason), append(*notes, note)
+	}
+	return told, notes
+}
+
+func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
+	r := newRig(t)
+	told, notes := r.listens()
+	victim := r.settle()
+	if len(*told) > 0 {
+		t.Fatalf("told %q of a group like any other", *notes)
+	}
+	forged := victim.DeepCopy()
+	forged.Status.Admitted = nil
+	a := r.attackedBy(forged)
+	both := []string{"attacker " + reasonSharedGroupUID, v1alpha1.LocalMember + " " + reasonSharedGroupUID}
+	if slices.Sort(*told); !slices.Equal(*told, both) {
+		t.Errorf("told %q when the second group is seen, want %q", *told, both)
+	}
+	lies := func() {
+		t.Helper()
+		g := victim.DeepCopy()
+		if err := a.client.Get(t.Context(), a.request.NamespacedName, g); err != nil {
+			t.Fatal(err)
+		}
+		g.Status.Folder, g.Status.VMs = victim.Status.Folder, victim.Status.VMs
+		if err := a.client.Status().Update(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		r.attack(a, 2)
+	}
+	*told, *notes = nil, nil
+	lies()
+	lies()
+	if want := []string{"attacker " + reasonForeignRecord}; !slices.Equal(*told, want) {
+		t.Fatalf("told %q of two lies, want %q", *told, want)
+	}
+	for _, word := range []string{"VmGroup team/web", victim.Status.Folder.Path, victim.Status.Folder.MoRef, "kubectl patch membercluster attacker"} {
+		if !strings.Contains((*notes)[0], word) {
+			t.Errorf("%q does not say %q", (*notes)[0], word)
+		}
+	}
+	r.now = r.now.Add(contradictionInterval + time.Second)
+	lies()
+	if len(*told) != 2 || !strings.Contains((*notes)[1], "Found again since the last such event: 1.") {
+		t.Errorf("told %q ten minutes later: %q", *told, *notes)
+	}
+}
+
+func TestTheHubIsToldOfAStatusThatNamesTheVMOfAnotherGroup(t *testing.T) {
+	r := newRig(t)
+	told, notes := r.listens()
+	forged := r.settle().DeepCopy()
+	forged.UID, forged.Name, forged.Status.Folder, forged.Status.Admitted = "another", "own", nil, nil
+	r.attack(r.attackedBy(forged), 2)
+	if want := []string{"attacker " + reasonForeignRecord}; !slices.Equal(*told, want) || !strings.Contains((*notes)[0], "the stamp of another group") {
+		t.Errorf("told %q: %q; want %q", *told, *notes, want)
+	}
+}
+
+func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
+	r := newRig(t)
+	told, _ := r.listens()
+	g := r.settle()
+	r.Groups.seen(r.request, r.key(), g, "default")
+	renamed := r.request
+	renamed.ClusterName = "renamed"
+	r.Groups.seen(renamed, r.key(), g, "default")
+	if len(*told) > 0 {
+		t.Errorf("told %q of one group", *told)
+	}
+}

@@ -22,13 +22,17 @@ func TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM(t *testing.T) { restoreHub
 
 func TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM(t *testing.T) { restoreHub(t, bump) }
 
-// restoreHub puts the hub back to a time before a VM was replaced and a group grew.
+// restoreHub puts the hub back to a time before a VM was replaced and a group grew under a quota, which then counts what there is. Another
+// group is held at what was admitted before.
 func restoreHub(t *testing.T, bump int) {
 	w := troubled.enter(t)
 	throughProxies(t, w)
 	name := fmt.Sprintf("restored-hub-%d", bump)
 	v := newVCenter(t, w, name)
-	p := newPlace(t, w, "team-a", name)
+	p := newPlace(t, w, "team-a", name, "bound", name)
+	bound(t, w, name, 6)
+	p.hold("held", name, v.of)
+	held := p.untilHeld("held")
 	p.apply(p.group("heals", 2, v.of))
 	p.apply(p.group("grows", 1, v.of))
 	heals := p.untilRunning("heals", 2)
@@ -86,10 +90,15 @@ func restoreHub(t *testing.T, bump int) {
 			t.Errorf("%s is %s, was %s", vm.Name, kept.Status.VMs[i].MoRef, vm.MoRef)
 		}
 	}
+	if now := p.untilHeld("held").Status.VMs[0].MoRef; now != held.Status.VMs[0].MoRef {
+		t.Errorf("the VM of the group that is held is %s, was %s", now, held.Status.VMs[0].MoRef)
+	}
+	p.apply(p.group("late", 1, v.of))
+	p.untilSays("late", v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded, "quota of 6 VMs")
 	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 1 || destroys != 0 {
 		t.Errorf("%d clones and %d destroys, want 1 and none", clones, destroys)
 	}
-	untilVCenterHolds(t, w, "/DC0/vm/"+name, 5)
+	untilVCenterHolds(t, w, "/DC0/vm/"+name, 6)
 	select {
 	case <-running.Done():
 		t.Errorf("the manager ended; its last words:\n%s", running.Tail(20))

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
@@ -114,6 +116,17 @@ func (s *tale) crds(program string) {
 	s.Helper()
 	s.Program = program
 	s.must(s.CRDsOfProgram(s.Context(), s.Hub))
+}
+
+// accepted is the word of the hub's administrator that docs/upgrade.md asks for: what statuses show was admitted to groups that are held.
+func (s *tale) accepted() {
+	s.Helper()
+	until := time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)
+	for _, name := range members {
+		mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AcceptAdmittedAnnotation, until)
+		s.must(s.Hub.Patch(s.Context(), mc, client.RawPatch(types.MergePatchType, patch)))
+	}
 }
 
 // joins starts a replica of a version and waits until it is ready.

@@ -40,6 +40,7 @@ func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s.startWatch()
 	s.works("before the update", grows)
 
+	s.accepted()
 	s.crds(s.after)
 	third := s.replaced(first, s.after)
 	s.works("an old replica and a new one", grows)

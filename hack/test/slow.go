@@ -79,7 +79,7 @@ var slowStories = []slowStory{
 	{6, "integration", "TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM", 110},
 	{6, "integration", "TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom", 40},
 	{6, "integration", "TestACloneOfSomebodyElseThatHangsHoldsOnlyGroupsOfItsTemplate", 25},
-	{6, "integration", "TestAMemberThatComesBackUnderAnyNameHasAllItsVMs", 35},
+	{6, "integration", "TestAMemberThatComesBackUnderAnyNameHasAllItsVMs", 105},
 	{6, "integration", "TestALedgerFromABackupGrantsNoMoreThanTheQuota", 20},
 	{6, "integration", "TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing", 90},
 	{6, "integration", "TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM", 150},

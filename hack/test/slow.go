@@ -72,6 +72,7 @@ var slowStories = []slowStory{
 	{5, "cmd/manager", everywhere, 20},
 	{5, "internal/sharding/death", everywhere, 20},
 	{5, "internal/quota", everywhere, 5},
+	{5, "internal/admitted", everywhere, 5},
 	{5, "hack/demo", everywhere, 5},
 	{5, "internal/webhook", everywhere, 5},
 	{5, "internal/sharding/hub", everywhere, 5},

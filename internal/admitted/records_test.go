@@ -25,7 +25,7 @@ import (
 // replica is one of several that write records beside each other.
 type replica struct {
 	*Records
-	t       *testing.T
+	t       testing.TB
 	mu      sync.Mutex
 	told    map[Key]int
 	exists  Existence
@@ -39,7 +39,7 @@ func (r *replica) wasTold(key Key) bool {
 	return r.told[key] > 0
 }
 
-func start(t *testing.T, client corev1client.ConfigMapInterface) *replica {
+func start(t testing.TB, client corev1client.ConfigMapInterface) *replica {
 	r := &replica{t: t, told: map[Key]int{}, now: time.Unix(1, 0)}
 	r.Records = New(Options{
 		Client: client, Now: func() time.Time { return r.now }, Leading: func() bool { return r.leading },

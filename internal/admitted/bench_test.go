@@ -1,0 +1,67 @@
+//go:build unix && !fast
+
+package admitted
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+)
+
+// BenchmarkTwentyThousandRecords has one member's groups recorded by 32 passes at a time, and then changes one.
+func BenchmarkTwentyThousandRecords(b *testing.B) {
+	server, err := localcluster.StartControlPlane(b.Context(), localcluster.Options{Name: "hub"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			b.Error(err)
+		}
+	}()
+	clients, err := kubernetes.NewForConfig(server.Config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := clients.CoreV1().ConfigMaps("default")
+	records, other := start(b, client), start(b, client)
+	const groups = 20_000
+	began := time.Now()
+	var writing sync.WaitGroup
+	for worker := range 32 {
+		writing.Go(func() {
+			for n := worker; n < groups; n += 32 {
+				if err := records.Put(b.Context(), Key{"member", groupNumber(n)}, entry(1, 1)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writing.Wait()
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/all")
+	other.until("another replica sees all", func() bool { return other.has(Key{"member", groupNumber(groups - 1)}, 1) })
+	list, err := client.List(b.Context(), metav1.ListOptions{LabelSelector: labelKey + "=" + component})
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := 0
+	for i := range list.Items {
+		for _, value := range list.Items[i].Data {
+			size += len(value)
+		}
+	}
+	b.ReportMetric(float64(len(list.Items)), "ConfigMaps")
+	b.ReportMetric(float64(size)/groups, "bytes/group")
+	b.ResetTimer()
+	for n := range b.N {
+		if err := records.Put(b.Context(), Key{"member", groupNumber(n % groups)}, entry(int32(n+2), 1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

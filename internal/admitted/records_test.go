@@ -119,7 +119,7 @@ func TestRecordsOnARealAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := clients.CoreV1().ConfigMaps("default")
-	clear := func(t *testing.T) {
+	wipe := func(t *testing.T) {
 		if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: labelKey + "=" + component}); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestRecordsOnARealAPIServer(t *testing.T) {
 		{"spoilt by hand", spoilt},
 	} {
 		t.Run(story.name, func(t *testing.T) {
-			clear(t)
+			wipe(t)
 			story.run(t, client)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,6 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
@@ -115,10 +117,11 @@ func start(ctx context.Context, o options) error {
 	})
 	reconciler.Records = records
 	ledger := quota.New(quota.Options{
-		Store: quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
+		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leading: replica.Leading, Absent: reconciler.Absent,
+		Leading: replica.Leading, Left: reconciler.Left, Older: func() bool { return olderLedgers(replica.Joined(), replica.Peers()) },
 	})
+	replica.Publish(quota.PublishedKey, quota.PublishedValue)
 	reconciler.Quotas = ledger
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
@@ -182,6 +185,12 @@ func start(ctx context.Context, o options) error {
 		return fmt.Errorf("prepare the operator: %w", err)
 	}
 	return runSharded(ctx, replica, listeners, shared, leaving.leave, mgr.Start)
+}
+
+// olderLedgers reports whether a replica may live that does not know that each total of a quota may have a ledger of its own. One whose Lease
+// cannot be read may be such a one, and so may anybody while this replica has not seen the others.
+func olderLedgers(joined bool, peers []protocol.Peer) bool {
+	return !joined || slices.ContainsFunc(peers, func(p protocol.Peer) bool { return !p.Self && p.Published[quota.PublishedKey] != quota.PublishedValue })
 }
 
 func memberOf(provider *member.Provider) vmgroup.Members {

@@ -58,13 +58,21 @@ func (s *Snapshot) explainReleased(refused []policy.Violation) []policy.Violatio
 	return refused
 }
 
-// Leaves is what stays charged when the group is let go: the VMs that it released.
-func (s *Snapshot) Leaves() policy.Usage {
-	u := sum(s.released)
-	if u.VMs > 0 {
-		u.Groups = 1
+// Leaves is what stays charged when the group is let go: the VMs that it released, and no group.
+func (s *Snapshot) Leaves() policy.Usage { return sum(s.released) }
+
+// Remains is what is left in vCenter of a group that does not exist any more: its VMs, and those that it released.
+func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
+	var sizes []size
+	for i := range seen.VMs {
+		if vm := &seen.VMs[i]; vm.Stamp != nil && vm.Stamp.SameGroup(id) {
+			sizes = append(sizes, sizeOf(vm))
+		}
 	}
-	return u
+	for i := range seen.Released {
+		sizes = append(sizes, sizeOf(&seen.Released[i]))
+	}
+	return sum(sizes)
 }
 
 // wants is what the group takes once it is as spec says: its VMs stay as large as they are, and new ones are as spec says.

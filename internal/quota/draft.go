@@ -35,12 +35,14 @@ type Claim struct {
 
 func (c Claim) grows() bool { return !c.Holds.Covers(c.Wants) }
 
-// giveBack lowers an entry; to without a group removes it.
+// giveBack lowers an entry; to nothing removes it.
 type giveBack struct {
 	to    policy.Usage
 	epoch v1alpha1.Epoch
 	// gone is true for a group that does not exist any more, so that no later holder can mind.
 	gone bool
+	// keys are the totals that the entry counts in, as far as that is known.
+	keys []string
 }
 
 // Outcome is what became of a claim.
@@ -69,21 +71,30 @@ type Answer struct {
 
 // facts is what is known besides the ledger.
 type facts struct {
+	// key of the total that is decided over, or "" for all totals in one ledger.
+	key string
 	set *policy.Set
 	// served reports whether all groups of a member are known here; members are the names of all.
 	served  func(member string) bool
 	members []string
 }
 
-// totals are what the entries of a state add up to, by key.
-func totals(s State) map[string]policy.Usage {
-	sums := map[string]policy.Usage{}
-	for _, e := range s.Entries {
-		for _, key := range e.Keys {
-			sums[key] = sums[key].Add(e.Usage)
+// quotas are the policies whose quotas are counted here and hold for a requester.
+func (f *facts) quotas(r policy.Requester) []*policy.Policy {
+	return countedIn(f.key, f.set.Quotas(r), r)
+}
+
+// countedIn are those of a requester's quotas that are counted in the ledger of a total, or in that of all.
+func countedIn(key string, quotas []*policy.Policy, r policy.Requester) []*policy.Policy {
+	if key == "" {
+		return quotas
+	}
+	for i, p := range quotas {
+		if keyOf(p, r) == key {
+			return quotas[i : i+1]
 		}
 	}
-	return sums
+	return nil
 }
 
 // draft decides over one write of the ledger. It is pure.
@@ -92,29 +103,22 @@ type draft struct {
 	state   State
 	totals  map[string]policy.Usage
 	changed bool
-	// keys are those of namespaces that were asked for before.
-	keys map[[2]string][]string
 }
 
 // newDraft begins with a state, which is left as it is.
-func newDraft(s State, sums map[string]policy.Usage, f facts) *draft {
-	return &draft{
-		facts: f, totals: maps.Clone(sums), keys: map[[2]string][]string{},
-		state: State{Entries: maps.Clone(s.Entries), Counted: maps.Clone(s.Counted)},
-	}
+func newDraft(s State, f facts) *draft {
+	s.Counted = maps.Clone(s.Counted)
+	return &draft{facts: f, state: s, totals: totals(&s)}
 }
 
 // put enters a group, and keeps the totals in step.
 func (d *draft) put(id Key, e Entry) {
-	old, had := d.state.Entries[id]
+	old, had := d.state.entry(id)
 	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && old.Doubted == e.Doubted && slices.Equal(old.Keys, e.Keys) {
 		return
 	}
 	d.remove(id)
-	if d.state.Entries == nil {
-		d.state.Entries = map[Key]Entry{}
-	}
-	d.state.Entries[id] = e
+	d.state.part(partOf(id.UID)).entries[id] = e
 	for _, key := range e.Keys {
 		d.totals[key] = d.totals[key].Add(e.Usage)
 	}
@@ -122,11 +126,11 @@ func (d *draft) put(id Key, e Entry) {
 }
 
 func (d *draft) remove(id Key) {
-	old, had := d.state.Entries[id]
+	old, had := d.state.entry(id)
 	if !had {
 		return
 	}
-	delete(d.state.Entries, id)
+	delete(d.state.part(partOf(id.UID)).entries, id)
 	for _, key := range old.Keys {
 		d.totals[key] = minus(d.totals[key], old.Usage)
 	}
@@ -138,9 +142,9 @@ func minus(a, b policy.Usage) policy.Usage {
 }
 
 // usedByOthers is what all groups but one have of a total.
-func usedByOthers(s State, sums map[string]policy.Usage, key string, id Key) policy.Usage {
+func usedByOthers(s *State, sums map[string]policy.Usage, key string, id Key) policy.Usage {
 	used := sums[key]
-	if own, ok := s.Entries[id]; ok && slices.Contains(own.Keys, key) {
+	if own, ok := s.entry(id); ok && slices.Contains(own.Keys, key) {
 		used = minus(used, own.Usage)
 	}
 	return used
@@ -148,18 +152,19 @@ func usedByOthers(s State, sums map[string]policy.Usage, key string, id Key) pol
 
 // lower gives back what a group does not need any more, unless a later holder has spoken.
 func (d *draft) lower(id Key, g giveBack) {
-	e, ok := d.state.Entries[id]
+	e, ok := d.state.entry(id)
 	switch {
-	case !ok:
-	case g.gone:
-		d.remove(id)
-	case g.epoch.Less(e.Epoch):
-	case g.to.Groups == 0:
+	case !ok || !g.gone && g.epoch.Less(e.Epoch):
+	case g.to == policy.Usage{}:
 		d.remove(id)
 	default:
-		e.Epoch, e.Doubted = g.epoch, false
+		if !g.gone {
+			e.Epoch = g.epoch
+		}
+		e.Doubted = false
 		e.Usage = policy.Usage{
-			Groups: 1, VMs: min(e.Usage.VMs, g.to.VMs), CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
+			Groups: min(e.Usage.Groups, g.to.Groups), VMs: min(e.Usage.VMs, g.to.VMs),
+			CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
 		}
 		d.put(id, e)
 	}
@@ -167,46 +172,46 @@ func (d *draft) lower(id Key, g giveBack) {
 
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
 // doubted.
-func (d *draft) countAll(groups []Group, lowered map[Key]giveBack) {
+func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 	behind := false
-	for _, g := range groups {
-		if lower, ok := lowered[g.Key()]; ok && (lower.gone || lower.to.Groups == 0) {
-			continue // the cache may still show it
+	for _, of := range groups {
+		keys := keysOf(d.quotas(of[0].Requester), of[0].Requester)
+		for i := range of {
+			lower, lowers := giveBack{}, false
+			if len(lowered) > 0 {
+				lower, lowers = lowered[of[i].Key()]
+			}
+			if len(keys) > 0 && (!lowers || lower.to.Groups > 0) { // the cache may still show one that is gone
+				behind = d.count(&of[i], keys, lowers) || behind
+			}
 		}
-		_, lowers := lowered[g.Key()]
-		behind = d.count(g, lowers) || behind
 	}
 	if !behind {
 		return
 	}
-	for _, g := range groups {
-		if e, ok := d.state.Entries[g.Key()]; ok && !g.Holds.Covers(e.Usage) {
-			e.Doubted = true
-			d.put(g.Key(), e)
+	for _, of := range groups {
+		for i := range of {
+			if e, ok := d.state.entry(of[i].Key()); ok && !of[i].Holds.Covers(e.Usage) {
+				e.Doubted = true
+				d.put(of[i].Key(), e)
+			}
 		}
 	}
 }
 
 // count enters a group with what it holds already. It reports whether that was missing.
-func (d *draft) count(g Group, lowered bool) (behind bool) {
+func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
 	if g.Holds.Groups == 0 {
 		return false
 	}
-	where := [2]string{g.Requester.Member, g.Requester.Namespace}
-	keys, ok := d.keys[where]
-	if !ok {
-		keys = keysOf(d.set.Quotas(g.Requester), g.Requester)
-		d.keys[where] = keys
-	}
-	if len(keys) == 0 {
-		return false
-	}
-	e, ok := d.state.Entries[g.Key()]
+	e, ok := d.state.entry(g.Key())
 	switch {
 	case !ok:
-		behind, e = true, entryOf(g)
+		behind, e = true, entryOf(*g)
 	case !lowered && !e.Usage.Covers(g.Holds):
 		behind, e.Usage = true, e.Usage.Max(g.Holds)
+	case slices.Equal(e.Keys, keys):
+		return false
 	}
 	e.Keys = keys
 	d.put(g.Key(), e)
@@ -218,7 +223,7 @@ func (d *draft) count(g Group, lowered bool) (behind bool) {
 func (d *draft) mark() {
 	over := map[string]*policy.Policy{}
 	for _, p := range d.set.Policies() {
-		if p.HasQuota() && together(p) {
+		if p.HasQuota() && together(p) && (d.key == "" || d.key == keyOf(p, policy.Requester{})) {
 			over[markOf(p)] = p
 		}
 	}
@@ -257,12 +262,12 @@ func entryOf(g Group) Entry {
 
 // claim grants or refuses one claim. What the group has already is entered in any case.
 func (d *draft) claim(c Claim) Answer {
-	quotas := d.set.Quotas(c.Requester)
+	quotas := d.quotas(c.Requester)
 	if len(quotas) == 0 {
 		return Answer{}
 	}
-	answer := evaluate(d.facts, d.state, d.totals, c, quotas)
-	e := d.state.Entries[c.Key()]
+	answer := evaluate(d.facts, &d.state, d.totals, c, quotas)
+	e, _ := d.state.entry(c.Key())
 	has, doubted := c.Holds, e.Doubted && answer.Outcome != Granted
 	if doubted || !e.Doubted {
 		has = has.Max(e.Usage)
@@ -280,9 +285,9 @@ func (d *draft) claim(c Claim) Answer {
 }
 
 // evaluate says what would become of a claim. It changes nothing.
-func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
+func evaluate(f facts, s *State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
 	granted := c.Holds
-	if e, ok := s.Entries[c.Key()]; ok && !e.Doubted {
+	if e, ok := s.entry(c.Key()); ok && !e.Doubted {
 		granted = granted.Max(e.Usage)
 	}
 	var answer Answer
@@ -305,7 +310,7 @@ func evaluate(f facts, s State, sums map[string]policy.Usage, c Claim, quotas []
 }
 
 // unknown says whose groups would have to be known to judge a claim and are not, or returns an empty string.
-func unknown(f facts, s State, p *policy.Policy, r policy.Requester) string {
+func unknown(f facts, s *State, p *policy.Policy, r policy.Requester) string {
 	if !f.served(r.Member) {
 		return fmt.Sprintf("The quota of VmGroupPolicy %q cannot be judged before all groups of MemberCluster %q are known", p.Name(), r.Member)
 	}

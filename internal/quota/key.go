@@ -1,9 +1,11 @@
 package quota
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +33,19 @@ func keysOf(quotas []*policy.Policy, r policy.Requester) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// compareKeys orders keys, so that what is done for many groups is done in one order.
+func compareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Member, b.Member), cmp.Compare(a.UID, b.UID))
+}
+
+// nameOfTotal tells people which total it is that a requester's groups count in under a policy's quota.
+func nameOfTotal(p *policy.Policy, r policy.Requester) string {
+	if together(p) {
+		return fmt.Sprintf("VmGroupPolicy %q, all that it matches", p.Name())
+	}
+	return fmt.Sprintf("VmGroupPolicy %q, namespace %q of MemberCluster %q", p.Name(), r.Namespace, r.Member)
 }
 
 // together reports whether the policy has one total for all that it matches.

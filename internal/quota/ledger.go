@@ -4,10 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -17,15 +16,16 @@ import (
 type Lister interface {
 	// Policies returns the compiled policies, false while they have not been read.
 	Policies(ctx context.Context) (*policy.Set, bool)
-	// Groups returns all groups of all members that are served. It fails rather than leave one out.
-	Groups(ctx context.Context) ([]Group, error)
+	// Groups returns all groups of all members that are served, those of a namespace together: they have one requester. It fails rather than
+	// leave one out.
+	Groups(ctx context.Context) ([][]Group, error)
 	// Served reports whether all groups of a member are known.
 	Served(member string) bool
 	// Members returns the names of all members that there are, served or not.
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Options of a Ledger. All fields but Leading and Absent are required.
+// Options of a Ledger. All fields but Leading, Left and Older are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -33,62 +33,118 @@ type Options struct {
 	Notify func(Key)
 	// Now is the clock.
 	Now func() time.Time
-	// Leading says whether this replica collects the entries of groups that are gone; nil means never.
+	// Leading says whether this replica does what one has to do: it splits the ledger of all totals, and collects the entries of groups that
+	// are gone; nil means never.
 	Leading func() bool
-	// Absent reads afresh whether a group does not exist in a member that is served, and nothing of it is left.
-	Absent func(ctx context.Context, id Key, namespace, name string) (bool, error)
+	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
+	// [UnseenError] while a vCenter cannot be looked at.
+	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
+	// Older reports whether a replica may live that knows the ledger of all totals only; nil means that there is none.
+	Older func() bool
 }
 
 // Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
 // it is started every claim waits.
+//
+// Each total has a ledger of its own, and a group an entry in each of those that it counts in. It may become what its spec says once all of
+// them cover that. They are asked one after the other, in the order of their keys: two groups that each fit cannot take turns in refusing each
+// other. What the first ones granted when a later one refuses is surplus, which the holder gives back.
 type Ledger struct {
 	opts Options
 	wake chan struct{}
 
-	mu     sync.Mutex
-	stored Stored
-	totals map[string]policy.Usage
-	// read is true once the ledger was read; known is false before that, and after a write whose outcome nobody knows.
-	read, known bool
-	// failure says why the ledger cannot be read or written, or is empty.
-	failure string
-	// claims and lowers wait for the next write, claims in the order of their coming; flying are those of the one under
-	// way, with what they ask for or lower to.
-	claims []Claim
-	lowers map[Key]giveBack
-	flying map[Key]policy.Usage
-	// refused are the groups that want more than there is, unsure those that asked for their surplus while nobody knew.
-	refused, unsure map[Key]struct{}
-	// problems are why claims could not be judged when they were written.
-	problems map[Key]problem
-	absent   map[Key]time.Time
-	// foreign are the groups whose entry somebody else changed after this replica had claimed it. It may be an entry of long ago, from
-	// a backup, and grants nothing before it is claimed again.
-	foreign map[Key]struct{}
-	// behind is since when the watch tells of older versions than are known, or zero.
-	behind time.Time
+	mu sync.Mutex
+	// head is the ledger of all totals, or what stands in its place once each total has its own.
+	head *book
+	// books are those of totals, by key.
+	books map[string]*book
+	// where are the books that a group has entries in; asked are those that it was last asked for in.
+	where, asked map[Key][]*book
+	// dirty: something is due, and the writer was not woken yet.
+	dirty *bool
+	// set names the ledgers that count, or is empty while the one of all totals does.
+	set string
+	// pending and later wait until it is known which ledgers count.
+	pending []Claim
+	later   map[Key]giveBack
+
+	// missing are the groups with entries that do not exist, since when; idle the ledgers that nobody needs. Only [Ledger.Collect] uses them.
+	missing map[Key]time.Time
+	idle    map[string]string
+	unseen  unseen
+	// collected is true once it was called, when all that was there at the start is known.
+	collected bool
 }
 
-type problem struct {
-	words string
-	since time.Time
+// seat is a book with the quotas that count in it for a requester.
+type seat struct {
+	*book
+	quotas []*policy.Policy
 }
 
-// problemLasts is how long a claim that could not be written for a reason of its own is not tried again.
-const problemLasts = 20 * time.Second
-
-// catchesUp is how long a watch may tell of older versions than this replica has read or written. After that they are not late news: the
-// hub's storage has gone back.
-const catchesUp = 20 * time.Second
+func (s seat) enforced() bool { return slices.ContainsFunc(s.quotas, (*policy.Policy).Enforced) }
 
 // New returns a ledger that knows nothing yet.
 func New(opts Options) *Ledger {
-	return &Ledger{
-		opts: opts, wake: make(chan struct{}, 1),
-		lowers: map[Key]giveBack{}, flying: map[Key]policy.Usage{},
-		refused: map[Key]struct{}{}, unsure: map[Key]struct{}{}, problems: map[Key]problem{}, absent: map[Key]time.Time{},
-		foreign: map[Key]struct{}{},
+	where, dirty := map[Key][]*book{}, new(bool)
+	if opts.Older == nil {
+		opts.Older = func() bool { return false }
 	}
+	if opts.Leading == nil {
+		opts.Leading = func() bool { return false }
+	}
+	return &Ledger{
+		opts: opts, wake: make(chan struct{}, 1), head: newBook("", where, dirty), books: map[string]*book{}, where: where,
+		dirty: dirty, asked: map[Key][]*book{}, later: map[Key]giveBack{}, missing: map[Key]time.Time{}, idle: map[string]string{},
+	}
+}
+
+// book returns that of a total, or the one of all for "".
+func (l *Ledger) book(key string) *book {
+	if key == "" {
+		return l.head
+	}
+	b := l.books[key]
+	if b == nil {
+		b = newBook(key, l.where, l.dirty)
+		l.books[key] = b
+	}
+	return b
+}
+
+// settled reports whether it is known which ledgers count, and there is something to count in.
+func (l *Ledger) settled() bool {
+	return l.head.known && (l.head.stored.Format != 0 || l.opts.Older())
+}
+
+// seats are the books that a requester's groups count in, in the order in which they are asked.
+func (l *Ledger) seats(quotas []*policy.Policy, r policy.Requester) (seats []seat) {
+	if len(quotas) == 0 {
+		return nil
+	}
+	if l.set == "" {
+		return []seat{{l.head, quotas}}
+	}
+	for i, p := range quotas {
+		s := seat{l.book(keyOf(p, r)), quotas[i : i+1]}
+		if s.of == "" {
+			s.of = nameOfTotal(p, r)
+		}
+		seats = append(seats, s)
+	}
+	slices.SortFunc(seats, func(a, b seat) int { return strings.Compare(a.key, b.key) })
+	return seats
+}
+
+// of are the books that have to do with a group.
+func (l *Ledger) of(id Key) []*book {
+	books := slices.Clone(l.asked[id])
+	for _, b := range l.where[id] {
+		if !slices.Contains(books, b) {
+			books = append(books, b)
+		}
+	}
+	return books
 }
 
 // Ask claims what a group's spec needs beyond what it holds. It reads memory and never blocks: a claim that needs a
@@ -106,8 +162,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	}
 	quotas := set.Quotas(c.Requester)
 	var f facts
-	enforced := slices.ContainsFunc(quotas, (*policy.Policy).Enforced)
-	if enforced && c.grows() {
+	if c.grows() && slices.ContainsFunc(quotas, (*policy.Policy).Enforced) {
 		members, err := l.opts.Lister.Members(ctx)
 		if err != nil {
 			return Answer{Outcome: Unavailable, Problem: "The MemberClusters on the hub cannot be read: " + err.Error()}
@@ -115,86 +170,164 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 		f = facts{set: set, served: l.opts.Lister.Served, members: members}
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	entry, entered := l.stored.State.Entries[c.Key()]
-	if len(quotas) == 0 {
-		l.forget(c.Key())
-		if entered && l.known {
-			l.lower(c.Key(), giveBack{epoch: c.Epoch})
-		}
-		return Answer{}
+	answer, again := l.ask(f, c, quotas)
+	l.signal()
+	l.mu.Unlock()
+	if again {
+		l.opts.Notify(c.Key())
 	}
-	keys := keysOf(quotas, c.Requester)
-	current := entered && l.known && slices.Equal(entry.Keys, keys)
+	return answer
+}
+
+// ask also reports whether the group has to look again, since there is something to give back.
+func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, again bool) {
+	id := c.Key()
+	seats := l.seats(quotas, c.Requester)
+	for _, b := range l.of(id) {
+		if slices.ContainsFunc(seats, func(s seat) bool { return s.book == b }) {
+			continue
+		}
+		b.forget(id) // it does not count there any more
+		if _, entered := b.entry(id); entered && b.known {
+			b.lower(id, giveBack{epoch: c.Epoch})
+		}
+	}
+	if delete(l.asked, id); len(seats) == 0 {
+		l.unpend(id)
+		return Answer{}, false
+	}
+	for _, s := range seats {
+		l.asked[id] = append(l.asked[id], s.book)
+	}
+	enforced := slices.ContainsFunc(seats, seat.enforced)
+	if !l.settled() && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
+		l.unpend(id)
+		l.pending = append(l.pending, c)
+		l.head.want()
+		switch {
+		case !c.grows():
+			return Answer{}, false
+		case l.head.failure != "":
+			return Answer{Outcome: Unavailable, Problem: l.head.failure}, false
+		}
+		return Answer{Outcome: Waiting}, false
+	}
 	if !c.grows() {
-		delete(l.refused, c.Key())
-		if c.Holds.Groups > 0 && l.known && (!current || !entry.Usage.Covers(c.Holds)) {
-			l.enqueue(c)
+		for _, s := range seats {
+			s.keep(c, s.quotas)
 		}
-		return Answer{}
+		return Answer{}, false
 	}
-	if !enforced {
-		// Nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
-		l.forget(c.Key())
-		return evaluate(f, l.stored.State, l.totals, c, quotas)
-	}
-	return l.askMore(f, c, quotas, current && l.granted(c, entry))
+	return l.grow(f, c, seats, quotas)
 }
 
-// granted reports whether this holder of the group was granted what it asks for, with this entry.
-func (l *Ledger) granted(c Claim, e Entry) bool {
-	_, foreign := l.foreign[c.Key()]
-	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.Usage.Covers(c.Wants)
-}
-
-// askMore answers a claim that grows. covered says whether its holder was granted it before.
-func (l *Ledger) askMore(f facts, c Claim, quotas []*policy.Policy, covered bool) Answer {
-	want := c.Wants
-	lower, lowering := l.lowers[c.Key()]
-	flight, flying := l.flying[c.Key()]
-	if covered && (!lowering || lower.to.Covers(want)) && (!flying || flight.Covers(want)) {
-		l.forget(c.Key())
-		// What is given back meanwhile leaves enough. Of policies that warn there may be something to say.
-		return evaluate(f, l.stored.State, l.totals, c, quotas)
-	}
-	if l.known && !flying {
-		// What memory refuses a fresh ledger would refuse as well, or its change will be told. That costs no call.
-		if answer := evaluate(f, l.stored.State, l.totals, c, quotas); answer.Outcome != Granted {
-			l.forget(c.Key())
-			l.refused[c.Key()] = struct{}{}
-			return answer
+// grow answers a claim that grows, once it is known which ledgers count.
+func (l *Ledger) grow(f facts, c Claim, seats []seat, quotas []*policy.Policy) (answer Answer, again bool) {
+	id := c.Key()
+	var refusing, open []seat
+	for _, s := range seats {
+		// Where nothing is enforced nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
+		free := !s.enforced() || s.granted(c, s.quotas)
+		if !free && !s.certain(id) {
+			open = append(open, s)
+			continue
+		}
+		said := s.evaluate(f, c, s.quotas)
+		answer.Violations = append(answer.Violations, said.Violations...)
+		switch {
+		case free:
+			s.forget(id)
+		case said.Outcome == Granted:
+			open = append(open, s)
+		default:
+			refusing = append(refusing, s)
+			if answer.Outcome != Refused {
+				answer.Outcome, answer.Problem = said.Outcome, orElse(answer.Problem, said.Problem)
+			}
 		}
 	}
-	if p, ok := l.problems[c.Key()]; ok && l.opts.Now().Sub(p.since) < problemLasts {
-		return Answer{Outcome: Unavailable, Problem: p.words}
+	answer.Violations = inOrder(answer.Violations, quotas)
+	if len(refusing) > 0 {
+		for _, s := range open {
+			s.forget(id)
+		}
+		anew := false
+		for _, s := range refusing {
+			_, before := s.refused[id]
+			s.forget(id)
+			s.refused[id] = struct{}{}
+			anew = anew || !before
+		}
+		if answer.Outcome == Refused {
+			answer.Problem = ""
+		}
+		return answer, anew && slices.ContainsFunc(seats, func(s seat) bool {
+			e, entered := s.entry(id)
+			_, lowering := s.lowers[id]
+			return entered && !lowering && !c.Holds.Covers(e.Usage)
+		})
 	}
-	if !flying || flight != want {
-		delete(l.lowers, c.Key())
-		l.enqueue(c)
+	if len(open) == 0 {
+		return answer, false
 	}
-	if l.failure != "" {
-		return Answer{Outcome: Unavailable, Problem: l.failure}
+	for _, s := range open[1:] {
+		s.forget(id) // its turn comes
 	}
-	return Answer{Outcome: Waiting}
+	return open[0].claim(c, l.opts.Now()), false
+}
+
+// orElse is a, or b for an empty a.
+func orElse(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// inOrder sorts what was said of policies by the order of the policies.
+func inOrder(violations []policy.Violation, quotas []*policy.Policy) []policy.Violation {
+	order := make(map[string]int, len(quotas))
+	for i, p := range quotas {
+		order[p.Name()] = i
+	}
+	slices.SortStableFunc(violations, func(a, b policy.Violation) int { return order[a.Policy] - order[b.Policy] })
+	return violations
 }
 
 // Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has
-// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed, unless the grant is doubted.
+// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed, unless the grant is doubted, or
+// a quota has refused it.
 // While nobody knows, there is none; the group is notified once it is known.
 func (l *Ledger) Surplus(id Key, holds, wants policy.Usage) (needs policy.Usage, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, ok := l.stored.State.Entries[id]
-	needs = holds
-	if e.Usage.Covers(wants) && !e.Doubted {
+	books, unsure := l.of(id), !l.settled()
+	if unsure {
+		l.head.unsure[id] = struct{}{}
+	}
+	vain := false
+	for _, b := range books {
+		_, refused := b.refused[id]
+		e, _ := b.entry(id)
+		vain = vain || refused || e.Doubted
+		if b.unsettled(id) {
+			b.unsure[id], unsure = struct{}{}, true
+			if !b.known {
+				b.want()
+			}
+		}
+	}
+	if needs = holds; !vain {
 		needs = needs.Max(wants)
 	}
-	_, flying := l.flying[id]
-	if !l.known || flying || slices.ContainsFunc(l.claims, func(c Claim) bool { return c.Key() == id }) {
-		l.unsure[id] = struct{}{}
+	if unsure {
+		l.signal()
 		return needs, false
 	}
-	return needs, ok && !needs.Covers(e.Usage)
+	return needs, slices.ContainsFunc(books, func(b *book) bool {
+		e, entered := b.entry(id)
+		return entered && !needs.Covers(e.Usage)
+	})
 }
 
 // GiveBack lowers what a group was granted to what it needs; nothing removes it. Only the holder of the group may call it,
@@ -202,21 +335,48 @@ func (l *Ledger) Surplus(id Key, holds, wants policy.Usage) (needs policy.Usage,
 func (l *Ledger) GiveBack(id Key, needs policy.Usage, epoch v1alpha1.Epoch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.stored.State.Entries[id]; !ok && l.known {
-		l.forget(id)
+	defer l.signal()
+	back := giveBack{to: needs, epoch: epoch}
+	if l.unpend(id); !l.settled() {
+		l.later[id] = back
+		l.head.want()
 		return
 	}
-	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.Key() == id })
-	l.lower(id, giveBack{to: needs, epoch: epoch})
+	l.lower(id, back)
+	if needs.Groups == 0 {
+		delete(l.asked, id)
+	}
+}
+
+// lower gives back in all books what a group has there.
+func (l *Ledger) lower(id Key, back giveBack) {
+	for _, b := range l.of(id) {
+		e, entered := b.entry(id)
+		if entered && back.to.Covers(e.Usage) && !e.Doubted {
+			continue
+		}
+		b.forget(id)
+		if back.keys = e.Keys; entered || !b.known {
+			b.lower(id, back)
+		}
+	}
 }
 
 // Forget drops the claim of a group that is not this replica's any more. What it was granted stays.
 func (l *Ledger) Forget(id Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(id)
-	delete(l.unsure, id)
-	delete(l.foreign, id)
+	for _, b := range append(l.of(id), l.head) {
+		b.forget(id)
+		delete(b.unsure, id)
+		delete(b.foreign, id)
+	}
+	l.unpend(id)
+	delete(l.asked, id)
+}
+
+func (l *Ledger) unpend(id Key) {
+	l.pending = slices.DeleteFunc(l.pending, func(c Claim) bool { return c.Key() == id })
 }
 
 // Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
@@ -227,112 +387,82 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 		return nil
 	}
 	quotas := set.Quotas(r)
-	if len(quotas) == 0 {
-		return nil
-	}
 	id := Key{r.Member, next.UID}
-	var granted policy.Usage
-	if old != nil {
-		granted = policy.UsageOf(old.Spec)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.stored.State.Entries[id]; ok {
-		granted = granted.Max(e.Usage)
-	}
 	var violations []policy.Violation
-	for _, p := range quotas {
-		used := usedByOthers(l.stored.State, l.totals, keyOf(p, r), id)
-		violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, policy.UsageOf(next.Spec), granted, used)...)
+	for _, s := range l.seats(quotas, r) {
+		var granted policy.Usage
+		if old != nil {
+			granted = policy.UsageOf(old.Spec)
+		}
+		if e, ok := s.entry(id); ok {
+			granted = granted.Max(e.Usage)
+		}
+		for _, p := range s.quotas {
+			used := usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id)
+			violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, policy.UsageOf(next.Spec), granted, used)...)
+		}
 	}
-	return violations
+	return inOrder(violations, quotas)
 }
 
-// Observe takes what a watch of the Store tells. What is older than what is known already is dropped, as late news; if nothing newer
-// follows, [Ledger.Collect] has the ledger read afresh.
-func (l *Ledger) Observe(s Stored) {
+// Observe takes what a watch of the Store tells of the ledger of a total, or of the one of all.
+func (l *Ledger) Observe(key string, s Stored) {
 	l.mu.Lock()
-	var notify []Key
-	order, err := resourceversion.CompareResourceVersion(s.Seen, l.stored.Seen)
-	switch {
-	case l.stored.Seen == "" || err != nil || order >= 0:
-		if notify = l.learn(s); l.known {
-			notify = append(notify, drained(l.unsure)...)
+	b := l.book(key)
+	first := !b.read && l.collected
+	notify := b.observe(s, l.set, l.opts.Now())
+	if first {
+		for id := range b.stored.State.all() { // a ledger that came later than this replica
+			notify = append(notify, id)
 		}
-	case l.behind.IsZero():
-		l.behind = l.opts.Now()
 	}
+	if key == "" {
+		notify = append(notify, l.follow()...)
+	}
+	l.signal()
 	l.mu.Unlock()
 	l.tell(notify)
 }
 
-// learn takes what was read, and returns the groups that may get another answer now. Those whose entries are not as they were, by
-// another replica or by a person, are among them: their holders enter what they hold, or give back what they do not.
-func (l *Ledger) learn(s Stored) []Key {
-	was, first := l.stored.State.Entries, !l.read
-	notify := l.take(s)
-	if first {
-		return notify // who asked before the first reading is unsure
-	}
-	for _, id := range changed(was, l.stored.State.Entries) {
-		l.foreign[id] = struct{}{}
-		notify = append(notify, id)
-	}
-	return notify
-}
-
-// changed are the groups whose entries are not as they were.
-func changed(was, is map[Key]Entry) (ids []Key) {
-	for id, e := range was {
-		if now, ok := is[id]; !ok || now.Usage != e.Usage || now.Doubted != e.Doubted {
-			ids = append(ids, id)
-		}
-	}
-	for id := range is {
-		if _, ok := was[id]; !ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// take makes s what is known, and returns the groups that may get another answer now.
-func (l *Ledger) take(s Stored) []Key {
-	if s.Err != nil {
-		l.known, l.failure = false, s.Err.Error()
+// follow lets those ledgers count that the head names, and returns the groups that may get another answer now. What waits for a write goes
+// where it belongs with the next round.
+func (l *Ledger) follow() (notify []Key) {
+	if !l.head.known || l.set == l.head.stored.State.Set {
 		return nil
 	}
-	l.failure, l.behind = "", time.Time{}
-	before, after := l.totals, totals(s.State)
-	room := lessUsed(before, after) || !maps.EqualFunc(s.State.Counted, l.stored.State.Counted, slices.Equal[[]string])
-	l.stored, l.read, l.known, l.totals = s, true, true, after
-	if !room {
-		return nil
-	}
-	return drained(l.refused)
-}
-
-// overtaken reports whether a watch has told of a later version than this one.
-func (l *Ledger) overtaken(version string) bool {
-	order, err := resourceversion.CompareResourceVersion(l.stored.Seen, version)
-	return l.known && err == nil && order > 0
-}
-
-// drained empties a set and returns what was in it.
-func drained(set map[Key]struct{}) []Key {
-	ids := slices.Collect(maps.Keys(set))
-	clear(set)
-	return ids
-}
-
-// lessUsed reports whether any total has fallen.
-func lessUsed(before, after map[string]policy.Usage) bool {
-	for key, was := range before {
-		if !after[key].Covers(was) {
-			return true
+	l.set = l.head.stored.State.Set
+	for _, b := range append(slices.Collect(maps.Values(l.books)), l.head) {
+		l.putOff(batch{claims: b.claims, lowers: b.lowers})
+		b.claims, b.lowers = nil, map[Key]giveBack{}
+		notify = append(append(notify, drained(b.refused)...), drained(b.unsure)...)
+		clear(b.problems)
+		if known := b.known; b.read && b != l.head {
+			_, others := b.take(b.raw, l.set)
+			if b.known = known; l.collected {
+				notify = append(notify, others...)
+			}
 		}
 	}
-	return false
+	clear(l.asked)
+	slices.SortFunc(notify, compareKeys)
+	return slices.Compact(notify)
+}
+
+// putOff has the next round find out where all this belongs.
+func (l *Ledger) putOff(b batch) {
+	for _, c := range b.claims {
+		if !slices.ContainsFunc(l.pending, func(o Claim) bool { return o.Key() == c.Key() }) {
+			l.pending = append(l.pending, c)
+		}
+	}
+	for id, back := range b.lowers {
+		if _, newer := l.later[id]; !newer {
+			l.later[id] = back
+		}
+	}
+	l.head.want()
 }
 
 func (l *Ledger) tell(ids []Key) {
@@ -341,23 +471,12 @@ func (l *Ledger) tell(ids []Key) {
 	}
 }
 
-func (l *Ledger) enqueue(c Claim) {
-	l.claims = append(slices.DeleteFunc(l.claims, func(o Claim) bool { return o.Key() == c.Key() }), c)
-	l.signal()
-}
-
-func (l *Ledger) lower(id Key, g giveBack) {
-	l.lowers[id] = g
-	l.signal()
-}
-
-func (l *Ledger) forget(id Key) {
-	l.claims = slices.DeleteFunc(l.claims, func(c Claim) bool { return c.Key() == id })
-	delete(l.refused, id)
-	delete(l.problems, id)
-}
-
+// signal wakes the writer if something is due.
 func (l *Ledger) signal() {
+	if !*l.dirty {
+		return
+	}
+	*l.dirty = false
 	select {
 	case l.wake <- struct{}{}:
 	default:

@@ -29,6 +29,11 @@ type desk struct {
 	notified map[quota.Key]int
 	leading  bool
 	exists   map[quota.Key]bool
+	// left is what vCenter has of groups that are gone; blind is the error of who looks there.
+	left  map[quota.Key]policy.Usage
+	blind error
+	// older is true while a replica lives that knows the ledger of all totals only.
+	older bool
 	// onMembers runs when the members are asked for, as before each write.
 	onMembers func()
 }
@@ -41,10 +46,10 @@ func (d *desk) Members(context.Context) ([]string, error) {
 	}
 	return d.members, nil
 }
-func (d *desk) Groups(context.Context) (groups []quota.Group, _ error) {
+func (d *desk) Groups(context.Context) (groups [][]quota.Group, _ error) {
 	for _, g := range d.groups {
 		if !d.away[g.Requester.Member] {
-			groups = append(groups, g)
+			groups = append(groups, []quota.Group{g})
 		}
 	}
 	return groups, nil
@@ -58,7 +63,10 @@ func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *
 	d.Ledger = quota.New(quota.Options{
 		Store: store, Lister: d, Notify: func(id quota.Key) { d.notified[id]++ }, Now: func() time.Time { return d.now },
 		Leading: func() bool { return d.leading },
-		Absent:  func(_ context.Context, id quota.Key, _, _ string) (bool, error) { return !d.exists[id], nil },
+		Left: func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
+			return d.left[id], !d.exists[id], d.blind
+		},
+		Older: func() bool { return d.older },
 	})
 	return d
 }
@@ -114,6 +122,9 @@ func (d *desk) grant(c quota.Claim) {
 	d.t.Helper()
 	d.ask(c, quota.Waiting)
 	d.flush()
+	for d.Ask(d.t.Context(), c).Outcome == quota.Waiting {
+		d.flush()
+	}
 	d.ask(c, quota.Granted)
 }
 
@@ -143,7 +154,7 @@ func TestTwoReplicasRaceForTheLastPlace(t *testing.T) {
 	a.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	a.flush()
 	clear(b.notified)
-	b.Observe(store.Stored())
+	store.Tell(b.Observe)
 	if b.notified[of("two")] == 0 {
 		t.Error("nobody told the group that waits that there is room")
 	}
@@ -176,7 +187,7 @@ func TestAThousandGroupsShareAFewWrites(t *testing.T) {
 	for i := range 1000 {
 		d.ask(claim(types.UID(fmt.Sprint(i)), "m", 0, 3, 1), quota.Granted)
 	}
-	if _, writes := store.Requests(); writes != 1 {
+	if _, writes := store.Requests(); writes != 2 { // the first says that each total has a ledger of its own
 		t.Errorf("%d writes", writes)
 	}
 }
@@ -203,7 +214,7 @@ func TestAFormerHolderCannotGiveBackWhatItsSuccessorWasGranted(t *testing.T) {
 		b.ask(claim("one", "m", 3, 5, 2), quota.Granted)
 	})
 	a.flush()
-	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 5 {
+	if used := store.Entries()[of("one")].Usage.VMs; used != 5 {
 		t.Errorf("the ledger says %d VMs of a group that was granted 5", used)
 	}
 }
@@ -217,7 +228,7 @@ func TestWhatIsBeingGivenBackIsNotGranted(t *testing.T) {
 	d.flush()
 	d.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
 	d.flush()
-	if used := store.Stored().State.Entries[of("one")].Usage.VMs + store.Stored().State.Entries[of("two")].Usage.VMs; used > 5 {
+	if used := store.Entries()[of("one")].Usage.VMs + store.Entries()[of("two")].Usage.VMs; used > 5 {
 		t.Errorf("%d VMs granted of 5", used)
 	}
 }
@@ -251,7 +262,7 @@ func TestALostLedgerIsFilledBeforeAnythingIsGranted(t *testing.T) {
 	d.ask(claim("new", "m", 0, 2, 1), quota.Refused)
 	d.ask(claim("one", "m", 4, 4, 1), quota.Granted) // what runs is never in question
 	d.flush()
-	if e := store.Stored().State.Entries[of("one")]; e.Usage.VMs != 4 {
+	if e := store.Entries()[of("one")]; e.Usage.VMs != 4 {
 		t.Errorf("the ledger says %+v of a group with 4 VMs", e)
 	}
 }
@@ -308,7 +319,7 @@ func TestAFullLedgerRefusesGrowthAndLetsGroupsGiveBack(t *testing.T) {
 	if answer := d.ask(claim("two", "m", 0, 4, 1), quota.Unavailable); !strings.Contains(answer.Problem, "full") {
 		t.Errorf("the problem is %q", answer.Problem)
 	}
-	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 1 {
+	if used := store.Entries()[of("one")].Usage.VMs; used != 1 {
 		t.Errorf("%d VMs were not given back", used)
 	}
 	d.now = d.now.Add(time.Minute)
@@ -346,7 +357,7 @@ func TestAdmissionIsToldFromMemory(t *testing.T) {
 			t.Errorf("%s: %v", story, got)
 		}
 	}
-	if _, writes := store.Requests(); writes != 1 {
+	if _, writes := store.Requests(); writes != 2 { // the first says that each total has a ledger of its own
 		t.Errorf("%d writes", writes)
 	}
 }
@@ -369,7 +380,7 @@ func TestEntriesOfGroupsThatAreGoneAreCollectedByTheLeader(t *testing.T) {
 		d.now = d.now.Add(7 * time.Minute)
 		d.Collect(t.Context())
 		d.flush()
-		return len(store.Stored().State.Entries)
+		return len(store.Entries())
 	}
 	for range 4 {
 		if n := look(); n != 5 {
@@ -384,7 +395,7 @@ func TestEntriesOfGroupsThatAreGoneAreCollectedByTheLeader(t *testing.T) {
 		t.Errorf("%d entries are left; that of the former member can go, and VMs of the others may be being cloned", n)
 	}
 	if n := look(); n != 3 {
-		t.Errorf("left are %v; want those that stay, that are unseen and that are away", store.Stored().State.Entries)
+		t.Errorf("left are %v; want those that stay, that are unseen and that are away", store.Entries())
 	}
 }
 
@@ -395,7 +406,7 @@ func TestALedgerThatCannotBeReadGrantsNothing(t *testing.T) {
 	if err := d.Flush(t.Context()); !errors.Is(err, errBroken) {
 		t.Fatalf("the error is %v", err)
 	}
-	d.Observe(quota.Stored{Version: "1", Seen: "1", Err: errBroken})
+	d.Observe("", quota.Stored{Version: "1", Seen: "1", Err: errBroken})
 	if answer := d.ask(claim("one", "m", 0, 1, 1), quota.Unavailable); !strings.Contains(answer.Problem, errBroken.Error()) {
 		t.Errorf("the problem is %q", answer.Problem)
 	}
@@ -405,7 +416,7 @@ var errBroken = errors.New("somebody wrote nonsense into it")
 
 type broken struct{ quotatest.Store }
 
-func (*broken) Read(context.Context) (quota.Stored, error) {
+func (*broken) Read(context.Context, string) (quota.Stored, error) {
 	return quota.Stored{Version: "1", Seen: "1", Err: errBroken}, nil
 }
 
@@ -413,9 +424,9 @@ func TestAFailureIsForgottenWithTheNextAnswer(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.flush()
-	d.Observe(quota.Stored{Err: errors.New("no ledger at all")})
+	d.Observe("", quota.Stored{Err: errors.New("no ledger at all")})
 	d.ask(claim("one", "m", 0, 3, 1), quota.Unavailable)
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	d.ask(claim("one", "m", 0, 3, 1), quota.Waiting)
 
 	store.OnWrite = func() quotatest.Fault { return quotatest.Refuse }
@@ -466,17 +477,17 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	}
 	clear(d.notified)
 
-	d.Observe(quota.Stored{Err: errors.New("no ledger at all")})
+	d.Observe("", quota.Stored{Err: errors.New("no ledger at all")})
 	if shrunk() {
 		t.Error("there is a surplus in a ledger that cannot be read")
 	}
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	looked("when the ledger is there again", true)
 
 	// Another replica held it for a moment, so this one has nothing to write.
 	other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	other.grant(claim("one", "m", 3, 4, 2))
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	looked("when another replica has changed its entry", true)
 	d.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.onMembers = func() {
@@ -491,7 +502,7 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	if !shrunk() {
 		t.Error("what is left over is no surplus")
 	}
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	looked("of what was answered", false)
 
 	d.ask(claim("one", "m", 4, 5, 3), quota.Waiting)
@@ -506,9 +517,11 @@ func TestOldNewsOfTheLedgerIsDropped(t *testing.T) {
 	d.grant(claim("one", "m", 0, 3, 1))
 	old := store.Stored()
 	d.grant(claim("one", "m", 3, 5, 1))
-	d.Observe(old)
+	for key, stored := range old {
+		d.Observe(key, stored)
+	}
 	d.ask(claim("one", "m", 3, 5, 1), quota.Granted)
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	d.ask(claim("one", "m", 3, 5, 1), quota.Granted)
 }
 
@@ -516,11 +529,12 @@ func TestAGroupThatWaitsForAnotherMemberIsToldWhenThatIsCounted(t *testing.T) {
 	store := &quotatest.Store{}
 	d, other := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5)), newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
 	d.away["other"] = true
+	d.ask(claim("one", "m", 0, 3, 1), quota.Waiting)
 	d.flush()
 	d.ask(claim("one", "m", 0, 3, 1), quota.Unavailable)
 	other.grant(claim("two", "other", 0, 1, 1)) // which counts both members
 	clear(d.notified)
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	if d.notified[of("one")] == 0 {
 		t.Error("nobody tells the group that the other member's groups are counted now")
 	}
@@ -535,9 +549,9 @@ func TestAWatchThatIsAheadOfAReplyIsNotUndone(t *testing.T) {
 	d.ask(claim("one", "m", 2, 3, 1), quota.Waiting)
 	store.AfterWrite = func() { // what another replica wrote on top of it comes before the answer
 		store.AfterWrite = nil
-		other.Observe(store.Stored())
+		store.Tell(other.Observe)
 		other.grant(claim("two", "m", 0, 2, 1))
-		d.Observe(store.Stored())
+		store.Tell(d.Observe)
 	}
 	d.flush()
 	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
@@ -550,8 +564,8 @@ type lateStore struct {
 	late func()
 }
 
-func (s *lateStore) Read(ctx context.Context) (quota.Stored, error) {
-	read, err := s.Store.Read(ctx)
+func (s *lateStore) Read(ctx context.Context, key string) (quota.Stored, error) {
+	read, err := s.Store.Read(ctx, key)
 	if s.late != nil {
 		s.late()
 	}
@@ -565,7 +579,7 @@ func TestAWatchThatIsAheadOfAReadIsNotUndone(t *testing.T) {
 	other.grant(claim("one", "m", 0, 2, 1))
 	late.late = func() {
 		other.grant(claim("one", "m", 2, 5, 1))
-		d.Observe(store.Stored())
+		store.Tell(d.Observe)
 	}
 	d.flush()
 	d.ask(claim("three", "m", 0, 1, 1), quota.Refused)
@@ -582,7 +596,11 @@ func TestAGroupThatAskedBeforeTheLedgerWasReadIsLookedAtAgain(t *testing.T) {
 
 func TestAHolderIsToldWhenItsOldCacheEnteredMoreThanItHolds(t *testing.T) {
 	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 5))
+	d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
 	d.flush()
+	d.GiveBack(of("one"), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.flush()
+	clear(d.notified)
 	d.groups = []quota.Group{group("one", "m", 3)} // the cache is behind
 	d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
 	d.flush()
@@ -624,10 +642,11 @@ func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {
 	store := &quotatest.Store{}
 	d, former := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.flush()
+	d.Collect(t.Context())
 	told := func(when string) {
 		t.Helper()
 		clear(d.notified)
-		if d.Observe(store.Stored()); d.notified[of("one")] != 1 {
+		if store.Tell(d.Observe); d.notified[of("one")] != 1 {
 			t.Errorf("%s its holder is told %d times", when, d.notified[of("one")])
 		}
 	}
@@ -649,7 +668,7 @@ func TestAGroupWithTheUIDOfAnotherMembersGivesNothingOfItBack(t *testing.T) {
 	d.GiveBack(forged, policy.Usage{}, v1alpha1.Epoch{Generation: 9, Number: 9})
 	d.Forget(forged)
 	d.flush()
-	if used := store.Stored().State.Entries[of("u")].Usage.VMs; used != 4 {
+	if used := store.Entries()[of("u")].Usage.VMs; used != 4 {
 		t.Errorf("the ledger says %d VMs for the group that was granted 4", used)
 	}
 	d.ask(claim("u", "other", 0, 2, 1), quota.Refused)

@@ -2,7 +2,9 @@ package quota_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -55,9 +57,14 @@ type replica struct {
 	ledger *quota.Ledger
 	// view is the cache of the members.
 	view []object
-	// news are versions of the ledger that its watch has still to tell.
-	news []quota.Stored
+	// news are versions of the ledgers that its watch has still to tell.
+	news []news
+	// old is true for a replica of a release that knows the ledger of all totals only.
+	old bool
 }
+
+// news are all ledgers as they were at a moment.
+type news map[string]quota.Stored
 
 const places = 5
 
@@ -72,11 +79,11 @@ func (m *model) key(i int) quota.Key { return quota.Key{Member: place(i).Member,
 func (r *replica) Policies(context.Context) (*policy.Set, bool) { return r.m.set, true }
 func (r *replica) Served(string) bool                           { return true }
 func (r *replica) Members(context.Context) ([]string, error)    { return []string{"m"}, nil }
-func (r *replica) Groups(context.Context) ([]quota.Group, error) {
-	var groups []quota.Group
+func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
+	var groups [][]quota.Group
 	for i, o := range r.view {
 		if o.exists {
-			groups = append(groups, quota.Group{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()})
+			groups = append(groups, []quota.Group{{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()}})
 		}
 	}
 	return groups, nil
@@ -107,21 +114,72 @@ func newModel(t *rapid.T) *model {
 		return fault
 	}
 	for range 3 {
-		m.replicas = append(m.replicas, m.newReplica())
+		m.replicas = append(m.replicas, m.newReplica(draw(t, "release", 2) == 0))
 	}
 	return m
 }
 
-func (m *model) newReplica() *replica {
-	r := &replica{m: m, view: slices.Clone(m.objects)}
-	r.ledger = quota.New(quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(id quota.Key) {
+func (m *model) newReplica(old bool) *replica {
+	r := &replica{m: m, view: slices.Clone(m.objects), old: old}
+	options := quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(id quota.Key) {
 		for i := range m.objects {
 			if m.key(i) == id && m.replicas[m.holder[i]] == r {
 				m.due[i] = true
 			}
 		}
-	}})
+	}}
+	options.Leading = func() bool {
+		return !old && slices.IndexFunc(m.replicas, func(o *replica) bool { return !o.old }) == slices.Index(m.replicas, r)
+	}
+	options.Older = func() bool { return slices.ContainsFunc(m.replicas, func(o *replica) bool { return o.old }) }
+	if old {
+		options.Store, options.Older = before{m.store}, func() bool { return true }
+	}
+	options.Left = func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
+		for i, o := range m.objects {
+			if m.key(i) == id {
+				return policy.Usage{}, !o.exists, nil
+			}
+		}
+		return policy.Usage{}, true, nil
+	}
+	r.ledger = quota.New(options)
 	return r
+}
+
+// before is the store as a release knows it that has one ledger for all totals: what stands in its place is one that it cannot read.
+type before struct{ *quotatest.Store }
+
+var errLater = errors.New("the ledger of quotas has format 2, this operator knows 1")
+
+func (b before) Read(ctx context.Context, key string) (quota.Stored, error) {
+	stored, err := b.Store.Read(ctx, key)
+	return seenBefore(stored), err
+}
+
+func seenBefore(stored quota.Stored) quota.Stored {
+	if stored.Format == 2 {
+		return quota.Stored{Version: stored.Version, Seen: stored.Seen, Err: errLater}
+	}
+	return stored
+}
+
+// observe has the watch of a replica tell.
+func (r *replica) observe(key string, stored quota.Stored) {
+	switch {
+	case !r.old:
+		r.ledger.Observe(key, stored)
+	case key == "":
+		r.ledger.Observe(key, seenBefore(stored))
+	}
+}
+
+// hear has the watch of a replica tell all that there is.
+func (r *replica) hear(all news) {
+	keys := slices.Sorted(maps.Keys(all))
+	for _, key := range slices.Backward(keys) {
+		r.observe(key, all[key])
+	}
 }
 
 // pass is what the reconciler does with one group.
@@ -201,11 +259,16 @@ func (m *model) takeOver(i, to int) {
 }
 
 func (m *model) flush(r *replica) {
-	before := m.store.Stored().Seen
-	_ = r.ledger.Flush(m.t.Context())
-	if after := m.store.Stored(); after.Seen != before {
+	m.spread(func() { _ = r.ledger.Flush(m.t.Context()) })
+}
+
+// spread lets all watches tell, later, what do changes.
+func (m *model) spread(do func()) {
+	before := m.store.Version()
+	do()
+	if m.store.Version() != before {
 		for _, other := range m.replicas {
-			other.news = append(other.news, after)
+			other.news = append(other.news, m.store.Stored())
 		}
 	}
 }
@@ -221,11 +284,11 @@ func (m *model) check() {
 	}
 	for namespace, used := range spaces {
 		if used.Groups > mostGroups || used.VMs > mostVMs || used.CPU > mostCPU {
-			m.t.Fatalf("%s was granted %+v, more than its quota\nledger %+v", namespace, used, m.store.Stored().State.Entries)
+			m.t.Fatalf("%s was granted %+v, more than its quota\nledger %+v", namespace, used, m.store.Entries())
 		}
 	}
 	if all.VMs > mostOfAll {
-		m.t.Fatalf("all together were granted %d VMs, more than %d\nledger %+v", all.VMs, mostOfAll, m.store.Stored().State.Entries)
+		m.t.Fatalf("all together were granted %d VMs, more than %d\nledger %+v", all.VMs, mostOfAll, m.store.Entries())
 	}
 }
 
@@ -268,7 +331,7 @@ func quotasAreKept(t *rapid.T) {
 		"takeover": func(t *rapid.T) { m.takeOver(draw(t, "group", places), draw(t, "holder", 3)) },
 		"watch": func(t *rapid.T) {
 			if r := m.replicas[draw(t, "replica", 3)]; len(r.news) > 0 {
-				r.ledger.Observe(r.news[0])
+				r.hear(r.news[0])
 				r.news = r.news[1:]
 			}
 		},
@@ -287,7 +350,8 @@ func quotasAreKept(t *rapid.T) {
 		},
 		"restart": func(t *rapid.T) {
 			n := draw(t, "replica", 3)
-			m.replicas[n] = m.newReplica()
+			// Whoever starts is of either release: an update, or a rollback.
+			m.replicas[n] = m.newReplica(draw(t, "release", 2) == 0)
 			for i := range m.holder {
 				if m.holder[i] == n {
 					m.epoch[i]++
@@ -302,21 +366,43 @@ func quotasAreKept(t *rapid.T) {
 			for _, r := range m.replicas {
 				r.sync()
 				r.news = nil
-				r.ledger.Observe(m.store.Stored())
+				m.store.Tell(r.observe)
 			}
 			m.now = m.now.Add(time.Minute)
 			for _, r := range m.replicas {
 				r.ledger.Collect(t.Context())
 			}
 		},
-		"lose": func(*rapid.T) {
-			// Somebody deletes the ledger. Watches and caches are given the time to tell.
-			m.store.Lose()
+		"lose": func(t *rapid.T) {
+			// Somebody deletes a ledger, or all. Watches and caches are given the time to tell.
+			keys := slices.Sorted(maps.Keys(m.store.Stored()))
+			if n := draw(t, "ledger", len(keys)+1); n < len(keys) {
+				m.store.Lose(keys[n])
+			} else {
+				m.store.Lose()
+			}
 			for _, r := range m.replicas {
 				r.sync()
 				r.news = nil
-				r.ledger.Observe(m.store.Stored())
+				m.store.Tell(r.observe)
 			}
+		},
+		"collect": func(t *rapid.T) {
+			// The leader splits the ledger of all totals, if it may, and removes what nobody needs.
+			m.now = m.now.Add(30 * time.Second)
+			r := m.replicas[draw(t, "replica", 3)]
+			m.spread(func() { r.ledger.Collect(t.Context()) })
+		},
+		"together": func(t *rapid.T) {
+			// Another replica does so while it is under way.
+			m.now = m.now.Add(30 * time.Second)
+			one, other := m.replicas[draw(t, "replica", 3)], m.replicas[draw(t, "replica", 3)]
+			m.between = append(m.between, func() {
+				if other != one {
+					other.ledger.Collect(t.Context())
+				}
+			})
+			m.spread(func() { one.ledger.Collect(t.Context()) })
 		},
 	})
 	m.settle()
@@ -326,7 +412,21 @@ func quotasAreKept(t *rapid.T) {
 // reason.
 func (m *model) settle() {
 	m.fault, m.between = quotatest.None, nil
-	for range 6 {
+	if draw(m.t, "update", 2) == 0 { // to its end, or back
+		for n := range m.replicas {
+			m.replicas[n] = m.newReplica(false)
+		}
+	} else if marker := m.store.Stored()[""]; marker.Format == 2 {
+		m.store.Lose("") // as the message of the release before says
+		for n := range m.replicas {
+			m.replicas[n] = m.newReplica(true)
+		}
+	}
+	for i := range m.holder {
+		m.epoch[i]++
+		m.due[i] = true
+	}
+	for range 8 {
 		for _, r := range m.replicas {
 			r.sync()
 		}
@@ -340,13 +440,14 @@ func (m *model) settle() {
 			m.flush(r)
 		}
 		for _, r := range m.replicas {
-			r.ledger.Observe(m.store.Stored())
+			m.store.Tell(r.observe)
 			r.news = nil
+			r.ledger.Collect(m.t.Context())
 		}
 		m.now = m.now.Add(time.Minute)
 		m.check()
 	}
-	entries := m.store.Stored().State.Entries
+	entries := m.store.Entries()
 	for i, o := range m.objects {
 		if !o.exists {
 			continue

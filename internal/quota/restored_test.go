@@ -11,13 +11,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// replace puts another ledger in the place of the one that is stored, as a person or a restored backup does.
+// replace puts other ledgers in the place of those that are stored, as a person or a restored backup does.
 func replace(t *testing.T, store *quotatest.Store, change func(map[quota.Key]quota.Entry)) {
 	t.Helper()
-	stored := store.Stored()
-	change(stored.State.Entries)
-	if _, err := store.Write(t.Context(), stored.State, stored.Version); err != nil {
-		t.Fatal(err)
+	for key, stored := range store.Stored() {
+		if stored.Format == 2 || stored.Version == "" {
+			continue
+		}
+		entries := stored.State.Entries()
+		change(entries)
+		state := quota.StateOf(entries)
+		state.Set, state.Counted = stored.State.Set, stored.State.Counted
+		if _, err := store.Write(t.Context(), key, state, stored.Version); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -32,7 +39,7 @@ func TestALedgerThatWasLoweredByHandGrantsNoMoreThanThereIs(t *testing.T) {
 		entries[of("one")] = e
 	})
 	clear(d.notified)
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	if d.notified[of("one")] == 0 {
 		t.Error("nobody looks at the group whose entry was changed")
 	}
@@ -40,7 +47,7 @@ func TestALedgerThatWasLoweredByHandGrantsNoMoreThanThereIs(t *testing.T) {
 	d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
 	d.flush()
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
-	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 4 {
+	if used := store.Entries()[of("one")].Usage.VMs; used != 4 {
 		t.Errorf("the ledger says %d VMs of a group that has 4", used)
 	}
 }
@@ -52,13 +59,14 @@ func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
 	a.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	a.flush()
 	b.flush()
+	store.Tell(b.Observe)
 	b.ask(claim("one", "m", 4, 4, 1), quota.Granted) // a former holder, whose cache is behind
 	b.flush()
-	if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 4 {
+	if used := store.Entries()[of("one")].Usage.VMs; used != 4 {
 		t.Fatalf("the ledger says %d VMs", used)
 	}
 	clear(a.notified)
-	a.Observe(store.Stored())
+	store.Tell(a.Observe)
 	if a.notified[of("one")] == 0 {
 		t.Error("nobody gives back what the group does not have")
 	}
@@ -91,7 +99,7 @@ func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 				d.flush()
 			}
 			if answer := d.Ask(t.Context(), c); answer.Outcome == quota.Granted {
-				t.Errorf("granted 4 of 5 VMs although a member that is away has 4: %+v", store.Stored().State)
+				t.Errorf("granted 4 of 5 VMs although a member that is away has 4: %+v", store.Entries())
 			}
 		})
 	}
@@ -113,7 +121,7 @@ func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	d.flush()
 	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
 	d.flush()
-	if e := store.Stored().State.Entries[of("one")]; e.Usage.VMs != 3 {
+	if e := store.Entries()[of("one")]; e.Usage.VMs != 3 {
 		t.Errorf("the ledger says %+v of a group with 3 VMs", e)
 	}
 }
@@ -130,7 +138,7 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 		e.Usage.VMs = math.MaxInt64
 		entries[of("rubbish")] = e
 	})
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	for range 3 {
 		d.now = d.now.Add(time.Minute)
 		d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
@@ -140,12 +148,13 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	b.groups = d.groups
 	b.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
+	store.Tell(b.Observe)
 	b.GiveBack(of("rubbish"), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
 	b.flush()
 	b.ask(claim("two", "m", 0, 3, 1), quota.Refused)
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	d.flush()
-	if _, still := store.Stored().State.Entries[of("rubbish")]; still {
+	if _, still := store.Entries()[of("rubbish")]; still {
 		t.Error("the entry is not collected")
 	}
 }
@@ -174,10 +183,10 @@ func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
 					d.flush()
 				}
 				if answer := d.Ask(t.Context(), claim("two", "m", 0, 4, 1)); answer.Outcome != quota.Refused {
-					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Stored().State.Entries)
+					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Entries())
 				}
 			}
-			if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 4 {
+			if used := store.Entries()[of("one")].Usage.VMs; used != 4 {
 				t.Errorf("the ledger says %d VMs of a group that has 4", used)
 			}
 		})
@@ -199,7 +208,7 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 			again := claim("one", "m", 1, 4, 1)
 			before.ask(again, quota.Refused)
 			store.GoBack(backup, bump)
-			before.Observe(store.Stored())
+			store.Tell(before.Observe)
 			before.now = before.now.Add(time.Minute)
 			before.Collect(t.Context())
 			fresh := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -213,7 +222,7 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 					d.flush()
 				}
 				if answer := d.Ask(t.Context(), c); answer.Outcome != quota.Refused {
-					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Stored().State.Entries)
+					t.Errorf("%s answers %+v: 8 of 5 VMs\nledger %+v", name, answer, store.Entries())
 				}
 				needs, some := d.Surplus(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(4)))
 				if some {
@@ -221,7 +230,7 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 					d.flush()
 				}
 			}
-			if used := store.Stored().State.Entries[of("one")].Usage.VMs; used != 1 {
+			if used := store.Entries()[of("one")].Usage.VMs; used != 1 {
 				t.Errorf("the ledger says %d VMs of a group that has 1", used)
 			}
 		})
@@ -237,7 +246,7 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.grant(claim("gone", "m", 0, 3, 1))
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 	store.GoBack(backup, 0)
-	d.Observe(store.Stored())
+	store.Tell(d.Observe)
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused) // it may be late news
 	d.now = d.now.Add(time.Minute)
 	d.Collect(t.Context())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
@@ -28,7 +29,9 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		d.Ledger = quota.New(quota.Options{
 			Store: store, Lister: d, Notify: func(id quota.Key) { notified <- id }, Now: time.Now,
 			Leading: func() bool { return true },
-			Absent:  func(context.Context, quota.Key, string, string) (bool, error) { return true, nil },
+			Left: func(context.Context, quota.Key, string, string) (policy.Usage, bool, error) {
+				return policy.Usage{}, true, nil
+			},
 		})
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -61,7 +64,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		// The caches have neither, and the leader finds out.
 		<-time.After(13 * time.Minute) // on the clock of this test
 		synctest.Wait()
-		if left := store.Stored().State.Entries; len(left) != 0 {
+		if left := store.Entries(); len(left) != 0 {
 			t.Errorf("entries of groups that are gone: %+v", left)
 		}
 		end()

@@ -5,7 +5,6 @@ package quota
 import (
 	"context"
 	"errors"
-	"reflect"
 	"testing"
 	"time"
 
@@ -32,62 +31,105 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := ConfigMaps{Client: client.CoreV1().ConfigMaps("default")}
-	told := make(chan Stored, 16)
+	store := &ConfigMaps{Client: client.CoreV1().ConfigMaps("default")}
+	type news struct {
+		key string
+		Stored
+	}
+	told := make(chan news, 16)
 	watching := make(chan struct{})
 	watchCtx, end := context.WithCancel(ctx)
 	go func() {
 		defer close(watching)
-		store.Watch(watchCtx, func(s Stored) { told <- s })
+		store.Watch(watchCtx, func(key string, s Stored) { told <- news{key, s} })
 	}()
 	defer func() { end(); <-watching }()
-	next := func() Stored {
+	next := func(key string) Stored {
 		t.Helper()
 		select {
 		case s := <-told:
-			return s
+			if s.key != key {
+				t.Errorf("the watch tells of %q, want %q", s.key, key)
+			}
+			return s.Stored
 		case <-time.After(2 * time.Minute):
 			t.Fatal("the watch tells nothing")
 			return Stored{}
 		}
 	}
-
-	refused := func(s State, version string) {
+	refused := func(key string, s State, version string) {
 		t.Helper()
-		if _, err := store.Write(ctx, s, version); !errors.Is(err, ErrConflict) {
+		if _, err := store.Write(ctx, key, s, version); !errors.Is(err, ErrConflict) {
 			t.Errorf("version %q was replaced, which is not what is stored: %v", version, err)
 		}
 	}
-
-	if s, err := store.Read(ctx); err != nil || s.Version != "" {
-		t.Fatalf("no ledger is read as %+v, %v", s, err)
-	}
-	refused(many(1), "7")
-	written := func(s State, version string) string {
+	written := func(key string, s State, version string) string {
 		t.Helper()
-		version, err := store.Write(ctx, s, version)
+		version, err := store.Write(ctx, key, s, version)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return version
 	}
-	version := written(many(2), "")
-	if s := next(); s.Version != version || !reflect.DeepEqual(s.State, many(2)) {
-		t.Errorf("the watch tells version %s, want %s", s.Version, version)
+
+	for key, make := range map[string]func(int) State{"": many, "0123456789abcdef": func(n int) State { return manyIn("0123456789abcdef", n) }} {
+		if s, err := store.Read(ctx, key); err != nil || s.Version != "" {
+			t.Fatalf("no ledger is read as %+v, %v", s, err)
+		}
+		refused(key, make(1), "7")
+		version := written(key, make(2), "")
+		if s := next(key); s.Version != version || !same(s.State, make(2)) {
+			t.Errorf("the watch tells version %s, want %s", s.Version, version)
+		}
+		refused(key, make(3), "")
+		second := written(key, make(5000), version)
+		refused(key, make(4), version)
+		if s, err := store.Read(ctx, key); err != nil || s.Version != second || !same(s.State, make(5000)) {
+			t.Errorf("the ledger is read as version %s, want %s: %v", s.Version, second, err)
+		}
+		if s := next(key); s.Version != second {
+			t.Errorf("the watch tells version %s, want %s", s.Version, second)
+		}
 	}
-	refused(many(3), "")
-	second := written(many(5000), version)
-	refused(many(4), version)
-	if s, err := store.Read(ctx); err != nil || s.Version != second || !reflect.DeepEqual(s.State, many(5000)) {
-		t.Errorf("the ledger is read as version %s, want %s: %v", s.Version, second, err)
+
+	// The ledger of all totals is replaced by the word that each has its own, and only at the version that was split.
+	whole, err := store.Read(ctx, "")
+	if err != nil || whole.Format != formatWhole {
+		t.Fatalf("read as %+v, %v", whole, err)
 	}
-	if s := next(); s.Version != second {
-		t.Errorf("the watch tells version %s, want %s", s.Version, second)
+	if err := store.Mark(ctx, "7"); !errors.Is(err, ErrConflict) {
+		t.Errorf("another version is replaced: %v", err)
 	}
+	if err := store.Mark(ctx, whole.Version); err != nil {
+		t.Fatal(err)
+	}
+	if s := next(""); s.Format != formatTotals || s.State.Set != whole.Next || !s.State.empty() {
+		t.Errorf("the watch tells of format %d, set %q; want set %q", s.Format, s.State.Set, whole.Next)
+	}
+	all, err := store.List(ctx)
+	if err != nil || len(all) != 1 || !same(all["0123456789abcdef"].State, manyIn("0123456789abcdef", 5000)) {
+		t.Errorf("%d ledgers of totals are listed, %v", len(all), err)
+	}
+	if err := store.Delete(ctx, "0123456789abcdef", "7"); !errors.Is(err, ErrConflict) {
+		t.Errorf("another version is deleted: %v", err)
+	}
+	if err := store.Delete(ctx, "0123456789abcdef", all["0123456789abcdef"].Version); err != nil {
+		t.Fatal(err)
+	}
+	if s := next("0123456789abcdef"); s.Version != "" || s.Seen == "" || !s.State.empty() {
+		t.Errorf("the watch tells of %+v, want of a ledger that is gone", s)
+	}
+	// Made anew, it names other ledgers.
 	if err := store.Client.Delete(ctx, Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := next(); s.Version != "" || s.Seen == "" || s.State.Entries != nil {
+	if s := next(""); s.Version != "" || s.Seen == "" || s.Format != 0 {
 		t.Errorf("the watch tells of %+v, want of a ledger that is gone", s)
+	}
+	if err := store.Mark(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	if s := next(""); s.Format != formatTotals || s.State.Set == "" || s.State.Set == whole.Next {
+		t.Errorf("the watch tells of set %q", s.State.Set)
 	}
 }

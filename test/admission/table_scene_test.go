@@ -336,13 +336,15 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	stored, err := quota.ConfigMaps{Client: maps.ConfigMaps(stack.Namespace)}.Read(ctx)
+	ledgers, err := (&quota.ConfigMaps{Client: maps.ConfigMaps(stack.Namespace)}).List(ctx)
 	if err != nil {
 		return false, err
 	}
 	counted := map[string]bool{}
-	for id, e := range stored.State.Entries {
-		counted[id.Member+"/"+e.Namespace+"/"+e.Name] = true
+	for _, stored := range ledgers {
+		for id, e := range stored.State.Entries() {
+			counted[id.Member+"/"+e.Namespace+"/"+e.Name] = true
+		}
 	}
 	for _, c := range s.cases {
 		for _, o := range c.Others {

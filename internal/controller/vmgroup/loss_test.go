@@ -135,7 +135,7 @@ func TestAWipedStatusGivesNoQuotaBack(t *testing.T) {
 			r.inform(r.Reconciler)
 			r.mustPass()
 			flush(t, ledger)
-			if e := store.Stored().State.Entries[localKey(g.UID)]; e.Usage.VMs != 2 {
+			if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 {
 				t.Fatalf("vCenter away %v: the ledger has %d VMs of a group with 2", away, e.Usage.VMs)
 			}
 			r.now = r.now.Add(2 * time.Second)
@@ -161,7 +161,7 @@ func TestARefusedGroupGivesBackWhatItWasGrantedAndMayNotUse(t *testing.T) {
 	g := r.work()
 	flush(t, ledger)
 	says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonPolicyViolated)
-	if e := store.Stored().State.Entries[localKey(g.UID)]; e.Usage.VMs != 2 {
+	if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 {
 		t.Errorf("a group that is held at 2 VMs keeps %d from others", e.Usage.VMs)
 	}
 }

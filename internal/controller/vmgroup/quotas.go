@@ -3,7 +3,6 @@ package vmgroup
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,76 +59,86 @@ func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 }
 
 // Groups implements quota.Lister.
-func (w quotaLister) Groups(ctx context.Context) ([]quota.Group, error) {
-	requesters, members := map[[2]string]policy.Requester{}, map[string]Member{}
-	var groups []quota.Group
+func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
+	places, members := map[[2]string]int{}, map[string]Member{}
+	var groups [][]quota.Group
 	for key, e := range w.Reconciler.Groups.all() {
 		member, namespace := string(e.request.ClusterName), e.request.Namespace
-		r, known := requesters[[2]string{member, namespace}]
+		at, known := places[[2]string{member, namespace}]
 		if !known {
 			if !w.Served(member) {
 				continue
 			}
 			members[member], _ = w.Reconciler.Members(member)
-			var err error
-			if r, err = w.Requester(ctx, member, namespace); err != nil {
+			r, err := w.Requester(ctx, member, namespace)
+			if err != nil {
 				return nil, err
 			}
-			requesters[[2]string{member, namespace}] = r
+			at = len(groups)
+			places[[2]string{member, namespace}] = at
+			groups = append(groups, []quota.Group{{Requester: r}})
 		}
 		holds := e.shows
 		if record := w.record(members[member], key); record.Admitted != nil {
 			holds = policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, *record.Admitted))
 		}
-		groups = append(groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: r, Holds: holds})
+		groups[at] = append(groups[at], quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: groups[at][0].Requester, Holds: holds})
+	}
+	for i := range groups {
+		groups[i] = groups[i][1:]
 	}
 	return groups, nil
 }
 
-// Absent reads afresh whether a member that is engaged does not have a group, and vCenter has nothing of it: VMs whose group lost its finalizer
-// take what they took before. While one vCenter cannot be looked at nobody knows. It is for the ledger of quotas.
-func (r *Reconciler) Absent(ctx context.Context, key quota.Key, namespace, name string) (bool, error) {
+// Left reads afresh whether a member that is engaged does not have a group, and what vCenter has of it still: VMs whose group lost its
+// finalizer, and released ones, take what they took before. While one vCenter cannot be looked at nobody knows. It is for the ledger of quotas.
+func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	member, engaged := r.Members(key.Member)
 	if !engaged {
-		return false, fmt.Errorf("member %q is not engaged", key.Member)
+		return left, false, fmt.Errorf("member %q is not engaged", key.Member)
 	}
 	id := vsphere.GroupID{Installation: r.Installation, Member: member.UID, Group: string(key.UID)}
 	path := vsphere.FolderPath{Member: key.Member, Namespace: namespace, Leaf: group.FolderName(name, key.UID)}
-	if nothing, err := r.nothingLeft(ctx, id, path); err != nil || !nothing {
-		return false, err
+	left, known, err := r.leftInVCenters(ctx, id, path)
+	if err != nil || !known {
+		return left, false, err
 	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {
-		return false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
+		return left, false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
 	found := &v1alpha1.VmGroup{}
 	err = cl.GetAPIReader().Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found)
 	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, key.Member, err)
+		return left, false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, key.Member, err)
 	}
-	return err != nil || found.UID != key.UID, nil
+	return left, err != nil || found.UID != key.UID, nil
 }
 
-// nothingLeft reports whether every vCenter is known to have no VM of a group. It reads memory. In the folder at the group's path may be a VM that
+// leftInVCenters is what the VMs of a group take that vCenters have, if that is known and about to stay so. It reads memory. In the folder at the group's path may be a VM that
 // nobody can look into.
-func (r *Reconciler) nothingLeft(ctx context.Context, id vsphere.GroupID, path vsphere.FolderPath) (bool, error) {
+func (r *Reconciler) leftInVCenters(ctx context.Context, id vsphere.GroupID, path vsphere.FolderPath) (left policy.Usage, known bool, err error) {
 	var vcenters v1alpha1.VCenterList
 	if err := r.Hub.List(ctx, &vcenters); err != nil {
-		return false, fmt.Errorf("read VCenters from the hub: %w", err)
+		return left, false, fmt.Errorf("read VCenters from the hub: %w", err)
 	}
 	for i := range vcenters.Items {
-		server, ok := r.Servers.Server(vcenters.Items[i].Name)
+		name := vcenters.Items[i].Name
+		server, ok := r.Servers.Server(name)
 		if !ok {
-			return false, nil
+			return left, false, &quota.UnseenError{VCenter: name}
 		}
 		folder := server.Observe(vsphere.Query{ID: id, Path: path}).Folder.Ref
 		seen := server.Observe(vsphere.Query{ID: id, Path: path, Folder: folder})
-		if !seen.Complete || len(seen.Released)+len(seen.Unread)+len(seen.InFlight) > 0 ||
-			slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return vm.Stamp != nil && vm.Stamp.SameGroup(id) }) {
-			return false, nil
+		switch {
+		case !seen.Complete || len(seen.Unread) > 0:
+			return left, false, &quota.UnseenError{VCenter: name}
+		case len(seen.InFlight) > 0:
+			return left, false, nil
 		}
+		left = left.Add(group.Remains(id, &seen))
 	}
-	return true, nil
+	return left, true, nil
 }

@@ -20,7 +20,7 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
 		Store: store, Lister: rec.QuotaLister(), Now: rec.Now,
-		Notify: rec.QuotaAnswered, Leading: func() bool { return true }, Absent: rec.Absent,
+		Notify: rec.QuotaAnswered, Leading: func() bool { return true }, Left: rec.Left,
 	})
 	rec.Quotas = ledger
 	r.inform(rec)
@@ -106,7 +106,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		r.mustPass()
 		another.mustPass()
 		flush(t, one)
-		two.Observe(store.Stored())
+		store.Tell(two.Observe)
 		flush(t, two)
 		r.vcenter.Finish(-1)
 		r.now = r.now.Add(2 * time.Second)
@@ -126,7 +126,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		r.now = r.now.Add(2 * time.Second)
 	}
 	flush(t, one)
-	if entries := store.Stored().State.Entries; len(entries) != 1 || entries[localKey("6d1b1c5e-0000-4000-8000-000000000002")].Usage.VMs != 2 {
+	if entries := store.Entries(); len(entries) != 1 || entries[localKey("6d1b1c5e-0000-4000-8000-000000000002")].Usage.VMs != 2 {
 		t.Errorf("the ledger holds %+v", entries)
 	}
 }
@@ -172,7 +172,7 @@ func TestAQuotaThatComesLaterCountsWhatIsThere(t *testing.T) {
 	g := r.work()
 	says(t, g, v1alpha1.ConditionPolicyCompliant, "True", v1alpha1.ReasonPolicyAllows)
 	flush(t, ledger)
-	if e := store.Stored().State.Entries[localKey(g.UID)]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
+	if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
 		t.Errorf("the ledger says %+v of a group with %d VMs", e, len(r.vcenter.VMs()))
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
@@ -209,7 +209,7 @@ func TestACacheThatIsBehindGivesNothingBack(t *testing.T) {
 	r.gate.epoch.Number++
 	r.mustPass()
 	flush(t, ledger)
-	if e := store.Stored().State.Entries[localKey(old.UID)]; e.Usage.VMs != 4 {
+	if e := store.Entries()[localKey(old.UID)]; e.Usage.VMs != 4 {
 		t.Errorf("the ledger was lowered to %d VMs of a group that has 4", e.Usage.VMs)
 	}
 	r.Clusters = live
@@ -284,7 +284,7 @@ func TestCloningLargeAndEditingSmallFreesNoQuota(t *testing.T) {
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 1 })
 	rounds()
 	key := localKey(r.group().UID)
-	if used := store.Stored().State.Entries[key].Usage.CPU; used != 8 {
+	if used := store.Entries()[key].Usage.CPU; used != 8 {
 		t.Errorf("the ledger counts %d CPUs for two VMs of 4", used)
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 5 })
@@ -330,7 +330,7 @@ func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) 
 			ledger.Collect(t.Context())
 			flush(t, ledger)
 		}
-		return store.Stored().State.Entries[localKey(g.UID)].Usage.VMs
+		return store.Entries()[localKey(g.UID)].Usage.VMs
 	}
 	if used := collect(); used != 2 {
 		t.Errorf("two VMs run without their group, and the ledger counts %d", used)
@@ -405,7 +405,7 @@ func TestVMsThatADeletedGroupRetainedStayChargedUntilTheyAreLetGo(t *testing.T) 
 			ledger.Collect(t.Context())
 			flush(t, ledger)
 		}
-		return store.Stored().State.Entries[localKey(g.UID)].Usage.VMs
+		return store.Entries()[localKey(g.UID)].Usage.VMs
 	}
 	if used := collect(); used != 3 || len(r.vcenter.VMs()) != 3 {
 		t.Errorf("%d VMs were retained, and the ledger counts %d", len(r.vcenter.VMs()), used)

@@ -215,12 +215,12 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 	r.vanish(nil)
 	r.mustPass()
 	flush(t, ledger)
-	if e := store.Stored().State.Entries[localKey(uid)]; e.Usage.VMs != 2 {
+	if e := store.Entries()[localKey(uid)]; e.Usage.VMs != 2 {
 		t.Errorf("%d VMs are counted while 2 are there", e.Usage.VMs)
 	}
 	r.finish()
 	flush(t, ledger)
-	if e, ok := store.Stored().State.Entries[localKey(uid)]; ok {
+	if e, ok := store.Entries()[localKey(uid)]; ok {
 		t.Errorf("a group that is gone holds %+v", e.Usage)
 	}
 }

@@ -1,10 +1,12 @@
-// Package quotatest keeps a ledger of quotas in memory, for tests.
+// Package quotatest keeps the ledgers of quotas in memory, for tests.
 package quotatest
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -28,7 +30,7 @@ const (
 	Fill
 )
 
-// Store is a ledger that behaves as an API server does. Several quota.Ledgers may share it. The zero value is empty.
+// Store holds ledgers as an API server does. Several quota.Ledgers may share it. The zero value is empty.
 type Store struct {
 	// OnWrite, when set, decides over each write before it is looked at. It may itself use the Store.
 	OnWrite func() Fault
@@ -36,37 +38,88 @@ type Store struct {
 	AfterWrite func()
 
 	mu      sync.Mutex
-	state   quota.State
+	objects map[string]object
 	version int
-	exists  bool
 	reads   int
 	writes  int
-	sinks   []func(quota.Stored)
-	// history are all versions that there were, by number; nil for one without a ledger.
-	history map[int]*quota.State
+	sinks   []func(string, quota.Stored)
+	// history are all versions that there were, by number.
+	history map[int]map[string]object
+	// gone are the versions in which ledgers were deleted.
+	gone map[string]int
+}
+
+// object is a ledger; the one with the key "" is the head, which has entries or is split.
+type object struct {
+	state   quota.State
+	version int
+	uid     int
+	split   bool
+	err     error
+}
+
+func (s *Store) stored(key string) quota.Stored {
+	o, exists := s.objects[key]
+	if !exists {
+		if gone, ever := s.gone[key]; ever {
+			return quota.Stored{Seen: strconv.Itoa(gone)}
+		}
+		return quota.Stored{} // an API server does not say as of when
+	}
+	version := strconv.Itoa(o.version)
+	stored := quota.Stored{State: o.state, Version: version, Seen: version, Err: o.err}
+	switch {
+	case o.err != nil:
+		stored.State = quota.State{}
+	case key != "":
+	case o.split:
+		stored.Format = 2
+	default:
+		stored.Format, stored.Next = 1, fmt.Sprintf("%d.%d", o.uid, o.version)
+	}
+	return stored
 }
 
 // Read implements quota.Store.
-func (s *Store) Read(context.Context) (quota.Stored, error) {
+func (s *Store) Read(_ context.Context, key string) (quota.Stored, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	if !s.exists {
-		return quota.Stored{}, nil // an API server does not say as of when
+	stored := s.stored(key)
+	if stored.Version == "" {
+		return quota.Stored{}, nil
 	}
-	return s.stored(), nil
+	return stored, nil
 }
 
-func (s *Store) stored() quota.Stored {
-	if !s.exists {
-		return quota.Stored{Seen: strconv.Itoa(s.version)}
+// List implements quota.Store.
+func (s *Store) List(context.Context) (map[string]quota.Stored, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	all := map[string]quota.Stored{}
+	for key := range s.objects {
+		if key != "" {
+			all[key] = s.stored(key)
+		}
 	}
-	version := strconv.Itoa(s.version)
-	return quota.Stored{State: clone(s.state), Version: version, Seen: version}
+	return all, nil
 }
 
 // Write implements quota.Store.
-func (s *Store) Write(_ context.Context, state quota.State, version string) (string, error) {
+func (s *Store) Write(_ context.Context, key string, state quota.State, version string) (string, error) {
+	return s.put(key, version, func(o *object) { o.state, o.split = state, false })
+}
+
+// Mark implements quota.Store.
+func (s *Store) Mark(_ context.Context, version string) error {
+	_, err := s.put("", version, func(o *object) {
+		o.state, o.split = quota.State{Set: fmt.Sprintf("%d.%s", o.uid, version)}, true
+	})
+	return err
+}
+
+func (s *Store) put(key, version string, change func(*object)) (string, error) {
 	fault := None
 	if s.OnWrite != nil {
 		fault = s.OnWrite()
@@ -79,14 +132,18 @@ func (s *Store) Write(_ context.Context, state quota.State, version string) (str
 	}
 	s.mu.Lock()
 	s.writes++
-	if current := s.stored(); current.Version != version {
+	if current := s.stored(key); current.Version != version {
 		s.mu.Unlock()
 		return "", quota.ErrConflict
 	}
 	s.version++
-	s.exists, s.state = true, clone(state)
-	s.remember()
-	stored, sinks := s.stored(), s.sinks
+	o, exists := s.objects[key]
+	if o.version, o.err = s.version, nil; !exists {
+		o.uid = s.version
+	}
+	change(&o)
+	s.set(key, &o)
+	stored, sinks := s.stored(key), s.sinks
 	s.mu.Unlock()
 	if s.AfterWrite != nil {
 		s.AfterWrite()
@@ -95,44 +152,94 @@ func (s *Store) Write(_ context.Context, state quota.State, version string) (str
 		return "", ErrLost
 	}
 	for _, sink := range sinks {
-		sink(stored)
+		sink(key, stored)
 	}
 	return stored.Version, nil
 }
 
+// set keeps what there was for GoBack.
+func (s *Store) set(key string, o *object) {
+	s.objects = maps.Clone(s.objects)
+	if s.objects == nil {
+		s.objects = map[string]object{}
+	}
+	if o == nil {
+		delete(s.objects, key)
+		if s.gone == nil {
+			s.gone = map[string]int{}
+		}
+		s.gone[key] = s.version
+	} else {
+		s.objects[key] = *o
+	}
+	if s.history == nil {
+		s.history = map[int]map[string]object{}
+	}
+	s.history[s.version] = s.objects
+}
+
+// Delete implements quota.Store.
+func (s *Store) Delete(_ context.Context, key, version string) error {
+	s.mu.Lock()
+	match := s.stored(key).Version == version
+	s.mu.Unlock()
+	if !match {
+		return quota.ErrConflict
+	}
+	s.Lose(key)
+	return nil
+}
+
 // Watch implements quota.Store.
-func (s *Store) Watch(ctx context.Context, sink func(quota.Stored)) {
+func (s *Store) Watch(ctx context.Context, sink func(string, quota.Stored)) {
 	s.mu.Lock()
 	s.sinks = append(s.sinks, sink)
-	stored := s.stored()
 	s.mu.Unlock()
-	sink(stored)
+	s.Tell(sink)
 	<-ctx.Done()
 }
 
-// Lose deletes the ledger.
-func (s *Store) Lose() {
-	s.mu.Lock()
-	s.version++
-	s.exists, s.state = false, quota.State{}
-	s.remember()
-	stored, sinks := s.stored(), s.sinks
-	s.mu.Unlock()
-	for _, sink := range sinks {
-		sink(stored)
+// Lose deletes some ledgers, or all.
+func (s *Store) Lose(keys ...string) {
+	if len(keys) == 0 {
+		keys = slices.Sorted(maps.Keys(s.Stored()))
+	}
+	for _, key := range keys {
+		s.mu.Lock()
+		s.version++
+		s.set(key, nil)
+		stored, sinks := s.stored(key), s.sinks
+		s.mu.Unlock()
+		for _, sink := range sinks {
+			sink(key, stored)
+		}
 	}
 }
 
-// remember keeps the current version for GoBack.
-func (s *Store) remember() {
-	if s.history == nil {
-		s.history = map[int]*quota.State{}
+// Spoil makes a ledger unreadable.
+func (s *Store) Spoil(key string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o := s.objects[key]
+	o.version, o.err = s.version, err
+	s.set(key, &o)
+}
+
+// Put stores a ledger as a person does who has a backup of it: under another UID if it is not there.
+func (s *Store) Put(key string, from map[string]quota.Stored) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o, exists := s.objects[key]
+	if !exists {
+		o.uid = s.version
 	}
-	s.history[s.version] = nil
-	if s.exists {
-		state := clone(s.state)
-		s.history[s.version] = &state
+	o.version, o.err, o.state, o.split = s.version, nil, from[key].State, from[key].Format == 2
+	if o.split {
+		o.state.Set = fmt.Sprintf("%d.restored", o.uid)
 	}
+	s.set(key, &o)
 }
 
 // GoBack restores the storage to a version of before, as etcd comes back from a backup. The number of the version is that of then; with
@@ -141,12 +248,21 @@ func (s *Store) remember() {
 func (s *Store) GoBack(to int, bump int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := s.history[to]
-	s.version, s.exists, s.state = to+bump, state != nil, quota.State{}
-	if state != nil {
-		s.state = clone(*state)
+	now := s.objects
+	s.version, s.objects, s.gone = to+bump, maps.Clone(s.history[to]), map[string]int{}
+	for key := range now {
+		if _, exists := s.objects[key]; !exists {
+			s.gone[key] = s.version
+		}
 	}
-	s.remember()
+	for key, o := range s.objects {
+		o.version += bump
+		s.objects[key] = o
+	}
+	if s.history == nil {
+		s.history = map[int]map[string]object{}
+	}
+	s.history[s.version] = s.objects
 }
 
 // Version is the number of the newest version.
@@ -156,11 +272,49 @@ func (s *Store) Version() int {
 	return s.version
 }
 
-// Stored returns what is stored.
-func (s *Store) Stored() quota.Stored {
+// Stored returns all that is stored, and was deleted, by key.
+func (s *Store) Stored() map[string]quota.Stored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stored()
+	all := map[string]quota.Stored{}
+	for key := range s.gone {
+		all[key] = s.stored(key)
+	}
+	for key := range s.objects {
+		all[key] = s.stored(key)
+	}
+	return all
+}
+
+// Entries returns what counts, each group with the most that one of its totals has for it.
+func (s *Store) Entries() map[quota.Key]quota.Entry {
+	stored := s.Stored()
+	entries := map[quota.Key]quota.Entry{}
+	for key, one := range stored {
+		if one.State.Set != stored[""].State.Set || key != "" && one.State.Set == "" {
+			continue
+		}
+		for id, e := range one.State.Entries() {
+			if before, ok := entries[id]; ok {
+				e.Usage = e.Usage.Max(before.Usage)
+			}
+			entries[id] = e
+		}
+	}
+	return entries
+}
+
+// Tell tells a watch of all that is stored, the totals' ledgers first, and of what was deleted.
+func (s *Store) Tell(sink func(string, quota.Stored)) {
+	stored := s.Stored()
+	keys := slices.Sorted(maps.Keys(stored))
+	slices.Reverse(keys)
+	for _, key := range keys {
+		sink(key, stored[key])
+	}
+	if _, ok := stored[""]; !ok {
+		sink("", quota.Stored{Seen: strconv.Itoa(s.Version())})
+	}
 }
 
 // Requests returns how many reads and writes there were.
@@ -168,8 +322,4 @@ func (s *Store) Requests() (reads, writes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reads, s.writes
-}
-
-func clone(s quota.State) quota.State {
-	return quota.State{Entries: maps.Clone(s.Entries), Counted: maps.Clone(s.Counted)}
 }

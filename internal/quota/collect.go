@@ -1,0 +1,188 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// collectInterval is how often the leader looks for entries of groups that are gone; an entry is one when its group
+// was missing for absentFor. Clones may be running for a group with VMs that lost its finalizer, started by another replica, and vCenter
+// shows no VM before they end. No clone is waited for longer than ten minutes.
+const collectInterval, absentFor, lingering = 30 * time.Second, time.Minute, 11 * time.Minute
+
+// unseenEvery is how often it is said of a vCenter that it cannot be looked at for groups that are gone.
+const unseenEvery = 10 * time.Minute
+
+// UnseenError says that nobody knows what is left of a group in a vCenter.
+type UnseenError struct{ VCenter string }
+
+// Error implements error.
+func (e *UnseenError) Error() string { return fmt.Sprintf("VCenter %q cannot be looked at", e.VCenter) }
+
+// unseen are the groups that are charged since a vCenter cannot be looked at.
+type unseen struct {
+	groups map[string][]string
+	said   time.Time
+}
+
+// Collect lowers, on the leader, the entries of groups that do not exist any more to what is left of them. A group is gone only if a member
+// that is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none. It also splits the
+// ledger of all totals once no replica needs that any more, and removes ledgers that nobody needs.
+//
+// On every replica it has ledgers read afresh of which the watch stays behind what is known.
+func (l *Ledger) Collect(ctx context.Context) {
+	l.mu.Lock()
+	l.collected = true
+	for _, b := range append(slices.Collect(maps.Values(l.books)), l.head) {
+		if !b.behind.IsZero() && l.opts.Now().Sub(b.behind) >= catchesUp {
+			b.known, b.behind = false, time.Time{}
+			b.want()
+		}
+	}
+	l.signal()
+	l.mu.Unlock()
+	if !l.opts.Leading() {
+		return
+	}
+	if err := l.split(ctx); err != nil {
+		log.FromContext(ctx).Info("The ledger of quotas is not split by totals yet; it is tried again", "reason", err.Error())
+	}
+	l.tidy(ctx)
+	found, err := l.survey(ctx)
+	if err != nil {
+		return
+	}
+	exist := map[Key]bool{}
+	for _, of := range found.groups {
+		for _, g := range of {
+			exist[g.Key()] = true
+		}
+	}
+	members := map[string]bool{}
+	for _, m := range found.members {
+		members[m] = true
+	}
+	now, missing, silent := l.opts.Now(), map[Key]time.Time{}, map[string]bool{}
+	l.unseen.groups = map[string][]string{}
+	for id, e := range l.entered() {
+		if exist[id] || members[id.Member] && !found.served(id.Member) {
+			continue
+		}
+		since, ok := l.missing[id]
+		if !ok {
+			since = now
+		}
+		missing[id] = since
+		patience := absentFor
+		if e.Usage.VMs > 0 && members[id.Member] {
+			patience = lingering
+		}
+		if now.Sub(since) < patience {
+			continue
+		}
+		var left policy.Usage
+		if members[id.Member] {
+			if silent[id.Member] {
+				continue // claims wait meanwhile: one question without an answer is enough
+			}
+			var gone bool
+			left, gone, err = l.opts.Left(ctx, id, e.Namespace, e.Name)
+			var blind *UnseenError
+			if errors.As(err, &blind) {
+				l.unseen.groups[blind.VCenter] = append(l.unseen.groups[blind.VCenter], fmt.Sprintf("%s/%s of member %s", e.Namespace, e.Name, id.Member))
+				continue
+			}
+			silent[id.Member] = err != nil
+			if err != nil || !gone {
+				continue
+			}
+		}
+		l.mu.Lock()
+		l.lower(id, giveBack{to: left, gone: true})
+		l.signal()
+		l.mu.Unlock()
+	}
+	l.missing = missing
+	l.report(ctx, now)
+}
+
+// entered are all groups with entries, each with the largest of them.
+func (l *Ledger) entered() map[Key]Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[Key]Entry{}
+	for id, books := range l.where {
+		for _, b := range books {
+			if e, ok := b.entry(id); ok {
+				e.Usage = e.Usage.Max(all[id].Usage)
+				all[id] = e
+			}
+		}
+	}
+	return all
+}
+
+// report names the vCenters because of which quota is not given back.
+func (l *Ledger) report(ctx context.Context, now time.Time) {
+	heldByVCenter.Reset()
+	for vcenter, groups := range l.unseen.groups {
+		heldByVCenter.WithLabelValues(vcenter).Set(float64(len(groups)))
+	}
+	if len(l.unseen.groups) == 0 || !l.unseen.said.IsZero() && now.Sub(l.unseen.said) < unseenEvery {
+		return
+	}
+	l.unseen.said = now
+	for _, vcenter := range slices.Sorted(maps.Keys(l.unseen.groups)) {
+		groups := l.unseen.groups[vcenter]
+		slices.Sort(groups)
+		log.FromContext(ctx).Info("Groups that are gone count in quotas still, since their VCenter cannot be looked at: nobody knows what is left of them. "+
+			"See why it is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
+			"vcenter", vcenter, "groups", len(groups), "among them", strings.Join(groups[:min(len(groups), 3)], ", "))
+	}
+}
+
+// tidy removes the ledgers of totals that have had no entry for a whole interval, and those that are left over from another set.
+func (l *Ledger) tidy(ctx context.Context) {
+	policies, ok := l.opts.Lister.Policies(ctx)
+	if !ok {
+		return
+	}
+	marks := map[string]bool{}
+	for _, p := range policies.Policies() {
+		marks[markOf(p)] = p.HasQuota() && together(p)
+	}
+	l.mu.Lock()
+	idle := map[string]string{}
+	for key, b := range l.books {
+		counts := slices.ContainsFunc(slices.Collect(maps.Keys(b.stored.State.Counted)), func(mark string) bool { return marks[mark] })
+		if l.set != "" && b.known && !b.due && b.raw.Version != "" && b.stored.State.empty() && !counts {
+			idle[key] = b.raw.Version
+		}
+	}
+	before, set := l.idle, l.set
+	l.idle = idle
+	l.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(idle)) {
+		if before[key] != idle[key] {
+			continue
+		}
+		if err := l.confirm(ctx, set); err != nil {
+			return
+		}
+		requestCtx, cancel := context.WithTimeout(ctx, requestTimeout)
+		err := l.opts.Store.Delete(requestCtx, key, idle[key])
+		cancel()
+		if err != nil && !errors.Is(err, ErrConflict) {
+			log.FromContext(ctx).Info("The ledger of a total that nobody needs cannot be removed; it is tried again", "ledger", nameOf(key), "reason", err.Error())
+		}
+	}
+}

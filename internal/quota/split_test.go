@@ -1,0 +1,529 @@
+package quota_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+)
+
+// twoTotals are a quota of each namespace and one over all of them.
+func twoTotals(each, all int32) *policy.Set {
+	return policy.Compile([]v1alpha1.VmGroupPolicy{
+		{ObjectMeta: metav1.ObjectMeta{Name: "each"}, Spec: vms(v1alpha1.QuotaNamespace, each)},
+		{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: vms(v1alpha1.QuotaMatch, all)},
+	})
+}
+
+func newDeskUnder(t *testing.T, store quota.Store, set *policy.Set) *desk {
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 1))
+	d.set = set
+	return d
+}
+
+// collect is the leader's look, and what follows from it.
+func (d *desk) collect() {
+	d.t.Helper()
+	d.leading = true
+	d.now = d.now.Add(31 * time.Second)
+	d.Collect(d.t.Context())
+	d.flush()
+}
+
+// refuse asks and flushes until the claim is refused.
+func (d *desk) refuse(c quota.Claim) {
+	d.t.Helper()
+	for d.Ask(d.t.Context(), c).Outcome == quota.Waiting {
+		d.flush()
+	}
+	d.ask(c, quota.Refused)
+}
+
+// in is the claim of a group of another namespace.
+func in(namespace string, c quota.Claim) quota.Claim {
+	c.Requester.Namespace = namespace
+	return c
+}
+
+// totalsOf are the keys of the totals in which a group has an entry that counts.
+func totalsOf(store *quotatest.Store, id quota.Key) (keys []string) {
+	stored := store.Stored()
+	for key, s := range stored {
+		if _, ok := s.State.Entries()[id]; ok && key != "" && s.State.Set == stored[""].State.Set {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestAGroupInTwoTotalsGrowsOnceBothCoverIt(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDeskUnder(t, store, twoTotals(5, 5))
+	one := claim("one", "m", 0, 3, 1)
+	d.ask(one, quota.Waiting)
+	d.flush()
+	if d.ask(one, quota.Waiting); len(totalsOf(store, of("one"))) != 1 {
+		t.Errorf("the totals are not asked one after the other: %v", totalsOf(store, of("one")))
+	}
+	d.flush()
+	if d.ask(one, quota.Granted); len(totalsOf(store, of("one"))) != 2 {
+		t.Errorf("granted in %v", totalsOf(store, of("one")))
+	}
+	// Shrinking and leaving holds in both.
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), one.Epoch)
+	d.flush()
+	for _, key := range totalsOf(store, of("one")) {
+		if used := store.Stored()[key].State.Entries()[of("one")].Usage.VMs; used != 1 {
+			t.Errorf("a total counts %d VMs of a group with 1", used)
+		}
+	}
+	d.GiveBack(of("one"), policy.Usage{}, one.Epoch)
+	if d.flush(); len(totalsOf(store, of("one"))) != 0 {
+		t.Errorf("left in %v", totalsOf(store, of("one")))
+	}
+}
+
+func TestWhatOneTotalGrantedIsGivenBackWhenTheOtherRefuses(t *testing.T) {
+	// The order of the totals is that of their keys, which depend on the policies' names.
+	stories := map[string]bool{}
+	for _, name := range []string{"all", "every", "total", "whole", "sum"} {
+		set := func(each, all int32) *policy.Set {
+			return policy.Compile([]v1alpha1.VmGroupPolicy{
+				{ObjectMeta: metav1.ObjectMeta{Name: "each"}, Spec: vms(v1alpha1.QuotaNamespace, each)},
+				{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: vms(v1alpha1.QuotaMatch, all)},
+			})
+		}
+		store := &quotatest.Store{}
+		d, rival := newDeskUnder(t, store, set(50, 50)), newDeskUnder(t, store, set(50, 50))
+		one, two := claim("one", "m", 0, 2, 1), claim("two", "m", 0, 2, 1)
+		d.ask(one, quota.Waiting)
+		d.flush()
+		first := store.Stored()[totalsOf(store, of("one"))[0]].State.Of
+		last := set(3, 50)
+		if story := "the namespace's comes first"; strings.Contains(first, "each") {
+			last, stories[story] = set(50, 3), true
+			two.Requester.Namespace = "b"
+		} else {
+			stories["that of all comes first"] = true
+		}
+		d.set, rival.set = last, last
+		rival.grant(two) // while one has the first total, and asks for the last
+		for range 4 {
+			if needs, some := d.Surplus(of("one"), policy.Usage{}, one.Wants); some {
+				d.GiveBack(of("one"), needs, one.Epoch)
+			}
+			d.Ask(t.Context(), one)
+			d.flush()
+		}
+		d.ask(one, quota.Refused)
+		if keys := totalsOf(store, of("one")); len(keys) != 0 {
+			t.Errorf("%s: refused, and it keeps what %v granted", first, keys)
+		}
+		before := store.Version()
+		for range 5 {
+			d.Surplus(of("one"), policy.Usage{}, one.Wants)
+			d.ask(one, quota.Refused)
+			d.flush()
+		}
+		if store.Version() != before {
+			t.Errorf("%s: %d writes for a group that is refused", first, store.Version()-before)
+		}
+		rival.GiveBack(of("two"), policy.Usage{}, two.Epoch)
+		rival.flush()
+		clear(d.notified)
+		if store.Tell(d.Observe); d.notified[of("one")] == 0 {
+			t.Errorf("%s: nobody tells the group that there is room", first)
+		}
+		d.grant(one)
+	}
+	if len(stories) != 2 {
+		t.Errorf("both orders are to be tried, and only one was: %v", stories)
+	}
+}
+
+// A refusal is said at once where memory knows it, so that nothing is claimed in vain.
+func TestATotalThatRefusesKeepsTheOthersFromGranting(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDeskUnder(t, store, twoTotals(4, 4))
+	d.grant(claim("one", "m", 0, 3, 1))
+	before := store.Version()
+	answer := d.ask(in("b", claim("two", "m", 0, 3, 1)), quota.Refused)
+	if len(answer.Violations) != 1 || answer.Violations[0].Policy != "all" {
+		t.Errorf("refused by %+v", answer.Violations)
+	}
+	answer = d.ask(claim("three", "m", 0, 5, 1), quota.Refused)
+	if len(answer.Violations) != 2 {
+		t.Errorf("refused by %+v, want both", answer.Violations)
+	}
+	if d.flush(); len(totalsOf(store, of("three"))) != 0 || store.Version() > before+1 {
+		t.Errorf("a group that is refused is entered in %v", totalsOf(store, of("three")))
+	}
+}
+
+func TestAGroupThatCountsInATotalNoMoreLeavesIt(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDeskUnder(t, store, twoTotals(5, 5))
+	one := claim("one", "m", 0, 3, 1)
+	d.grant(one)
+	d.set = compile(vms(v1alpha1.QuotaNamespace, 5)) // other policies
+	d.groups = []quota.Group{group("one", "m", 3)}
+	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+	d.flush()
+	if keys := totalsOf(store, of("one")); len(keys) != 1 {
+		t.Errorf("it counts in %v", keys)
+	}
+	// What nobody needs goes, at the second look.
+	n := func() int {
+		return len(slices.DeleteFunc(slices.Collect(maps.Values(store.Stored())), func(s quota.Stored) bool { return s.Version == "" }))
+	}
+	before := n()
+	d.collect()
+	if n() != before {
+		t.Error("a ledger goes at once")
+	}
+	store.Tell(d.Observe)
+	d.collect()
+	if n() != before-2 {
+		t.Errorf("%d of %d ledgers are left; want one and the head", n(), before)
+	}
+	d.set = twoTotals(5, 5)
+	store.Tell(d.Observe)
+	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
+	d.flush()
+	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
+}
+
+func TestTheLedgerOfAllTotalsIsSplitOnceNoReplicaNeedsIt(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
+	d.older, other.older = true, true
+	d.grant(claim("one", "m", 0, 3, 1))
+	d.collect()
+	if head := store.Stored()[""]; head.Format != 1 || len(head.State.Entries()) != 1 {
+		t.Fatalf("the ledger has format %d while an older replica lives", head.Format)
+	}
+	other.grant(in("b", claim("two", "m", 0, 4, 1)))
+	store.Tell(d.Observe)
+	d.older, other.older = false, false
+	d.groups = []quota.Group{group("one", "m", 3)}
+	d.collect()
+	if head := store.Stored()[""]; head.Format != 2 || len(totalsOf(store, of("one"))) != 2 || len(totalsOf(store, of("two"))) != 2 {
+		t.Fatalf("format %d, one is in %v, two in %v", head.Format, totalsOf(store, of("one")), totalsOf(store, of("two")))
+	}
+	// What was granted before is granted still, also in a replica that has not heard of it, and everything counts.
+	before := store.Version()
+	other.ask(in("b", claim("two", "m", 0, 4, 1)), quota.Granted)
+	other.ask(in("b", claim("three", "m", 0, 3, 1)), quota.Refused)
+	other.ask(in("c", claim("four", "m", 0, 2, 1)), quota.Waiting)
+	other.flush()
+	if store.Version() > before+1 {
+		t.Errorf("%d writes for one claim", store.Version()-before)
+	}
+	for range 2 {
+		other.Ask(t.Context(), in("c", claim("four", "m", 0, 2, 1)))
+		other.Ask(t.Context(), in("b", claim("two", "m", 0, 4, 1)))
+		other.flush()
+	}
+	other.ask(in("c", claim("four", "m", 0, 2, 1)), quota.Granted)
+	other.ask(in("b", claim("two", "m", 0, 4, 1)), quota.Granted)
+	if store.Version() != before+3 { // for the two totals of four, and one that drops the marks of other totals
+		t.Errorf("%d writes", store.Version()-before)
+	}
+	store.Tell(d.Observe)
+	d.ask(claim("one", "m", 0, 3, 1), quota.Granted)
+	d.ask(claim("five", "m", 0, 1, 1), quota.Refused)
+	// An older replica that starts now is left behind.
+	d.older = true
+	d.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.groups = []quota.Group{group("one", "m", 2)}
+	d.flush()
+	d.grant(claim("five", "m", 0, 1, 1))
+	if store.Stored()[""].Format != 2 {
+		t.Error("the ledgers were put together again")
+	}
+}
+
+func TestARepliaOfBeforeGrantsNothingFromLedgersThatItDoesNotKnow(t *testing.T) {
+	store := &quotatest.Store{}
+	newDeskUnder(t, store, twoTotals(5, 9)).grant(claim("one", "m", 0, 3, 1))
+	old := newDeskUnder(t, before{store}, twoTotals(5, 9))
+	old.older = true
+	version := store.Version()
+	old.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
+	if err := old.Flush(t.Context()); !errors.Is(err, errLater) {
+		t.Fatalf("the error is %v", err)
+	}
+	old.ask(claim("two", "m", 0, 1, 1), quota.Unavailable)
+	old.ask(claim("one", "m", 3, 3, 2), quota.Granted) // what runs goes on
+	if store.Version() != version {
+		t.Error("it wrote")
+	}
+}
+
+func TestTheFirstLedgerIsOneThatAllReplicasKnow(t *testing.T) {
+	for older, format := range map[bool]int{true: 1, false: 2} {
+		store := &quotatest.Store{}
+		d := newDeskUnder(t, store, twoTotals(5, 9))
+		d.older = older
+		d.grant(claim("one", "m", 0, 3, 1))
+		if got := store.Stored()[""].Format; got != format {
+			t.Errorf("an older replica lives %v: format %d", older, got)
+		}
+	}
+}
+
+func TestAGrantWhileTheLedgerIsSplitIsNotLost(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
+	d.older, other.older = true, true
+	d.grant(claim("one", "m", 0, 1, 1))
+	other.flush()
+	d.older, other.older = false, false
+	meanwhile(store, func() { other.grant(in("b", claim("two", "m", 0, 4, 1))) })
+	d.collect()
+	if store.Stored()[""].Format != 1 {
+		t.Fatal("another version was split than is replaced")
+	}
+	d.collect()
+	if store.Stored()[""].Format != 2 || len(totalsOf(store, of("two"))) != 2 {
+		t.Fatalf("format %d, two is in %v", store.Stored()[""].Format, totalsOf(store, of("two")))
+	}
+	three := in("b", claim("three", "m", 0, 2, 1))
+	d.refuse(three)
+}
+
+// Each sees of the other what there is at the moment of one of its writes.
+func TestTwoReplicasThatSplitTheLedgerAtOnceLoseNothing(t *testing.T) {
+	for at := range 8 {
+		store := &quotatest.Store{}
+		d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
+		d.older, other.older = true, true
+		d.grant(claim("one", "m", 0, 1, 1))
+		other.grant(in("b", claim("two", "m", 0, 4, 1)))
+		d.older, other.older = false, false
+		writes := 0
+		store.OnWrite = func() quotatest.Fault {
+			if writes++; writes == at {
+				other.grant(in("b", claim("two", "m", 0, 5, 1))) // the version changes
+				other.collect()
+			}
+			return quotatest.None
+		}
+		for range 3 {
+			d.collect()
+		}
+		if store.Stored()[""].Format != 2 || len(totalsOf(store, of("one"))) != 2 || len(totalsOf(store, of("two"))) != 2 {
+			t.Errorf("at write %d: format %d, one is in %v, two in %v", at, store.Stored()[""].Format, totalsOf(store, of("one")), totalsOf(store, of("two")))
+		}
+	}
+}
+
+// rolledBack is a store in which older replicas have made the ledger of all totals anew, and have let one shrink and two grow.
+func rolledBack(t *testing.T) (store *quotatest.Store, beforehand *desk) {
+	t.Helper()
+	store = &quotatest.Store{}
+	set := compile(vms(v1alpha1.QuotaNamespace, 5))
+	beforehand = newDeskUnder(t, store, set)
+	beforehand.grant(claim("one", "m", 0, 4, 1))
+	beforehand.grant(in("b", claim("gone", "m", 0, 4, 1)))
+	store.Lose("") // as its message says
+	old := newDeskUnder(t, before{store}, set)
+	old.older = true
+	old.groups = []quota.Group{group("one", "m", 4)}
+	old.ask(claim("one", "m", 4, 4, 2), quota.Granted)
+	old.flush()
+	old.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 2})
+	old.groups = []quota.Group{group("one", "m", 1)}
+	old.flush()
+	old.grant(claim("two", "m", 0, 4, 2))
+	return store, beforehand
+}
+
+func TestWhatIsLeftOverFromBeforeARollbackDoesNotCount(t *testing.T) {
+	store, _ := rolledBack(t)
+	d := newDeskUnder(t, store, compile(vms(v1alpha1.QuotaNamespace, 5)))
+	d.groups = []quota.Group{group("one", "m", 1)} // two is not admitted yet
+	store.Tell(d.Observe)
+	d.collect()
+	if head := store.Stored()[""]; head.Format != 2 {
+		t.Fatalf("format %d", head.Format)
+	}
+	if e := store.Entries(); e[of("one")].Usage.VMs != 1 || e[of("two")].Usage.VMs != 4 || len(e) != 2 {
+		t.Errorf("the ledgers say %+v", e)
+	}
+	d.refuse(claim("one", "m", 1, 4, 1)) // which what is left over would grant
+	d.grant(in("b", claim("new", "m", 0, 5, 1)))
+}
+
+// A replica that hears late writes a ledger that does not count any more.
+func TestAGrantInALedgerThatDoesNotCountIsNone(t *testing.T) {
+	store, late := rolledBack(t)
+	late.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	late.flush()
+	three := claim("three", "m", 0, 4, 1)
+	late.ask(three, quota.Waiting)
+	if late.Flush(t.Context()) == nil {
+		t.Error("the write of a ledger that does not count went well")
+	}
+	late.older = true
+	for range 3 {
+		if answer := late.Ask(t.Context(), three); answer.Outcome == quota.Granted {
+			t.Fatalf("granted 4 of 5 VMs besides %+v", store.Entries())
+		}
+		_ = late.Flush(t.Context())
+	}
+	late.ask(three, quota.Refused)
+}
+
+// Whatever becomes of the ConfigMaps, nothing is granted twice, and what was admitted is counted.
+func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
+	spoiled := errors.New(`ConfigMap "vmgroup-operator-quota": it is nonsense; delete it`)
+	for story, c := range map[string]struct {
+		change    func(store *quotatest.Store, total string, backup map[string]quota.Stored)
+		unreadble bool
+	}{
+		"the head is deleted":       {func(s *quotatest.Store, _ string, _ map[string]quota.Stored) { s.Lose("") }, false},
+		"the total is deleted":      {func(s *quotatest.Store, total string, _ map[string]quota.Stored) { s.Lose(total) }, false},
+		"all are deleted":           {func(s *quotatest.Store, _ string, _ map[string]quota.Stored) { s.Lose() }, false},
+		"the head cannot be read":   {func(s *quotatest.Store, _ string, _ map[string]quota.Stored) { s.Spoil("", spoiled) }, true},
+		"the total cannot be read":  {func(s *quotatest.Store, total string, _ map[string]quota.Stored) { s.Spoil(total, spoiled) }, true},
+		"an older total comes back": {func(s *quotatest.Store, total string, b map[string]quota.Stored) { s.Put(total, b) }, false},
+		"an older head comes back":  {func(s *quotatest.Store, _ string, b map[string]quota.Stored) { s.Lose(""); s.Put("", b) }, false},
+		"all come back": {func(s *quotatest.Store, total string, b map[string]quota.Stored) {
+			s.Lose()
+			s.Put(total, b)
+			s.Put("", b)
+		}, false},
+	} {
+		t.Run(story, func(t *testing.T) {
+			store := &quotatest.Store{}
+			ran := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			ran.grant(claim("one", "m", 0, 1, 1))
+			backup, total := store.Stored(), totalsOf(store, of("one"))[0]
+			ran.grant(claim("one", "m", 1, 4, 1))
+			ran.groups = []quota.Group{group("one", "m", 4)}
+			c.change(store, total, backup)
+			fresh := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			fresh.groups = ran.groups
+			for name, d := range map[string]*desk{"a new process": fresh, "one that ran": ran} {
+				store.Tell(d.Observe)
+				two := claim("two", "m", 0, 4, 1)
+				for range 3 {
+					if answer := d.Ask(t.Context(), two); answer.Outcome == quota.Granted {
+						t.Fatalf("%s grants 8 of 5 VMs\nledger %+v", name, store.Entries())
+					}
+					_ = d.Flush(t.Context())
+				}
+				d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
+				if answer := d.Ask(t.Context(), two); c.unreadble {
+					if answer.Outcome != quota.Unavailable || !strings.Contains(answer.Problem, "delete it") {
+						t.Errorf("%s: nobody is told what to do: %+v", name, answer)
+					}
+				} else if answer.Outcome != quota.Refused {
+					t.Errorf("%s answers %+v", name, answer)
+				}
+			}
+			if c.unreadble { // a person does what the message says
+				store.Lose("")
+				store.Lose(total)
+			}
+			store.Tell(ran.Observe)
+			ran.ask(claim("one", "m", 4, 4, 1), quota.Granted)
+			ran.now = ran.now.Add(time.Minute)
+			for range 2 {
+				ran.flush()
+				ran.Ask(t.Context(), claim("two", "m", 0, 1, 1))
+			}
+			ran.flush()
+			ran.ask(claim("two", "m", 0, 1, 1), quota.Granted)
+			if used := store.Entries()[of("one")].Usage.VMs; used != 4 {
+				t.Errorf("the ledger says %d VMs of a group that has 4", used)
+			}
+		})
+	}
+}
+
+// One total that cannot be read or written holds up its own groups only.
+func TestATotalThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 1, 1))
+	store.Spoil(totalsOf(store, of("one"))[0], errBroken)
+	store.Tell(d.Observe)
+	d.ask(claim("one", "m", 1, 2, 1), quota.Unavailable)
+	other := in("b", claim("two", "m", 0, 4, 1))
+	d.ask(other, quota.Waiting)
+	if err := d.Flush(t.Context()); !errors.Is(err, errBroken) {
+		t.Errorf("the error is %v", err)
+	}
+	d.ask(other, quota.Granted)
+}
+
+func TestAGroupThatIsGoneCountsAsWhatIsLeftOfIt(t *testing.T) {
+	store := &quotatest.Store{}
+	two := int32(2)
+	limit := vms(v1alpha1.QuotaNamespace, 5)
+	limit.Quota.Groups = &two
+	d := newDesk(t, store, limit)
+	d.grant(claim("gone", "m", 0, 4, 1))
+	d.grant(claim("stays", "m", 0, 1, 1))
+	d.groups = []quota.Group{group("stays", "m", 1)}
+	d.left = map[quota.Key]policy.Usage{of("gone"): {VMs: 2, CPU: 2, Memory: 2}}
+	look := func() policy.Usage {
+		for range 3 {
+			d.leading, d.now = true, d.now.Add(7*time.Minute)
+			d.Collect(t.Context())
+			d.flush()
+		}
+		return store.Entries()[of("gone")].Usage
+	}
+	if got := look(); got != d.left[of("gone")] {
+		t.Errorf("the ledger says %+v of a group that is gone, want what is left", got)
+	}
+	before := store.Version()
+	if look(); store.Version() != before {
+		t.Errorf("%d writes for what did not change", store.Version()-before)
+	}
+	d.grant(claim("anew", "m", 0, 2, 1)) // two VMs and a group are free
+	d.ask(claim("more", "m", 0, 1, 1), quota.Refused)
+	d.groups = append(d.groups, group("anew", "m", 2))
+	d.left = nil
+	if got := look(); got.VMs != 0 {
+		t.Errorf("nothing is left, and the ledger says %+v", got)
+	}
+}
+
+func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("gone", "m", 0, 4, 1))
+	d.blind, d.leading = &quota.UnseenError{VCenter: "old"}, true
+	for range 4 {
+		d.now = d.now.Add(7 * time.Minute)
+		d.Collect(t.Context())
+		d.flush()
+	}
+	if n := quota.HeldBy(t, "old"); n != 1 {
+		t.Errorf("%d groups are said to be held by the VCenter", n)
+	}
+	if used := store.Entries()[of("gone")].Usage.VMs; used != 4 {
+		t.Errorf("nobody knows what is left, and the ledger says %d VMs", used)
+	}
+	d.blind = nil
+	d.now = d.now.Add(time.Minute)
+	d.Collect(t.Context())
+	d.flush()
+	if n := quota.HeldBy(t, "old"); n != 0 || len(store.Entries()) != 0 {
+		t.Errorf("%d groups are held, %d entries are left", n, len(store.Entries()))
+	}
+}

@@ -14,18 +14,24 @@ import (
 // reconcileBenchmark is a whole reconcile that finds nothing to do, from the key to the decision.
 const reconcileBenchmark = "ReconcileWithoutChange"
 
+// grantBenchmarks are those of a grant among 20,000 groups.
+const grantBenchmarks = "GrantAmong20000"
+
 // micro runs the Go benchmarks: the decisions alone, without any server.
 func micro(ctx context.Context, s *session, _ *rig) error {
 	out, err := s.goBenchmarks(ctx, "-bench=.", "-skip="+waitingBenchmark, "-benchtime=300ms", "-benchmem",
-		"./internal/plan/...", "./internal/vsphere/budget/...", "./internal/controller/vmgroup")
+		"./internal/plan/...", "./internal/vsphere/budget/...", "./internal/controller/vmgroup", "./internal/quota")
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(out) {
 		if name, ns, ok := benchmarkLine(line); ok {
 			limit := noGoal
-			if name == reconcileBenchmark {
+			switch {
+			case name == reconcileBenchmark:
 				limit = atMost(100)
+			case strings.HasPrefix(name, grantBenchmarks):
+				limit = atMost(10_000)
 			}
 			s.add("micro/"+name, ns/1000, "µs", limit, "go test -bench, per operation")
 		}

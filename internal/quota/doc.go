@@ -1,10 +1,12 @@
 // Package quota lets groups grow under the quotas of VmGroupPolicies, so that together they never get more than there
 // is, whichever replica of the operator looks after which group.
 //
-// What was granted stands in a ledger: one ConfigMap in the release namespace, with an entry for each group that a
-// quota holds for. A group grows only after a write of its entry, which replaces exactly the version of the ledger that
-// was decided on. The order of these writes is the order of the grants. Requests that come while a write is under way
+// What was granted stands in ledgers: for each total a ConfigMap in the release namespace, with an entry for each group that
+// counts in it. A group grows only after a write of its entry in each of its totals, one after the other. Each write replaces exactly the
+// version of the ledger that was decided on, so their order is the order of the grants. Requests that come while a write is under way
 // go into the next one together, so that a thousand new groups do not need a thousand writes.
+//
+// Releases of before kept one ledger for all totals. It counts until no replica of such a release lives, and is split then.
 //
 // What was granted is never taken back. A group gives back by itself, when it has shrunk or is gone: its holder does,
 // after it has read the group afresh, and the leader for groups that nobody holds any more. An entry carries the epoch

@@ -253,7 +253,7 @@ func TestTheLedgerOfAllTotalsIsSplitOnceNoReplicaNeedsIt(t *testing.T) {
 	}
 }
 
-func TestARepliaOfBeforeGrantsNothingFromLedgersThatItDoesNotKnow(t *testing.T) {
+func TestAReplicaOfBeforeGrantsNothingFromLedgersThatItDoesNotKnow(t *testing.T) {
 	store := &quotatest.Store{}
 	newDeskUnder(t, store, twoTotals(5, 9)).grant(claim("one", "m", 0, 3, 1))
 	old := newDeskUnder(t, before{store}, twoTotals(5, 9))
@@ -328,6 +328,44 @@ func TestTwoReplicasThatSplitTheLedgerAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
+// Another replica is done with a later version while this one has read an older one.
+func TestASplitThatWasOvertakenReplacesNothing(t *testing.T) {
+	store := &quotatest.Store{}
+	late := &lateStore{Store: store}
+	d, other := newDeskUnder(t, late, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
+	d.older, other.older = true, true
+	d.grant(claim("one", "m", 0, 1, 1))
+	other.flush()
+	d.older, other.older = false, false
+	late.late = func() {
+		late.late = nil
+		other.grant(claim("two", "m", 0, 4, 1))
+		other.collect()
+	}
+	d.collect()
+	if late.late != nil || len(totalsOf(store, of("one"))) != 2 || len(totalsOf(store, of("two"))) != 2 {
+		t.Errorf("one is in %v, two in %v", totalsOf(store, of("one")), totalsOf(store, of("two")))
+	}
+}
+
+func TestWhatIsGivenBackWhileTheLedgerIsSplitIsNotLost(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
+	d.older, other.older = true, true
+	two := claim("two", "m", 0, 4, 1)
+	other.grant(two)
+	d.flush()
+	d.older, other.older = false, false
+	d.collect()
+	other.GiveBack(of("two"), policy.Usage{}, two.Epoch) // of a group that is deleted: nobody asks again
+	for range 3 {
+		other.flush()
+	}
+	if keys := totalsOf(store, of("two")); len(keys) != 0 {
+		t.Errorf("it is left in %v", keys)
+	}
+}
+
 // rolledBack is a store in which older replicas have made the ledger of all totals anew, and have let one shrink and two grow.
 func rolledBack(t *testing.T) (store *quotatest.Store, beforehand *desk) {
 	t.Helper()
@@ -361,6 +399,11 @@ func TestWhatIsLeftOverFromBeforeARollbackDoesNotCount(t *testing.T) {
 	if e := store.Entries(); e[of("one")].Usage.VMs != 1 || e[of("two")].Usage.VMs != 4 || len(e) != 2 {
 		t.Errorf("the ledgers say %+v", e)
 	}
+	for key, s := range store.Stored() {
+		if s.Version != "" && s.State.Set != store.Stored()[""].State.Set {
+			t.Errorf("ledger %q is still left over", key)
+		}
+	}
 	d.refuse(claim("one", "m", 1, 4, 1)) // which what is left over would grant
 	d.grant(in("b", claim("new", "m", 0, 5, 1)))
 }
@@ -389,8 +432,8 @@ func TestAGrantInALedgerThatDoesNotCountIsNone(t *testing.T) {
 func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 	spoiled := errors.New(`ConfigMap "vmgroup-operator-quota": it is nonsense; delete it`)
 	for story, c := range map[string]struct {
-		change    func(store *quotatest.Store, total string, backup map[string]quota.Stored)
-		unreadble bool
+		change     func(store *quotatest.Store, total string, backup map[string]quota.Stored)
+		unreadable bool
 	}{
 		"the head is deleted":       {func(s *quotatest.Store, _ string, _ map[string]quota.Stored) { s.Lose("") }, false},
 		"the total is deleted":      {func(s *quotatest.Store, total string, _ map[string]quota.Stored) { s.Lose(total) }, false},
@@ -425,7 +468,7 @@ func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 					_ = d.Flush(t.Context())
 				}
 				d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
-				if answer := d.Ask(t.Context(), two); c.unreadble {
+				if answer := d.Ask(t.Context(), two); c.unreadable {
 					if answer.Outcome != quota.Unavailable || !strings.Contains(answer.Problem, "delete it") {
 						t.Errorf("%s: nobody is told what to do: %+v", name, answer)
 					}
@@ -433,7 +476,7 @@ func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 					t.Errorf("%s answers %+v", name, answer)
 				}
 			}
-			if c.unreadble { // a person does what the message says
+			if c.unreadable { // a person does what the message says
 				store.Lose("")
 				store.Lose(total)
 			}

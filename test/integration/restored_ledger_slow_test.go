@@ -4,6 +4,8 @@ package integration
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,18 +41,24 @@ func TestALedgerFromABackupGrantsNoMoreThanTheQuota(t *testing.T) {
 	p := newPlace(t, w, "team-a", "ledger", "ledger", "restored")
 	p.apply(p.group("grows", 2))
 	p.untilRunning("grows", 2)
-	var backup, ledger corev1.ConfigMap
-	read := func(into *corev1.ConfigMap) {
-		t.Helper()
-		if err := w.Hub.Get(t.Context(), key(stack.Namespace, quota.Name), into); err != nil {
-			t.Fatal(err)
-		}
+	var ledgers corev1.ConfigMapList
+	if err := w.Hub.List(t.Context(), &ledgers, client.InNamespace(stack.Namespace), client.MatchingLabels{"app.kubernetes.io/component": "quota"}); err != nil {
+		t.Fatal(err)
 	}
-	read(&backup)
+	of := slices.IndexFunc(ledgers.Items, func(c corev1.ConfigMap) bool {
+		return strings.HasPrefix(c.Name, quota.Name+"-") && strings.Contains(c.Data["ledger.json"], `VmGroupPolicy \"ledger\"`)
+	})
+	if of < 0 {
+		t.Fatalf("no ledger is that of the policy's total among %d", len(ledgers.Items))
+	}
+	backup := ledgers.Items[of]
 	p.patch("grows", `{"spec":{"replicas":5}}`)
 	before := p.untilRunning("grows", 5)
 
-	read(&ledger)
+	var ledger corev1.ConfigMap
+	if err := w.Hub.Get(t.Context(), client.ObjectKeyFromObject(&backup), &ledger); err != nil {
+		t.Fatal(err)
+	}
 	ledger.Data, ledger.BinaryData = backup.Data, backup.BinaryData
 	if err := w.Hub.Update(t.Context(), &ledger); err != nil {
 		t.Fatal(err)

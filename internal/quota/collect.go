@@ -57,10 +57,14 @@ func (l *Ledger) Collect(ctx context.Context) {
 		log.FromContext(ctx).Info("The ledger of quotas is not split by totals yet; it is tried again", "reason", err.Error())
 	}
 	l.tidy(ctx)
-	found, err := l.survey(ctx)
-	if err != nil {
-		return
+	if found, err := l.survey(ctx); err == nil {
+		l.lowerGone(ctx, found)
+		l.report(ctx, l.opts.Now())
 	}
+}
+
+// lowerGone lowers the entries of groups that do not exist any more.
+func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
 	exist := map[Key]bool{}
 	for _, of := range found.groups {
 		for _, g := range of {
@@ -95,6 +99,7 @@ func (l *Ledger) Collect(ctx context.Context) {
 				continue // claims wait meanwhile: one question without an answer is enough
 			}
 			var gone bool
+			var err error
 			left, gone, err = l.opts.Left(ctx, id, e.Namespace, e.Name)
 			var blind *UnseenError
 			if errors.As(err, &blind) {
@@ -112,7 +117,6 @@ func (l *Ledger) Collect(ctx context.Context) {
 		l.mu.Unlock()
 	}
 	l.missing = missing
-	l.report(ctx, now)
 }
 
 // entered are all groups with entries, each with the largest of them.

@@ -14,6 +14,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
+// told is what a watch tells.
+type told struct {
+	key string
+	Stored
+}
+
 // TestTheLedgerIsSafeOnARealAPIServer: only the version that was read is replaced, and a watch tells of every change.
 func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -32,22 +38,18 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &ConfigMaps{Client: client.CoreV1().ConfigMaps("default")}
-	type news struct {
-		key string
-		Stored
-	}
-	told := make(chan news, 16)
+	news := make(chan told, 16)
 	watching := make(chan struct{})
 	watchCtx, end := context.WithCancel(ctx)
 	go func() {
 		defer close(watching)
-		store.Watch(watchCtx, func(key string, s Stored) { told <- news{key, s} })
+		store.Watch(watchCtx, func(key string, s Stored) { news <- told{key, s} })
 	}()
 	defer func() { end(); <-watching }()
 	next := func(key string) Stored {
 		t.Helper()
 		select {
-		case s := <-told:
+		case s := <-news:
 			if s.key != key {
 				t.Errorf("the watch tells of %q, want %q", s.key, key)
 			}
@@ -57,6 +59,17 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 			return Stored{}
 		}
 	}
+	for key, of := range map[string]func(int) State{"": many, total: func(n int) State { return manyIn(total, n) }} {
+		onlyTheVersionThatWasReadIsReplaced(t, store, next, key, of)
+	}
+	theLedgerIsSplitAndLost(t, store, next)
+}
+
+const total = "0123456789abcdef"
+
+func onlyTheVersionThatWasReadIsReplaced(t *testing.T, store *ConfigMaps, next func(string) Stored, key string, of func(int) State) {
+	t.Helper()
+	ctx := t.Context()
 	refused := func(key string, s State, version string) {
 		t.Helper()
 		if _, err := store.Write(ctx, key, s, version); !errors.Is(err, ErrConflict) {
@@ -72,27 +85,29 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 		return version
 	}
 
-	for key, make := range map[string]func(int) State{"": many, "0123456789abcdef": func(n int) State { return manyIn("0123456789abcdef", n) }} {
-		if s, err := store.Read(ctx, key); err != nil || s.Version != "" {
-			t.Fatalf("no ledger is read as %+v, %v", s, err)
-		}
-		refused(key, make(1), "7")
-		version := written(key, make(2), "")
-		if s := next(key); s.Version != version || !same(s.State, make(2)) {
-			t.Errorf("the watch tells version %s, want %s", s.Version, version)
-		}
-		refused(key, make(3), "")
-		second := written(key, make(5000), version)
-		refused(key, make(4), version)
-		if s, err := store.Read(ctx, key); err != nil || s.Version != second || !same(s.State, make(5000)) {
-			t.Errorf("the ledger is read as version %s, want %s: %v", s.Version, second, err)
-		}
-		if s := next(key); s.Version != second {
-			t.Errorf("the watch tells version %s, want %s", s.Version, second)
-		}
+	if s, err := store.Read(ctx, key); err != nil || s.Version != "" {
+		t.Fatalf("no ledger is read as %+v, %v", s, err)
 	}
+	refused(key, of(1), "7")
+	version := written(key, of(2), "")
+	if s := next(key); s.Version != version || !same(s.State, of(2)) {
+		t.Errorf("the watch tells version %s, want %s", s.Version, version)
+	}
+	refused(key, of(3), "")
+	second := written(key, of(5000), version)
+	refused(key, of(4), version)
+	if s, err := store.Read(ctx, key); err != nil || s.Version != second || !same(s.State, of(5000)) {
+		t.Errorf("the ledger is read as version %s, want %s: %v", s.Version, second, err)
+	}
+	if s := next(key); s.Version != second {
+		t.Errorf("the watch tells version %s, want %s", s.Version, second)
+	}
+}
 
-	// The ledger of all totals is replaced by the word that each has its own, and only at the version that was split.
+// theLedgerIsSplitAndLost: the ledger of all totals is replaced by the word that each has its own, and only at the version that was split.
+func theLedgerIsSplitAndLost(t *testing.T, store *ConfigMaps, next func(string) Stored) {
+	t.Helper()
+	ctx := t.Context()
 	whole, err := store.Read(ctx, "")
 	if err != nil || whole.Format != formatWhole {
 		t.Fatalf("read as %+v, %v", whole, err)
@@ -107,19 +122,24 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 		t.Errorf("the watch tells of format %d, set %q; want set %q", s.Format, s.State.Set, whole.Next)
 	}
 	all, err := store.List(ctx)
-	if err != nil || len(all) != 1 || !same(all["0123456789abcdef"].State, manyIn("0123456789abcdef", 5000)) {
+	if err != nil || len(all) != 1 || !same(all[total].State, manyIn(total, 5000)) {
 		t.Errorf("%d ledgers of totals are listed, %v", len(all), err)
 	}
-	if err := store.Delete(ctx, "0123456789abcdef", "7"); !errors.Is(err, ErrConflict) {
+	if err := store.Delete(ctx, total, "7"); !errors.Is(err, ErrConflict) {
 		t.Errorf("another version is deleted: %v", err)
 	}
-	if err := store.Delete(ctx, "0123456789abcdef", all["0123456789abcdef"].Version); err != nil {
+	if err := store.Delete(ctx, total, all[total].Version); err != nil {
 		t.Fatal(err)
 	}
-	if s := next("0123456789abcdef"); s.Version != "" || s.Seen == "" || !s.State.empty() {
+	if s := next(total); s.Version != "" || s.Seen == "" || !s.State.empty() {
 		t.Errorf("the watch tells of %+v, want of a ledger that is gone", s)
 	}
-	// Made anew, it names other ledgers.
+	theLedgerThatIsMadeAnewNamesOthers(t, store, next, whole.Next)
+}
+
+func theLedgerThatIsMadeAnewNamesOthers(t *testing.T, store *ConfigMaps, next func(string) Stored, before string) {
+	t.Helper()
+	ctx := t.Context()
 	if err := store.Client.Delete(ctx, Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +149,7 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 	if err := store.Mark(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
-	if s := next(""); s.Format != formatTotals || s.State.Set == "" || s.State.Set == whole.Next {
+	if s := next(""); s.Format != formatTotals || s.State.Set == "" || s.State.Set == before {
 		t.Errorf("the watch tells of set %q", s.State.Set)
 	}
 }

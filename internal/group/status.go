@@ -127,17 +127,16 @@ func (f Facts) blockedStatus() v1alpha1.VmGroupStatus {
 func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 	out := make([]v1alpha1.VMStatus, 0, len(vms))
 	for _, vm := range vms {
-		vm := v1alpha1.VMStatus{
+		s := v1alpha1.VMStatus{
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
 			IPAddress: truncate(vm.IPAddress, 64), Revision: vm.Revision, CloneMode: vm.CloneMode,
 			Message: truncate(vm.Message, maxVMMessage),
 		}
 		if !vm.ReadySince.IsZero() {
-			since := metav1.NewTime(vm.ReadySince.Truncate(time.Second))
-			vm.ReadySince = &since
+			s.ReadySince = &metav1.Time{Time: vm.ReadySince.Truncate(time.Second)}
 		}
-		out = append(out, vm)
+		out = append(out, s)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +181,20 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 				t.Error("the same facts give another status an hour later: it would be written for ever")
 			}
 		})
+	}
+}
+
+func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
+	f := running()
+	f.Plan.VMs[0].Incarnation = 2
+	f.Plan.VMs[1].Phase, f.Plan.VMs[1].ReadySince = v1alpha1.VMCloning, time.Time{}
+	status := f.Status()
+	want := []plan.Known{
+		{Ordinal: 0, Incarnation: 2, MoRef: "vm-1", UUID: "u0", Revision: "1-a", ReadySince: noon, Phase: v1alpha1.VMReady},
+		{Ordinal: 1, MoRef: "vm-2", UUID: "u1", Revision: "1-a", Phase: v1alpha1.VMCloning},
+	}
+	if got := known(&status); !slices.Equal(got, want) {
+		t.Errorf("status says of its VMs\n%+v, want\n%+v", got, want)
 	}
 }
 

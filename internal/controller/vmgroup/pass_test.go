@@ -206,6 +206,31 @@ func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
 	}
 }
 
+// What status keeps of a VM's readiness is what later passes go by.
+func TestAGroupIsReadyOnceItsVMsHaveBeenForLongEnough(t *testing.T) {
+	r := newRig(t)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Readiness = &v1alpha1.Readiness{MinReadySeconds: 10} })
+	g := r.settle()
+	for _, vm := range g.Status.VMs {
+		if vm.ReadySince == nil || r.now.Sub(vm.ReadySince.Time) < 10*time.Second {
+			t.Errorf("%s counts although it is ready since %v, and it is %v", vm.Name, vm.ReadySince, r.now)
+		}
+	}
+}
+
+func TestAVMThatWasPoweredOffFromOutsideIsLeftOffWhereRepairObserves(t *testing.T) {
+	r := newRig(t)
+	r.settle()
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve} })
+	r.vcenter.ByHand().PowerOff("web-1")
+	r.vcenter.ClearJournal()
+	r.mustPass()
+	ready := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionReady)
+	if calls := r.vcenter.Journal(); len(calls) > 0 || ready.Reason != v1alpha1.ReasonRepairHeld {
+		t.Errorf("vCenter was asked %v, and the group says %s: %s", calls, ready.Reason, ready.Message)
+	}
+}
+
 func TestTheQueueIsNotTheOneThatCanHangWhenItIsShutDown(t *testing.T) {
 	if use := controllerOptions(Options{Workers: 1}, newLimiter(1), rand.Float64).UsePriorityQueue; use == nil || *use {
 		t.Error("the priority queue of controller-runtime v0.24 is on: see controllerOptions")

@@ -121,6 +121,9 @@ type VMStatus struct {
 	// readySince is when the VM passed its readiness gate.
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
+	// shutdownTime is when the guest was asked to shut down, while that is waited for. spec.shutdown says for how long.
+	// +optional
+	ShutdownTime *metav1.Time `json:"shutdownTime,omitempty"`
 	// message says what is wrong with the VM and what to do, for a person.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

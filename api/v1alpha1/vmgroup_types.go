@@ -63,6 +63,38 @@ const (
 	DeletionRecycle DeletionPolicy = "Recycle"
 )
 
+// ShutdownMode says whether the guest of a VM is asked before the VM is powered off.
+// +kubebuilder:validation:Enum=Graceful;Hard
+type ShutdownMode string
+
+// Shutdown modes.
+const (
+	// ShutdownGraceful asks the guest to shut down, and powers the VM off if it has not done so in time.
+	ShutdownGraceful ShutdownMode = "Graceful"
+	// ShutdownHard powers the VM off at once.
+	ShutdownHard ShutdownMode = "Hard"
+)
+
+// DefaultShutdownTimeoutSeconds is spec.shutdown.timeoutSeconds of a group that does not say it.
+const DefaultShutdownTimeoutSeconds = 180
+
+// Shutdown says how a VM is stopped: when it is removed, and when powerState becomes Off. A VM in whose guest VMware Tools do
+// not run is powered off at once, whatever this says.
+type Shutdown struct {
+	// mode is Graceful (ask the guest to shut down, and power off what has not done so in time) or Hard (power off at once).
+	// Set it to Hard to end a wait that is under way.
+	// +optional
+	// +kubebuilder:default=Graceful
+	Mode ShutdownMode `json:"mode,omitempty"`
+	// timeoutSeconds is how long a guest may take, in seconds, from when it was asked. A change also holds for guests that
+	// were asked before.
+	// +optional
+	// +kubebuilder:default=180
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+}
+
 // AntiAffinity says whether VMs of a group shall run on different hosts.
 // +kubebuilder:validation:Enum=None;Preferred;Required
 type AntiAffinity string
@@ -278,6 +310,10 @@ type VmGroupSpec struct {
 	// +optional
 	// +kubebuilder:default=On
 	PowerState PowerState `json:"powerState,omitempty"`
+	// shutdown says how VMs are stopped that are removed, or shall be off. Without it the guest is asked, and has 180 seconds.
+	// With deletionPolicy Retain nothing is stopped.
+	// +optional
+	Shutdown *Shutdown `json:"shutdown,omitempty"`
 	// updateStrategy says how an edit reaches VMs that exist. It has no effect yet: an edit reaches new VMs only.
 	// +optional
 	UpdateStrategy *UpdateStrategy `json:"updateStrategy,omitempty"`

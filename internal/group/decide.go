@@ -436,6 +436,9 @@ func known(status *v1alpha1.VmGroupStatus) []plan.Known {
 		if vm.ReadySince != nil {
 			k.ReadySince = vm.ReadySince.Time
 		}
+		if vm.ShutdownTime != nil {
+			k.ShutdownTime = vm.ShutdownTime.Time
+		}
 		out = append(out, k)
 	}
 	return out

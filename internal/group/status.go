@@ -136,6 +136,9 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		if !vm.ReadySince.IsZero() {
 			s.ReadySince = &metav1.Time{Time: vm.ReadySince.Truncate(time.Second)}
 		}
+		if !vm.ShutdownTime.IsZero() {
+			s.ShutdownTime = &metav1.Time{Time: vm.ShutdownTime.Truncate(time.Second)}
+		}
 		out = append(out, s)
 	}
 	return out
@@ -304,13 +307,13 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	}
 	switch {
 	case f.Deleting:
-		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left", are(int32(len(p.VMs))))
+		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left%s", are(int32(len(p.VMs))), f.guests())
 	case p.Repairing:
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
 		return metav1.ConditionFalse, v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
 	case p.Existing > p.Desired || len(p.Doomed) > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d", are(p.Desired), len(p.Doomed))
+		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s", are(p.Desired), len(p.Doomed), f.guests())
 	case f.Spec.PowerState == v1alpha1.PowerOff:
 		return metav1.ConditionFalse, v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
 	default:
@@ -353,6 +356,20 @@ func waitingFor(vms []plan.VMStatus) string {
 		}
 	}
 	return ""
+}
+
+// guests says how many guests of VMs that leave are waited for, and how not to wait.
+func (f Facts) guests() string {
+	n := 0
+	for _, vm := range f.Plan.VMs {
+		if !vm.ShutdownTime.IsZero() {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; guests that are waited for: %d (status.vms says until when; spec.shutdown.mode Hard powers their VMs off at once)", n)
 }
 
 // overdue reports a change that takes longer than spec.readiness.progressDeadlineSeconds.

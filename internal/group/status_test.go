@@ -51,6 +51,15 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			absent: []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionForeignVMs},
 		},
 		{
+			story: "deleting, with a guest that takes its time",
+			change: func(f *Facts) {
+				f.Deleting, f.Plan.Desired, f.Plan.Existing, f.Plan.Ready, f.Plan.Settled = true, 0, 0, 0, false
+				f.Plan.VMs[1].ShutdownTime = noon
+			},
+			phase: v1alpha1.PhasePending, message: "deleting: 2 VMs are left; guests that are waited for: 1 (status.vms says until when; spec.shutdown.mode Hard",
+			ready: "False", reason: v1alpha1.ReasonDeleting, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
 			story: "scaling up",
 			change: func(f *Facts) {
 				f.Plan.Desired, f.Plan.Settled = 5, false
@@ -186,11 +195,11 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 
 func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	f := running()
-	f.Plan.VMs[0].Incarnation = 2
+	f.Plan.VMs[0].Incarnation, f.Plan.VMs[0].ShutdownTime = 2, noon.Add(time.Second)
 	f.Plan.VMs[1].Phase, f.Plan.VMs[1].ReadySince = v1alpha1.VMCloning, time.Time{}
 	status := f.Status()
 	want := []plan.Known{
-		{Ordinal: 0, Incarnation: 2, MoRef: "vm-1", UUID: "u0", Revision: "1-a", ReadySince: noon, Phase: v1alpha1.VMReady},
+		{Ordinal: 0, Incarnation: 2, MoRef: "vm-1", UUID: "u0", Revision: "1-a", ReadySince: noon, ShutdownTime: noon.Add(time.Second), Phase: v1alpha1.VMReady},
 		{Ordinal: 1, MoRef: "vm-2", UUID: "u1", Revision: "1-a", Phase: v1alpha1.VMCloning},
 	}
 	if got := known(&status); !slices.Equal(got, want) {
@@ -209,12 +218,13 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"an intent to clone": func(f *Facts) {
 			f.Plan.VMs = append(f.Plan.VMs, plan.VMStatus{Ordinal: 2, UUID: "u2", Phase: v1alpha1.VMCloning})
 		},
-		"another incarnation": func(f *Facts) { f.Plan.VMs[0].UUID, f.Plan.VMs[0].MoRef = "u0b", "" },
-		"a doomed ordinal":    func(f *Facts) { f.Plan.Doomed = []int32{1} },
-		"a new generation":    func(f *Facts) { f.Generation++ },
-		"another epoch":       func(f *Facts) { f.Epoch = v1alpha1.Epoch{Number: 1} },
-		"what was admitted":   func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
-		"losing readiness":    func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
+		"another incarnation":                func(f *Facts) { f.Plan.VMs[0].UUID, f.Plan.VMs[0].MoRef = "u0b", "" },
+		"a doomed ordinal":                   func(f *Facts) { f.Plan.Doomed = []int32{1} },
+		"a new generation":                   func(f *Facts) { f.Generation++ },
+		"another epoch":                      func(f *Facts) { f.Epoch = v1alpha1.Epoch{Number: 1} },
+		"what was admitted":                  func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
+		"a guest that is asked to shut down": func(f *Facts) { f.Plan.VMs[0].ShutdownTime = noon },
+		"losing readiness":                   func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
 	} {
 		f := running()
 		f.Old = old

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Urgent reports whether something depends on next being stored: an intent, an ordinal's identity, or a
-// verdict that people and tools wait for.
+// Urgent reports whether something depends on next being stored: an intent, an ordinal's identity, the time of a
+// shutdown, or a verdict that people and tools wait for.
 func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
 		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
@@ -23,12 +24,13 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 			return true
 		}
 	}
-	intents := map[int32]string{}
-	for _, vm := range old.VMs {
-		intents[vm.Ordinal] = vm.UUID
+	before := map[int32]*v1alpha1.VMStatus{}
+	for i := range old.VMs {
+		before[old.VMs[i].Ordinal] = &old.VMs[i]
 	}
 	for _, vm := range next.VMs {
-		if vm.MoRef == "" && intents[vm.Ordinal] != vm.UUID {
+		was := cmp.Or(before[vm.Ordinal], &v1alpha1.VMStatus{})
+		if vm.MoRef == "" && was.UUID != vm.UUID || vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) {
 			return true
 		}
 	}

@@ -114,6 +114,9 @@ func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 		if vm.InstanceUUID != "" {
 			m.status.UUID = vm.InstanceUUID // vCenter may have assigned another
 		}
+		if k != nil && vm.Power == vsphere.PoweredOn {
+			m.status.ShutdownTime = p.ops.guests.asked[vm.Ref.Value]
+		}
 		m.status.MoRef, m.status.Power, m.status.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
 		m.status.Revision, m.status.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
 		if vm.Tombstone || p.ops.leaving(status.Ordinal) {

@@ -93,7 +93,7 @@ func (p *planner) removal() {
 		case !m.vm.Tombstone:
 			p.try(m, Action{Kind: MarkVM, Reason: why})
 		case m.vm.Power != vsphere.PoweredOff:
-			p.try(m, Action{Kind: PowerOffVM, Reason: why + " and a running VM cannot be destroyed"})
+			p.stop(m, why)
 		default:
 			p.try(m, Action{Kind: DestroyVM, Reason: why})
 		}

@@ -25,7 +25,8 @@
 //   - a VM that is not ours is in no action;
 //   - no clone asks for an instance UUID that an observed VM has;
 //   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
-//   - no ordinal has two operations at a time (only a hard power-off may overtake a guest shutdown that did not
-//     end within GuestShutdownGrace);
+//   - no ordinal has two operations at a time (only what follows may overtake a guest shutdown that did not end in time);
+//   - a VM that leaves is marked before its guest is asked to shut down, and no guest is asked whose VM shall run;
+//   - a guest that can be asked is asked before its VM is powered off, and has the time that spec.shutdown gives it;
 //   - shuffling the input changes nothing.
 package plan

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -144,6 +145,18 @@ func TestStories(t *testing.T) {
 			s.spec.PowerState = v1alpha1.PowerOn
 			s.until(settled)
 		}},
+		{"shutdown", 4, func(s *story) {
+			s.note("the guests of web-0 and web-2 take longer than others, VMware Tools do not run in web-1 and web-3; 2 leave")
+			s.byName("web-0").slow, s.byName("web-2").slow = -1, 1
+			s.replicas(2)
+			s.until(settled)
+			s.note("the group is deleted; another replica takes over before the guest of web-0 has had its time")
+			s.spec.Shutdown = &v1alpha1.Shutdown{TimeoutSeconds: 60}
+			s.deleting = true
+			s.until(func(p Plan) bool { return s.now.Sub(vmTime(p, 0)) == 30*time.Second })
+			s.crash()
+			s.until(isGone)
+		}},
 		{"edit", 2, func(s *story) {
 			s.note("the template changes, and one more VM is wanted")
 			s.spec.Template = "debian-13"
@@ -171,6 +184,16 @@ func TestStories(t *testing.T) {
 			compareGolden(t, filepath.Join("testdata", test.name+".golden"), s.text.String())
 		})
 	}
+}
+
+// vmTime is when the guest of a VM was asked to shut down.
+func vmTime(p Plan, ordinal int32) time.Time {
+	for _, s := range p.VMs {
+		if s.Ordinal == ordinal {
+			return s.ShutdownTime
+		}
+	}
+	return time.Time{}
 }
 
 func compareGolden(t *testing.T, path, got string) {

@@ -52,6 +52,8 @@ type Known struct {
 	UUID       string
 	Revision   string
 	ReadySince time.Time
+	// ShutdownTime is when its guest was asked to shut down, or zero.
+	ShutdownTime time.Time
 	// Phase that status recorded last, or empty. ReadySince outlives an outage, so that a VM that was ready once
 	// can be told from one that never started; Phase tells that there was an outage, after which the time of
 	// minReadySeconds runs anew.

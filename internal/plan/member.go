@@ -8,9 +8,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// GuestShutdownGrace is how long a guest may take to shut down before its VM is powered off hard.
-const GuestShutdownGrace = 3 * time.Minute
-
 // state is what is known of the VM of one ordinal.
 type state int
 
@@ -63,10 +60,14 @@ type operations struct {
 	now      time.Time
 	inFlight map[int32][]vsphere.Operation
 	failures map[int32][]failure
+	// guests are those that were asked to shut down.
+	guests guests
 }
 
-func newOperations(in *Input) operations {
-	o := operations{now: in.Now, inFlight: map[int32][]vsphere.Operation{}, failures: map[int32][]failure{}}
+func newOperations(in *Input, spec settings) operations {
+	o := operations{
+		now: in.Now, inFlight: map[int32][]vsphere.Operation{}, failures: map[int32][]failure{}, guests: guestsOf(in, spec),
+	}
 	for _, op := range in.Observation.InFlight {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
 	}
@@ -107,7 +108,7 @@ func (o operations) leaving(ordinal int32) bool {
 
 // overdue is true for a guest shutdown that had its time.
 func (o operations) overdue(op vsphere.Operation) bool {
-	return op.Kind == vsphere.OpShutdownGuest && !o.now.Before(op.Since.Add(GuestShutdownGrace))
+	return op.Kind == vsphere.OpShutdownGuest && o.guests.overdue(o.guests.earliest(op))
 }
 
 // failure returns the failure of an operation that may be repeated last, or nil.

@@ -34,6 +34,8 @@ type Action struct {
 	// MoRef and ChangeVersion are set for every other kind.
 	MoRef         string
 	ChangeVersion string
+	// Within is set for ShutdownGuest: how long the guest may take.
+	Within time.Duration
 	// Reason is why, as a phrase that completes "because": "the group wants 3 VMs and has 2".
 	Reason string
 }
@@ -66,6 +68,9 @@ type VMStatus struct {
 	ReadySince time.Time
 	// Available is true when the VM has been ready for minReadySeconds (or is stopped as asked for).
 	Available bool
+	// ShutdownTime is when the guest was asked to shut down, as long as that is waited for. It must be persisted before ShutdownGuest: what
+	// is left of the wait is computed from it after a takeover.
+	ShutdownTime time.Time
 	// Message says what is wrong and what to do; empty when nothing is.
 	Message string
 }

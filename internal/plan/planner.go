@@ -74,7 +74,8 @@ var passes = []pass{
 // Actions come in this order: what doomed VMs need, because it frees names and room, the last step first; then
 // power; then clones. Actions of one kind stand together, by ordinal. No ordinal is in two actions.
 func Compute(in Input) Plan {
-	p := &planner{in: &in, spec: settingsOf(&in), ops: newOperations(&in)}
+	p := &planner{in: &in, spec: settingsOf(&in)}
+	p.ops = newOperations(&in, p.spec)
 	p.handsOff = in.Paused != nil || !in.Observation.Complete
 	for _, pass := range passes {
 		if pass.looks || !p.handsOff {
@@ -147,7 +148,7 @@ func (p *planner) finish() Plan {
 	slices.Sort(plan.Doomed)
 	for _, op := range p.in.Observation.InFlight {
 		if op.Kind == vsphere.OpShutdownGuest {
-			p.wake(op.Since.Add(GuestShutdownGrace))
+			p.wake(p.ops.guests.end(p.ops.guests.earliest(op)))
 		}
 	}
 	p.explainNames()
@@ -207,11 +208,11 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
-// the next. A failure stays visible while it is being tried again, so that status does not flicker.
-func (p *planner) try(m *member, a Action) {
+// the next, and reports whether it did. A failure stays visible while it is being tried again, so that status does not flicker.
+func (p *planner) try(m *member, a Action) bool {
 	a.Ordinal, a.Name = m.status.Ordinal, m.status.Name
 	if m.vm != nil && m.vm.IsTemplate {
-		return
+		return false
 	}
 	if m.vm != nil {
 		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
@@ -225,10 +226,11 @@ func (p *planner) try(m *member, a Action) {
 		}
 		if f.RetryAt.After(p.in.Now) {
 			p.wake(f.RetryAt)
-			return
+			return false
 		}
 	}
 	if !busy {
 		p.actions = append(p.actions, a)
 	}
+	return !busy
 }

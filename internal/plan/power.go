@@ -42,29 +42,13 @@ func (p *planner) power() {
 	p.explainPower(unreachable, observed)
 }
 
-// powerOff asks the guest to shut down, and pulls the plug when it cannot be asked or does not obey.
+// powerOff stops a VM that shall be off. One whose power state vCenter does not report is left alone.
 func (p *planner) powerOff(m *member) {
 	switch m.vm.Power {
 	case vsphere.PoweredOff, vsphere.PowerUnknown, "":
 		return
 	}
-	ordinal := m.status.Ordinal
-	asked := false
-	for _, op := range p.ops.inFlight[ordinal] {
-		if op.Kind == vsphere.OpShutdownGuest {
-			asked = true
-		}
-	}
-	const reason = "spec.powerState is Off"
-	switch {
-	case asked:
-		p.try(m, Action{Kind: PowerOffVM, Reason: fmt.Sprintf(
-			"%s and the guest did not shut down within %s", reason, GuestShutdownGrace)})
-	case m.vm.Power == vsphere.PoweredOn && m.vm.ToolsRunning:
-		p.try(m, Action{Kind: ShutdownGuest, Reason: reason})
-	default:
-		p.try(m, Action{Kind: PowerOffVM, Reason: reason + " and VMware Tools do not run"})
-	}
+	p.stop(m, "spec.powerState is Off")
 }
 
 // explainPower tells of VMs that are left as they are.

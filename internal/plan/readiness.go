@@ -65,6 +65,9 @@ func (p *planner) assess(m *member) {
 // assessRunning assesses a VM that shall be powered on.
 func (p *planner) assessRunning(m *member) {
 	vm, status := m.vm, &m.status
+	if !m.doomed {
+		status.ShutdownTime = time.Time{} // nobody waits for that any more
+	}
 	waiting := p.waitingFor(vm)
 	if waiting == "" {
 		status.Phase = v1alpha1.VMReady

@@ -153,20 +153,20 @@ func TestPowerOff(t *testing.T) {
 	runRules(t, []rule{
 		{"off is ready", input(1, sees(makeVM(0, power(vsphere.PoweredOff))), spec(wantOff)),
 			want{vms: "0:Stopped", existing: 1, ready: 1, updated: 1, settled: true}, nil},
-		{"the guest is asked", input(1, has(guest), spec(wantOff)), with("ShutdownGuest web-0", 0),
-			[]string{"powered on although spec.powerState is Off"}},
-		{"there is nobody to ask", input(1, has(makeVM(0)), spec(wantOff)), with("PowerOffVM web-0", 0), nil},
+		{"the guest is asked", input(1, has(guest), spec(wantOff)), with("ShutdownGuest web-0", 3*time.Minute),
+			[]string{"asked to shut down at 12:00:00"}},
+		{"there is nobody to ask", input(1, has(makeVM(0)), spec(wantOff)), with("PowerOffVM web-0", 0), []string{"powered on although spec.powerState is Off"}},
 		{"a suspended VM cannot be asked", input(1, has(makeVM(0, tools, power(vsphere.Suspended))), spec(wantOff)),
 			with("PowerOffVM web-0", 0), nil},
 		{"unknown power is left alone", input(1, has(makeVM(0, power(vsphere.PowerUnknown))), spec(wantOff)), with("", 0), nil},
 		{"the guest has its time", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, time.Minute)),
 			with("", 2*time.Minute), nil},
-		{"and no more", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, GuestShutdownGrace)),
+		{"and no more", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, 3*time.Minute)),
 			with("PowerOffVM web-0", 0), []string{"did not shut down within 3m0s"}},
 		{"but not twice", input(1, has(guest), spec(wantOff), running(vsphere.OpShutdownGuest, 0, time.Hour),
 			running(vsphere.OpPowerOff, 0, 0)), with("", 0), nil},
 		{"Observe does not forbid what spec asks for", input(1, has(guest), spec(observeOnly), spec(wantOff)),
-			with("ShutdownGuest web-0", 0), nil},
+			with("ShutdownGuest web-0", 3*time.Minute), nil},
 	})
 }
 

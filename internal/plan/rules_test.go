@@ -71,7 +71,7 @@ func withDoomed(in Input, p Plan) []int32 {
 	all := slices.Clone(in.Doomed)
 	for _, s := range p.VMs {
 		for _, vm := range in.Observation.VMs {
-			if (vm.Tombstone || newOperations(&in).leaving(s.Ordinal)) && vm.Stamp != nil && vm.Ref.Value == s.MoRef {
+			if (vm.Tombstone || newOperations(&in, settingsOf(&in)).leaving(s.Ordinal)) && vm.Stamp != nil && vm.Ref.Value == s.MoRef {
 				all = append(all, s.Ordinal)
 			}
 		}
@@ -106,7 +106,7 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 		if at < 0 || in.Observation.VMs[at].Stamp == nil || foreign[a.MoRef] || s.MoRef != a.MoRef {
 			fail("%s acts on %s, which is not ours", a.Kind, a.MoRef)
 		}
-		checkStep(fail, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal))
+		checkStep(fail, in, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal))
 	}
 	checkDoomed(fail, in, p, foreign)
 }
@@ -129,15 +129,17 @@ func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string
 }
 
 // checkStep: removals concern doomed VMs only, in the right order, and nothing else does.
-func checkStep(fail func(string, ...any), a Action, vm vsphere.VM, isDoomed bool) {
+func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed bool) {
 	if a.Reason == "" {
 		fail("%s %s has no reason", a.Kind, a.Name)
 	}
 	switch a.Kind {
-	case PowerOnVM, ShutdownGuest:
+	case PowerOnVM:
 		if isDoomed || vm.Tombstone {
-			fail("%s of %s, which is doomed", a.Kind, a.Name)
+			fail("%s is powered on and doomed", a.Name)
 		}
+	case ShutdownGuest, PowerOffVM:
+		checkStop(fail, in, a, vm, isDoomed)
 	case MarkVM, ReleaseVM:
 		if !isDoomed {
 			fail("%s of %s, which is not doomed", a.Kind, a.Name)
@@ -147,6 +149,45 @@ func checkStep(fail func(string, ...any), a Action, vm vsphere.VM, isDoomed bool
 			fail("%s is destroyed without a tombstone, running, or out of reach", a.Name)
 		}
 	}
+}
+
+// checkStop: nothing is stopped but what leaves, once it is marked, and what shall be off; and a guest that can be asked is asked first,
+// and has its time.
+func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed bool) {
+	within, graceful := grace(in)
+	retained := in.Spec.DeletionPolicy == v1alpha1.DeletionRetain
+	switch {
+	case isDoomed && (!vm.Tombstone || retained), !isDoomed && in.Spec.PowerState != v1alpha1.PowerOff:
+		fail("%s %s, which is not to be stopped", a.Kind, a.Name)
+	case !vm.Connected:
+		fail("%s %s, which is out of reach", a.Kind, a.Name)
+	case a.Kind == ShutdownGuest && (vm.Power != vsphere.PoweredOn || !vm.ToolsRunning || !graceful || a.Within <= 0 || a.Within > within):
+		fail("the guest of %s, which cannot or must not be asked, is asked, and has %s", a.Name, a.Within)
+	case a.Kind == PowerOffVM && vm.Power == vsphere.PoweredOn && vm.ToolsRunning && graceful && !hadItsTime(in, a.Ordinal, a.MoRef):
+		fail("%s is powered off before its guest had its time", a.Name)
+	}
+}
+
+// grace is how long a guest may take, and whether it is asked.
+func grace(in Input) (time.Duration, bool) {
+	d := in.Spec.Shutdown
+	switch {
+	case d == nil || d.Mode != v1alpha1.ShutdownHard && d.TimeoutSeconds == 0:
+		return 3 * time.Minute, true
+	case d.Mode == v1alpha1.ShutdownHard:
+		return 0, false
+	}
+	return time.Duration(d.TimeoutSeconds) * time.Second, true
+}
+
+// hadItsTime reports whether somebody asked the guest of a VM to shut down so long ago.
+func hadItsTime(in Input, ordinal int32, moRef string) bool {
+	within, _ := grace(in)
+	return slices.ContainsFunc(in.Known, func(k Known) bool {
+		return k.MoRef == moRef && !k.ShutdownTime.IsZero() && in.Now.Sub(k.ShutdownTime) >= within
+	}) || slices.ContainsFunc(in.Observation.InFlight, func(op vsphere.Operation) bool {
+		return op.Kind == vsphere.OpShutdownGuest && op.Ordinal == ordinal && in.Now.Sub(op.Since) >= within
+	})
 }
 
 func vmsByOrdinal(p Plan) map[int32]VMStatus {
@@ -208,7 +249,8 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		}
 		acted[a.Ordinal] = true
 		for _, op := range in.Observation.InFlight {
-			late := op.Kind == vsphere.OpShutdownGuest && in.Now.Sub(op.Since) >= GuestShutdownGrace
+			within, graceful := grace(in)
+			late := op.Kind == vsphere.OpShutdownGuest && (!graceful || in.Now.Sub(op.Since) >= within || hadItsTime(in, a.Ordinal, op.VM.Value))
 			if op.Ordinal == a.Ordinal && !late {
 				fail("%s %s while %s is in flight", a.Kind, a.Name, op.Kind)
 			}
@@ -271,6 +313,9 @@ func anyInput(t *rapid.T) Input {
 		if flag("never ready") {
 			k.ReadySince = time.Time{}
 		}
+		if rarely("asked") {
+			k.ShutdownTime = ago("asked ago")
+		}
 		in.Known = append(in.Known, k)
 		switch {
 		case k.MoRef == "" || flag("suspect"):
@@ -318,7 +363,14 @@ func drawSpec(t *rapid.T, s *v1alpha1.VmGroupSpec) {
 	for _, o := range rapid.SliceOfN(rapid.Int32Range(0, 5), 0, 2).Draw(t, "deleteFirst") {
 		s.ScaleDown.DeleteFirst = append(s.ScaleDown.DeleteFirst, VMName(groupName, o))
 	}
+	s.Shutdown = anyShutdown(t)
 	s.Readiness = &v1alpha1.Readiness{MinReadySeconds: rapid.Int32Range(0, 60).Draw(t, "minReady")}
+}
+
+func anyShutdown(t *rapid.T) *v1alpha1.Shutdown {
+	return rapid.SampledFrom([]*v1alpha1.Shutdown{
+		nil, {}, {Mode: v1alpha1.ShutdownHard, TimeoutSeconds: 180}, {Mode: v1alpha1.ShutdownGraceful, TimeoutSeconds: 30}, {TimeoutSeconds: 300},
+	}).Draw(t, "shutdown")
 }
 
 // shuffled returns in with every list in another order.

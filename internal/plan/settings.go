@@ -33,6 +33,8 @@ type settings struct {
 	policy       v1alpha1.DeletionPolicy
 	oldestFirst  bool
 	deleteFirst  map[string]bool
+	// shutdown is how long a guest may take to shut down; zero for guests that are not asked.
+	shutdown time.Duration
 }
 
 func settingsOf(in *Input) settings {
@@ -42,6 +44,15 @@ func settingsOf(in *Input) settings {
 		gate:        v1alpha1.GatePoweredOn,
 		policy:      v1alpha1.DeletionDelete,
 		deleteFirst: map[string]bool{},
+		shutdown:    v1alpha1.DefaultShutdownTimeoutSeconds * time.Second,
+	}
+	if d := spec.Shutdown; d != nil {
+		switch {
+		case d.Mode == v1alpha1.ShutdownHard:
+			s.shutdown = 0
+		case d.TimeoutSeconds > 0:
+			s.shutdown = time.Duration(d.TimeoutSeconds) * time.Second
+		}
 	}
 	if spec.DeletionPolicy != "" {
 		s.policy = spec.DeletionPolicy

@@ -53,6 +53,8 @@ type simVM struct {
 	// ours is true for what the operator cloned and still owns.
 	ours bool
 	away bool
+	// slow is for how many ticks more its guest shuts down once it was asked. A negative one never does.
+	slow int
 }
 
 type simTask struct {
@@ -167,6 +169,9 @@ func (s *sim) submit(a Action) {
 	if (a.Kind == DestroyVM || a.Kind == MarkVM) && !slices.Contains(s.doomed, a.Ordinal) {
 		s.t.Fatalf("%s of %s is not recorded in status.deleting", a.Kind, a.Name)
 	}
+	s.tasks = slices.DeleteFunc(s.tasks, func(t simTask) bool { // what overtakes a guest takes its place
+		return t.Kind == vsphere.OpShutdownGuest && t.Ordinal == a.Ordinal
+	})
 	s.tasks = append(s.tasks, simTask{
 		Operation: vsphere.Operation{Kind: operationOf[a.Kind], Ordinal: a.Ordinal, VM: vsphere.VMRef(a.MoRef), Since: s.now},
 		action:    a, revision: Revision(s.spec),
@@ -183,12 +188,16 @@ func (s *sim) crash() {
 	}
 }
 
-// tick ends every task.
+// tick ends every task, but guests that take their time.
 func (s *sim) tick() {
 	s.now = s.now.Add(10 * time.Second)
 	tasks := s.tasks
 	s.tasks = nil
 	for _, task := range tasks {
+		if s.shutting(task) {
+			s.tasks = append(s.tasks, task)
+			continue
+		}
 		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool {
 			return f.Ordinal == task.Ordinal && f.Kind == task.Kind
 		})
@@ -205,6 +214,16 @@ func (s *sim) tick() {
 			})
 		}
 	}
+}
+
+// shutting reports whether a guest has not shut down yet, and is waited for.
+func (s *sim) shutting(task simTask) bool {
+	vm := s.vms[task.action.MoRef]
+	if task.Kind != vsphere.OpShutdownGuest || s.now.Sub(task.Since) > task.action.Within || vm == nil || vm.slow == 0 || !vm.ToolsRunning || vm.Power != vsphere.PoweredOn {
+		return false
+	}
+	vm.slow = max(vm.slow-1, -1)
+	return true
 }
 
 // finish does what the task asked for, and returns the kind of error why not.
@@ -233,7 +252,12 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		vm.Tombstone = true
 	case vsphere.OpPowerOn:
 		vm.Power = vsphere.PoweredOn
-	case vsphere.OpPowerOff, vsphere.OpShutdownGuest:
+	case vsphere.OpShutdownGuest:
+		if vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0) {
+			return vsphere.KindTransient
+		}
+		vm.Power = vsphere.PoweredOff
+	case vsphere.OpPowerOff:
 		vm.Power = vsphere.PoweredOff
 	case vsphere.OpRelease:
 		vm.Stamp, vm.ours = nil, false
@@ -270,7 +294,7 @@ func persist(p Plan) []Known {
 	for _, s := range p.VMs {
 		ks = append(ks, Known{
 			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
-			ReadySince: s.ReadySince.Truncate(time.Second), Phase: s.Phase,
+			ReadySince: s.ReadySince.Truncate(time.Second), ShutdownTime: s.ShutdownTime.Truncate(time.Second), Phase: s.Phase,
 		})
 	}
 	return ks

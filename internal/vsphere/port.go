@@ -49,7 +49,8 @@ type Server interface {
 	// flight with OutcomeUnknown until vCenter's tasks and inventory have told what became of it.
 	Clone(ctx context.Context, req CloneRequest) error
 
-	// PowerOn, PowerOff and ShutdownGuest submit a power operation. A VM that is in the state already is no error.
+	// PowerOn, PowerOff and ShutdownGuest submit a power operation. A VM that is in the state already is no error. A guest that was
+	// asked to shut down stays in flight until its VM is off, or has failed once Target.Within is over; PowerOff and Mark overtake it.
 	PowerOn(ctx context.Context, t Target) error
 	PowerOff(ctx context.Context, t Target) error
 	ShutdownGuest(ctx context.Context, t Target) error

@@ -356,6 +356,8 @@ type Target struct {
 	Ordinal int32
 	// Namespace of the group. Only Release needs it.
 	Namespace string
+	// Within is how long the guest may take to shut down. Only ShutdownGuest needs it.
+	Within time.Duration
 	// ChangeVersion of the observation that led to the call; a call that changes configuration fails if the
 	// VM was changed since. Empty skips the check.
 	ChangeVersion string

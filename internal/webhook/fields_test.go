@@ -65,6 +65,8 @@ var fieldEffects = map[string]map[string]effect{
 		"repair.mode":                       {file: "internal/plan/settings.go", text: "r.Mode"},
 		"repair.maxUnhealthy":               {file: "internal/plan/settings.go", text: "r.MaxUnhealthy"},
 		"deletionPolicy":                    {file: "internal/plan/settings.go", text: "spec.DeletionPolicy"},
+		"shutdown.mode":                     {file: "internal/plan/settings.go", text: "d.Mode"},
+		"shutdown.timeoutSeconds":           {file: "internal/plan/settings.go", text: "d.TimeoutSeconds"},
 		"userDataSecretRef.name":            {file: "internal/controller/vmgroup/effects.go", text: "Spec.UserDataSecretRef.Name"},
 		"paused":                            {file: "internal/group/paused.go", text: "Spec.Paused"},
 	},

@@ -98,6 +98,7 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	case plan.PowerOffVM:
 		return p.server.PowerOff(ctx, target)
 	case plan.ShutdownGuest:
+		target.Within = action.Within
 		return p.server.ShutdownGuest(ctx, target)
 	case plan.MarkVM:
 		return p.server.Mark(ctx, target)

@@ -231,6 +231,47 @@ func TestAVMThatWasPoweredOffFromOutsideIsLeftOffWhereRepairObserves(t *testing.
 	}
 }
 
+// When a guest was asked is stored before it is asked, so that whoever takes over knows what is left of its time.
+func TestAGuestThatIgnoresItsShutdownHoldsItsVMForTheTimeThatSpecSays(t *testing.T) {
+	r := newRig(t)
+	r.settle()
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.Replicas, s.Shutdown = new(int32(1)), &v1alpha1.Shutdown{TimeoutSeconds: 60}
+	})
+	r.mustPass()
+	r.vcenter.Finish(-1) // it is marked
+	r.onStatus = func() error {
+		if calls := r.vcenter.Calls(vsphere.OpShutdownGuest); len(calls) != 0 {
+			t.Errorf("the guest was asked before that was stored: %v", calls)
+		}
+		return nil
+	}
+	r.vcenter.ClearJournal()
+	r.mustPass()
+	asked := r.group().Status.VMs[1].ShutdownTime
+	if calls := r.vcenter.Calls(vsphere.OpShutdownGuest); len(calls) != 1 || asked == nil || !asked.Time.Equal(r.now) {
+		t.Fatalf("asked: %v; recorded: %v, now is %v", calls, asked, r.now)
+	}
+	r.onStatus = nil
+	r.now = r.now.Add(59 * time.Second)
+	if result := r.mustPass(); result.RequeueAfter <= 0 || result.RequeueAfter > time.Second {
+		t.Errorf("the pass comes back after %s", result.RequeueAfter)
+	}
+	if calls := r.vcenter.Journal(); len(calls) != 1 {
+		t.Errorf("nobody waited for the guest: %v", calls)
+	}
+	r.now = r.now.Add(time.Second)
+	r.mustPass()
+	if calls := r.vcenter.Calls(vsphere.OpPowerOff); len(calls) != 1 {
+		t.Errorf("after its time: %v", r.vcenter.Journal())
+	}
+	r.vcenter.Finish(-1)
+	r.settle()
+	if left := r.vcenter.VMs(); len(left) != 1 {
+		t.Errorf("left are %v", left)
+	}
+}
+
 func TestTheQueueIsNotTheOneThatCanHangWhenItIsShutDown(t *testing.T) {
 	if use := controllerOptions(Options{Workers: 1}, newLimiter(1), rand.Float64).UsePriorityQueue; use == nil || *use {
 		t.Error("the priority queue of controller-runtime v0.24 is on: see controllerOptions")

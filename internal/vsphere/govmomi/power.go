@@ -43,12 +43,13 @@ func (s *Server) PowerOff(ctx context.Context, t vsphere.Target) error {
 }
 
 // ShutdownGuest asks the guest to shut down: see vsphere.Server. There is no task; it stays in flight until the
-// VM is off, or fails after five minutes.
+// VM is off, or fails once its time is over.
 func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 	r, _, err := s.target(vsphere.OpShutdownGuest, t)
 	if err != nil {
 		return err
 	}
+	r.Within = t.Within
 	c, err := s.live(phrase(r))
 	if err != nil {
 		return err

@@ -21,8 +21,6 @@ const (
 	// slotGrace is how long after a lost reply the list is read to see whether a task runs that keeps a slot busy. Most such requests never
 	// reached vCenter. One that is under way for longer makes a task too many for a moment, which is no harm.
 	slotGrace = 250 * time.Millisecond
-	// DefaultShutdownWait is how long a guest may take to shut down before that counts as failed.
-	DefaultShutdownWait = 5 * time.Minute
 	// keepFailures is how long a failure is remembered after the time to try again.
 	keepFailures = time.Hour
 )
@@ -48,6 +46,8 @@ type Request struct {
 	Name  string
 	UUID  string
 	Stamp vsphere.Stamp
+	// Within is how long a guest may take to shut down before that counts as failed.
+	Within time.Duration
 }
 
 type state int
@@ -84,8 +84,8 @@ type operation struct {
 
 // Tracker is safe for concurrent use.
 type Tracker struct {
-	// Grace and ShutdownWait may be changed before first use.
-	Grace, ShutdownWait time.Duration
+	// Grace may be changed before first use.
+	Grace time.Duration
 
 	now    func() time.Time
 	notify func(group vsphere.GroupKey)
@@ -99,8 +99,7 @@ type Tracker struct {
 // New returns a tracker with nothing in flight. notify is called without locks held.
 func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
 	return &Tracker{
-		Grace: DefaultGrace, ShutdownWait: DefaultShutdownWait,
-		now: now, notify: notify,
+		Grace: DefaultGrace, now: now, notify: notify,
 		ops: map[Key]*operation{}, failures: map[Key]*vsphere.Failure{},
 	}
 }
@@ -325,7 +324,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 				done, op.done = append(done, op.done), nil
 			}
 		case shutting:
-			if !seen && now.Sub(op.since) >= t.ShutdownWait {
+			if !seen && now.Sub(op.since) >= op.Within {
 				t.fail(op, &vsphere.Error{Kind: vsphere.KindTransient, Op: "shut down the guest of " + op.Name, Err: errShutdown})
 				groups[op.Group] = struct{}{}
 			}

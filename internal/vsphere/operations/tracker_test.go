@@ -33,8 +33,11 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
+// guestTime is how long a guest may take to shut down.
+const guestTime = time.Hour
+
 func request(kind vsphere.OperationKind, ordinal int32) Request {
-	r := Request{Key: Key{"g", ordinal}, Kind: kind, Name: "vg", Stamp: vsphere.Stamp{Revision: "r1"}}
+	r := Request{Key: Key{"g", ordinal}, Kind: kind, Name: "vg", Stamp: vsphere.Stamp{Revision: "r1"}, Within: guestTime}
 	if kind != vsphere.OpClone {
 		r.VM = vsphere.VMRef("vm-1")
 	}
@@ -266,7 +269,10 @@ func TestShutdown(t *testing.T) {
 	r.begin(vsphere.OpPowerOff, 0).Withdraw() // overtakes
 	r.inFlight(0)
 	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
-	r.clock.advance(r.ShutdownWait)
+	r.clock.advance(guestTime - 1)
+	r.Settle(100, unseen)
+	r.inFlight(1)
+	r.clock.advance(1)
 	r.Settle(100, unseen)
 	r.inFlight(0)
 	if f := r.Failures("g"); len(f) != 1 || f[0].Kind != vsphere.OpShutdownGuest {

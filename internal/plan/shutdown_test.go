@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// askedAgo records that the guest of a VM was asked to shut down.
+func askedAgo(ordinal int32, ago time.Duration) option {
+	return func(in *Input) {
+		for i := range in.Known {
+			if in.Known[i].Ordinal == ordinal {
+				in.Known[i].ShutdownTime = in.Now.Add(-ago)
+			}
+		}
+	}
+}
+
+func shutdown(mode v1alpha1.ShutdownMode, seconds int32) option {
+	return spec(func(s *v1alpha1.VmGroupSpec) { s.Shutdown = &v1alpha1.Shutdown{Mode: mode, TimeoutSeconds: seconds} })
+}
+
+func TestGuestOfAVMThatLeaves(t *testing.T) {
+	waits := func(actions string, wakeIn time.Duration) want {
+		return want{actions: actions, vms: "0:Deleting", doomed: "0", wakeIn: wakeIn}
+	}
+	leaving := has(makeVM(0, marked, tools))
+	silent := has(makeVM(0, marked))
+	inFlight := func(age time.Duration) option { return running(vsphere.OpShutdownGuest, 0, age) }
+	refused := func(retryIn time.Duration) option {
+		return failed(vsphere.Failure{Kind: vsphere.OpShutdownGuest, Ordinal: 0, Err: said{vsphere.KindTransient, "Refused."}, RetryAt: epoch.Add(retryIn)})
+	}
+	const m = time.Minute
+	runRules(t, []rule{
+		{"first the tombstone", input(0, has(makeVM(0, tools))), waits("MarkVM web-0", 0), nil},
+		{"then the guest is asked", input(0, leaving), waits("ShutdownGuest web-0", 3*m),
+			[]string{"its guest was asked to shut down at 12:00:00 and has until 12:03:00 UTC"}},
+		{"and waited for", input(0, leaving, askedAgo(0, m), inFlight(m)), waits("", 2*m), nil},
+		{"and no longer", input(0, leaving, askedAgo(0, 3*m), inFlight(3*m)), waits("PowerOffVM web-0", 0),
+			[]string{"did not shut down within 3m0s"}},
+		{"VMware Tools do not run", input(0, silent), waits("PowerOffVM web-0", 0), []string{"VMware Tools do not run"}},
+		{"they stop long before the VM is off", input(0, silent, askedAgo(0, m), inFlight(m)), waits("", 2*m), nil},
+		{"also where another replica asked", input(0, silent, askedAgo(0, m)), waits("", 2*m), nil},
+		{"a takeover asks again, and gives no more time", input(0, leaving, askedAgo(0, m)), waits("ShutdownGuest web-0", 2*m), nil},
+		{"nor does having asked again", input(0, leaving, askedAgo(0, 3*m), inFlight(m)), waits("PowerOffVM web-0", 0), nil},
+		{"nobody asks whose time is over", input(0, leaving, askedAgo(0, 3*m)), waits("PowerOffVM web-0", 0), nil},
+		{"a record of long ago is of another time", input(0, leaving, askedAgo(0, 14*m)), waits("ShutdownGuest web-0", 3*m), nil},
+		{"so is one that is yet to come", input(0, leaving, askedAgo(0, -m)), waits("ShutdownGuest web-0", 3*m), nil},
+		{"and one that status lost", input(0, leaving, inFlight(m)), waits("", 2*m), nil},
+		{"Hard asks nobody", input(0, leaving, shutdown(v1alpha1.ShutdownHard, 180)), waits("PowerOffVM web-0", 0), []string{"mode is Hard"}},
+		{"and ends a wait", input(0, leaving, askedAgo(0, m), inFlight(m), shutdown(v1alpha1.ShutdownHard, 180)), waits("PowerOffVM web-0", 0), nil},
+		{"a shorter time ends one as well", input(0, leaving, askedAgo(0, m), inFlight(m), shutdown(v1alpha1.ShutdownGraceful, 60)),
+			waits("PowerOffVM web-0", 0), nil},
+		{"a longer one makes it longer", input(0, leaving, askedAgo(0, 3*m), inFlight(3*m), shutdown(v1alpha1.ShutdownGraceful, 240)), waits("", m), nil},
+		{"zero is no time that anybody means", input(0, leaving, shutdown("", 0)), waits("ShutdownGuest web-0", 3*m), nil},
+		{"a refusal is not repeated too early", input(0, leaving, askedAgo(0, m), refused(time.Second)),
+			want{blockers: "OperationFailed", vms: "0:Deleting", doomed: "0", wakeIn: time.Second}, []string{"Refused."}},
+		{"and repeated then", input(0, leaving, askedAgo(0, m), refused(0)),
+			want{actions: "ShutdownGuest web-0", blockers: "OperationFailed", vms: "0:Deleting", doomed: "0", wakeIn: 2 * m}, nil},
+		{"but not for ever", input(0, leaving, askedAgo(0, 3*m), refused(time.Second)), waits("PowerOffVM web-0", 0), nil},
+		{"who refuses and has no VMware Tools is not waited for", input(0, silent, askedAgo(0, m), refused(time.Second)),
+			waits("PowerOffVM web-0", 0), nil},
+		{"off is off", input(0, has(makeVM(0, marked, tools, power(vsphere.PoweredOff))), askedAgo(0, m)), waits("DestroyVM web-0", 0), nil},
+		{"Retain stops nothing", input(0, leaving, spec(retain)), waits("ReleaseVM web-0", 0), nil},
+		{"a guest that shuts down already has its time before its VM is marked",
+			input(0, has(makeVM(0, tools)), deleting, askedAgo(0, m), inFlight(m)), waits("", 2*m), nil},
+		{"and then is marked", input(0, has(makeVM(0, tools)), deleting, askedAgo(0, 3*m), inFlight(3*m)), waits("MarkVM web-0", 0), nil},
+		{"a record of another VM counts for nothing", input(0, leaving, func(in *Input) {
+			knows(Known{Ordinal: 1, MoRef: "vm-200", ShutdownTime: epoch.Add(-5 * m)})(in)
+			goneRefs("vm-200")(in)
+		}), waits("ShutdownGuest web-0", 3*m), nil},
+	})
+}
+
+func TestTimeOfAShutdownIsKeptAsLongAsItMatters(t *testing.T) {
+	asked := epoch.Add(-time.Minute)
+	guest := makeVM(0, tools)
+	for _, test := range []struct {
+		name string
+		in   Input
+		want time.Time
+	}{
+		{"while it is waited for", input(1, has(guest), spec(wantOff), askedAgo(0, time.Minute)), asked},
+		{"while the group is paused", input(0, has(makeVM(0, marked, tools)), paused, askedAgo(0, time.Minute)), asked},
+		{"while the host is away", input(0, has(makeVM(0, marked, tools, disconnected)), askedAgo(0, time.Minute)), asked},
+		{"not before the guest is asked", input(1, has(guest), spec(wantOff), running(vsphere.OpPowerOn, 0, 0)), time.Time{}},
+		{"not once the VM is off", input(1, has(makeVM(0, power(vsphere.PoweredOff))), spec(wantOff), askedAgo(0, time.Minute)), time.Time{}},
+		{"not once it shall run again", input(1, has(guest), askedAgo(0, time.Minute)), time.Time{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := vmStatus(t, Compute(test.in), 0).ShutdownTime; !got.Equal(test.want) {
+				t.Errorf("the record of the shutdown is of %s, want %s", got, test.want)
+			}
+		})
+	}
+}

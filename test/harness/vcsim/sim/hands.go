@@ -82,6 +82,17 @@ func (o *Operator) MarkAsVM(ctx context.Context, vmPath string) error {
 	return nil
 }
 
+// SetTemplate writes extraConfig keys of a template, which VMs that are cloned from it have too.
+func (o *Operator) SetTemplate(ctx context.Context, path string, extra map[string]string) error {
+	if err := o.MarkAsVM(ctx, path); err != nil {
+		return err
+	}
+	if err := o.Set(ctx, path, extra); err != nil {
+		return err
+	}
+	return o.MarkAsTemplate(ctx, path)
+}
+
 // Folders returns the paths of the folders below a folder.
 func (o *Operator) Folders(ctx context.Context, below string) ([]string, error) {
 	f, err := o.folder(ctx, below)

@@ -69,6 +69,8 @@ type VM struct {
 	Ref  types.ManagedObjectReference
 	Path string
 	On   bool
+	// Tools is true while VMware Tools run.
+	Tools bool
 	// Template is true for a VM that is marked as template.
 	Template bool
 	CPU      int32
@@ -125,7 +127,7 @@ func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 		return out, nil
 	}
 	spec := types.PropertyFilterSpec{
-		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config"}}},
+		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config", "guest.toolsRunningStatus"}}},
 		// What is gone by now is left out. To begin again might never end on a busy machine.
 		ReportMissingObjectsInResults: types.NewBool(true),
 	}
@@ -142,7 +144,8 @@ func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 	}
 	for i := range vms {
 		vm := VM{Ref: vms[i].Self, Path: pathOf(vms[i].Self), Extra: map[string]string{},
-			On: vms[i].Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn}
+			On:    vms[i].Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
+			Tools: vms[i].Guest != nil && vms[i].Guest.ToolsRunningStatus == toolsRunning}
 		if c := vms[i].Config; c != nil {
 			vm.Template, vm.CPU, vm.MemoryMB, vm.UUID = c.Template, c.Hardware.NumCPU, c.Hardware.MemoryMB, c.InstanceUuid
 			for _, kv := range c.ExtraConfig {

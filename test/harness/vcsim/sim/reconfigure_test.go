@@ -69,12 +69,3 @@ func TestRemovingAKeyThatIsNotThereAddsNothing(t *testing.T) {
 		t.Errorf("the key is there, with value %q", v)
 	}
 }
-
-func TestAGuestWithoutToolsDoesNotShutDown(t *testing.T) {
-	h := person(t, sim.Options{})
-	refused[*types.InvalidPowerState](t, h.vm(ordinary).ShutdownGuest(h.ctx))
-	must(t, h.PowerOn(h.ctx, ordinary))
-	refused[*types.ToolsUnavailable](t, h.vm(ordinary).ShutdownGuest(h.ctx))
-	must(t, h.Set(h.ctx, ordinary, map[string]string{"SET.guest.toolsRunningStatus": "guestToolsRunning"}))
-	must(t, h.vm(ordinary).ShutdownGuest(h.ctx))
-}

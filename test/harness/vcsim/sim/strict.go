@@ -48,6 +48,7 @@ func enforce(service *simulator.Service, s *strict) {
 	registry.AddHandler(&s.tasks)
 	registry.AddHandler(&s.retention)
 	registry.AddHandler(&s.uuids)
+	registry.AddHandler(&guests{})
 	for _, task := range registry.AllReference("Task") {
 		s.retention.ended = append(s.retention.ended, endedTask{task.Reference(), time.Now()}) // of making the model
 	}
@@ -100,7 +101,12 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 		*types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef
-	case *types.ShutdownGuest, *types.StandbyGuest:
+	case *types.ShutdownGuest:
+		if fault := checkTools(ctx, m.This); fault != nil {
+			return fault
+		}
+		m.This = deskRef
+	case *types.StandbyGuest:
 		return checkTools(ctx, m.This)
 	default:
 		if m.This.Type == "VirtualMachine" {

@@ -56,7 +56,11 @@ type Config struct {
 	Sightings *operations.Sightings
 	// Notifier is told of changes; it may be nil.
 	Notifier vsphere.Notifier
-	Log      logr.Logger
+	// Witness is told who changed VMs; without one nobody asks.
+	Witness vsphere.Witness
+	// AskAgainAfter is when vCenter is asked again who made a change: after five seconds unless set.
+	AskAgainAfter time.Duration
+	Log     logr.Logger
 	// Now is the clock for ages and backoff; time.Now unless set.
 	Now func() time.Time
 }
@@ -98,6 +102,11 @@ type Server struct {
 	// predecessorKick is that of the search for sessions of a predecessor.
 	predecessorKick chan struct{}
 
+	// questions are changes that vCenter is to be asked about, and told is the newest event of each VM that was told of. Only who asks
+	// touches told.
+	questions chan question
+	told      map[vsphere.Ref]int32
+
 	mu    sync.Mutex
 	conn  *connection
 	state health
@@ -115,8 +124,11 @@ type Server struct {
 	unseen      unseen
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
-	nics        map[vsphere.Ref]nicCache
-	backings    map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo
+	// acted is when our own operation on a VM was seen to have an effect, and unasked counts changes that found too many others waiting.
+	acted    map[vsphere.Ref]time.Time
+	unasked  int
+	nics     map[vsphere.Ref]nicCache
+	backings map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo
 }
 
 type health struct {
@@ -143,6 +155,9 @@ func New(cfg Config) *Server {
 	if cfg.Limits.Tasks <= 0 {
 		cfg.Limits = budget.Limits{Tasks: 8, TasksPerHost: 4}
 	}
+	if cfg.AskAgainAfter <= 0 {
+		cfg.AskAgainAfter = defaultAskAgain
+	}
 	if cfg.RootFolder == "" {
 		cfg.RootFolder = defaultRootFolder
 	}
@@ -164,6 +179,9 @@ func New(cfg Config) *Server {
 		leftoverKick: make(chan struct{}, 1),
 
 		predecessorKick: make(chan struct{}, 1),
+		questions:       make(chan question, mostQuestions),
+		told:            map[vsphere.Ref]int32{},
+		acted:           map[vsphere.Ref]time.Time{},
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
 		looked:          map[vsphere.Ref]time.Time{},
@@ -174,7 +192,7 @@ func New(cfg Config) *Server {
 	s.state.since = cfg.Now()
 	s.index = inventory.New(inventory.Config{
 		Installation: cfg.Installation, ExpectedVMs: cfg.ExpectedVMs,
-		NotifyGroup: s.groupChanged, NotifyServer: s.serverChanged,
+		NotifyGroup: s.groupChanged, NotifyServer: s.serverChanged, NotifyChange: s.wonder,
 	})
 	s.ops = operations.New(cfg.Now, s.groupChanged)
 	s.budget = budget.New(cfg.Limits, func(group string) { s.groupChanged(vsphere.GroupKey(group)) })

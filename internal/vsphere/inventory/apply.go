@@ -215,6 +215,7 @@ func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Se
 		return
 	}
 	e.read = x.since(began, verdict)
+	x.left(e, verdict, seen)
 	e.leaving = e.leaving && verdict != Gone
 	if seen != nil && (!seen.Unread || e.vm.Stamp == nil) {
 		x.unlink(e, touched) // who waits for it is told: whose it is may be news

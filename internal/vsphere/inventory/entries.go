@@ -22,6 +22,9 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched groups) {
 	if e.state == Present && e.unread == unread && equalVM(&e.vm, &vm) {
 		return
 	}
+	if !unread {
+		x.changed(e, &vm)
+	}
 	x.unlink(e, touched)
 	e.vm, e.state, e.unread, e.age = vm, Present, unread, 0
 	x.link(e, touched)

@@ -39,6 +39,8 @@ type Config struct {
 	NotifyGroup func(group vsphere.GroupKey)
 	// NotifyServer is called, without locks held, when completeness or its reason changed.
 	NotifyServer func()
+	// NotifyChange is called, without locks held, with each change of a VM with this installation's stamp that was known before. It may be nil.
+	NotifyChange func(Change)
 }
 
 type vmEntry struct {
@@ -94,6 +96,8 @@ type Index struct {
 	waiting map[vsphere.Ref]groups
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
+	// changes are those that nobody was told of yet.
+	changes []Change
 	// acceptEmpty is true from AcceptEmpty on until VMs are there again.
 	acceptEmpty bool
 }
@@ -206,8 +210,17 @@ func (x *Index) Owned() []vsphere.VM {
 	return owned
 }
 
-// notify tells groups and, if completeness changed, the server.
+// notify tells groups and, if completeness changed, the server. It tells of changes before, so that nobody asks in vain.
 func (x *Index) notify(touched groups, server bool) {
+	x.mu.Lock()
+	changes := x.changes
+	x.changes = nil
+	x.mu.Unlock()
+	if x.cfg.NotifyChange != nil {
+		for _, c := range changes {
+			x.cfg.NotifyChange(c)
+		}
+	}
 	if x.cfg.NotifyGroup != nil {
 		for g := range touched {
 			x.cfg.NotifyGroup(g)

@@ -371,6 +371,13 @@ func (t *Tracker) InFlight(group vsphere.GroupKey) []vsphere.Operation {
 	return out
 }
 
+// Acting reports whether an operation on an ordinal is in flight.
+func (t *Tracker) Acting(key Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ops[key] != nil
+}
+
 // Cloning returns the names of the VMs that clones in flight of a group will have.
 func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	t.mu.Lock()

@@ -33,6 +33,7 @@ var readOnly = map[string]bool{
 	"HasPrivilegeOnEntities":       true,
 	"HasUserPrivilegeOnEntities":   true,
 	"FetchUserPrivilegeOnEntities": true,
+	"QueryEvents":                  true,
 }
 
 // repeatable are the reads that may be sent again when it is not known whether the server had them. A page of an answer is handed out
@@ -51,6 +52,7 @@ var repeatable = map[string]bool{
 	"HasPrivilegeOnEntities":       true,
 	"HasUserPrivilegeOnEntities":   true,
 	"FetchUserPrivilegeOnEntities": true,
+	"QueryEvents":                  true,
 }
 
 // methodOf returns the name of the vSphere method that a request calls: govmomi names the type of the

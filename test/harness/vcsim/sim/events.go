@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -13,13 +15,26 @@ func post(ctx *simulator.Context, event types.BaseEvent) {
 
 // eventOf is what events about a VM, which the caller holds, have in common.
 func eventOf(ctx *simulator.Context, vm *simulator.VirtualMachine) types.VmEvent {
-	event := types.VmEvent{Event: types.Event{Vm: &types.VmEventArgument{
-		EntityEventArgument: types.EntityEventArgument{Name: vm.Name}, Vm: vm.Self,
-	}}}
+	return types.VmEvent{Event: types.Event{
+		Datacenter: datacenter(ctx),
+		Vm:         &types.VmEventArgument{EntityEventArgument: types.EntityEventArgument{Name: vm.Name}, Vm: vm.Self},
+	}}
+}
+
+// moveEvent is what tells that something was put into a folder: there is none but that of the task.
+func moveEvent(ctx *simulator.Context, t *simulator.Task, folder types.ManagedObjectReference) *types.TaskEvent {
+	return &types.TaskEvent{Event: types.Event{Datacenter: datacenter(ctx)}, Info: types.TaskInfo{
+		Key: t.Info.Key, Task: t.Self, Name: "MoveIntoFolder_Task", DescriptionId: descriptions["Folder.moveIntoFolder"],
+		Entity: &folder, State: types.TaskInfoStateSuccess, Reason: &types.TaskReasonUser{UserName: ctx.Session.UserName}, QueueTime: time.Now(),
+	}}
+}
+
+// datacenter is the only one.
+func datacenter(ctx *simulator.Context) *types.DatacenterEventArgument {
 	for _, o := range ctx.Map.AllReference("Datacenter") {
 		if dc, ok := o.(*simulator.Datacenter); ok {
-			event.Datacenter = &types.DatacenterEventArgument{EntityEventArgument: types.EntityEventArgument{Name: dc.Name}, Datacenter: dc.Self}
+			return &types.DatacenterEventArgument{EntityEventArgument: types.EntityEventArgument{Name: dc.Name}, Datacenter: dc.Self}
 		}
 	}
-	return event
+	return nil
 }

@@ -52,6 +52,7 @@ func (d *desk) MoveIntoFolderTask(ctx *simulator.Context, req *types.MoveIntoFol
 				return nil, fault
 			}
 		}
+		post(ctx, moveEvent(ctx, t, req.This))
 		return nil, nil
 	}
 	return structural(ctx, s, func() soap.HasFault { return folder.MoveIntoFolderTask(ctx, req) })
@@ -84,7 +85,12 @@ func (d *desk) RenameTask(ctx *simulator.Context, req *types.Rename_Task) soap.H
 		if e.Entity().Name == req.NewName {
 			return nil, nil // the simulator would find the object itself in the way
 		}
-		return run(t)
+		old := e.Entity().Name
+		res, fault := run(t)
+		if vm, ok := e.(*simulator.VirtualMachine); ok && fault == nil {
+			post(ctx, &types.VmRenamedEvent{VmEvent: eventOf(ctx, vm), OldName: old, NewName: req.NewName})
+		}
+		return res, fault
 	}
 	return structural(ctx, s, func() soap.HasFault { return e.RenameTask(ctx, req) })
 }

@@ -82,6 +82,18 @@ func (o *Operator) MarkAsVM(ctx context.Context, vmPath string) error {
 	return nil
 }
 
+// ShutdownGuest asks the guest of a VM to shut down.
+func (o *Operator) ShutdownGuest(ctx context.Context, vmPath string) error {
+	vm, err := o.vm(ctx, vmPath)
+	if err != nil {
+		return err
+	}
+	if err := vm.ShutdownGuest(ctx); err != nil {
+		return fmt.Errorf("shut down the guest of %s: %w", vmPath, err)
+	}
+	return nil
+}
+
 // SetTemplate writes extraConfig keys of a template, which VMs that are cloned from it have too.
 func (o *Operator) SetTemplate(ctx context.Context, path string, extra map[string]string) error {
 	if err := o.MarkAsVM(ctx, path); err != nil {

@@ -42,6 +42,7 @@ var needed = map[string]string{
 	"MigrateVM_Task":          "Resource.HotMigrate",
 	"PowerOffVM_Task":         "VirtualMachine.Interact.PowerOff",
 	"PowerOnVM_Task":          "VirtualMachine.Interact.PowerOn",
+	"QueryEvents":             "System.View",
 	"RebootGuest":             "VirtualMachine.Interact.Reset",
 	"RegisterVM_Task":         "VirtualMachine.Inventory.Register",
 	"RelocateVM_Task":         "Resource.ColdMigrate",

@@ -1,0 +1,150 @@
+package govmomi_test
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// witness remembers what it was told.
+type witness struct {
+	mu       sync.Mutex
+	changes  []vsphere.Change
+	stranger atomic.Bool
+}
+
+func (w *witness) Cares(g vsphere.GroupKey) bool { return g == group.Key() && !w.stranger.Load() }
+
+func (w *witness) Changed(c vsphere.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes = append(w.changes, c)
+}
+
+func (w *witness) told() []vsphere.Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.changes)
+}
+
+// watched is a rig with a witness and the VM of an ordinal that runs. The person is called alice.
+func watched(t *testing.T, mode govmomi.Mode, opts ...option) (*rig, *witness, vsphere.VM) {
+	t.Helper()
+	w := &witness{}
+	r := newRig(t, mode, append(opts, resyncOften, func(o *sim.Options, c *govmomi.Config) {
+		o.AdminUsername, c.Witness = "alice@vsphere.local", w
+	})...).ensure()
+	vm := r.clone(0)
+	must(t, r.server.PowerOn(r.ctx, target(vm)))
+	r.power(vsphere.PoweredOn)
+	return r, w, vm
+}
+
+// power waits until the VM is like that and nothing is in flight.
+func (r *rig) power(want vsphere.PowerState) {
+	r.t.Helper()
+	r.until(string(want), func() bool {
+		o := r.observe()
+		vm, _ := find(o, 0)
+		return vm.Power == want && len(o.InFlight) == 0
+	})
+}
+
+func (r *rig) questions() int { return r.proxy.Count("QueryEvents", agent) }
+
+const alice = `"alice@vsphere.local"`
+
+func TestWhoeverChangesAVMBehindTheOperatorsBackIsNamed(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		for _, test := range []struct {
+			kind vsphere.ChangeKind
+			do   func(r *rig) error
+		}{
+			{vsphere.ChangePoweredOff, func(r *rig) error { return r.person.PowerOff(r.ctx, vmPath+"vg-0") }},
+			{vsphere.ChangeDeleted, func(r *rig) error { return r.person.Destroy(r.ctx, vmPath+"vg-0") }},
+			{vsphere.ChangeRenamed, func(r *rig) error { return r.person.Rename(r.ctx, vmPath+"vg-0", "mine") }},
+			{vsphere.ChangeReconfigured, func(r *rig) error { return r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"k": "v"}) }},
+			{vsphere.ChangeMoved, func(r *rig) error {
+				must(r.t, r.person.CreateFolders(r.ctx, "/DC0/vm/vm-operator/elsewhere"))
+				return r.person.Move(r.ctx, vmPath+"vg-0", "/DC0/vm/vm-operator/elsewhere")
+			}},
+		} {
+			t.Run(string(test.kind), func(t *testing.T) {
+				now := newClock()
+				r, w, vm := watched(t, mode, func(_ *sim.Options, c *govmomi.Config) { c.Now = now.now })
+				if n := r.questions(); n > 0 {
+					t.Errorf("%d questions about what the operator did itself", n)
+				}
+				now.advanceBy(2 * time.Minute) // since we did something to it
+				must(t, test.do(r))
+				r.until("a witness", func() bool {
+					return slices.ContainsFunc(w.told(), func(c vsphere.Change) bool { return c.Kind == test.kind })
+				})
+				for _, c := range w.told() {
+					if c.User != alice || c.ID != group || c.VM != vm.Ref || c.Ordinal != 0 || time.Since(c.At).Abs() > time.Minute {
+						t.Errorf("told of %+v", c)
+					}
+				}
+			})
+		}
+	})
+}
+
+func TestNothingIsAskedAboutWhatTheOperatorDoesAndWhatOthersLookAfter(t *testing.T) {
+	r, w, vm := watched(t, govmomi.Poll)
+	must(t, r.server.PowerOff(r.ctx, target(vm)))
+	r.power(vsphere.PoweredOff)
+	vm, _ = find(r.observe(), 0)
+	must(t, r.server.Mark(r.ctx, target(vm)))
+	r.until("marked", func() bool { vm, _ := find(r.observe(), 0); return vm.Tombstone })
+	vm = r.settled(0)
+	must(t, r.server.Destroy(r.ctx, target(vm)))
+	r.until("gone", func() bool { o := r.observe(); _, there := find(o, 0); return !there && len(o.InFlight) == 0 })
+
+	w.stranger.Store(true)
+	vm = r.clone(0)
+	must(t, r.server.PowerOn(r.ctx, target(vm)))
+	r.power(vsphere.PoweredOn)
+	must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
+	r.power(vsphere.PoweredOff)
+	if n := r.questions(); n != 0 || len(w.told()) > 0 {
+		t.Errorf("%d questions; told of %+v", n, w.told())
+	}
+}
+
+func TestVCenterIsAskedTwiceAtMost(t *testing.T) {
+	now := newClock()
+	r, w, _ := watched(t, govmomi.Poll, func(_ *sim.Options, c *govmomi.Config) {
+		c.Now, c.AskAgainAfter = now.now, 300*time.Millisecond
+	})
+	now.advanceBy(time.Hour) // all events are too old, as this clock has it
+	must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
+	r.until("the second question", func() bool { return r.questions() == 2 })
+	now.advanceBy(-time.Hour)
+	must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
+	r.power(vsphere.PoweredOn)
+	must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
+	r.until("a witness of the next change", func() bool { return len(w.told()) == 1 })
+	if n := r.questions(); n != 3 {
+		t.Errorf("%d questions, want 2 about the first change and 1 about the second", n)
+	}
+}
+
+func TestWhoAskedTheGuestIsNamedAndAGuestByItselfIsNobody(t *testing.T) {
+	r, w, _ := watched(t, govmomi.Poll)
+	must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"SET.guest.toolsRunningStatus": "guestToolsRunning", sim.GuestShutdown: "10ms"}))
+	must(t, r.person.ShutdownGuest(r.ctx, vmPath+"vg-0"))
+	off := func() []vsphere.Change {
+		return slices.DeleteFunc(w.told(), func(c vsphere.Change) bool { return c.Kind != vsphere.ChangePoweredOff })
+	}
+	r.until("a witness", func() bool { return len(off()) == 1 })
+	if c := off()[0]; c.User != alice {
+		t.Errorf("told of %+v", c)
+	}
+}

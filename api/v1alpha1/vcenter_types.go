@@ -39,6 +39,16 @@ type TLSConfig struct {
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
+// VCenterUserNames says whether members learn the names of vCenter users.
+// +kubebuilder:validation:Enum=Deny;Allow
+type VCenterUserNames string
+
+// Values of VCenterUserNames.
+const (
+	VCenterUserNamesDeny  VCenterUserNames = "Deny"
+	VCenterUserNamesAllow VCenterUserNames = "Allow"
+)
+
 // Templates says where templates are looked for.
 type Templates struct {
 	// folders are inventory paths; only templates below one of them may be used. Empty means any VM that is
@@ -177,6 +187,10 @@ type VCenterSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Grants []Grant `json:"grants,omitempty"`
+	// vcenterUserNames is Allow or Deny: whether events of VmGroups name the vCenter user who powered off, deleted, or otherwise changed a VM
+	// behind the operator's back. With Deny, and without it, only the VCenter's own events on the hub and the operator's log do.
+	// +optional
+	VCenterUserNames VCenterUserNames `json:"vcenterUserNames,omitempty"`
 	// limits bounds what the operator asks of this vCenter at one time.
 	// +optional
 	// +kubebuilder:default={}

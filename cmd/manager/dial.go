@@ -16,8 +16,8 @@ import (
 )
 
 // dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
-// the task limits with other replicas.
-func dialer(installation string, process *session.Process, shared *share.Coordinator) vcenter.Dial {
+// the task limits with other replicas. witness is told who changed VMs in a vCenter.
+func dialer(installation string, process *session.Process, shared *share.Coordinator, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
 	sightings := new(operations.Sightings)
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
 		mode := govmomi.Watch
@@ -41,6 +41,7 @@ func dialer(installation string, process *session.Process, shared *share.Coordin
 			ExpectedVMs: c.ExpectedVMs,
 			Sightings:   sightings,
 			Notifier:    notifier,
+			Witness:     witness(c.Name),
 			Log:         ctrl.Log.WithName("vsphere"),
 		})
 		// What other replicas use is not known yet.

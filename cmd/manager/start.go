@@ -32,6 +32,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
@@ -99,13 +100,14 @@ func start(ctx context.Context, o options) error {
 	pool := vcenter.NewPool()
 	login := &session.Process{Boot: boot, Dead: replica.BootDead}
 	vcenters := &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: groups, Dial: dialer(installation, login, shared), Leadership: replica,
+		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
+		Dial:   dialer(installation, login, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
 		Events: recorder, Namespace: o.namespace, Now: time.Now,
 	}
 
 	// The groups, their quotas, and the policies about them.
 	reconciler = &vmgroup.Reconciler{
-		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), Servers: pool,
+		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
 		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {

@@ -90,6 +90,7 @@ var fieldEffects = map[string]map[string]effect{
 		"grants.networks":           {file: "internal/policy/grants.go", text: "grant.Networks"},
 		"limits.tasks":              {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Limits.Tasks"},
 		"limits.tasksPerHost":       {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Limits.TasksPerHost"},
+		"vcenterUserNames":          {file: "internal/controller/vmgroup/witness.go", text: "vc.Spec.VCenterUserNames"},
 		"inventory.mode":            {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.Mode"},
 		"inventory.pollSeconds":     {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.PollSeconds"},
 	},

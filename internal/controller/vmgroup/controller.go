@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,13 +71,15 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but Quotas, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
 	Members  Members
 	// Hub reads VCenters from the hub's cache.
 	Hub client.Reader
+	// HubEvents writes events of VCenters; without it none tells who changed a VM.
+	HubEvents events.EventRecorder
 	// Servers are the vCenters.
 	Servers vsphere.Servers
 	// Shards decides whether this replica may act on a group.

@@ -147,12 +147,12 @@ func (g *Groups) forgetKey(request mcreconcile.Request, key vsphere.GroupKey) {
 	g.counted(string(request.ClusterName))
 }
 
-// has reports whether a group is known.
-func (g *Groups) has(key vsphere.GroupKey) bool {
+// entry returns what is known of a group.
+func (g *Groups) entry(key vsphere.GroupKey) (groupEntry, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, ok := g.byKey[key]
-	return ok
+	e, ok := g.byKey[key]
+	return e, ok
 }
 
 // GroupChanged enqueues a group. One that is not known is ignored: it is not ours, or not listed yet and will be reconciled

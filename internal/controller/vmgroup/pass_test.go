@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -83,6 +84,8 @@ type testCluster struct {
 	client client.Client
 	// live is what the API server says; the same as client when not set.
 	live client.Reader
+	// recorder takes events; one that nobody reads when not set.
+	recorder *events.FakeRecorder
 }
 
 func (c testCluster) GetClient() client.Client { return c.client }
@@ -93,7 +96,7 @@ func (c testCluster) GetAPIReader() client.Reader {
 	return c.client
 }
 func (c testCluster) GetEventRecorder(string) events.EventRecorder {
-	return events.NewFakeRecorder(100)
+	return cmp.Or(c.recorder, events.NewFakeRecorder(100))
 }
 
 func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (cluster.Cluster, error) {

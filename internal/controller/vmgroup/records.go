@@ -55,7 +55,7 @@ func (r *Reconciler) RecordChanged(key admitted.Key) {
 // Exists says whether a group exists. It is for the records.
 func (r *Reconciler) Exists(ctx context.Context, key admitted.Key) admitted.Existence {
 	if r.Serves(key.Member) {
-		if r.Groups.has(vsphere.KeyOf(key.Member, string(key.Group))) {
+		if _, known := r.Groups.entry(vsphere.KeyOf(key.Member, string(key.Group))); known {
 			return admitted.Exists
 		}
 		return admitted.Absent

@@ -60,7 +60,7 @@ type Config struct {
 	Witness vsphere.Witness
 	// AskAgainAfter is when vCenter is asked again who made a change: after five seconds unless set.
 	AskAgainAfter time.Duration
-	Log     logr.Logger
+	Log           logr.Logger
 	// Now is the clock for ages and backoff; time.Now unless set.
 	Now func() time.Time
 }

@@ -1,0 +1,90 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// witness tells who changed VMs in one vCenter.
+type witness struct {
+	r       *Reconciler
+	vcenter string
+}
+
+// Witness returns who is told of changes in a vCenter that the operator did not make. It may be asked for before the controller is set up.
+func (r *Reconciler) Witness(vcenter string) vsphere.Witness { return witness{r, vcenter} }
+
+// Cares reports whether this replica holds the group, so that one replica asks.
+func (w witness) Cares(key vsphere.GroupKey) bool {
+	entry, known := w.r.Groups.entry(key)
+	return known && w.r.holds(entry.request)
+}
+
+// Changed tells the platform team, and the group's own users as far as the VCenter allows it.
+func (w witness) Changed(change vsphere.Change) {
+	key := change.ID.Key()
+	entry, known := w.r.Groups.entry(key)
+	if !known {
+		return
+	}
+	member, name := string(entry.request.ClusterName), entry.request.NamespacedName
+	vm := plan.VMName(name.Name, change.Ordinal)
+	log := ctrl.Log.WithName("vmgroup").WithValues("vcenter", w.vcenter, "member", member, "VmGroup", klog.KRef(name.Namespace, name.Name))
+	log.Info("Somebody else changed a VM", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
+
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	vc := &v1alpha1.VCenter{}
+	if err := w.r.Hub.Get(ctx, types.NamespacedName{Name: w.vcenter}, vc); err != nil {
+		log.Info("Nobody but this log tells who changed the VM", "reason", err.Error())
+		return
+	}
+	told := tell(change)
+	if w.r.HubEvents != nil {
+		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s%s",
+			vm, vsphere.Quoted(name.String()), member, told.what, told.by)
+	}
+	cl, err := w.r.Clusters.GetCluster(ctx, entry.request.ClusterName)
+	of := &v1alpha1.VmGroup{}
+	if err == nil {
+		err = cl.GetClient().Get(ctx, name, of)
+	}
+	if err != nil || string(of.UID) != change.ID.Group {
+		return // the member is away, or the group is gone
+	}
+	by := told.by
+	if change.User != "" && vc.Spec.VCenterUserNames != v1alpha1.VCenterUserNamesAllow {
+		by = fmt.Sprintf(" by somebody else than the operator; for who it was ask the platform team: an event of VCenter %q on the hub tells", w.vcenter)
+	}
+	cl.GetEventRecorder("vmgroup-operator").Eventf(of, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s %s%s", vm, told.what, by)
+}
+
+// account says what happened to a VM.
+type account struct{ reason, what, by string }
+
+func tell(change vsphere.Change) account {
+	does := map[vsphere.ChangeKind]account{
+		vsphere.ChangePoweredOff:   {reason: "VMPoweredOff", what: "was powered off"},
+		vsphere.ChangeSuspended:    {reason: "VMSuspended", what: "was suspended"},
+		vsphere.ChangeDeleted:      {reason: "VMDeleted", what: "was deleted"},
+		vsphere.ChangeReconfigured: {reason: "VMReconfigured", what: "was reconfigured"},
+		vsphere.ChangeRenamed:      {reason: "VMRenamed", what: "was renamed"},
+		vsphere.ChangeMoved:        {reason: "VMMoved", what: "was moved to another folder"},
+	}
+	w := does[change.Kind]
+	w.what += " at " + change.At.UTC().Format(time.DateTime) + " UTC"
+	if w.by = " by " + change.User; change.User == "" {
+		w.by = "; vCenter names nobody, as for a guest that shuts down by itself and for what vCenter does by itself"
+	}
+	return w
+}

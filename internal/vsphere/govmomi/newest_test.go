@@ -77,6 +77,31 @@ func TestTheNewestEventSaysWhoDidIt(t *testing.T) {
 	}
 }
 
+func TestAnEventIsToldOfOnceAndOurOwnNever(t *testing.T) {
+	s := New(Config{Installation: "hub"})
+	reconfigured := func(key int32, user string) []types.BaseEvent {
+		return []types.BaseEvent{&types.VmReconfiguredEvent{VmEvent: types.VmEvent{Event: types.Event{Key: key, UserName: user,
+			Vm: &types.VmEventArgument{Vm: types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-1"}}}}}}
+	}
+	q := question{Change: inventory.Change{Kind: vsphere.ChangeReconfigured, Before: vsphere.VM{Ref: vsphere.VMRef("vm-1"), Stamp: &vsphere.Stamp{}}}}
+	for _, test := range []struct {
+		events         []types.BaseEvent
+		user           string
+		told, answered bool
+	}{
+		{reconfigured(7, "alice"), `"alice"`, true, true},
+		{reconfigured(7, "alice"), "", false, false}, // that of the change before
+		{reconfigured(8, `VSPHERE.LOCAL\operator`), "", false, true},
+		{reconfigured(9, ""), "", true, true},
+		{nil, "", false, false},
+	} {
+		change, answered := s.judge(test.events, q, "operator@vsphere.local")
+		if answered != test.answered || (change != nil) != test.told || change != nil && change.User != test.user {
+			t.Errorf("%v: told of %+v, answered %t", test, change, answered)
+		}
+	}
+}
+
 func TestAnAccountIsTheSameHoweverItIsWritten(t *testing.T) {
 	for _, test := range []struct {
 		a, b string

@@ -124,7 +124,7 @@ type Server struct {
 	unseen      unseen
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
-	// acted is when our own operation on a VM was seen to have an effect, and unasked counts changes that found too many others waiting.
+	// acted is when our own operation on a VM began last, and unasked counts changes that found too many others waiting.
 	acted    map[vsphere.Ref]time.Time
 	unasked  int
 	nics     map[vsphere.Ref]nicCache

@@ -128,5 +128,6 @@ func (s *Server) target(kind vsphere.OperationKind, t vsphere.Target) (operation
 		return r, vm, fail(vsphere.KindForeign, errNotOurs)
 	}
 	r.Stamp.Revision = vm.Stamp.Revision
+	s.acts(t.VM)
 	return r, vm, nil
 }

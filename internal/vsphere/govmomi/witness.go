@@ -24,8 +24,8 @@ const (
 	askPause = 200 * time.Millisecond
 	// mostQuestions is how many changes wait to be asked about. Others are not asked about at all.
 	mostQuestions = 100
-	// ownEffects is for how long after our own operation on a VM its configuration may change by itself.
-	ownEffects = time.Minute
+	// ownEffects is for how long after our own operation on a VM its configuration may change by itself, as when it boots.
+	ownEffects = 3 * time.Minute
 	// eventsSince is how old an event may be, by clocks that may differ, and eventsMost how many are read.
 	eventsSince = 10 * time.Minute
 	eventsMost  = 1000
@@ -51,18 +51,30 @@ func (s *Server) wonder(c inventory.Change) {
 		return
 	}
 	q := question{Change: c, seen: s.cfg.Now()}
-	own := s.ops.Acting(q.key())
-	s.mu.Lock()
-	if own {
-		maps.DeleteFunc(s.acted, func(_ vsphere.Ref, at time.Time) bool { return q.seen.Sub(at) >= ownEffects })
-		s.acted[c.Before.Ref] = q.seen
-	}
-	last, acted := s.acted[c.Before.Ref]
-	s.mu.Unlock()
-	if own || c.Kind == vsphere.ChangeReconfigured && acted && q.seen.Sub(last) < ownEffects || !s.cfg.Witness.Cares(q.key().Group) {
+	if s.ops.Acting(q.key()) || c.Kind == vsphere.ChangeReconfigured && s.actedLately(q) || !s.cfg.Witness.Cares(q.key().Group) {
 		return
 	}
 	s.enqueue(q)
+}
+
+// acts notes that an operation of ours on a VM begins.
+func (s *Server) acts(vm vsphere.Ref) {
+	now := s.cfg.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.acted, func(_ vsphere.Ref, at time.Time) bool { return now.Sub(at) >= ownEffects })
+	s.acted[vm] = now
+}
+
+// actedLately reports whether we cloned the VM of a question, or did something to it, a moment ago.
+func (s *Server) actedLately(q question) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := q.Before.Stamp.Created
+	if at := s.acted[q.Before.Ref]; at.After(last) {
+		last = at
+	}
+	return q.seen.Sub(last) < ownEffects
 }
 
 func (s *Server) enqueue(q question) {
@@ -124,7 +136,7 @@ func (s *Server) tellUnasked() {
 	}
 }
 
-// whoDid asks for the events of a change, and tells of the newest that fits. One that was told of is not the event of another change.
+// whoDid asks for the events of a change, and tells what they say.
 func (s *Server) whoDid(ctx context.Context, c *connection, q question) (answered bool, err error) {
 	on, recursion := q.Before.Ref, types.EventFilterSpecRecursionOptionSelf
 	if q.Kind == vsphere.ChangeDeleted || q.Kind == vsphere.ChangeMoved { // what is gone, and a folder, have no events of their own
@@ -140,25 +152,34 @@ func (s *Server) whoDid(ctx context.Context, c *connection, q question) (answere
 	if err != nil {
 		return false, translate("ask for the events of "+q.Before.Ref.String(), err)
 	}
-	event, user, ok := newest(resp.Returnval, q)
+	change, answered := s.judge(resp.Returnval, q, c.session.User())
+	if change != nil {
+		s.cfg.Witness.Changed(*change)
+	}
+	return answered, nil
+}
+
+// judge says what events tell of a change, and whether they do at all. One that was told of is not the event of another change. What the account
+// self did is ours, or that of a replica which was here before.
+func (s *Server) judge(events []types.BaseEvent, q question, self string) (change *vsphere.Change, answered bool) {
+	event, user, ok := newest(events, q)
 	if !ok || event.Key <= s.told[q.Before.Ref] {
-		return false, nil
+		return nil, false
 	}
 	s.told[q.Before.Ref] = event.Key
 	if q.Kind == vsphere.ChangeDeleted {
 		delete(s.told, q.Before.Ref) // nothing more will be said of it
 	}
-	if sameUser(user, c.session.User()) {
-		return true, nil // ours, or that of a replica which was here before
+	if sameUser(user, self) {
+		return nil, true
 	}
-	change := vsphere.Change{
+	change = &vsphere.Change{
 		ID: q.Before.Stamp.GroupID, Ordinal: q.Before.Stamp.Ordinal, VM: q.Before.Ref, Kind: q.Kind, At: event.CreatedTime,
 	}
 	if user != "" {
 		change.User = vsphere.Quoted(user)
 	}
-	s.cfg.Witness.Changed(change)
-	return true, nil
+	return change, true
 }
 
 // eventsOf are the types of events that tell of a change, the event of the change itself first. Of power these are all that end a state: if the

@@ -20,6 +20,8 @@ import (
 
 const (
 	template = "vm-operator-template"
+	// guests is a template whose VMs have guests: see Scenario.Guests.
+	guests = "guests"
 	// cloneTime is long enough that something can happen while a clone runs.
 	cloneTime = 60 * time.Millisecond
 	// neighbor is a group that nothing happens to.
@@ -84,6 +86,9 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	if err := l.hub().Create(ctx, anything); err != nil {
 		return fmt.Errorf("allow all groups: %w", err)
 	}
+	if err := l.teachGuests(ctx); err != nil {
+		return err
+	}
 	l.listen()
 	local := &v1alpha1.MemberCluster{}
 	local.Name = v1alpha1.LocalMember
@@ -98,6 +103,15 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	starting, started := l.stack.WhileManagersRun(ctx)
 	defer started()
 	return t.untilReady(starting, 2)
+}
+
+// teachGuests makes a template of which the guests shut down.
+func (l *Lane) teachGuests(ctx context.Context) error {
+	person := l.stack.Person
+	if err := person.AddTemplate(ctx, "/DC0/vm", guests); err != nil {
+		return err
+	}
+	return person.SetTemplate(ctx, "/DC0/vm/"+guests, map[string]string{sim.GuestTools: "0s", sim.GuestShutdown: "300ms"})
 }
 
 // listen has the lane hear of every call of the manager, as it does from the beginning.

@@ -28,6 +28,8 @@ type Scenario struct {
 	Kept []int32
 	// Bystander puts somebody else's VM into the group's folder.
 	Bystander bool
+	// Guests shut down when they are asked, and take a moment for it.
+	Guests bool
 }
 
 // big is the size of the scenarios that are named after it.
@@ -39,6 +41,7 @@ func Scenarios() []Scenario {
 		{Name: "create-5", Change: create(5), After: 5},
 		{Name: "up-20", Exists: true, Change: scale(big), After: big, Bystander: true},
 		{Name: "down-20", Before: big, Exists: true, Change: scale(3), After: 3, Kept: []int32{0, 1, 2}, Bystander: true},
+		{Name: "down-guests", Before: 3, Exists: true, Change: scale(1), After: 1, Kept: []int32{0}, Guests: true},
 		{Name: "delete-20", Before: big, Exists: true, Change: remove, Gone: true},
 		{Name: "delete-cloning", Change: createAndRemove(5), Gone: true},
 		{Name: "recreate", Before: 3, Exists: true, Change: recreate(3), After: 3},

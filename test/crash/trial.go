@@ -288,6 +288,9 @@ func (t *trial) object() *v1alpha1.VmGroup {
 func (t *trial) create(ctx context.Context, replicas int32) error {
 	g := t.object()
 	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas}
+	if t.scenario.Guests {
+		g.Spec.Template = guests
+	}
 	if err := t.lane.hub().Create(ctx, g); err != nil {
 		return fmt.Errorf("apply the group: %w", err)
 	}

@@ -57,7 +57,8 @@ func TestGuestsAreAskedToShutDownBeforeTheirVMsAreDestroyed(t *testing.T) {
 				waited = call.Start.Sub(asked)
 			}
 		}
-		return methods, waited
+		// A mark that was based on what the VM was like before it was set is repeated.
+		return slices.Compact(methods), waited
 	}
 	obeys, ignores := []string{"ReconfigVM_Task", "ShutdownGuest", "Destroy_Task"}, []string{"ReconfigVM_Task", "ShutdownGuest", "PowerOffVM_Task", "Destroy_Task"}
 	for i, want := range [][]string{obeys, ignores, obeys} {

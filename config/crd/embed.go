@@ -18,7 +18,7 @@ const (
 	// Version counts the published shapes of the VmGroup CRD. Raise it with every change of the generated
 	// file: a member that has a higher version keeps it, a member that has a lower one is upgraded. `make
 	// manifests` writes it into the files as well, for whom applies those.
-	Version = 3
+	Version = 4
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
 	LimitsVersion = 2
@@ -27,7 +27,7 @@ const (
 	MemberClusterVersion = 2
 
 	// VCenterVersion is the same for the VCenter CRD.
-	VCenterVersion = 1
+	VCenterVersion = 2
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
 	VmGroupPolicyVersion = 3

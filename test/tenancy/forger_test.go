@@ -99,6 +99,7 @@ func (f *forger) spec(of *v1alpha1.VmGroup) hostileapi.Object {
 	optional("repair", hostileapi.Object{"mode": "Observe"}, hostileapi.Object{"mode": "Break", "maxUnhealthy": "200%"})
 	optional("scaleDown", hostileapi.Object{"order": "Oldest", "deleteFirst": []string{of.Name + "-0", "", strings.Repeat("d", 300)}})
 	optional("readiness", hostileapi.Object{"gate": "GuestIP", "minReadySeconds": -1, "progressDeadlineSeconds": math.MaxInt32})
+	optional("shutdown", hostileapi.Object{"mode": "Hard"}, hostileapi.Object{"mode": "Never", "timeoutSeconds": math.MinInt32}, hostileapi.Object{"timeoutSeconds": math.MaxInt32})
 	optional("updateStrategy", hostileapi.Object{"type": "Any", "maxSurge": -1, "maxUnavailable": "a%"})
 	optional("userDataSecretRef", hostileapi.Object{"name": "no-such"}, hostileapi.Object{"name": "../../kube-system"})
 	return spec

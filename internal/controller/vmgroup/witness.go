@@ -69,11 +69,11 @@ func (w witness) Changed(change vsphere.Change) {
 	cl.GetEventRecorder("vmgroup-operator").Eventf(of, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s %s%s", vm, told.what, by)
 }
 
-// account says what happened to a VM.
-type account struct{ reason, what, by string }
+// sentence says what happened to a VM.
+type sentence struct{ reason, what, by string }
 
-func tell(change vsphere.Change) account {
-	does := map[vsphere.ChangeKind]account{
+func tell(change vsphere.Change) sentence {
+	does := map[vsphere.ChangeKind]sentence{
 		vsphere.ChangePoweredOff:   {reason: "VMPoweredOff", what: "was powered off"},
 		vsphere.ChangeSuspended:    {reason: "VMSuspended", what: "was suspended"},
 		vsphere.ChangeDeleted:      {reason: "VMDeleted", what: "was deleted"},

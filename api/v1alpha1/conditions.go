@@ -24,6 +24,9 @@ const (
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 
+	// ConditionRemovalHeld of a VmGroup (abnormal): VMs that are to leave are kept for now. Since when is its lastTransitionTime.
+	ConditionRemovalHeld = "RemovalHeld"
+
 	// ConditionCredentialsValid of a VCenter: the login works.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionPrivilegesSufficient of a VCenter: the account may do what the operator needs.
@@ -45,6 +48,8 @@ const (
 	ConditionAdmissionReady = "AdmissionReady"
 	// ConditionStorageRestored of a MemberCluster (abnormal): its etcd came back from a backup within the last day.
 	ConditionStorageRestored = "StorageRestored"
+	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held, or the annotation that lets them pass is wrong.
+	ConditionMassDeletion = "MassDeletion"
 )
 
 // Reasons of a VmGroup's conditions.
@@ -106,6 +111,10 @@ const (
 	ReasonUnstampedVMs             = "UnstampedVMs"
 	ReasonNoReplica                = "NoReplica"
 	ReasonCopiedStamps             = "CopiedStamps"
+	// ReasonDeletionPending: the VMs of a group that is deleted, or wants none, are kept for a few seconds, so that a mass deletion shows.
+	ReasonDeletionPending = "DeletionPending"
+	// ReasonMassDeletion: so many VMs of the member are to leave at once that somebody has to confirm it.
+	ReasonMassDeletion = "MassDeletion"
 )
 
 // Reasons of a VmGroupPolicy's condition Ready.
@@ -156,6 +165,9 @@ const (
 	ReasonCRDFailed          = "CRDFailed"
 	ReasonLocalDisabled      = "LocalDisabled"
 	ReasonRevisionWentBack   = "RevisionWentBack"
+	// ReasonRemovalsHeld: VmGroups have MassDeletion; ReasonAllowanceInvalid: the annotation that lets them pass does not count.
+	ReasonRemovalsHeld     = "RemovalsHeld"
+	ReasonAllowanceInvalid = "AllowanceInvalid"
 	// Reasons of AdmissionReady.
 	ReasonAdmissionInstalled  = "AdmissionInstalled"  // everything is in place
 	ReasonAdmissionPending    = "AdmissionPending"    // not installed yet

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 const (
@@ -18,6 +19,10 @@ const (
 	// AcceptAdmittedAnnotation on a MemberCluster is the time, as in RFC 3339 and at most an hour ahead, until which the
 	// operator accepts what status.admitted shows of groups of which the hub has no record.
 	AcceptAdmittedAnnotation = "vm.codeconnect.vmworld.com/accept-admitted-until"
+
+	// AllowMassDeletionAnnotation on a MemberCluster lets any number of its VMs be removed until this time, in RFC 3339. It counts only
+	// within the hour before it.
+	AllowMassDeletionAnnotation = "vm.codeconnect.vmworld.com/allow-mass-deletion-until"
 )
 
 // KubeconfigReference names a kubeconfig in a Secret of the operator's namespace.
@@ -78,6 +83,17 @@ const (
 	ManageNone Manage = "None"
 )
 
+// MassDeletion says when removals in a member are so many that they wait for somebody's word.
+type MassDeletion struct {
+	// maxVMs is how many VMs of groups older than an hour may be about to leave, or have left in the last ten minutes, for no other
+	// reason than that their groups were deleted or want fewer. With more than that all such removals are held. It is a whole number, or a
+	// percentage of the VMs of these groups, of which at least 10 may leave in any case; 100% turns this off. Left out, it is 20%. What one
+	// group removes while no other does is never too much.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 1000000 : self.matches('^(100|[0-9]{1,2})%$')",message="maxVMs must be a whole number from 0 to 1000000, or a percentage from 0% to 100%"
+	MaxVMs *intstr.IntOrString `json:"maxVMs,omitempty"`
+}
+
 // MemberClusterSpec is how the hub reaches a member cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterUID) || (has(self.clusterUID) && self.clusterUID == oldSelf.clusterUID)",fieldPath=".clusterUID",messageExpression="'spec.clusterUID says which cluster this MemberCluster is, and can neither be changed nor removed. Keep clusterUID: ' + oldSelf.clusterUID + ' in what you write. For another cluster, create another MemberCluster.'",message="spec.clusterUID can neither be changed nor removed"
@@ -112,6 +128,9 @@ type MemberClusterSpec struct {
 	// +optional
 	// +kubebuilder:default=CRDsAndAdmission
 	Manage Manage `json:"manage,omitempty"`
+	// massDeletion says when removals in the member are so many that they wait for somebody's word.
+	// +optional
+	MassDeletion *MassDeletion `json:"massDeletion,omitempty"`
 }
 
 // MemberClusterStatus is what the operator last saw of a member cluster.
@@ -144,6 +163,12 @@ type MemberClusterStatus struct {
 	// vms is the number of VMs of those groups.
 	// +optional
 	VMs int32 `json:"vms"`
+	// heldGroups is the number of VmGroups whose removal of VMs is held as part of a mass deletion.
+	// +optional
+	HeldGroups int32 `json:"heldGroups,omitempty"`
+	// heldVMs is the number of VMs that these groups would remove.
+	// +optional
+	HeldVMs int32 `json:"heldVMs,omitempty"`
 	// lastContactTime is when the member last answered before its state changed; it is not a heartbeat.
 	// +optional
 	LastContactTime *metav1.Time `json:"lastContactTime,omitempty"`

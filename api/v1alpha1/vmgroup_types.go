@@ -23,6 +23,10 @@ const (
 
 	// PausedAnnotation pauses a group like spec.paused when its value is "true". A GitOps tool does not undo it.
 	PausedAnnotation = "vm.codeconnect.vmworld.com/paused"
+
+	// ConfirmDeletionAnnotation on a VmGroup lets its VMs be removed though many others of its member are, too; on a Namespace those of
+	// all VmGroups in it. Its value is metadata.uid of the object that carries it: a copy in another object confirms nothing.
+	ConfirmDeletionAnnotation = "vm.codeconnect.vmworld.com/confirm-deletion"
 )
 
 // CloneMode says how the disks of a new VM relate to those of its template.

@@ -24,8 +24,8 @@ const (
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 
-	// ConditionRemovalHeld of a VmGroup (abnormal): VMs that are to leave are kept for now. Since when is its lastTransitionTime.
-	ConditionRemovalHeld = "RemovalHeld"
+	// ConditionRemoving of a VmGroup (abnormal): all of its VMs are to leave. The operator first saw that at its lastTransitionTime.
+	ConditionRemoving = "Removing"
 
 	// ConditionCredentialsValid of a VCenter: the login works.
 	ConditionCredentialsValid = "CredentialsValid"

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
 // options are the manager's flags; docs/install.md lists them.
@@ -39,6 +40,8 @@ type options struct {
 	// lostReplica is for how long a replica that vanished is taken to answer members still.
 	lostReplica time.Duration
 	localMember bool
+	// guardAge is from which age on VmGroups are guarded against mass deletions.
+	guardAge    time.Duration
 	workers     int
 	memberQPS   float64
 	memberBurst int
@@ -91,6 +94,8 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.Float64Var(&o.shardingScale, "sharding-scale", 1,
 		"Factor for all times of sharding: with 1 a replica acts for 8s after its last renewal and is given up after 12s. It must be the same for all.")
 	flags.BoolVar(&o.localMember, "enable-local-member", false, "Let the hub be a member itself, under the name local.")
+	flags.DurationVar(&o.guardAge, "mass-deletion-age", massdeletion.DefaultRules().Age,
+		"Age from which on VmGroups are guarded against mass deletions. What is younger never waits and never counts.")
 	flags.IntVar(&o.workers, "workers", 16, "Number of VmGroups that are reconciled at a time.")
 	flags.Float64Var(&o.memberQPS, "member-qps", 100, "Requests a second to each member's API server.")
 	flags.IntVar(&o.memberBurst, "member-burst", 200, "Requests at once to each member's API server.")
@@ -100,6 +105,13 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	o.zap.BindFlags(logging)
 	flags.AddGoFlagSet(logging)
 	return c
+}
+
+// massDeletion are the times by which a mass deletion is noticed.
+func (o *options) massDeletion() massdeletion.Rules {
+	rules := massdeletion.DefaultRules()
+	rules.Age = o.guardAge
+	return rules
 }
 
 // check says what is wrong with the values of flags, or returns nil.
@@ -121,6 +133,9 @@ func (o *options) check() error {
 	}
 	if o.admissionURL != "" && !strings.HasPrefix(o.admissionURL, "https://") {
 		return errors.New("--admission-url must begin with https://, as API servers call webhooks by TLS only")
+	}
+	if o.guardAge < 0 {
+		return errors.New("--mass-deletion-age must not be negative")
 	}
 	if o.lostReplica <= 0 {
 		return errors.New("--lost-replica-wait must be positive")

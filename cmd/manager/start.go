@@ -76,7 +76,7 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent,
-		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
+		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
 		Restored: func(name string) { reconciler.MemberRestored(name) },
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func start(ctx context.Context, o options) error {
 	reconciler = &vmgroup.Reconciler{
 		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
 		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
-		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
+		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now, MassDeletion: o.massDeletion(),
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
@@ -198,6 +198,9 @@ func olderLedgers(joined bool, peers []protocol.Peer) bool {
 func memberOf(provider *member.Provider) vmgroup.Members {
 	return func(name string) (vmgroup.Member, bool) {
 		m, ok := provider.Member(name)
-		return vmgroup.Member{Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets}, ok
+		return vmgroup.Member{
+			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
+			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil,
+		}, ok
 	}
 }

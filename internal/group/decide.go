@@ -270,6 +270,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		Deleting: s.deleting(), Paused: s.Paused,
 		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
+	in.Hold, _ = s.removal()
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}
@@ -320,6 +321,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	f := s.facts()
 	// VMs whose clone has not been sent yet show as Pending.
 	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
+	_, f.RemovingSince = s.removal()
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
 	if problem != nil {
 		f.Failure = explained(problem)

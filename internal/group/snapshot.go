@@ -41,6 +41,8 @@ type Snapshot struct {
 	// Admitted is what counts as admitted last, or nil: see Believe.
 	Admitted *v1alpha1.Admitted
 	record   Record
+	// MassDeletion is what is known of the other groups of the member that remove VMs.
+	MassDeletion MassDeletion
 	// Names are what spec names; AdmittedNames are those of the shape that was admitted, if that is another.
 	Names, AdmittedNames Names
 	// Violations of policies by spec, quotas left out. PoliciesUnread says why they cannot be read, or is empty.

@@ -58,6 +58,8 @@ type Facts struct {
 	CreateBlocked *plan.Blocker
 	// Failure to create the group's folder, or nil.
 	Failure *plan.Blocker
+	// RemovingSince is when it was first seen that all VMs of the group are to leave, or zero if that needs no time.
+	RemovingSince time.Time
 	// Epoch of the replica that writes.
 	Epoch v1alpha1.Epoch
 }
@@ -198,6 +200,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	} else {
 		drop(s, v1alpha1.ConditionPaused)
 	}
+	setRemoving(s, f)
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
 	} else {

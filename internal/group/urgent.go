@@ -19,7 +19,7 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) {
 		return true
 	}
-	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused} {
+	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused, v1alpha1.ConditionRemoving} {
 		if conditionStatus(old, conditionType) != conditionStatus(next, conditionType) {
 			return true
 		}

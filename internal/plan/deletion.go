@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -12,13 +13,15 @@ import (
 func (p *planner) deletion() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]
-		if p.in.Deleting && !p.handsOff {
+		deleting := p.in.Deleting && !p.handsOff
+		if deleting && p.in.Hold == nil {
 			p.doom(m)
 		}
-		if !m.doomed {
+		if m.doomed {
+			p.doom(m)
+		} else if !deleting {
 			continue
 		}
-		p.doom(m)
 		if m.missing() && p.in.Observation.Complete {
 			m.dropped = true // nothing is left of it, or never was
 		}
@@ -74,14 +77,18 @@ func (p *planner) explainElsewhere() {
 // removal brings every doomed VM one step nearer to its end. Each step is decided from what is observed, so
 // that it does not matter who took the step before.
 func (p *planner) removal() {
+	if p.in.Hold != nil {
+		p.holdRemoval()
+		return
+	}
 	var unreachable []*member
 	for _, m := range p.table() {
 		if !m.doomed || m.awaits || m.state != present {
 			continue
 		}
-		why := "it was chosen to leave the group"
+		why, cause := "it was chosen to leave the group", RemovedByScaleDown
 		if p.in.Deleting {
-			why = "the group is being deleted"
+			why, cause = "the group is being deleted", RemovedByDeletion
 		}
 		switch {
 		case p.spec.policy == v1alpha1.DeletionRecycle:
@@ -95,7 +102,7 @@ func (p *planner) removal() {
 		case m.vm.Power != vsphere.PoweredOff:
 			p.stop(m, why)
 		default:
-			p.try(m, Action{Kind: DestroyVM, Reason: why})
+			p.try(m, Action{Kind: DestroyVM, Reason: why, Cause: cause})
 		}
 	}
 	p.explainRecycle()
@@ -108,6 +115,17 @@ func (p *planner) removal() {
 			Terminal: true,
 		})
 	}
+}
+
+// holdRemoval keeps what is to leave, as it is. It says so only if there is something to keep.
+func (p *planner) holdRemoval() {
+	kept := slices.ContainsFunc(p.table(), func(m *member) bool { return p.in.Deleting || m.doomed })
+	if !kept && !p.surplusHeld {
+		return
+	}
+	p.plan.Held = p.in.Hold
+	p.blockers.add(rankHeld, p.in.Hold.Blocker)
+	p.wake(p.in.Hold.Until)
 }
 
 // explainRecycle tells that a deletion policy is not built.

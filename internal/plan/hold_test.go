@@ -2,8 +2,10 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func mayStay(n int32) option { return func(in *Input) { in.MayStay = n } }
@@ -50,5 +52,31 @@ func TestAStampOfAnotherGroupIsNone(t *testing.T) {
 	}
 	if in.Observation.VMs[0].Stamp == nil {
 		t.Error("the caller's VM was changed")
+	}
+}
+
+func removalHeld(in *Input) {
+	in.Hold = &RemovalHold{Blocker: Blocker{Reason: v1alpha1.ReasonMassDeletion, Message: "Held.", Terminal: true}, Until: epoch.Add(time.Minute)}
+}
+
+func TestWhatIsHeldRunsOn(t *testing.T) {
+	const held, until = "MassDeletion!", time.Minute
+	runRules(t, []rule{
+		{"of a group that is deleted", input(2, healthy(0, 1), deleting, removalHeld),
+			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, blockers: held, wakeIn: until}, nil},
+		{"of a group that wants fewer", input(1, healthy(0, 1), removalHeld),
+			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, blockers: held, wakeIn: until}, nil},
+		{"and what has a tombstone is not destroyed", input(1, healthy(0), sees(makeVM(1, marked, power(vsphere.PoweredOff))), knowsOrdinals(1), removalHeld),
+			want{vms: "0:Ready 1:Deleting", doomed: "1", existing: 1, ready: 1, updated: 1, blockers: held, wakeIn: until}, nil},
+		{"a VM that is off stays off", input(1, sees(makeVM(0, power(vsphere.PoweredOff))), knowsOrdinals(0), deleting, removalHeld),
+			want{vms: "0:Unhealthy", existing: 1, updated: 1, blockers: held, wakeIn: until}, nil},
+		{"nothing is said where nothing leaves", input(2, healthy(0, 1), removalHeld),
+			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},
+	})
+	if p := Compute(input(2, goneVMs(0, 1), deleting, removalHeld)); !p.Gone {
+		t.Errorf("a group that has nothing to keep is kept: %+v", p)
+	}
+	if p := Compute(input(2, healthy(0, 1), deleting, removalHeld)); p.Held == nil || p.Gone || p.Settled {
+		t.Errorf("a hold of two VMs is not told: %+v", p)
 	}
 }

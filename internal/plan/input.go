@@ -35,12 +35,21 @@ type Input struct {
 	// CreateBlocked explains why nothing may be cloned (missing template, missing grant, ...), or is nil.
 	// It does not stop deletions or repairs of power.
 	CreateBlocked *Blocker
+	// Hold keeps VMs that are to leave because the group is deleted or wants fewer; nil when they may go.
+	Hold *RemovalHold
 	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known: a
 	// released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
 	Observation vsphere.Observation
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32
+}
+
+// RemovalHold says why VMs that are to leave are kept for now.
+type RemovalHold struct {
+	Blocker
+	// Until is when to look again.
+	Until time.Time
 }
 
 // Known is a VM recorded in status.

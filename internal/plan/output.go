@@ -38,7 +38,18 @@ type Action struct {
 	Within time.Duration
 	// Reason is why, as a phrase that completes "because": "the group wants 3 VMs and has 2".
 	Reason string
+	// Cause is set for DestroyVM.
+	Cause RemovalCause
 }
+
+// RemovalCause is why a VM is destroyed, as audit and metrics name it.
+type RemovalCause string
+
+// Causes of a removal.
+const (
+	RemovedByDeletion  RemovalCause = "deletion"
+	RemovedByScaleDown RemovalCause = "scale-down"
+)
 
 // Blocker explains what is not done and what a person can do about it.
 type Blocker struct {
@@ -107,6 +118,8 @@ type Plan struct {
 	Desired, Existing, Ready, Updated int32
 	// StampedBy is another installation whose stamps hold the group, or empty.
 	StampedBy string
+	// Held is why VMs that are to leave are kept, or nil when none is.
+	Held *RemovalHold
 	// Repairing is true when an action or a wait makes up for a change from outside.
 	Repairing bool
 	// Settled is true when nothing is left to do: all wanted VMs available, none unwanted, nothing in flight,

@@ -35,6 +35,8 @@ type planner struct {
 	repairHeld bool
 	// templates are members that somebody converted to templates: vCenter changes nothing of such a VM but its mark.
 	templates []*member
+	// surplusHeld is true when VMs would be chosen to leave, were it not for a hold.
+	surplusHeld bool
 	// notRecycled should leave, which deletionPolicy Recycle cannot do yet.
 	notRecycled []*member
 	// createsWanted is the number of VMs that are missing, whether or not they may be created now.

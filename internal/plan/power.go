@@ -11,8 +11,8 @@ import (
 // or is suspended, was changed from outside: powering it on is a repair and obeys spec.repair. Switching off is
 // never a repair: whether somebody powered the VM on or spec changed, spec's word is what counts.
 func (p *planner) power() {
-	if p.spec.keep {
-		return // spec does not say what is wanted
+	if p.spec.keep || p.in.Deleting {
+		return // spec does not say what is wanted, or does not count any more
 	}
 	var unreachable, observed []*member
 	for _, m := range p.table() {

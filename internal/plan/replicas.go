@@ -18,6 +18,8 @@ func (p *planner) replicas() {
 	have := p.population()
 	switch surplus := have - p.spec.desired; {
 	case p.spec.keep:
+	case surplus > 0 && p.in.Hold != nil:
+		p.surplusHeld = surplus > p.suspects()
 	case surplus > 0:
 		p.scaleDown(int(surplus - p.suspects()))
 	case surplus < 0:

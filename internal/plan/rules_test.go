@@ -33,6 +33,11 @@ func checkRules(t fataler, in Input, p Plan) {
 	checkSuspects(fail, in, p)
 	checkOperations(fail, in, p)
 	checkOutcome(fail, in, p)
+	if in.Hold != nil && slices.ContainsFunc(p.Actions, func(a Action) bool {
+		return a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal))
+	}) {
+		fail("what is to leave is held, and is on its way")
+	}
 }
 
 // checkOutcome: settled and gone mean what they say, and lists are sorted.
@@ -327,6 +332,9 @@ func anyInput(t *rapid.T) Input {
 	}
 	in.Doomed = rapid.SliceOfN(ordinal, 0, 2).Draw(t, "doomed")
 	in.MayStay = rapid.Int32Range(0, 4).Draw(t, "may stay")
+	if rarely("held") {
+		removalHeld(&in)
+	}
 	kinds := rapid.SampledFrom([]vsphere.OperationKind{
 		vsphere.OpClone, vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease,
 	})

@@ -127,3 +127,10 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 func (s *settings) invalid(message string) {
 	s.blockers = append(s.blockers, Blocker{Reason: v1alpha1.ReasonInvalidSpec, Message: message, Terminal: true})
 }
+
+// Wanted is how many VMs a spec asks for. known is false if it does not say that: then none leaves.
+func Wanted(spec v1alpha1.VmGroupSpec) (n int32, known bool) {
+	var s settings
+	s.count(&spec)
+	return s.desired, !s.keep
+}

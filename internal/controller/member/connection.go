@@ -16,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
 // settings of a member change without a new connection.
@@ -24,6 +25,9 @@ type settings struct {
 	userDataSecrets v1alpha1.UserDataSecrets
 	// acceptAdmitted is until when status.admitted counts where the hub has no record, or zero.
 	acceptAdmitted time.Time
+	massDeletion   massdeletion.Limit
+	// allowedUntil is until when any number of VMs may leave, or zero.
+	allowedUntil time.Time
 }
 
 // target is what one incarnation connects to.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
 // defaultKubeconfigKey is the schema's default of a KubeconfigReference's key.
@@ -30,8 +31,15 @@ type credentials struct {
 	fingerprint string
 }
 
+// settingsOf are those of a MemberCluster.
 func settingsOf(mc *v1alpha1.MemberCluster) settings {
 	s := settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets}
+	if m := mc.Spec.MassDeletion; m != nil {
+		s.massDeletion = massdeletion.LimitOf(m.MaxVMs)
+	}
+	if until, err := allowedUntil(mc); err == nil {
+		s.allowedUntil = until.UTC()
+	}
 	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AcceptAdmittedAnnotation]); err == nil {
 		s.acceptAdmitted = until.UTC()
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
 // Member is an engaged member at one moment. It is a snapshot: ask the Provider again in each reconcile.
@@ -21,6 +22,9 @@ type Member struct {
 	Paused bool
 	// UserDataSecrets says whether groups may hand Secrets to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
+	// MassDeletion is how many VMs of the member may leave at once. AllowedUntil is until when any number may, or zero.
+	MassDeletion massdeletion.Limit
+	AllowedUntil time.Time
 	// Predecessor is the installation whose groups here are taken over, or empty.
 	Predecessor string
 	// AcceptAdmitted is until when what status shows as admitted counts where the hub has no record; zero is never.
@@ -47,6 +51,7 @@ func (p *Provider) Member(name string) (Member, bool) {
 	result.Paused = c.settings.paused
 	result.UserDataSecrets = c.settings.userDataSecrets
 	result.AcceptAdmitted = c.settings.acceptAdmitted
+	result.MassDeletion, result.AllowedUntil = c.settings.massDeletion, c.settings.allowedUntil
 	result.Predecessor = c.target.predecessor
 	result.Reachable = c.seen.problem == nil
 	return result, true

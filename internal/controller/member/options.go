@@ -67,6 +67,8 @@ type Options struct {
 	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
 	// Tell the Provider with CountsChanged.
 	Counts func(member string) (groups, vms int)
+	// Held returns of how many groups the removals are held as part of a mass deletion, and of how many VMs; nil leaves them at zero.
+	Held func(member string) (groups, vms int)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// VmGroupCRD is the CRD that members get; the embedded one when nil.

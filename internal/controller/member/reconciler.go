@@ -193,11 +193,15 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	now := opts.Now()
 	seen, _ := r.provider.observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
+	problem, allowedAt := allowanceProblem(mc, now)
 	status, transition := computeStatus(statusInput{
-		generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
+		name: mc.Name, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
 	})
 	if left := restoredLeft(&status, now); left > 0 && (again == 0 || left < again) {
+		again = left
+	}
+	if left := allowedAt.Sub(now); !allowedAt.IsZero() && (again == 0 || left < again) {
 		again = left
 	}
 	result := reconcile.Result{RequeueAfter: again}
@@ -264,8 +268,12 @@ func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now
 	if opts.Counts == nil || seen.phase != phaseEngaged {
 		return nil, 0
 	}
-	groups, vms := opts.Counts(mc.Name)
-	if int32(groups) == mc.Status.Groups && int32(vms) == mc.Status.VMs {
+	is, s := counts{}, &mc.Status
+	is.groups, is.vms = opts.Counts(mc.Name)
+	if opts.Held != nil {
+		is.heldGroups, is.heldVMs = opts.Held(mc.Name)
+	}
+	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs)}) {
 		return nil, 0
 	}
 	r.mu.Lock()
@@ -277,5 +285,5 @@ func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now
 	if wait := last.Add(opts.Timings.Counts).Sub(now); wait > 0 {
 		return nil, wait
 	}
-	return &counts{groups, vms}, 0
+	return &is, 0
 }

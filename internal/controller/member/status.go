@@ -14,10 +14,13 @@ import (
 // counts of a member's groups and VMs.
 type counts struct {
 	groups, vms int
+	// of which removals are held.
+	heldGroups, heldVMs int
 }
 
 // statusInput is everything that a MemberCluster's status is computed from.
 type statusInput struct {
+	name       string
 	generation int64
 	previous   v1alpha1.MemberClusterStatus
 	// clusterUID is the cluster that the MemberCluster may have, "" while it has none.
@@ -32,7 +35,9 @@ type statusInput struct {
 	// should have, "" if none or not known.
 	admission bool
 	caBundle  string
-	now       time.Time
+	// allowanceProblem says why the annotation that lets any number of VMs leave does not count, or "".
+	allowanceProblem string
+	now              time.Time
 }
 
 // computeStatus returns the status and whether Ready changed its status or reason. What is not known now
@@ -52,6 +57,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	}
 	if in.counts != nil {
 		status.Groups, status.VMs = int32(in.counts.groups), int32(in.counts.vms)
+		status.HeldGroups, status.HeldVMs = int32(in.counts.heldGroups), int32(in.counts.heldVMs)
 	}
 	ready := readyCondition(in)
 	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionReady)
@@ -63,6 +69,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 		set(&status, in, admissionCondition(in))
 	}
 	setRestored(&status, in)
+	setMassDeletion(&status, in)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}

@@ -102,7 +102,7 @@ func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
 	}
 	later := engagedObservation()
 	later.lastContact = testNow.Add(time.Hour)
-	second, _ := computeStatus(statusInput{previous: first, seen: later, counts: &counts{2, 5}, now: testNow})
+	second, _ := computeStatus(statusInput{previous: first, seen: later, counts: &counts{groups: 2, vms: 5}, now: testNow})
 	if !second.LastContactTime.Equal(first.LastContactTime) {
 		t.Error("the contact time is not a heartbeat")
 	}

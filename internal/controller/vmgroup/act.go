@@ -71,6 +71,7 @@ func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 		for i, err := range errs {
 			if err == nil {
 				actionsTotal.WithLabelValues(string(batch[i].Kind), "accepted").Inc()
+				p.audit(ctx, s, batch[i])
 				continue
 			}
 			refused = true

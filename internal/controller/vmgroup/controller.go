@@ -31,6 +31,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -52,6 +53,9 @@ type Member struct {
 	AcceptAdmitted time.Time
 	// UserDataSecrets says whether groups may hand a Secret to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
+	// MassDeletion is how many VMs may leave at once, and AllowedUntil until when any number may, or zero.
+	MassDeletion massdeletion.Limit
+	AllowedUntil time.Time
 }
 
 // Members finds member clusters by name; false means that the member is not engaged now.
@@ -102,6 +106,8 @@ type Reconciler struct {
 	Installation string
 	// Now is the clock.
 	Now func() time.Time
+	// MassDeletion are the times by which a mass deletion is noticed; the default ones if zero.
+	MassDeletion massdeletion.Rules
 
 	limiter  *limiter
 	vanished *vanished
@@ -121,7 +127,7 @@ type Options struct {
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
-	r.Groups.gone = r.forgetMissed
+	r.serve()
 	r.Groups.twins = r.sharedUID
 	if r.CountChanged != nil {
 		r.Groups.counted = r.CountChanged
@@ -141,7 +147,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Named("vmgroup").
 		Watches(&v1alpha1.VmGroup{}, r.onGroup).
 		WithOptions(options).
-		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.LabelChangedPredicate{})).
+		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, confirmationChanged()))).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
 				r.Groups.deliverTo(r.bucketOf, func(request mcreconcile.Request, first bool) {
@@ -170,6 +176,14 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 				return nil
 			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VmGroupPolicy]{})).
 		Complete(r)
+}
+
+// serve lets Groups work for this reconciler.
+func (r *Reconciler) serve() {
+	if r.MassDeletion == (massdeletion.Rules{}) {
+		r.MassDeletion = massdeletion.DefaultRules()
+	}
+	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
 }
 
 // instanceAccepted passes on a change of the annotation that accepts another vCenter.
@@ -278,12 +292,29 @@ func (r *Reconciler) Lost(buckets []int) {
 	})
 }
 
-// onNamespace reconciles a namespace's groups when its labels change, since grants select by them. The groups
+// confirmationChanged passes on a change of the annotation that confirms what a namespace's groups remove.
+func confirmationChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation]
+	}}
+}
+
+// onNamespace reconciles a namespace's groups when its labels change, since grants select by them, and when somebody confirms what they remove. The groups
 // of a namespace that is new are reconciled because they are new.
 func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
+	seen := func(namespace client.Object) {
+		r.Groups.namespaceSeen(string(member), namespace.GetName(), massdeletion.Confirms(namespace.GetAnnotations(), string(namespace.GetUID())))
+	}
 	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			seen(e.Object)
+		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			seen(e.ObjectNew)
 			r.Groups.namespaceChanged(string(member), e.ObjectNew.GetName())
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
+			r.Groups.namespaceSeen(string(member), e.Object.GetName(), false)
 		},
 	}
 }

@@ -51,9 +51,15 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	s.ID.Group = string(of.UID)
 	s.Believe(g.record(g.member, s.ID.Key()))
 	s.VCenter = g.vcenterOf(ctx, s)
-	var err error
-	if s.Requester, s.Stranger, err = lookUpRequester(ctx, g.cache, g.member.Name, of.Namespace); err != nil {
+	namespace, err := lookUpNamespace(ctx, g.cache, g.member.Name, of.Namespace)
+	if client.IgnoreNotFound(err) != nil {
 		return nil, err
+	}
+	s.Requester = policy.Requester{Member: g.member.Name, Namespace: of.Namespace, NamespaceLabels: namespace.Labels}
+	s.Stranger = err != nil
+	s.MassDeletion = group.MassDeletion{
+		Limit: g.member.MassDeletion, AllowedUntil: g.member.AllowedUntil,
+		NamespaceUID: string(namespace.UID), NamespaceConfirms: namespace.Annotations[v1alpha1.ConfirmDeletionAnnotation],
 	}
 	if err := g.look(ctx, s); err != nil {
 		return nil, err

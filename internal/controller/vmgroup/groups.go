@@ -4,11 +4,13 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -33,6 +35,10 @@ type Groups struct {
 	clusters map[string]struct{}
 	// members are those whose groups are all known, or were when they were engaged last.
 	members map[string]struct{}
+	// guards notice mass deletions, by member, by these rules and this clock.
+	guards map[string]*guard
+	rules  massdeletion.Rules
+	now    func() time.Time
 }
 
 type groupEntry struct {
@@ -43,6 +49,8 @@ type groupEntry struct {
 	expects int
 	// shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
 	shows policy.Usage
+	// counts is what counts of it in a mass deletion, whatever its namespace says.
+	counts massdeletion.Group
 }
 
 // NewGroups returns an empty registry.
@@ -51,6 +59,9 @@ func NewGroups() *Groups {
 		byKey:   map[vsphere.GroupKey]groupEntry{},
 		keys:    map[mcreconcile.Request]vsphere.GroupKey{},
 		members: map[string]struct{}{},
+		guards:  map[string]*guard{},
+		rules:   massdeletion.DefaultRules(),
+		now:     time.Now,
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
 		enqueue:  func(mcreconcile.Request, bool) {},
 		bucket:   func(mcreconcile.Request) (int, bool) { return 0, false },
@@ -77,16 +88,18 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	before := g.byKey[old]
 	replaced := old != key && before.request == request // and not the same group by another name of its member
 	if replaced {
-		delete(g.byKey, old)
+		g.take(old)
 	}
 	g.keys[request] = key
 	was, known := g.byKey[key]
-	is := groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of)}
-	g.byKey[key] = is
+	is := groupEntry{
+		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), counts: massdeletion.Of(of),
+	}
 	twin, isTwin := groupEntry{}, false
 	if !known {
 		twin, isTwin = g.twinOf(key)
 	}
+	g.put(key, is)
 	g.mu.Unlock()
 	if replaced {
 		g.gone(old, before)
@@ -94,7 +107,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if isTwin {
 		g.twins(key.Group(), is, twin)
 	}
-	if !known || was.vms != is.vms {
+	if !known || was.vms != is.vms || was.counts.Held != is.counts.Held || is.counts.Held && was.counts.Removes() != is.counts.Removes() {
 		g.counted(string(request.ClusterName))
 	}
 }
@@ -118,7 +131,7 @@ func (g *Groups) forget(request mcreconcile.Request) (vsphere.GroupKey, groupEnt
 	delete(g.keys, request)
 	entry := g.byKey[key]
 	if entry.request == request {
-		delete(g.byKey, key)
+		g.take(key)
 	} else {
 		key, entry = "", groupEntry{}
 	}
@@ -133,13 +146,17 @@ func (g *Groups) forget(request mcreconcile.Request) (vsphere.GroupKey, groupEnt
 func (g *Groups) keep(request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.byKey[key] = groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.ShowsAtMost(of)}
+	counts := massdeletion.Of(of)
+	if counts.Wanted = 0; counts.Deleted.IsZero() {
+		counts.Deleted = g.now()
+	}
+	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.ShowsAtMost(of), counts: counts})
 }
 
 // forgetKey drops a group, and not another one that has its name by now.
 func (g *Groups) forgetKey(request mcreconcile.Request, key vsphere.GroupKey) {
 	g.mu.Lock()
-	delete(g.byKey, key)
+	g.take(key)
 	if g.keys[request] == key {
 		delete(g.keys, request)
 	}
@@ -233,6 +250,9 @@ func (g *Groups) ForgetMember(member string) {
 	delete(g.members, member)
 	g.mu.Unlock()
 	g.keepOnly(member, nil)
+	g.mu.Lock()
+	delete(g.guards, member)
+	g.mu.Unlock()
 }
 
 // keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
@@ -245,13 +265,13 @@ func (g *Groups) keepOnly(member string, keys map[vsphere.GroupKey]struct{}) {
 		}
 		delete(g.keys, request)
 		if e := g.byKey[key]; e.request == request {
-			delete(g.byKey, key)
+			g.take(key)
 			gone[key] = e
 		}
 	}
 	for key, e := range g.byKey { // those that were kept; see keep
 		if string(e.request.ClusterName) == member && g.keys[e.request] != key {
-			delete(g.byKey, key)
+			g.take(key)
 			gone[key] = e
 		}
 	}

@@ -58,7 +58,7 @@ func (r *rig) work() *v1alpha1.VmGroup {
 }
 
 // says fails unless a condition is as expected, and returns its message.
-func says(t *testing.T, g *v1alpha1.VmGroup, conditionType string, status metav1.ConditionStatus, reason string) string {
+func says(t testing.TB, g *v1alpha1.VmGroup, conditionType string, status metav1.ConditionStatus, reason string) string {
 	t.Helper()
 	c := meta.FindStatusCondition(g.Status.Conditions, conditionType)
 	if c == nil || c.Status != status || c.Reason != reason {

@@ -11,4 +11,10 @@ var actionsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Actions submitted to vCenters, by kind and by whether the vCenter accepted or refused them.",
 }, []string{"action", "result"})
 
-func init() { metrics.Registry.MustRegister(actionsTotal) }
+// vmsDestroyed counts what cannot be taken back.
+var vmsDestroyed = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "vmgroup_vms_destroyed_total",
+	Help: "VMs that vCenter was asked to destroy, by member, vCenter and cause (deletion, scale-down).",
+}, []string{"member", "vcenter", "reason"})
+
+func init() { metrics.Registry.MustRegister(actionsTotal, vmsDestroyed) }

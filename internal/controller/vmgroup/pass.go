@@ -13,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -34,11 +35,14 @@ type pass struct {
 	// server is the vCenter that the group was observed with, or nil: what was decided must not be done with another, which may have
 	// taken its name meanwhile.
 	server vsphere.Server
+	// specManager is who changed the group's spec last, or empty.
+	specManager string
 }
 
 // run gathers what is known of a group, and then decides and carries out in turn.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
 	asked := ""
+	p.specManager = lastSpecManager(of)
 	p.inventory = func(vcenter string) (_ vsphere.Inventory, ok bool) {
 		asked = vcenter
 		p.server, ok = p.r.Servers.Server(vcenter)
@@ -53,6 +57,9 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		p.server = nil // another one was looked at, for where the VMs are
 	}
 	_, s.Vanished = p.store.(vanishedStore)
+	if s.MassDeletion.Rules = p.r.MassDeletion; s.Removes() {
+		s.MassDeletion.Trips = p.r.Groups.trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
+	}
 	s.Raised = p.r.memory.raised(p.member.UID)
 	remembered := p.r.memory.of(s.ID.Key())
 	if s.Reported = remembered.reported; s.Unseen() {

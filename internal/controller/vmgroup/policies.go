@@ -91,20 +91,19 @@ func (r *Reconciler) Requester(ctx context.Context, member, namespace string) (p
 }
 
 func requesterOf(ctx context.Context, reader client.Reader, member, namespace string) (policy.Requester, error) {
-	r, _, err := lookUpRequester(ctx, reader, member, namespace)
-	return r, err
+	object, err := lookUpNamespace(ctx, reader, member, namespace)
+	return policy.Requester{Member: member, Namespace: namespace, NamespaceLabels: object.Labels}, client.IgnoreNotFound(err)
 }
 
-// lookUpRequester also says whether the cache does not have the namespace: it is filled by another watch than that of
-// groups, and may be behind.
-func lookUpRequester(ctx context.Context, reader client.Reader, member, namespace string) (r policy.Requester, stranger bool, err error) {
+// lookUpNamespace reads a namespace from the cache. The error is one that apierrors.IsNotFound knows if the cache does not have the namespace:
+// it is filled by another watch than that of groups, and may be behind.
+func lookUpNamespace(ctx context.Context, reader client.Reader, member, namespace string) (*metav1.PartialObjectMetadata, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err = reader.Get(ctx, types.NamespacedName{Name: namespace}, object)
-	if client.IgnoreNotFound(err) != nil {
-		return policy.Requester{}, false, fmt.Errorf("read namespace %q of member %q: %w", namespace, member, err)
+	if err := reader.Get(ctx, types.NamespacedName{Name: namespace}, object); err != nil {
+		return object, fmt.Errorf("read namespace %q of member %q: %w", namespace, member, err)
 	}
-	return policy.Requester{Member: member, Namespace: namespace, NamespaceLabels: object.Labels}, err != nil, nil
+	return object, nil
 }
 
 // Group returns a group from the cache of a member. The error is one that apierrors.IsNotFound knows when the cache does

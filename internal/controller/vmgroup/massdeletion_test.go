@@ -1,0 +1,572 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// herd is a member with many old groups of one namespace, and a replica that looks after them.
+type herd struct {
+	*rig
+	names []string
+	of    Member
+}
+
+func newHerd(t *testing.T, groups int, replicas int32) *herd {
+	t.Helper()
+	h := &herd{rig: newRig(t), of: Member{Name: v1alpha1.LocalMember, UID: "member-uid"}}
+	h.Members = func(string) (Member, bool) { return h.of, true }
+	if err := h.member.Delete(t.Context(), h.group()); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.member.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "uid-of-shop"}}); err != nil {
+		t.Fatal(err)
+	}
+	h.request.Namespace = "shop"
+	for i := range groups {
+		name := fmt.Sprintf("app-%02d", i)
+		h.names = append(h.names, name)
+		n := replicas
+		if err := h.member.Create(t.Context(), &v1alpha1.VmGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("uid-of-" + name), Generation: 1, CreationTimestamp: metav1.NewTime(noon)},
+			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian-12", Replicas: &n},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.hear()
+	for range 5 {
+		h.passes()
+	}
+	h.now = h.now.Add(2 * time.Hour)
+	h.vcenter.ClearJournal()
+	if vms := len(h.vcenter.VMs()); vms != groups*int(replicas) {
+		t.Fatalf("%d VMs to begin with", vms)
+	}
+	return h
+}
+
+// hear is what the informers do.
+func (h *herd) hear() {
+	h.t.Helper()
+	h.inform(h.Reconciler)
+	keys := map[vsphere.GroupKey]struct{}{}
+	for _, name := range h.names {
+		if g := h.look(name); g != nil {
+			keys[keyOf("member-uid", g)] = struct{}{}
+		}
+	}
+	h.Groups.keepOnly(v1alpha1.LocalMember, keys)
+}
+
+// look returns a group, or nil when it is gone.
+func (h *herd) look(name string) *v1alpha1.VmGroup {
+	h.t.Helper()
+	h.request.Name = name
+	g := &v1alpha1.VmGroup{}
+	err := h.member.Get(h.t.Context(), h.request.NamespacedName, g)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return g
+}
+
+// passes hears of everything and runs one pass over each group, and vCenter's tasks end.
+func (h *herd) passes() {
+	h.t.Helper()
+	h.hear()
+	for _, name := range h.names {
+		if h.look(name) != nil { // of what is gone nothing asks for a pass
+			h.mustPass()
+		}
+	}
+	h.vcenter.Finish(-1)
+}
+
+// spend lets time pass, with passes every two seconds.
+func (h *herd) spend(d time.Duration) {
+	h.t.Helper()
+	for end := h.now.Add(d); h.now.Before(end); h.now = h.now.Add(2 * time.Second) {
+		h.passes()
+	}
+	h.passes()
+}
+
+// takeover lets another replica go on, that has just started: it knows what the member's caches have.
+func (h *herd) takeover() {
+	h.t.Helper()
+	another := &Reconciler{
+		Clusters: h.Clusters, Members: h.Members, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Groups: NewGroups(), Records: h.records,
+		Installation: h.Installation, Now: h.Now, limiter: newLimiter(4), vanished: newVanished(),
+	}
+	h.Reconciler = another
+	h.serve()
+	h.hear()
+}
+
+func (h *herd) delete(names ...string) {
+	h.t.Helper()
+	for _, name := range names {
+		if err := h.member.Delete(h.t.Context(), h.look(name)); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+func (h *herd) change(name string, change func(*v1alpha1.VmGroup)) {
+	h.t.Helper()
+	g := h.look(name)
+	change(g)
+	if err := h.member.Update(h.t.Context(), g); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *herd) scale(replicas int32, names ...string) {
+	h.t.Helper()
+	for _, name := range names {
+		h.change(name, func(g *v1alpha1.VmGroup) { g.Spec.Replicas, g.Generation = &replicas, g.Generation+1 })
+	}
+}
+
+func confirm(uid string) func(*v1alpha1.VmGroup) {
+	return func(g *v1alpha1.VmGroup) {
+		metav1.SetMetaDataAnnotation(&g.ObjectMeta, v1alpha1.ConfirmDeletionAnnotation, uid)
+	}
+}
+
+// confirmNamespace annotates the namespace, and the informers tell of it.
+func (h *herd) confirmNamespace(uid string) {
+	h.t.Helper()
+	before := &metav1.PartialObjectMetadata{}
+	before.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := h.member.Get(h.t.Context(), types.NamespacedName{Name: "shop"}, before); err != nil {
+		h.t.Fatal(err)
+	}
+	after := before.DeepCopy()
+	metav1.SetMetaDataAnnotation(&after.ObjectMeta, v1alpha1.ConfirmDeletionAnnotation, uid)
+	if err := h.member.Update(h.t.Context(), after); err != nil {
+		h.t.Fatal(err)
+	}
+	e := event.UpdateEvent{ObjectOld: before, ObjectNew: after}
+	if !confirmationChanged().Update(e) {
+		h.t.Fatal("nobody hears of the confirmation")
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
+	defer queue.ShutDown()
+	h.onNamespace(v1alpha1.LocalMember, nil).Update(h.t.Context(), e, queue)
+}
+
+// untouched fails if a VM was powered off, marked or destroyed.
+func (h *herd) untouched(vms int) {
+	h.t.Helper()
+	for _, op := range []vsphere.OperationKind{vsphere.OpMark, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpDestroy} {
+		if calls := h.vcenter.Calls(op); len(calls) > 0 {
+			h.t.Errorf("a VM that is held is touched: %v", calls[0])
+		}
+	}
+	h.left(vms)
+}
+
+func (h *herd) left(vms int) {
+	h.t.Helper()
+	if n := len(h.vcenter.VMs()); n != vms {
+		h.t.Errorf("%d VMs are left, want %d", n, vms)
+	}
+}
+
+func (h *herd) held(name, reason string) string {
+	h.t.Helper()
+	g := h.look(name)
+	if massdeletion.Of(g).RemovesAll() {
+		says(h.t, g, v1alpha1.ConditionRemoving, metav1.ConditionTrue, reason)
+	}
+	return says(h.t, g, v1alpha1.ConditionReady, metav1.ConditionFalse, reason)
+}
+
+func TestOneOldGroupThatIsDeletedWaitsTenSecondsAndGoes(t *testing.T) {
+	for name, remove := range map[string]func(*herd){
+		"deleted":        func(h *herd) { h.delete("app-00") },
+		"scaled to zero": func(h *herd) { h.scale(0, "app-00") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHerd(t, 3, 20)
+			h.now = h.now.Add(300 * time.Millisecond)
+			remove(h)
+			h.hear()
+			h.request.Name = "app-00"
+			if again := h.mustPass().RequeueAfter; again < 10*time.Second || again > 11*time.Second {
+				t.Errorf("it is looked at again after %s", again)
+			}
+			message := h.held("app-00", v1alpha1.ReasonDeletionPending)
+			if !strings.Contains(message, "until 14:00:") {
+				t.Errorf("it does not say until when: %s", message)
+			}
+			h.now = h.now.Add(9900 * time.Millisecond)
+			h.takeover()
+			h.passes()
+			h.untouched(60)
+			if again := h.held("app-00", v1alpha1.ReasonDeletionPending); again != message {
+				t.Errorf("whoever takes the group over waits anew: %s, and before: %s", again, message)
+			}
+			h.now = h.now.Add(time.Second)
+			h.spend(14 * time.Second)
+			h.left(40)
+			if g := h.look("app-00"); g != nil && meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionRemoving) != nil {
+				t.Errorf("nothing is held any more: %s", words(g.Status.Conditions))
+			}
+			h.now = h.now.Add(11 * time.Minute)
+			h.delete("app-01") // which is by itself again
+			h.spend(20 * time.Second)
+			h.left(20)
+		})
+	}
+}
+
+func TestAShrinkByItselfDoesNotWait(t *testing.T) {
+	h := newHerd(t, 3, 20)
+	h.scale(1, "app-00")
+	h.spend(8 * time.Second)
+	h.left(41)
+}
+
+func TestYoungGroupsNeitherWaitNorCount(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	h.now = h.now.Add(-90 * time.Minute)
+	h.delete(h.names...)
+	h.spend(8 * time.Second)
+	h.left(0)
+}
+
+func TestANamespaceThatIsDeletedKeepsItsVMsUntilSomebodyConfirms(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	h.delete(h.names...)
+	h.spend(4 * time.Second)
+	h.held("app-00", v1alpha1.ReasonDeletionPending)
+	h.takeover()
+	h.spend(14 * time.Second)
+	h.untouched(11)
+	for _, name := range h.names {
+		h.held(name, v1alpha1.ReasonMassDeletion)
+	}
+	message := says(t, h.look("app-03"), v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMassDeletion)
+	for _, want := range []string{
+		`member cluster "local"`, "20% of the VMs, or 10 if that is more",
+		"kubectl annotate vmgroup app-03 -n shop vm.codeconnect.vmworld.com/confirm-deletion=uid-of-app-03 --overwrite",
+		"kubectl annotate namespace shop vm.codeconnect.vmworld.com/confirm-deletion=uid-of-shop --overwrite",
+		"kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-mass-deletion-until=",
+	} {
+		if !strings.Contains(message, want) {
+			t.Errorf("the message lacks %q: %s", want, message)
+		}
+	}
+	if groups, vms := h.Groups.CountHeld(v1alpha1.LocalMember); groups != 11 || vms != 11 {
+		t.Errorf("%d VMs of %d groups are counted as held", vms, groups)
+	}
+
+	h.change("app-00", confirm("uid-of-app-01"))
+	h.confirmNamespace("uid-of-another")
+	h.spend(4 * time.Second)
+	h.untouched(11)
+	message = h.held("app-00", v1alpha1.ReasonMassDeletion)
+	for _, want := range []string{`of the VmGroup is "uid-of-app-01"`, `of its namespace is "uid-of-another"`, "the UID of another object and confirms nothing"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("the message lacks %q: %s", want, message)
+		}
+	}
+
+	// With six of them gone, and after the window, so few are left that they would not have been held. They are still.
+	for _, name := range h.names[:6] {
+		h.change(name, confirm("uid-of-"+name))
+	}
+	h.spend(14 * time.Second)
+	h.left(5)
+	h.now = h.now.Add(time.Hour)
+	h.takeover()
+	h.of.Paused = true
+	h.passes()
+	h.of.Paused = false
+	h.vcenter.SetIncomplete("a listing is under way")
+	h.passes()
+	h.now = h.now.Add(time.Minute)
+	h.passes()
+	h.vcenter.SetIncomplete("")
+	h.spend(14 * time.Second)
+	h.left(5)
+	h.held("app-07", v1alpha1.ReasonMassDeletion)
+
+	h.confirmNamespace("uid-of-shop")
+	h.spend(10 * time.Second)
+	h.left(0)
+	for _, name := range h.names {
+		if g := h.look(name); g != nil {
+			t.Errorf("%s is still there: %s", name, words(g.Status.Conditions))
+		}
+	}
+}
+
+func TestWhatANamespaceConfirmsDoesNotCountAgainstOthers(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	h.delete(h.names...)
+	h.hear()
+	another := massdeletion.Group{Created: noon, Existing: 1}
+	trips := func() bool {
+		return h.Groups.trips(v1alpha1.LocalMember, vsphere.KeyOf("member-uid", "another"), another, massdeletion.Limit{})
+	}
+	if !trips() {
+		t.Error("eleven groups that are deleted do not count")
+	}
+	if h.confirmNamespace("uid-of-shop"); trips() {
+		t.Error("what is confirmed counts")
+	}
+	if h.hear(); trips() {
+		t.Error("what is confirmed counts after news of a group")
+	}
+	if h.confirmNamespace("uid-of-another"); !trips() {
+		t.Error("a confirmation that was taken back counts")
+	}
+}
+
+func TestGroupsThatAreAllScaledToZeroAreHeldUntilTheyAreSetBack(t *testing.T) {
+	h := newHerd(t, 6, 3)
+	h.scale(0, h.names...)
+	h.spend(14 * time.Second)
+	h.untouched(18)
+	message := h.held("app-02", v1alpha1.ReasonMassDeletion)
+	if !strings.Contains(message, "kubectl scale vmgroup app-02 -n shop --replicas=3") {
+		t.Errorf("the way back is not told: %s", message)
+	}
+	h.scale(3, h.names...)
+	h.spend(4 * time.Second)
+	h.untouched(18)
+	g := h.look("app-02")
+	says(t, g, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady)
+	if meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionRemoving) != nil {
+		t.Errorf("nothing is held any more: %s", words(g.Status.Conditions))
+	}
+}
+
+func TestShrinksAreHeldBesideDeletionsAndGoOnByThemselves(t *testing.T) {
+	h := newHerd(t, 8, 3)
+	h.delete(h.names[:4]...)
+	h.hear()
+	h.scale(2, "app-07")
+	h.spend(14 * time.Second)
+	h.untouched(24)
+	h.held("app-07", v1alpha1.ReasonMassDeletion)
+	for _, name := range h.names[:4] {
+		h.change(name, confirm("uid-of-"+name))
+	}
+	h.spend(40 * time.Second)
+	h.left(11)
+}
+
+// Two are few enough, and go. Whatever is deleted meanwhile is seen before it goes.
+func TestADripOfDeletionsIsHeldOnceItIsTooMuch(t *testing.T) {
+	h := newHerd(t, 20, 1)
+	for _, name := range h.names {
+		h.delete(name)
+		h.spend(4 * time.Second)
+	}
+	h.spend(14 * time.Second)
+	if left := len(h.vcenter.VMs()); left < 10 || left > 13 {
+		t.Errorf("%d VMs of 20 are left", left)
+	}
+	left := len(h.vcenter.VMs())
+	h.now = h.now.Add(time.Hour)
+	h.spend(14 * time.Second)
+	h.left(left)
+}
+
+func TestAMemberLetsPassWhatItsHubSays(t *testing.T) {
+	off := intstr.FromString("100%")
+	for name, allow := range map[string]func(h *herd){
+		"for half an hour": func(h *herd) { h.of.AllowedUntil = h.now.Add(30 * time.Minute) },
+		"with no limit":    func(h *herd) { h.of.MassDeletion = massdeletion.LimitOf(&off) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHerd(t, 11, 1)
+			h.delete(h.names...)
+			h.spend(12 * time.Second)
+			for _, until := range []time.Duration{-time.Second, 2 * time.Hour} {
+				h.of.AllowedUntil = h.now.Add(until)
+				h.passes()
+			}
+			h.untouched(11)
+			allow(h)
+			h.spend(8 * time.Second)
+			h.left(0)
+		})
+	}
+}
+
+func TestADeletionThatIsUnderWayStopsWhenItBecomesTooMuch(t *testing.T) {
+	h := newHerd(t, 2, 12)
+	h.delete("app-00")
+	h.spend(10 * time.Second)
+	h.passes() // the first are powered off
+	h.delete("app-01")
+	h.spend(20 * time.Second)
+	left := len(h.vcenter.VMs())
+	if left < 12 {
+		t.Errorf("%d VMs are left", left)
+	}
+	h.held("app-01", v1alpha1.ReasonMassDeletion)
+}
+
+func TestAHeldGroupCostsNeitherACallNorAWrite(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	h.delete(h.names...)
+	h.spend(14 * time.Second)
+	h.vcenter.ClearJournal()
+	before := h.look("app-04").ResourceVersion
+	h.spend(time.Minute)
+	if journal := h.vcenter.Journal(); len(journal) > 0 || h.look("app-04").ResourceVersion != before {
+		t.Errorf("vCenter was asked %v; the group's version is %s, and was %s", journal, h.look("app-04").ResourceVersion, before)
+	}
+}
+
+func TestATimeOfAWaitThatIsMadeUpIsNotBelieved(t *testing.T) {
+	h := newHerd(t, 3, 1)
+	h.delete("app-00")
+	h.passes()
+	g := h.look("app-00")
+	meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionRemoving).LastTransitionTime = metav1.NewTime(h.now.AddDate(1, 0, 0))
+	if err := h.member.Status().Update(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	h.spend(20 * time.Second)
+	h.left(2)
+}
+
+// changedBy reads groups as a member's cache has them whose spec somebody changed last.
+type changedBy struct {
+	client.Client
+	manager string
+}
+
+func (c changedBy) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, object, options...)
+	if _, is := object.(*v1alpha1.VmGroup); is {
+		object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: c.manager}})
+	}
+	return err
+}
+
+// Whoever deletes a VmGroup is not known here; who can know it is.
+func TestEachDestroyedVMIsToldOnce(t *testing.T) {
+	h := newHerd(t, 2, 2)
+	var lines []string
+	ctx := log.IntoContext(t.Context(), funcr.New(func(_, args string) {
+		if strings.Contains(args, `"A VM is destroyed"`) {
+			lines = append(lines, args)
+		}
+	}, funcr.Options{}))
+	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller"}}
+	count := func(reason string) float64 { return destroyed(t, v1alpha1.LocalMember, "default", reason) }
+	deletions, shrinks := count("deletion"), count("scale-down")
+	h.scale(1, "app-00")
+	h.delete("app-01")
+	h.vcenter.FailTask(vsphere.OpDestroy, 1, &vsphere.Error{Kind: vsphere.KindTransient, Op: "destroy"})
+	for range 20 {
+		h.hear()
+		for _, name := range h.names {
+			h.request.Name = name
+			if _, err := h.Reconcile(ctx, h.request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.vcenter.Finish(-1)
+		h.now = h.now.Add(2 * time.Second)
+	}
+	h.left(1)
+	if len(lines) != 3 || count("deletion") != deletions+2 || count("scale-down") != shrinks+1 {
+		t.Fatalf("%d lines, %v deletions, %v shrinks: %q", len(lines), count("deletion")-deletions, count("scale-down")-shrinks, lines)
+	}
+	for _, line := range lines {
+		wants := []string{`"member"="local"`, `"vcenter"="default"`, `"moRef"="vm-`, `"groupUID"="uid-of-app-0`, `"vm"="app-0`, `"fieldManager"="argocd-controller"`}
+		if strings.Contains(line, "uid-of-app-00") {
+			wants = append(wants, `"cause"="scale-down"`)
+		} else {
+			wants = append(wants, `"cause"="deletion"`, `"deletionTimestamp"=`, "audit log")
+		}
+		for _, want := range wants {
+			if !strings.Contains(line, want) {
+				t.Errorf("%s is not in %s", want, line)
+			}
+		}
+	}
+}
+
+// destroyed is what the metric has counted for a member, a vCenter and a reason.
+func destroyed(t *testing.T, labels ...string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "vmgroup_vms_destroyed_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			values := map[string]string{}
+			for _, pair := range m.GetLabel() {
+				values[pair.GetName()] = pair.GetValue()
+			}
+			if values["member"] == labels[0] && values["vcenter"] == labels[1] && values["reason"] == labels[2] {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// A group that its API server removed in spite of its finalizer counts as deleted for as long as it is looked after.
+func TestAGroupThatVanishedCountsAsDeleted(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	for _, name := range h.names[:10] {
+		g := h.look(name)
+		h.Groups.keep(h.request, keyOf("member-uid", g), g, "default")
+	}
+	g := h.look("app-10")
+	own := massdeletion.Of(g)
+	own.Wanted = 0
+	if !h.Groups.trips(v1alpha1.LocalMember, keyOf("member-uid", g), own, massdeletion.Limit{}) {
+		t.Error("groups that have vanished do not count")
+	}
+}
+
+func TestALostMemberTakesItsCountsAlong(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	h.delete(h.names...)
+	h.spend(14 * time.Second)
+	h.Groups.ForgetMember(v1alpha1.LocalMember)
+	if groups, vms := h.Groups.CountHeld(v1alpha1.LocalMember); groups != 0 || vms != 0 || len(h.Groups.guards) != 0 {
+		t.Errorf("%d groups and %d VMs are left", groups, vms)
+	}
+}

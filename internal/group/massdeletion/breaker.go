@@ -1,0 +1,122 @@
+package massdeletion
+
+import (
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// sweepInterval is how often all groups may be looked at, to see which have grown old.
+const sweepInterval = 100 * time.Millisecond
+
+// Breaker adds up what leaves of one member. It is not safe for concurrent use.
+//
+// Sums are kept up to date with each change, so that asking costs nothing in proportion to the member's groups. That a group has grown old is
+// noticed when somebody asks, at most every [sweepInterval].
+type Breaker struct {
+	rules  Rules
+	groups map[vsphere.GroupKey]entry
+	sums   sums
+	window window
+	swept  time.Time
+	// held are the groups that say that they are held, and the VMs that they would remove.
+	heldGroups, heldVMs int
+}
+
+// entry is a group, and whether it is in the sums.
+type entry struct {
+	Group
+	counted bool
+}
+
+// sums over the groups that count.
+type sums struct {
+	// removing is how many groups remove VMs, and removes how many these are; all is how many VMs there are.
+	removing, removes, all int
+}
+
+// New returns a Breaker that knows of nothing.
+func New(rules Rules) *Breaker {
+	return &Breaker{rules: rules, groups: map[vsphere.GroupKey]entry{}}
+}
+
+// Set takes news of a group.
+func (b *Breaker) Set(key vsphere.GroupKey, group Group, now time.Time) {
+	old, known := b.groups[key]
+	next := entry{Group: group, counted: group.Guarded(now, b.rules.Age)}
+	if known {
+		b.drop(old)
+		if old.counted && !group.Spared {
+			// What went for another reason, such as a VM that somebody else deleted, did not leave so.
+			wanted := min(old.Wanted, group.Wanted)
+			b.window.add(key, min(old.Existing-group.Existing, old.Existing-wanted), now, b.rules.Window)
+		}
+	}
+	b.groups[key] = next
+	b.take(next)
+}
+
+// Remove takes the news that a group is gone. Whether its last VMs went with it is not known, so they count.
+func (b *Breaker) Remove(key vsphere.GroupKey, now time.Time) {
+	old, known := b.groups[key]
+	if !known {
+		return
+	}
+	delete(b.groups, key)
+	b.drop(old)
+	if old.counted {
+		b.window.add(key, old.Existing, now, b.rules.Window)
+	}
+}
+
+// Trips reports whether what a group removes is part of a mass deletion: all groups together remove too much, and it is not this group alone. own is
+// the group as it is now, which may be newer than the last news of it.
+func (b *Breaker) Trips(key vsphere.GroupKey, own Group, limit Limit, now time.Time) bool {
+	b.sweep(now)
+	others := b.sums
+	others.add(b.groups[key], -1)
+	all := others
+	all.add(entry{Group: own, counted: own.Guarded(now, b.rules.Age)}, 1)
+	left, another := b.window.left(key)
+	return (others.removing > 0 || another) && limit.Exceeded(all.removes+left, all.all+left)
+}
+
+// Held returns how many groups say that they are held, and how many VMs they would remove.
+func (b *Breaker) Held() (groups, vms int) { return b.heldGroups, b.heldVMs }
+
+func (b *Breaker) sweep(now time.Time) {
+	b.window.expire(now, b.rules.Window)
+	if since := now.Sub(b.swept); since >= 0 && since < sweepInterval {
+		return
+	}
+	b.swept = now
+	for key, e := range b.groups {
+		if counts := e.Guarded(now, b.rules.Age); counts != e.counted {
+			b.drop(e)
+			e.counted = counts
+			b.take(e)
+			b.groups[key] = e
+		}
+	}
+}
+
+func (b *Breaker) take(e entry) { b.count(e, 1) }
+func (b *Breaker) drop(e entry) { b.count(e, -1) }
+
+func (b *Breaker) count(e entry, sign int) {
+	if e.Held && e.Removes() > 0 {
+		b.heldGroups, b.heldVMs = b.heldGroups+sign, b.heldVMs+sign*e.Removes()
+	}
+	b.sums.add(e, sign)
+}
+
+// add counts a group, or no longer.
+func (s *sums) add(e entry, sign int) {
+	if !e.counted {
+		return
+	}
+	s.all += sign * e.Existing
+	if n := e.Removes(); n > 0 {
+		s.removing, s.removes = s.removing+sign, s.removes+sign*n
+	}
+}

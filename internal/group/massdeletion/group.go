@@ -1,0 +1,79 @@
+package massdeletion
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// mostVMs of one group are believed: as many as the API allows, and as many again for what leaves while others come.
+const mostVMs = 1000
+
+// Group is what is known of a VmGroup by its object alone.
+type Group struct {
+	// Created is when it was created, Deleted when its deletion was asked for, or zero, both by the clock of its API server.
+	Created, Deleted time.Time
+	// Existing is how many VMs it has, also those that are leaving; Wanted how many of them it wants to keep.
+	Existing, Wanted int
+	// Spared is true for a group that never counts: it destroys nothing, or somebody confirmed what it removes.
+	Spared bool
+	// Held is true while status says that its removals are held.
+	Held bool
+}
+
+// Of returns what counts of a VmGroup. Whether its namespace is confirmed is not part of it.
+func Of(group *v1alpha1.VmGroup) Group {
+	g := Group{
+		Created: group.CreationTimestamp.Time, Existing: existing(group),
+		Spared: group.Spec.DeletionPolicy == v1alpha1.DeletionRetain || Confirms(group.Annotations, string(group.UID)),
+	}
+	for _, conditionType := range []string{v1alpha1.ConditionRemoving, v1alpha1.ConditionStalled} {
+		c := meta.FindStatusCondition(group.Status.Conditions, conditionType)
+		g.Held = g.Held || c != nil && c.Reason == v1alpha1.ReasonMassDeletion
+	}
+	if group.DeletionTimestamp != nil {
+		g.Deleted = group.DeletionTimestamp.Time
+		return g
+	}
+	g.Wanted = mostVMs
+	if wanted, known := plan.Wanted(group.Spec); known { // nothing leaves because of a number that nobody meant
+		g.Wanted = min(int(wanted), mostVMs)
+	}
+	return g
+}
+
+// Confirms reports whether annotations confirm what the object with this UID removes.
+func Confirms(annotations map[string]string, uid string) bool {
+	return uid != "" && annotations[v1alpha1.ConfirmDeletionAnnotation] == uid
+}
+
+// existing is the number of VMs that status records. One that was never written, or was wiped, says nothing: then it is what spec asks for.
+func existing(group *v1alpha1.VmGroup) int {
+	n := 0
+	for i := range group.Status.VMs {
+		if group.Status.VMs[i].MoRef != "" {
+			n++
+		}
+	}
+	if wanted, known := plan.Wanted(group.Spec); known && group.Status.ObservedGeneration == 0 {
+		n = max(n, int(wanted))
+	}
+	return min(n, mostVMs)
+}
+
+// Removes is how many VMs leave because the group was deleted or wants fewer. What is replaced does not leave.
+func (g Group) Removes() int { return max(0, g.Existing-g.Wanted) }
+
+// RemovesAll reports whether none is to stay.
+func (g Group) RemovesAll() bool { return g.Wanted == 0 }
+
+// Guarded reports whether the group counts at all: it is old, or was when it was deleted.
+func (g Group) Guarded(now time.Time, age time.Duration) bool {
+	if !g.Deleted.IsZero() && g.Deleted.Before(now) {
+		now = g.Deleted
+	}
+	return !g.Spared && now.Sub(g.Created) >= age
+}

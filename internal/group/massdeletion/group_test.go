@@ -1,0 +1,74 @@
+package massdeletion
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+func TestWhatCountsOfAVmGroup(t *testing.T) {
+	replicas := func(n int32) func(*v1alpha1.VmGroup) { return func(g *v1alpha1.VmGroup) { g.Spec.Replicas = &n } }
+	annotated := func(value string) func(*v1alpha1.VmGroup) {
+		return func(g *v1alpha1.VmGroup) {
+			g.Annotations = map[string]string{v1alpha1.ConfirmDeletionAnnotation: value}
+		}
+	}
+	deleted := func(g *v1alpha1.VmGroup) { g.DeletionTimestamp = &metav1.Time{Time: noon} }
+	for name, test := range map[string]struct {
+		edits             []func(*v1alpha1.VmGroup)
+		existing, removes int
+		spared, all, held bool
+	}{
+		"as it is":                      {existing: 3},
+		"a clone that is not there yet": {edits: []func(*v1alpha1.VmGroup){func(g *v1alpha1.VmGroup) { g.Status.VMs[2].MoRef = "" }}, existing: 2},
+		"deleted":                       {edits: []func(*v1alpha1.VmGroup){deleted}, existing: 3, removes: 3, all: true},
+		"smaller":                       {edits: []func(*v1alpha1.VmGroup){replicas(1)}, existing: 3, removes: 2},
+		"larger":                        {edits: []func(*v1alpha1.VmGroup){replicas(9)}, existing: 3},
+		"none":                          {edits: []func(*v1alpha1.VmGroup){replicas(0)}, existing: 3, removes: 3, all: true},
+		"a number that is none":         {edits: []func(*v1alpha1.VmGroup){replicas(-3)}, existing: 3},
+		"no number":                     {edits: []func(*v1alpha1.VmGroup){func(g *v1alpha1.VmGroup) { g.Spec.Replicas = nil }}, existing: 3, removes: 2},
+		"an empty spec":                 {edits: []func(*v1alpha1.VmGroup){func(g *v1alpha1.VmGroup) { g.Spec = v1alpha1.VmGroupSpec{} }}, existing: 3},
+		"Retain":                        {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionRetain }}, existing: 3, removes: 3, spared: true, all: true},
+		"Recycle is not built, and may become Delete": {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) { g.Spec.DeletionPolicy = v1alpha1.DeletionRecycle }}, existing: 3, removes: 3, all: true},
+		"confirmed":                             {edits: []func(*v1alpha1.VmGroup){deleted, annotated("uid")}, existing: 3, removes: 3, spared: true, all: true},
+		"confirmed with another's UID":          {edits: []func(*v1alpha1.VmGroup){deleted, annotated("uid-2")}, existing: 3, removes: 3, all: true},
+		"an object without a UID is no object":  {edits: []func(*v1alpha1.VmGroup){deleted, annotated(""), func(g *v1alpha1.VmGroup) { g.UID = "" }}, existing: 3, removes: 3, all: true},
+		"a status that was wiped":               {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) { g.Status = v1alpha1.VmGroupStatus{} }}, existing: 3, removes: 3, all: true},
+		"a status with more VMs than there are": {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) { g.Status.VMs = many(5000) }}, existing: mostVMs, removes: mostVMs, all: true},
+		"held": {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) {
+			g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonMassDeletion}}
+		}}, existing: 3, removes: 3, all: true, held: true},
+		"held while it shrinks": {edits: []func(*v1alpha1.VmGroup){replicas(1), func(g *v1alpha1.VmGroup) {
+			g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonMassDeletion}}
+		}}, existing: 3, removes: 2, held: true},
+		"pending": {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) {
+			g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDeletionPending}}
+		}}, existing: 3, removes: 3, all: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := int32(3)
+			vmGroup := &v1alpha1.VmGroup{
+				ObjectMeta: metav1.ObjectMeta{UID: "uid", Name: "web"},
+				Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian-12", Replicas: &n},
+				Status:     v1alpha1.VmGroupStatus{ObservedGeneration: 1, VMs: many(3)},
+			}
+			for _, edit := range test.edits {
+				edit(vmGroup)
+			}
+			g := Of(vmGroup)
+			if g.Existing != test.existing || g.Removes() != test.removes || g.Spared != test.spared || g.RemovesAll() != test.all || g.Held != test.held {
+				t.Errorf("%+v removes %d", g, g.Removes())
+			}
+		})
+	}
+}
+
+func many(n int) []v1alpha1.VMStatus {
+	vms := make([]v1alpha1.VMStatus, n)
+	for i := range vms {
+		vms[i].Ordinal, vms[i].MoRef = int32(i), "vm-1"
+	}
+	return vms
+}

@@ -4,9 +4,13 @@ package integration
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
@@ -56,7 +60,7 @@ func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
 func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 	w := calm.enter(t)
 	ctx := t.Context()
-	second, err := w.StartHub(ctx, "second-hub")
+	second, err := w.StartHub(ctx, "second-hub", "--mass-deletion-age=1s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +93,7 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 		t.Errorf("the second hub called vCenter: %v", calls)
 	}
 	t.Run("and serves itself as a member", func(t *testing.T) { serveLocal(t, w, second) })
+	t.Run("whose groups are not all deleted unasked", func(t *testing.T) { deleteMany(t, w, second) })
 }
 
 // serveLocal shows that one cluster alone is a complete installation.
@@ -104,12 +109,68 @@ func serveLocal(t *testing.T, w *world, hub *stack.SecondHub) {
 		t.Fatal(err)
 	}
 	p := &place{t: t, w: w, ctx: ctx, cluster: hub.Hub, member: v1alpha1.LocalMember, namespace: "default"}
-	p.apply(p.group("vg", 2))
+	if err := hub.Hub.Create(ctx, p.group("vg", 2)); err != nil {
+		t.Fatal(err)
+	}
 	p.untilRunning("vg", 2)
 	untilVCenterHolds(t, w, "/DC0/vm/second-hub/local/default", 2)
-	p.delete("vg")
+}
+
+// deleteMany begins with a group of two VMs. Groups count from their first second on, so that nobody waits for an hour.
+func deleteMany(t *testing.T, w *world, hub *stack.SecondHub) {
+	t.Helper()
+	ctx := t.Context()
+	p := &place{t: t, w: w, ctx: ctx, cluster: hub.Hub, member: v1alpha1.LocalMember, namespace: "default"}
+	names := []string{"vg", "vg-1", "vg-2", "vg-3", "vg-4", "vg-5"}
+	for _, name := range names[1:] {
+		if err := hub.Hub.Create(ctx, p.group(name, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		p.untilRunning(name, 2)
+	}
+	for _, name := range names {
+		p.delete(name)
+	}
+	p.untilSays("vg-3", v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeletionPending)
+	hub.Manager.Kill()
+	if err := hub.RestartManager(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		g := p.untilSays(name, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMassDeletion, "kubectl annotate vmgroup "+name+" -n default ")
+		if len(g.Status.Deleting) > 0 {
+			t.Errorf("%s is on its way: %v", name, g.Status.Deleting)
+		}
+	}
+	untilVCenterHolds(t, w, "/DC0/vm/second-hub", 12)
+	member := &v1alpha1.MemberCluster{}
+	waitCtx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := await.Condition(waitCtx, "the hub to say how much is held", func(ctx context.Context) (bool, error) {
+		err := hub.Hub.Get(ctx, key("", v1alpha1.LocalMember), member)
+		return member.Status.HeldVMs == 12 && member.Status.HeldGroups == 6 &&
+			reasonOf(member.Status.Conditions, v1alpha1.ConditionMassDeletion) == v1alpha1.ReasonRemovalsHeld, err
+	}); err != nil {
+		t.Fatalf("%v; %+v", err, member.Status)
+	}
+
+	p.patch("vg", `{"metadata":{"annotations":{"`+v1alpha1.ConfirmDeletionAnnotation+`":"`+string(p.get("vg").UID)+`"}}}`)
 	p.untilGone("vg")
+	untilVCenterHolds(t, w, "/DC0/vm/second-hub", 10)
+	allowed := member.DeepCopy()
+	metav1.SetMetaDataAnnotation(&allowed.ObjectMeta, v1alpha1.AllowMassDeletionAnnotation, time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339))
+	if err := hub.Hub.Patch(ctx, allowed, client.MergeFrom(member)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		p.untilGone(name)
+	}
 	untilVCenterHolds(t, w, "/DC0/vm/second-hub", 0)
+	if !strings.Contains(hub.Manager.Tail(2000), "A VM is destroyed") {
+		t.Error("no line tells of VMs that were destroyed")
+	}
 }
 
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {

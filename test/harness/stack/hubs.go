@@ -22,12 +22,17 @@ type SecondHub struct {
 	Hub     *Cluster
 	Proxy   *sim.Proxy
 	Manager *Process
+
+	restart func(context.Context) (*Process, error)
 }
 
-// StartHub starts one more hub with its own manager, which may serve the hub itself as member "local". It has no
+// StartHub starts one more hub with its own manager, which may serve the hub itself as member "local"; args are added to its flags. It has no
 // VCenter yet: see AddVCenter. The caller stops it.
-func (s *Stack) StartHub(ctx context.Context, name string) (_ *SecondHub, err error) {
+func (s *Stack) StartHub(ctx context.Context, name string, args ...string) (_ *SecondHub, err error) {
 	second := &SecondHub{}
+	second.restart = func(ctx context.Context) (*Process, error) {
+		return s.StartManager(ctx, name, second.Hub, append([]string{"--enable-local-member"}, args...)...)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, second.Stop())
@@ -45,8 +50,13 @@ func (s *Stack) StartHub(ctx context.Context, name string) (_ *SecondHub, err er
 	if err := second.Hub.Create(ctx, operatorNamespace()); err != nil {
 		return nil, err
 	}
-	second.Manager, err = s.StartManager(ctx, name, second.Hub, "--enable-local-member")
-	return second, err
+	return second, second.RestartManager(ctx)
+}
+
+// RestartManager starts the manager, also after it was stopped or killed.
+func (h *SecondHub) RestartManager(ctx context.Context) (err error) {
+	h.Manager, err = h.restart(ctx)
+	return err
 }
 
 // AddVCenter creates the VCenter "default" without any grant, with a root folder of its own.

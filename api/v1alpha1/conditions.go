@@ -54,14 +54,17 @@ const (
 
 // Reasons of a VmGroup's conditions.
 const (
-	ReasonNotYetReconciled    = "NotYetReconciled"
-	ReasonAllVMsReady         = "AllVMsReady"
-	ReasonScalingUp           = "ScalingUp"
-	ReasonScalingDown         = "ScalingDown"
-	ReasonRepairing           = "Repairing"
-	ReasonStarting            = "Starting"
-	ReasonStopping            = "Stopping"
-	ReasonDeleting            = "Deleting"
+	ReasonNotYetReconciled = "NotYetReconciled"
+	ReasonAllVMsReady      = "AllVMsReady"
+	ReasonScalingUp        = "ScalingUp"
+	ReasonScalingDown      = "ScalingDown"
+	ReasonRepairing        = "Repairing"
+	ReasonStarting         = "Starting"
+	ReasonStopping         = "Stopping"
+	ReasonDeleting         = "Deleting"
+	// ReasonCRDTerminating: the group is deleted because its CRD was, and keeps its VMs until that is confirmed. Of a MemberCluster: the
+	// CRD of VmGroups is being deleted there.
+	ReasonCRDTerminating      = "CRDTerminating"
 	ReasonPaused              = "Paused"
 	ReasonMemberPaused        = "MemberPaused"
 	ReasonInvalidSpec         = "InvalidSpec"

@@ -23,10 +23,6 @@ const (
 
 	// PausedAnnotation pauses a group like spec.paused when its value is "true". A GitOps tool does not undo it.
 	PausedAnnotation = "vm.codeconnect.vmworld.com/paused"
-
-	// ConfirmDeletionAnnotation on a VmGroup lets its VMs be removed though many others of its member are, too; on a Namespace those of
-	// all VmGroups in it. Its value is metadata.uid of the object that carries it: a copy in another object confirms nothing.
-	ConfirmDeletionAnnotation = "vm.codeconnect.vmworld.com/confirm-deletion"
 )
 
 // CloneMode says how the disks of a new VM relate to those of its template.
@@ -98,6 +94,16 @@ type Shutdown struct {
 	// +kubebuilder:validation:Maximum=86400
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 }
+
+// DeletionProtection says whether a group may be deleted.
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type DeletionProtection string
+
+// Deletion protections.
+const (
+	DeletionProtectionEnabled  DeletionProtection = "Enabled"
+	DeletionProtectionDisabled DeletionProtection = "Disabled"
+)
 
 // AntiAffinity says whether VMs of a group shall run on different hosts.
 // +kubebuilder:validation:Enum=None;Preferred;Required
@@ -334,6 +340,10 @@ type VmGroupSpec struct {
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// deletionProtection, if Enabled, has this cluster refuse to delete the group, and its namespace, until it is Disabled or the namespace's
+	// deletion is confirmed. Without a value it is Disabled.
+	// +optional
+	DeletionProtection DeletionProtection `json:"deletionProtection,omitempty"`
 	// userDataSecretRef names a Secret in the group's namespace whose key "userdata" is handed to cloud-init
 	// through guestinfo. Only where the MemberCluster allows it.
 	// +optional

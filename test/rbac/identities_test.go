@@ -131,6 +131,9 @@ func TestOthersThingsAreOutOfReach(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "list", "watch", "patch", "update"} {
 		for _, subresource := range []string{"", "status"} {
+			if verb == "get" && subresource == "" {
+				continue // without it, no policy could be made that has groups as its parameters
+			}
 			if a := (access{verb: verb, group: ourGroup, resource: "vmgroups", subresource: subresource, namespace: "default", name: "any"}); may(t, bootstrapUser, a) {
 				t.Errorf("%s may %s", bootstrapUser, a)
 			}

@@ -12,6 +12,10 @@ const (
 	Name = v1alpha1.LimitsName
 	// ProtectionName is the name of the policy and the binding that guard VmGroupLimits.
 	ProtectionName = "vmgroup-operator-protection"
+	// DeletionName is the name of the policy and the binding that guard CRDs and groups against deletion, and NamespacesName of those that
+	// guard namespaces.
+	DeletionName   = "vmgroup-operator-deletion"
+	NamespacesName = "vmgroup-operator-deletion-namespaces"
 	// FieldManager is the field manager of the server-side applies.
 	FieldManager = "vmgroup-operator"
 )
@@ -22,10 +26,15 @@ type Identity struct {
 	// Resource is the plural, as a REST path has it.
 	Resource string
 	Name     string
+	// Optional: a member is usable without it, and roles of earlier releases do not cover it.
+	Optional bool
 }
 
 func registered(kind, resource, name string) Identity {
-	return Identity{GroupVersionKind: admissionv1.SchemeGroupVersion.WithKind(kind), Resource: resource, Name: name}
+	return Identity{
+		GroupVersionKind: admissionv1.SchemeGroupVersion.WithKind(kind), Resource: resource, Name: name,
+		Optional: name == DeletionName || name == NamespacesName,
+	}
 }
 
 // Known returns everything that may ever be in a member, in the order in which it has to be removed: what calls the hub
@@ -37,9 +46,13 @@ func Known() []Identity {
 		registered("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", Name),
 		registered("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", Name),
 		registered("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", ProtectionName),
+		registered("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", NamespacesName),
+		registered("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", DeletionName),
 		registered("MutatingAdmissionPolicy", "mutatingadmissionpolicies", Name),
 		registered("ValidatingAdmissionPolicy", "validatingadmissionpolicies", Name),
 		registered("ValidatingAdmissionPolicy", "validatingadmissionpolicies", ProtectionName),
-		{v1alpha1.GroupVersion.WithKind("VmGroupLimits"), "vmgrouplimits", v1alpha1.LimitsName},
+		registered("ValidatingAdmissionPolicy", "validatingadmissionpolicies", NamespacesName),
+		registered("ValidatingAdmissionPolicy", "validatingadmissionpolicies", DeletionName),
+		{GroupVersionKind: v1alpha1.GroupVersion.WithKind("VmGroupLimits"), Resource: "vmgrouplimits", Name: v1alpha1.LimitsName},
 	}
 }

@@ -108,16 +108,3 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 		},
 	}
 }
-
-func limitsBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
-	return &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
-		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: Name,
-			ParamRef: &admissionv1.ParamRef{
-				Name: v1alpha1.LimitsName, ParameterNotFoundAction: ptr.To(admissionv1.DenyAction),
-			},
-			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		},
-	}
-}

@@ -42,16 +42,6 @@ func protectionPolicy(operator, writers []string) *admissionv1.ValidatingAdmissi
 	}
 }
 
-func protectionBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
-	return &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: ProtectionName, Labels: managed()},
-		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        ProtectionName,
-			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-		},
-	}
-}
-
 // listOf is a list of strings as an expression. Usernames come from the member and from certificates, so every character
 // that could end the string is escaped.
 func listOf(values []string) string {

@@ -31,7 +31,7 @@ func Render(in Input) (Bundle, error) {
 	if in.ServesMutatingPolicies {
 		typed = append(typed, defaultsPolicy())
 	}
-	typed = append(typed, protectionBinding(), limitsBinding())
+	typed = append(typed, bindingTo(ProtectionName), bindingToLimits(Name))
 	if in.ServesMutatingPolicies {
 		typed = append(typed, defaultsBinding())
 	}
@@ -42,6 +42,9 @@ func Render(in Input) (Bundle, error) {
 		bundle.CABundleHash = BundleHash(in.CABundle)
 	}
 	bundle.NoWebhook = why
+	// The roles of older releases forbid these, and after an object that is refused no other one is created.
+	typed = append(typed, deletionPolicy(), namespacesPolicy(),
+		bindingTo(DeletionName), bindingToGroups(NamespacesName))
 	for _, object := range typed {
 		plain, err := encode(object)
 		if err != nil {

@@ -137,8 +137,14 @@ func TestObjectsAreInstalledInTheReverseOrderOfTheirRemoval(t *testing.T) {
 		return 3
 	}
 	last := 3
-	for _, object := range bundle.Objects {
+	for i, object := range bundle.Objects {
 		name := object.GetKind() + " " + object.GetName()
+		if i == len(bundle.Objects)-4 {
+			last = 3 // the guards of deletions come last of all, so that a member whose roles forbid them lacks nothing else
+		}
+		if guard := strings.HasPrefix(object.GetName(), DeletionName); guard != (i >= len(bundle.Objects)-4) {
+			t.Errorf("%s is object %d of %d", name, i, len(bundle.Objects))
+		}
 		if _, ok := rank[name]; !ok {
 			t.Errorf("%s is rendered and would never be removed", name)
 		}

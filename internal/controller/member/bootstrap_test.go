@@ -105,6 +105,8 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
 		awaitLimit(t, member, 4)
 	})
+	fake.change(func(f *fakeAdmission) { f.optional = "unknown-to-these-roles" })
 	in.leave("alpha")
+	in.awaitEvent("alpha", "Left")
 	awaitObject(t, member, "ValidatingAdmissionPolicy", func(object *unstructured.Unstructured) bool { return object == nil })
 }

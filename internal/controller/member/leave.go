@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,8 @@ type leaving struct {
 	letGo map[types.UID]struct{}
 	// kept are admission objects that are somebody else's to remove (spec.manage None).
 	kept []string
+	// optional are admission objects that the member's roles may not cover.
+	optional []install.Object
 	// pageSize is how many groups are listed at a time.
 	pageSize int64
 }
@@ -116,14 +119,14 @@ func (l *leaving) attempt(ctx context.Context) error {
 		if err := l.mine(ctx, apis); err != nil {
 			return err
 		}
-		known, err := l.knownObjects()
+		bundle, err := l.bundle()
 		if err != nil {
 			return err
 		}
-		l.kept = nil
+		l.kept, l.optional = nil, bundle.Optional
 		// An API server goes by a policy for a moment after its binding was deleted, and refuses every write of a group when
 		// the parameter is gone by then. A refused object must not keep the groups from being let go.
-		doors, parameters := splitParameters(known)
+		doors, parameters := splitParameters(bundle.Known)
 		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis.Runtime)); err != nil {
 			return err
 		}
@@ -168,18 +171,18 @@ func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
 	return err
 }
 
-// knownObjects are the admission objects in their order of removal.
-func (l *leaving) knownObjects() ([]install.Object, error) {
+// bundle has the admission objects in their order of removal.
+func (l *leaving) bundle() (install.Bundle, error) {
 	c := l.c
 	if c.provider.admission == nil {
-		return nil, nil
+		return install.Bundle{}, nil
 	}
 	bundle, err := c.provider.admission.Objects(install.Target{Name: c.target.name, UID: c.target.uid,
 		FailurePolicy: c.target.admission.failurePolicy, Leaving: true})
 	if err != nil {
-		return nil, fmt.Errorf("list the admission objects: %w", err)
+		return install.Bundle{}, fmt.Errorf("list the admission objects: %w", err)
 	}
-	return bundle.Known, nil
+	return bundle, nil
 }
 
 // splitParameters takes the parameters of policies out of what is to be removed. The order stays.
@@ -203,6 +206,9 @@ func (l *leaving) removeObjects(ctx context.Context, apis remote.APIs, objects [
 	if err != nil {
 		return apis.BootstrapProblem(err)
 	}
+	refused = slices.DeleteFunc(refused, func(r install.Refusal) bool {
+		return apierrors.IsForbidden(r.Err) && slices.Contains(l.optional, r.Object)
+	})
 	if len(refused) > 0 {
 		return fmt.Errorf("remove %s: %w", refused[0].Object, refused[0].Err)
 	}

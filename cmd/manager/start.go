@@ -200,7 +200,7 @@ func memberOf(provider *member.Provider) vmgroup.Members {
 		m, ok := provider.Member(name)
 		return vmgroup.Member{
 			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
-			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil,
+			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, Definition: m.Definition,
 		}, ok
 	}
 }

@@ -33,6 +33,8 @@ const (
 	RemoveLegacyFinalizer Step = "RemoveLegacyFinalizer"
 	// AddFinalizer writes ours.
 	AddFinalizer Step = "AddFinalizer"
+	// LookAtDefinition looks whether the group's CRD is being deleted. Its answer is Definition.
+	LookAtDefinition Step = "LookAtDefinition"
 	// MakeFolder makes sure that the group's folder exists. Its answer is FolderMade.
 	MakeFolder Step = "MakeFolder"
 	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
@@ -108,6 +110,9 @@ func Decide(s *Snapshot) Decision {
 		return d
 	}
 	if d := s.sight(); d.Step != "" {
+		return d
+	}
+	if d := s.meant(); d.Step != "" {
 		return d
 	}
 	admission, d := s.admit()

@@ -25,7 +25,8 @@ func created() *Snapshot {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Generation: 1},
 			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian", Replicas: ptr.To[int32](2)},
 		},
-		Names: Names{Template: vsphere.Template{Name: "debian", Host: "host-1"}},
+		Names:      Names{Template: vsphere.Template{Name: "debian", Host: "host-1"}},
+		Definition: &DefinitionAnswer{},
 	}
 	s.Revision = plan.Revision(s.Group.Spec)
 	s.See(vsphere.Observation{Complete: true})

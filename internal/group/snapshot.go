@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Snapshot is everything that a decision depends on. What is below Quota costs a call: it is nil until a [Step] asked for it.
+// Snapshot is everything that a decision depends on. What is from Definition on costs a call: it is nil until a [Step] asked for it.
 type Snapshot struct {
 	// Now is the time of the decision.
 	Now time.Time
@@ -63,6 +63,8 @@ type Snapshot struct {
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
 
+	// Definition is what became of looking at the CRD of a group that is deleted.
+	Definition *DefinitionAnswer
 	// Quota is what quotas said.
 	Quota *QuotaAnswer
 	// UserData is what became of reading the user data Secret.

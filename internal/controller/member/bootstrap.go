@@ -108,7 +108,7 @@ func (c *connection) claimed() {
 	})
 }
 
-// equip sees to the member's CRD. A member without a usable CRD is a lasting problem.
+// equip sees to the member's CRD. A member without a usable CRD is a lasting problem; one whose CRD is being deleted is served until it is gone.
 func (c *connection) equip(api *remote.API) error {
 	timings := c.provider.opts.Timings
 	ctx, cancel := context.WithTimeout(c.ctx, 3*timings.Request+timings.Establish)
@@ -120,6 +120,9 @@ func (c *connection) equip(api *remote.API) error {
 		return err
 	}
 	c.update(func(seen *observation) { seen.crd, seen.crdVersion = &result.Finding, result.Version })
+	if result.Finding.Reason == v1alpha1.ReasonCRDTerminating {
+		return nil // its objects are there still, and somebody decides about each
+	}
 	if !result.Finding.OK {
 		return &remote.Problem{Reason: result.Finding.Reason, Message: result.Finding.Message, Lasting: true}
 	}

@@ -77,6 +77,8 @@ type connection struct {
 	admissionPoke chan struct{}
 	// crdDoubted: a watch of VmGroups was told that there is no such kind.
 	crdDoubted atomic.Bool
+	// deletionSeen: a group was deleted since the CRD was looked at last.
+	deletionSeen atomic.Bool
 	// equipped: this incarnation has looked at the CRD with the right to change it, and has it still. Only run uses it.
 	equipped bool
 

@@ -2,9 +2,16 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
@@ -15,7 +22,55 @@ func (c *connection) doubtCRD() {
 	c.wake()
 }
 
-// lostCRD looks whether the CRD is gone, and says so in status. It changes nothing: the audit that follows installs it again.
+// definition reads the metadata of the VmGroup CRD: nil when there is none. Roles of before let only the bootstrap identity do so. If the CRD
+// goes, status is about to say so.
+func (c *connection) definition(ctx context.Context, apis remote.APIs, uid string) (metav1.Object, error) {
+	found, err := install.CRDMetadata(ctx, apis.Runtime, crd.VmGroupName)
+	if apierrors.IsForbidden(err) && apis.Separate() {
+		again, failed := c.definitionByBootstrap(ctx, apis, uid)
+		var known *remote.Problem
+		if lasting := errors.As(failed, &known) && known.Lasting; !lasting && !apierrors.IsForbidden(failed) && !apierrors.IsUnauthorized(failed) {
+			found, err = again, failed
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		c.doubtCRD()
+		return nil, nil
+	case !found.DeletionTimestamp.IsZero():
+		c.doubtCRD()
+	}
+	return found, nil
+}
+
+func (c *connection) definitionByBootstrap(ctx context.Context, apis remote.APIs, uid string) (*metav1.PartialObjectMetadata, error) {
+	if err := apis.SameCluster(ctx, uid); err != nil {
+		return nil, err
+	}
+	return install.CRDMetadata(ctx, apis.Bootstrap, crd.VmGroupName)
+}
+
+// watchDeletions notes when a group is deleted: the CRD may be the reason, and no watch tells of that.
+func (c *connection) watchDeletions(ctx context.Context, cl cluster.Cluster) error {
+	informer, err := cl.GetCache().GetInformer(ctx, &v1alpha1.VmGroup{})
+	if err != nil {
+		return fmt.Errorf("watch the member's VmGroups: %w", err)
+	}
+	note := func(object any) {
+		if group, ok := object.(*v1alpha1.VmGroup); ok && !group.DeletionTimestamp.IsZero() {
+			c.deletionSeen.Store(true)
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: note, UpdateFunc: func(_, now any) { note(now) },
+	})
+	return err
+}
+
+// lostCRD looks whether the CRD is gone, and says so in status, or that it is being deleted. It changes nothing: the audit that follows
+// installs it again.
 func (c *connection) lostCRD(apis remote.APIs) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
 	defer cancel()
@@ -27,6 +82,10 @@ func (c *connection) lostCRD(apis remote.APIs) bool {
 		return false
 	}
 	if installed != nil {
+		if !installed.DeletionTimestamp.IsZero() {
+			finding := install.Terminating(installed)
+			c.update(func(seen *observation) { seen.crd = &finding })
+		}
 		return false
 	}
 	c.log.Info("The CRD was deleted in the member", "crd", wanted.Name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +37,8 @@ type Member struct {
 	Client client.Client
 	// APIReader always reads from the API server.
 	APIReader client.Reader
+	// Definition asks the API server for the metadata of the VmGroup CRD: nil when there is none.
+	Definition func(context.Context) (metav1.Object, error)
 }
 
 // Member returns the member of that name, and false unless it is engaged. False means "not known", never

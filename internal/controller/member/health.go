@@ -81,7 +81,13 @@ type upkeep struct {
 // keepUp audits the member if that is due. It returns how long the next health check may wait.
 func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *upkeep) time.Duration {
 	timings := c.provider.opts.Timings
-	doubted, mayWrite := c.crdDoubted.Swap(false), c.mayWrite()
+	mayWrite := c.mayWrite()
+	if mayWrite && c.deletionSeen.Swap(false) {
+		if _, err := c.definition(c.ctx, apis, uid); err != nil {
+			c.log.V(1).Info("The CRD could not be looked at", "error", err.Error())
+		}
+	}
+	doubted := c.crdDoubted.Swap(false)
 	c.equipped = c.equipped && mayWrite
 	if doubted && !last.missing && c.lostCRD(apis) {
 		// Said before it is undone: otherwise nobody would ever read of it.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	clientevents "k8s.io/client-go/tools/events"
@@ -73,7 +74,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	if err := c.sync(ctx, cl, watchErrors); err != nil {
 		return false, err
 	}
-	if err := c.publish(ctx, cl, uid, applied); err != nil {
+	if err := c.publish(ctx, cl, apis, uid, applied); err != nil {
 		return false, err
 	}
 	if err := c.engage(ctx, cancel, cl); err != nil {
@@ -149,7 +150,7 @@ func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *
 	if !cl.GetCache().WaitForCacheSync(syncCtx) {
 		return c.syncProblem(syncCtx.Err(), watchErrors)
 	}
-	return nil
+	return c.watchDeletions(syncCtx, cl)
 }
 
 func (c *connection) syncProblem(err error, watchErrors *lastError) error {
@@ -161,7 +162,7 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 
 // publish lets Get and Member find the member, with all indexes: one that is added meanwhile is either seen
 // here or added to the published cluster by IndexField.
-func (c *connection) publish(ctx context.Context, cl cluster.Cluster, uid string, applied int) error {
+func (c *connection) publish(ctx context.Context, cl cluster.Cluster, apis remote.APIs, uid string, applied int) error {
 	p := c.provider
 	for {
 		p.mu.Lock()
@@ -173,6 +174,7 @@ func (c *connection) publish(ctx context.Context, cl cluster.Cluster, uid string
 			c.cluster = cl
 			c.engaged = &Member{
 				Name: c.target.name, ClusterUID: uid, Client: cl.GetClient(), APIReader: cl.GetAPIReader(),
+				Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis, uid) },
 			}
 			p.mu.Unlock()
 			return nil

@@ -56,6 +56,8 @@ type Member struct {
 	// MassDeletion is how many VMs may leave at once, and AllowedUntil until when any number may, or zero.
 	MassDeletion massdeletion.Limit
 	AllowedUntil time.Time
+	// Definition asks the member for the metadata of its VmGroup CRD: nil when there is none. Without it, a CRD stays.
+	Definition func(context.Context) (metav1.Object, error)
 }
 
 // Members finds member clusters by name; false means that the member is not engaged now.

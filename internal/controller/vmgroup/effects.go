@@ -36,6 +36,9 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		p.r.vanished.claiming(s.ID.Key(), s.Group, p.now)
 		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 		return false, false, err
+	case group.LookAtDefinition:
+		s.Definition = p.lookAtDefinition(ctx, s)
+		return false, false, nil
 	case group.MakeFolder:
 		s.FolderMade = &group.Attempt{Err: p.makeFolder(ctx, s)}
 		return false, false, nil

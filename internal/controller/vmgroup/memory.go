@@ -21,6 +21,8 @@ type memory struct {
 	groups map[vsphere.GroupKey]remembered
 	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
 	raises map[string]group.Raise
+	// sweeps of groups by the deletion of their CRD, by the UID of the member.
+	sweeps map[string]sweep
 }
 
 // remembered is what is remembered of one group.
@@ -35,6 +37,8 @@ type remembered struct {
 	reported time.Time
 	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
 	outOfSight time.Time
+	// definitionStays: the group is deleted, and its CRD was not when that was known.
+	definitionStays bool
 	// evaluated is what policies said of its spec.
 	evaluated evaluation
 }
@@ -84,6 +88,22 @@ func (m *memory) raise(member string, r group.Raise) {
 		m.raises = map[string]group.Raise{}
 	}
 	m.raises[member] = r
+}
+
+func (m *memory) swept(member string) (sweep, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.sweeps[member]
+	return s, ok
+}
+
+func (m *memory) sweep(member string, s sweep) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sweeps == nil {
+		m.sweeps = map[string]sweep{}
+	}
+	m.sweeps[member] = s
 }
 
 func (m *memory) forget(key vsphere.GroupKey) {

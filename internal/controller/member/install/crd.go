@@ -9,6 +9,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,6 +50,9 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 		}
 		return crdDecision{crdCreate, v1alpha1.ReasonCRDInstalled, "The CRD was installed."}
 	}
+	if !installed.DeletionTimestamp.IsZero() {
+		return crdDecision{crdRefuse, v1alpha1.ReasonCRDTerminating, terminating(installed)}
+	}
 	standing := crd.StandingOf(installed, wanted)
 	if standing == crd.Foreign {
 		return crdDecision{crdRefuse, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
@@ -77,6 +81,22 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 	default:
 		return crdDecision{crdUpdate, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}
 	}
+}
+
+// Terminating is what there is to say of a member whose CRD is being deleted.
+func Terminating(installed metav1.Object) Finding {
+	return Finding{false, v1alpha1.ReasonCRDTerminating, terminating(installed)}
+}
+
+func terminating(installed metav1.Object) string {
+	if v1alpha1.DeletionConfirmed(installed) {
+		return fmt.Sprintf("The CRD %s of the member is being deleted, and that was confirmed: its objects go with it, and the VMs of VmGroups. "+
+			"When it is gone it is installed again.", installed.GetName())
+	}
+	return fmt.Sprintf("Somebody deleted the CRD %s of the member. Its API server deletes all objects of the kind, and nothing new can be made. "+
+		"VMs are kept until that is confirmed in the member: for all of them by kubectl annotate crd %s --overwrite %s=%s, for those of one VmGroup as its "+
+		"condition Ready says. When the CRD is gone it is installed again.",
+		installed.GetName(), installed.GetName(), v1alpha1.ConfirmDeletionAnnotation, installed.GetUID())
 }
 
 // CRDResult is the state of a member's CRD after [EnsureCRD].

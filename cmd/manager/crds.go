@@ -175,6 +175,13 @@ func removeCRD(ctx context.Context, hub client.Client, ours *apiextensionsv1.Cus
 	if len(left.Items) > 0 {
 		return fmt.Sprintf("stays: there are objects of it, for example %q", client.ObjectKeyFromObject(&left.Items[0])), nil
 	}
+	// Members and hubs refuse to delete a CRD of ours that nobody confirmed.
+	if !v1alpha1.DeletionConfirmed(installed) {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, installed.UID)
+		if err := hub.Patch(ctx, installed, client.RawPatch(types.MergePatchType, patch)); err != nil {
+			return "", fmt.Errorf("confirm its deletion: %w", err)
+		}
+	}
 	if err := hub.Delete(ctx, installed, client.Preconditions{UID: &installed.UID, ResourceVersion: &installed.ResourceVersion}); err != nil {
 		return "", err
 	}

@@ -63,6 +63,7 @@ var slowStories = []slowStory{
 	{4, "admission", "TestHostileCallersDoNotKeepOthersWaiting", 30},
 	{4, "admission", "TestNobodyReachesWhatIsMeantForOthers", 100},
 	{4, "admission", "TestAMemberThatLeftIsUsable", 60},
+	{4, "admission", "TestOneCommandDestroysNoVMOfAMember", 60},
 	{4, "admission", everywhere, 370},
 	{5, "integration", "TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor", 60},
 	{5, "integration", "TestAMemberThatGoesSilentDelaysNobody", 40},

@@ -2,8 +2,10 @@ package install
 
 import (
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
@@ -36,6 +38,9 @@ func TestDecideCRD(t *testing.T) {
 		{"older", installed(version("4")), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
 		{"the original's", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations = nil }), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
 		{"unreadable version", installed(version("v5")), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
+		{"being deleted", installed(func(d *apiextensionsv1.CustomResourceDefinition) {
+			d.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		}), both, crdRefuse, v1alpha1.ReasonCRDTerminating},
 		{"newer", installed(version("6")), both, crdKeep, v1alpha1.ReasonCRDNewer},
 		{"much newer", installed(version("10")), both, crdKeep, v1alpha1.ReasonCRDNewer},
 		{"newer without our API version", installed(func(d *apiextensionsv1.CustomResourceDefinition) { version("6")(d); notServed(d) }), both, crdRefuse, v1alpha1.ReasonCRDNewer},

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +75,11 @@ func aMemberLeaves(t *testing.T) {
 	mc := &v1alpha1.MemberCluster{}
 	must(t, world.hub.Get(t.Context(), client.ObjectKey{Name: member.Name}, mc))
 	before := identities(t)
+	if err := world.hub.Delete(t.Context(), mc.DeepCopy()); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), string(mc.UID)) {
+		t.Errorf("a member with groups leaves without a confirmation: %v", err)
+	}
+	confirmed := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, mc.UID)
+	must(t, world.hub.Patch(t.Context(), mc.DeepCopy(), client.RawPatch("application/merge-patch+json", confirmed)))
 	must(t, world.hub.Delete(t.Context(), mc.DeepCopy()))
 	await.Until(t, member.Name+" to leave", func(ctx context.Context) (bool, error) {
 		err := world.hub.Get(ctx, client.ObjectKey{Name: member.Name}, &v1alpha1.MemberCluster{})

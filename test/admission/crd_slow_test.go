@@ -1,0 +1,161 @@
+//go:build unix && slow
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// TestOneCommandDestroysNoVMOfAMember deletes the CRD of a member with 20 groups: the door refuses that, and behind an open door nothing is
+// destroyed but what a person confirms. Then everything goes that is confirmed, and the member works again.
+func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
+	stack.Story(t)
+	const name, groups = "team-swept", 20
+	cluster := joinMember(t, name)
+	p := newPlace(t, name, "swept", nil)
+	for i := range groups - 1 {
+		if err := p.Create(t.Context(), p.group(fmt.Sprintf("web-%d", i), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	protected := p.group("protected", 1, func(g *v1alpha1.VmGroup) { g.Spec.DeletionProtection = v1alpha1.DeletionProtectionEnabled })
+	if err := p.Create(t.Context(), protected); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "all groups to run", func(ctx context.Context) (bool, error) {
+		var list v1alpha1.VmGroupList
+		err := p.List(ctx, &list, client.InNamespace(p.namespace))
+		ready := 0
+		for i := range list.Items {
+			if list.Items[i].Status.ReadyReplicas == 1 {
+				ready++
+			}
+		}
+		return ready == groups, err
+	})
+	before := vmsOf(t, name)
+	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.VmGroupName}}
+	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
+		t.Fatal(err)
+	}
+
+	refused(t, cluster.Delete(t.Context(), definition.DeepCopy()), "kubectl annotate crd "+crd.VmGroupName, string(definition.UID))
+	refused(t, p.Delete(t.Context(), protected.DeepCopy()), "spec.deletionProtection is Enabled")
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
+	refused(t, p.Delete(t.Context(), namespace), "kubectl annotate namespace "+p.namespace)
+	sameVMs(t, name, before)
+
+	// The operator puts the binding back within half a minute, so it is taken away until the CRD is deleted.
+	await.Until(t, "the CRD to be deleted past the door", func(ctx context.Context) (bool, error) {
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: objects.DeletionName}}
+		err := cluster.Delete(ctx, definition.DeepCopy())
+		if apierrors.IsForbidden(err) {
+			return false, client.IgnoreNotFound(cluster.Delete(ctx, binding))
+		}
+		return err == nil, err
+	})
+	since := time.Now()
+	condition := untilMember(t, name, v1alpha1.ConditionReady, v1alpha1.ReasonCRDTerminating)
+	t.Logf("the hub says so after %s: %s", time.Since(since).Round(time.Second), condition.Message)
+	for _, words := range []string{crd.VmGroupName, "kubectl annotate crd", string(definition.UID)} {
+		if !strings.Contains(condition.Message, words) {
+			t.Errorf("the MemberCluster does not say %q: %s", words, condition.Message)
+		}
+	}
+	own := map[string]*v1alpha1.VmGroup{}
+	await.Until(t, "all groups to be held", func(ctx context.Context) (bool, error) {
+		var list v1alpha1.VmGroupList
+		if err := p.List(ctx, &list, client.InNamespace(p.namespace)); err != nil {
+			return false, err
+		}
+		held := 0
+		for i := range list.Items {
+			group := &list.Items[i]
+			own[group.Name] = group
+			if c := meta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonCRDTerminating {
+				held++
+			}
+		}
+		if len(list.Items) != groups {
+			return false, fmt.Errorf("%d groups are left", len(list.Items))
+		}
+		return held == groups, nil
+	})
+	sameVMs(t, name, before)
+
+	confirm(t, cluster, own["web-3"].DeepCopy(), own["web-3"].UID)
+	confirm(t, cluster, own["web-4"].DeepCopy(), own["web-5"].UID)
+	maps.DeleteFunc(before, func(path string, _ sim.VM) bool { return strings.Contains(path, "/web-3.") })
+	await.NoError(t, "the one group that is confirmed to go", func() error {
+		if err := p.Get(t.Context(), client.ObjectKeyFromObject(own["web-3"]), &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("it is still there"), err)
+		}
+		return nil
+	})
+	sameVMs(t, name, before)
+
+	confirm(t, cluster, definition.DeepCopy(), definition.UID)
+	await.NoError(t, "all to go", func() error {
+		if left := vmsOf(t, name); len(left) > 0 {
+			return fmt.Errorf("%d VMs are left", len(left))
+		}
+		return nil
+	})
+	await.NoError(t, "the CRD to be installed again", func() error {
+		found := &apiextensionsv1.CustomResourceDefinition{}
+		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), found); err != nil {
+			return err
+		}
+		if found.UID == definition.UID {
+			return errors.New("it is the old one")
+		}
+		return nil
+	})
+	untilMember(t, name, v1alpha1.ConditionReady, v1alpha1.ReasonEngaged)
+	untilJoined(t, name)
+	runs(t, p, "after", 1)
+}
+
+func confirm(t *testing.T, cluster *stack.Cluster, object client.Object, uid types.UID) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, uid)
+	if err := cluster.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilMember waits for a reason of a condition of a MemberCluster.
+func untilMember(t *testing.T, name, condition, reason string) metav1.Condition {
+	t.Helper()
+	mc, found := &v1alpha1.MemberCluster{}, metav1.Condition{}
+	await.Until(t, fmt.Sprintf("%s of %s to say %s", condition, name, reason), func(ctx context.Context) (bool, error) {
+		err := world.Hub.Get(ctx, client.ObjectKey{Name: name}, mc)
+		if c := meta.FindStatusCondition(mc.Status.Conditions, condition); c != nil {
+			found = *c
+		}
+		return found.Reason == reason, err
+	})
+	return found
+}

@@ -54,7 +54,10 @@ func untilGroupsAreServed(ctx context.Context, cluster *stack.Cluster) error {
 	binding.SetKind("MutatingAdmissionPolicyBinding")
 	if err := await.Condition(ctx, "defaults in "+cluster.Name, func(ctx context.Context) (bool, error) {
 		err := cluster.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, binding)
-		return err == nil || meta.IsNoMatchError(err), client.IgnoreNotFound(err)
+		if meta.IsNoMatchError(err) {
+			return true, nil
+		}
+		return err == nil, client.IgnoreNotFound(err)
 	}); err != nil {
 		return err
 	}

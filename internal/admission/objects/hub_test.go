@@ -59,7 +59,8 @@ func TestTheHubDeletesWhatIsInUseOnlyWhenThatIsConfirmed(t *testing.T) {
 			each.SetName(name)
 			await.NoError(t, kind+" "+name, func() error { return client.IgnoreAlreadyExists(m.team.Create(t.Context(), each)) })
 			t.Cleanup(func() {
-				m.confirm(each, each.GetUID())
+				patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, each.GetUID())
+				_ = m.team.Patch(context.Background(), each, client.RawPatch(types.MergePatchType, patch))
 				_ = m.team.Delete(context.Background(), each)
 			})
 			used[kind+"/"+name] = each

@@ -84,11 +84,13 @@ func (m *member) unprotect(group *v1alpha1.VmGroup) error {
 // TestDeletionsAreGuarded: the guards are installed once, since an API server takes a while to go by a policy.
 func TestDeletionsAreGuarded(t *testing.T) {
 	m := newMember(t)
+	m.becomesHub()
 	m.install()
 	for name, story := range map[string]func(*testing.T, *member){
 		"our CRDs are deleted only when that is confirmed":                                          crdsAreGuarded,
 		"a protected group is deleted only when protection is taken off or its namespace confirmed": groupsAreGuarded,
 		"a namespace with protected groups is deleted only when that is confirmed":                  namespacesAreGuarded,
+		"a hub deletes what is in use only when that is confirmed":                                  hubIsGuarded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			on := *m

@@ -22,9 +22,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// hubGuard applies config/guard, which the chart and config/default bring, until the test ends.
-func (m *member) hubGuard() {
+// becomesHub applies the CRDs of a hub, and config/guard, which the chart and config/default bring, until the test ends.
+func (m *member) becomesHub() {
 	m.t.Helper()
+	for _, definition := range crd.Hub() {
+		if err := m.operator.Create(m.t.Context(), definition); err != nil && !apierrors.IsAlreadyExists(err) {
+			m.t.Fatal(err)
+		}
+	}
 	for _, file := range []string{"policy.yaml", "binding.yaml"} {
 		content, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "guard", file))
 		if err != nil {
@@ -39,14 +44,8 @@ func (m *member) hubGuard() {
 	}
 }
 
-// TestTheHubDeletesWhatIsInUseOnlyWhenThatIsConfirmed is the table of config/guard.
-func TestTheHubDeletesWhatIsInUseOnlyWhenThatIsConfirmed(t *testing.T) {
-	m := newMember(t)
-	for _, definition := range crd.Hub() {
-		if err := m.operator.Create(t.Context(), definition); err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
-	}
+// hubIsGuarded is the table of config/guard.
+func hubIsGuarded(t *testing.T, m *member) {
 	used := map[string]client.Object{}
 	for kind, object := range map[string]client.Object{
 		"membercluster": &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "used"}, Spec: v1alpha1.MemberClusterSpec{
@@ -72,7 +71,6 @@ func TestTheHubDeletesWhatIsInUseOnlyWhenThatIsConfirmed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.hubGuard()
 	remove := func(object client.Object) func() error {
 		return func() error {
 			copied, _ := object.DeepCopyObject().(client.Object)

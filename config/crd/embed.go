@@ -24,7 +24,7 @@ const (
 	LimitsVersion = 2
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
-	MemberClusterVersion = 2
+	MemberClusterVersion = 3
 
 	// VCenterVersion is the same for the VCenter CRD.
 	VCenterVersion = 2

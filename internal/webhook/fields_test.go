@@ -64,6 +64,7 @@ var fieldEffects = map[string]map[string]effect{
 		"readiness.progressDeadlineSeconds": {file: "internal/group/status.go", text: "spec.Readiness.ProgressDeadlineSeconds"},
 		"repair.mode":                       {file: "internal/plan/settings.go", text: "r.Mode"},
 		"repair.maxUnhealthy":               {file: "internal/plan/settings.go", text: "r.MaxUnhealthy"},
+		"deletionProtection":                {file: "internal/admission/objects/deletion.go", text: "oldObject.?spec.?deletionProtection"},
 		"deletionPolicy":                    {file: "internal/plan/settings.go", text: "spec.DeletionPolicy"},
 		"shutdown.mode":                     {file: "internal/plan/settings.go", text: "d.Mode"},
 		"shutdown.timeoutSeconds":           {file: "internal/plan/settings.go", text: "d.TimeoutSeconds"},
@@ -105,6 +106,7 @@ var fieldEffects = map[string]map[string]effect{
 		"admission.url":                     {file: "internal/controller/member/admission.go", text: "spec.Admission.URL"},
 		"admission.failurePolicy":           {file: "internal/controller/member/admission.go", text: "spec.Admission.FailurePolicy"},
 		"manage":                            {file: "internal/controller/member/credentials.go", text: "mc.Spec.Manage"},
+		"massDeletion.maxVMs":               {file: "internal/controller/member/credentials.go", text: "massdeletion.LimitOf(m.MaxVMs)"},
 	},
 	"VmGroupPolicy": {
 		"priority":                {file: "internal/policy/compile.go", text: "spec.Priority"},

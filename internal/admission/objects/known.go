@@ -12,9 +12,9 @@ const (
 	Name = v1alpha1.LimitsName
 	// ProtectionName is the name of the policy and the binding that guard VmGroupLimits.
 	ProtectionName = "vmgroup-operator-protection"
-	// DeletionName is the name of the policy and the binding that guard CRDs and groups against deletion, and NamespacesName of those that
-	// guard namespaces.
-	DeletionName   = "vmgroup-operator-deletion"
+	// DeletionName is the name of the policy and the binding that guard CRDs and groups against deletion.
+	DeletionName = "vmgroup-operator-deletion"
+	// NamespacesName is the name of those that guard namespaces.
 	NamespacesName = "vmgroup-operator-deletion-namespaces"
 	// FieldManager is the field manager of the server-side applies.
 	FieldManager = "vmgroup-operator"

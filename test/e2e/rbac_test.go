@@ -20,6 +20,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
@@ -61,6 +62,11 @@ var needed = map[right]string{
 	{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: namespace}: "a session is read when the answer to its write was lost",
 	{verb: "update", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupLimitsName}: "a later version may change it; " +
 		"the next version of these stories changes VmGroup",
+	{verb: "delete", resource: "configmaps", namespace: namespace}: "ledgers and records without an entry are removed some minutes after the last one is gone",
+	{verb: "get", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupName}: "looked at before the VMs of a group that is deleted go; no group of " +
+		"a member is deleted here before rights are compared",
+	{verb: "get", group: v1alpha1.GroupVersion.Group, resource: "vmgroups"}:  "the API server asks for it of who writes a policy whose parameters are VmGroups",
+	{verb: "list", group: v1alpha1.GroupVersion.Group, resource: "vmgroups"}: "the same, of who writes a binding that selects parameters",
 }
 
 // grantedIsUsed compares what each identity is granted with what the audit logs say that it did since the release was

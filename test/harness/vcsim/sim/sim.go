@@ -92,6 +92,9 @@ func setDefaults(o *Options) {
 	}
 }
 
+// creating is held while a model is made: govmomi's licenses are one variable for all models.
+var creating sync.Mutex
+
 // Start starts a simulator.
 func Start(o Options) (*Simulator, error) {
 	setDefaults(&o)
@@ -105,7 +108,10 @@ func Start(o Options) (*Simulator, error) {
 	if o.InstanceUUID != "" {
 		model.ServiceContent.About.InstanceUuid = o.InstanceUUID
 	}
-	if err := model.Create(); err != nil {
+	creating.Lock()
+	err := model.Create()
+	creating.Unlock()
+	if err != nil {
 		model.Remove()
 		return nil, fmt.Errorf("create the simulator's model: %w", err)
 	}

@@ -51,8 +51,8 @@ func (w witness) Changed(change vsphere.Change) {
 	}
 	told := tell(change)
 	if w.r.HubEvents != nil {
-		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s%s",
-			vm, vsphere.Quoted(name.String()), member, told.what, told.by)
+		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
+			vm, vsphere.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}
 	cl, err := w.r.Clusters.GetCluster(ctx, entry.request.ClusterName)
 	of := &v1alpha1.VmGroup{}
@@ -66,6 +66,7 @@ func (w witness) Changed(change vsphere.Change) {
 	if change.User != "" && vc.Spec.VCenterUserNames != v1alpha1.VCenterUserNamesAllow {
 		by = fmt.Sprintf(" by somebody else than the operator; for who it was ask the platform team: an event of VCenter %q on the hub tells", w.vcenter)
 	}
+	// Without the time, which is that of the event: a VM that is lost again and again is told by one event with a count.
 	cl.GetEventRecorder("vmgroup-operator").Eventf(of, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s %s%s", vm, told.what, by)
 }
 
@@ -82,7 +83,6 @@ func tell(change vsphere.Change) sentence {
 		vsphere.ChangeMoved:        {reason: "VMMoved", what: "was moved to another folder"},
 	}
 	w := does[change.Kind]
-	w.what += " at " + change.At.UTC().Format(time.DateTime) + " UTC"
 	if w.by = " by " + change.User; change.User == "" {
 		w.by = "; vCenter names nobody, as for a guest that shuts down by itself and for what vCenter does by itself"
 	}

@@ -194,7 +194,8 @@ func TestEventsOfAVMThatIsLostAgainAndAgainAreCounted(t *testing.T) {
 	if before, _, ready := strings.Cut(all, "AllVMsReady"); !ready || !strings.Contains(before, "VMsCreated") { // sorted by name, and so by time
 		t.Errorf("the group is ready before its VM was created:\n%s", all)
 	}
-	if len(events.Items) > 8 {
+	// Ten kinds, however often it is lost: with each VM that goes come who powered it off and who deleted it.
+	if len(events.Items) > 10 {
 		t.Errorf("%d events tell of one VM that was lost %d times:\n%s", len(events.Items), times, all)
 	}
 }

@@ -116,13 +116,26 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	})
 	sameVMs(t, name, before)
 
+	// One keeps its VM for when there is a CRD again.
+	kept := own["web-6"]
+	annotate(t, cluster, kept.DeepCopy(), v1alpha1.ReleaseAnnotation, kept.UID)
+	await.NoError(t, "the one group that keeps its VM to go", func() error {
+		if err := p.Get(t.Context(), client.ObjectKeyFromObject(kept), &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("it is still there"), err)
+		}
+		return nil
+	})
+	sameVMs(t, name, before)
+
 	confirm(t, cluster, definition.DeepCopy(), definition.UID)
-	await.NoError(t, "all to go", func() error {
-		if left := vmsOf(t, name); len(left) > 0 {
+	maps.DeleteFunc(before, func(path string, _ sim.VM) bool { return !strings.Contains(path, "/web-6.") })
+	await.NoError(t, "all but one to go", func() error {
+		if left := vmsOf(t, name); len(left) > len(before) {
 			return fmt.Errorf("%d VMs are left", len(left))
 		}
 		return nil
 	})
+	sameVMs(t, name, before)
 	await.NoError(t, "the CRD to be installed again", func() error {
 		found := &apiextensionsv1.CustomResourceDefinition{}
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), found); err != nil {
@@ -136,11 +149,32 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	untilMember(t, name, v1alpha1.ConditionReady, v1alpha1.ReasonEngaged)
 	untilJoined(t, name)
 	runs(t, p, "after", 1)
+
+	adopts := p.group(kept.Name, 1, func(g *v1alpha1.VmGroup) {
+		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: string(kept.UID)}
+	})
+	if err := p.Create(t.Context(), adopts); err != nil {
+		t.Fatal(err)
+	}
+	await.NoError(t, "the VM that was kept to be taken over", func() error {
+		if err := p.Get(t.Context(), client.ObjectKeyFromObject(adopts), adopts); err != nil {
+			return err
+		}
+		if vms := adopts.Status.VMs; len(vms) != 1 || vms[0].MoRef != kept.Status.VMs[0].MoRef || !stack.IsReady(adopts.Status.Conditions) {
+			return fmt.Errorf("its VMs are %+v, was %+v; %+v", vms, kept.Status.VMs, adopts.Status.Conditions)
+		}
+		return nil
+	})
 }
 
 func confirm(t *testing.T, cluster *stack.Cluster, object client.Object, uid types.UID) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, uid)
+	annotate(t, cluster, object, v1alpha1.ConfirmDeletionAnnotation, uid)
+}
+
+func annotate(t *testing.T, cluster *stack.Cluster, object client.Object, annotation string, uid types.UID) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, annotation, uid)
 	if err := cluster.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,14 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,9 +93,28 @@ func restoreMember(t *testing.T, bump int) {
 		t.Errorf("%d clones and %d destroys, want 3 (one of edited, two of goes) and none", clones, destroys)
 	}
 	untilVCenterHolds(t, w, "/DC0/vm/"+name, 8)
-	if err := w.Person.Destroy(t.Context(), folderOf(t, newer)+"/newer-0"); err != nil { // the way out
-		t.Fatal(err)
+	// The way out: a new group takes it over, on a hub administrator's word.
+	p.apply(p.group("newest", 1, v.of, func(g *v1alpha1.VmGroup) {
+		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: string(newer.UID)}
+	}))
+	p.untilSays("newest", v1alpha1.ConditionAdopted, metav1.ConditionFalse, v1alpha1.ReasonAdoptionNotAllowed, "kubectl annotate membercluster "+p.member)
+	allow := func(until *string) {
+		mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.member}}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{v1alpha1.AllowAdoptionAnnotation: until}}})
+		if err == nil {
+			err = w.Hub.Patch(t.Context(), mc, client.RawPatch(types.MergePatchType, patch))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	soon := time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)
+	allow(&soon)
+	if took := p.untilRunning("newest", 1).Status.VMs[0]; took.MoRef != newer.Status.VMs[0].MoRef || took.Name != "newest-0" {
+		t.Errorf("the new group has %+v, want %s", took, newer.Status.VMs[0].MoRef)
+	}
+	allow(nil)
+	untilVCenterHolds(t, w, "/DC0/vm/"+name, 8)
 	v.oneSession()
 	untilMember(t, w, p.member, "True", "")
 	if now := restoreSaid(t, w, p.member); (now != said) != (bump == 0) {

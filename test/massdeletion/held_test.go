@@ -43,9 +43,23 @@ func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing
 	left := without(before, one)
 	p.untilSame(left)
 
+	// The others go, or stay: in new groups of the same names.
+	kept := names(10, 20)
+	for _, name := range kept {
+		annotate(t, p.cluster, p.object(name), v1alpha1.ReleaseAnnotation, string(held[name].UID))
+	}
+	p.untilGone(kept)
+	p.same(left)
+	takeOver(t)
+	for _, name := range kept {
+		p.create(name, 1, v1alpha1.AdoptAnnotation, string(held[name].UID))
+	}
+	p.untilAll(kept, "to have taken the VMs over", func(g *v1alpha1.VmGroup) bool { return runs(g, 1) })
+	p.same(left)
+
 	allow(t, pruned)
-	p.untilGone(names(10, 40))
-	p.untilSame(without(left, names(10, 40)))
+	p.untilGone(names(20, 40))
+	p.untilSame(without(left, names(20, 40)))
 	untilTold(t, pruned, 0, 0)
 }
 

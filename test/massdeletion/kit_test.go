@@ -50,11 +50,7 @@ func (p *place) object(name string) *v1alpha1.VmGroup {
 func (p *place) fill(groups int, replicas int32) map[string]sim.VM {
 	p.t.Helper()
 	for _, name := range names(0, groups) {
-		g := p.object(name)
-		g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas}
-		if err := p.cluster.Create(p.t.Context(), g); err != nil {
-			p.t.Fatal(err)
-		}
+		p.create(name, replicas)
 	}
 	p.untilAll(names(0, groups), "to run", func(g *v1alpha1.VmGroup) bool { return runs(g, replicas) })
 	vms := p.vms()
@@ -62,6 +58,19 @@ func (p *place) fill(groups int, replicas int32) map[string]sim.VM {
 		p.t.Fatalf("%d VMs are there, want %d", len(vms), groups*int(replicas))
 	}
 	return vms
+}
+
+// create applies a group, which may have an annotation: its name, and its value.
+func (p *place) create(name string, replicas int32, annotation ...string) {
+	p.t.Helper()
+	g := p.object(name)
+	if len(annotation) == 2 {
+		metav1.SetMetaDataAnnotation(&g.ObjectMeta, annotation[0], annotation[1])
+	}
+	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas}
+	if err := p.cluster.Create(p.t.Context(), g); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // names of groups, from one number to before another.
@@ -137,7 +146,7 @@ func (p *place) untilHeld(of []string, parts func(*v1alpha1.VmGroup) []string) m
 
 // both are the commands for the two ways out of a deletion that is held.
 func both(g *v1alpha1.VmGroup) []string {
-	return []string{goOn(g)}
+	return []string{goOn(g), fmt.Sprintf("kubectl annotate vmgroup %s -n %s --overwrite %s=%s", g.Name, g.Namespace, v1alpha1.ReleaseAnnotation, g.UID)}
 }
 
 func goOn(g *v1alpha1.VmGroup) string {

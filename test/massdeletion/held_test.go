@@ -20,6 +20,8 @@ import (
 // TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs is the tool that prunes what is gone from Git.
 func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing.T) {
 	enter(t)
+	others := strangers(t)
+	defer others.untouched()
 	p := newPlace(t, pruned, "shop")
 	before := p.fill(150, 1)
 	gone := names(0, 40)

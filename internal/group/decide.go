@@ -237,7 +237,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	if s.Quota.Waiting {
 		return policy.Admission{}, Decision{Step: Wait, After: soon}
 	}
-	v.Quota, v.Unavailable = s.explainReleased(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
+	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
 	return policy.Decide(v), Decision{}
 }
 

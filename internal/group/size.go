@@ -46,14 +46,21 @@ func sum(sizes []size) (u policy.Usage) {
 	return u
 }
 
-// explainReleased adds to what quotas refuse that VMs count which the group does not show any more.
-func (s *Snapshot) explainReleased(refused []policy.Violation) []policy.Violation {
-	if len(s.released) == 0 {
+// explainOthers adds to what quotas refuse that VMs count which the group has given up.
+func (s *Snapshot) explainOthers(refused []policy.Violation) []policy.Violation {
+	var why string
+	if n := len(s.leaving); n > 0 {
+		why = fmt.Sprintf(" (%d VMs that this group removes count until they are gone; then it is looked at again)", n)
+	}
+	if n := len(s.released); n > 0 {
+		why += fmt.Sprintf(" (%d VMs that this group released count until they are deleted, or the platform team removes %s from them)", n, vsphere.ReleaseKey)
+	}
+	if why == "" {
 		return refused
 	}
 	refused = slices.Clone(refused)
 	for i := range refused {
-		refused[i].Detail += fmt.Sprintf(" (%d VMs that this group released count until they are deleted, or the platform team removes %s from them)", len(s.released), vsphere.ReleaseKey)
+		refused[i].Detail += why
 	}
 	return refused
 }
@@ -75,7 +82,8 @@ func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 	return sum(sizes)
 }
 
-// wants is what the group takes once it is as spec says: its VMs stay as large as they are, and new ones are as spec says.
+// wants is what the group takes at most until it is as spec says: its VMs stay as large as they are, new ones are as spec says, and they are
+// cloned beside those that leave.
 func (s *Snapshot) wants() policy.Usage {
 	wants, least := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
 	cpus, memories := make([]int64, 0, len(s.sizes)), make([]int64, 0, len(s.sizes))
@@ -84,7 +92,7 @@ func (s *Snapshot) wants() policy.Usage {
 		cpus, memories = append(cpus, z.cpu), append(memories, z.memory)
 	}
 	wants.CPU, wants.Memory = largest(cpus, wants.VMs, least.cpu), largest(memories, wants.VMs, least.memory)
-	return wants.Add(sum(s.released))
+	return wants.Add(sum(s.leaving)).Add(sum(s.released))
 }
 
 // largest adds up the n largest of some amounts, with others where there are fewer. Which VMs leave is for their owner to say, so those that stay

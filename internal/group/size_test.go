@@ -34,7 +34,7 @@ func TestVMsCountAsLargeAsTheyAre(t *testing.T) {
 		"none of them":          {0, large, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 8, Memory: 9}, policy.Usage{Groups: 1}},
 		"smaller than admitted": {1, []vsphere.VM{vm(0, 1, 1024)}, nil, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
 		"one is being cloned":   {2, []vsphere.VM{vm(0, 1, 2048)}, []int32{1}, policy.Usage{Groups: 1, VMs: 2, CPU: 2, Memory: 4}, policy.Usage{Groups: 1, VMs: 2, CPU: 2, Memory: 4}},
-		"one leaves":            {1, []vsphere.VM{vm(0, 1, 2048), leaves}, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 9, Memory: 3}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
+		"one leaves":            {1, []vsphere.VM{vm(0, 1, 2048), leaves}, nil, policy.Usage{Groups: 1, VMs: 2, CPU: 9, Memory: 3}, policy.Usage{Groups: 1, VMs: 2, CPU: 9, Memory: 3}},
 		"a copy":                {1, []vsphere.VM{vm(0, 1, 2048), vm(0, 1, 2048)}, nil, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
 		"others' VMs":           {1, []vsphere.VM{foreign, othersUID}, nil, policy.Usage{}, policy.Usage{Groups: 1, VMs: 1, CPU: 1, Memory: 2}},
 	} {

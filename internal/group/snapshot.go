@@ -158,10 +158,16 @@ func (s *Snapshot) FolderRef() vsphere.Ref {
 // a copy of a VM is no other one.
 func (s *Snapshot) See(observation vsphere.Observation) {
 	s.Observation, s.sizes, s.leaving, s.released = observation, map[int32]size{}, nil, nil
+	doomed := map[int32]bool{}
+	for _, op := range observation.InFlight {
+		if op.Kind == vsphere.OpMark || op.Kind == vsphere.OpDestroy || op.Kind == vsphere.OpRelease {
+			doomed[op.Ordinal] = true
+		}
+	}
 	for i := range observation.VMs {
 		switch vm := &observation.VMs[i]; {
 		case !s.stamped(*vm):
-		case vm.Tombstone:
+		case vm.Tombstone || doomed[vm.Stamp.Ordinal]:
 			s.leaving = append(s.leaving, sizeOf(vm))
 		default:
 			s.sizes[vm.Stamp.Ordinal] = s.sizes[vm.Stamp.Ordinal].max(sizeOf(vm))

@@ -10,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -148,16 +150,22 @@ func (g *greedy) check() {
 
 var quotaHistories = flag.Int("quota.histories", 15, "histories of a greedy namespace that the model tries")
 
-// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, and in whichever order, what exists in vCenter stays within the quota. In the
-// end, when a person has deleted all that is left, nothing of it is charged any more.
-func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
+// greedyHistories tries as many as the flag says.
+func greedyHistories(t *testing.T, try func(*rapid.T)) {
+	t.Helper()
 	checks := flag.Lookup("rapid.checks").Value // there is no other way to say how many
 	before := checks.String()
 	if err := checks.Set(strconv.Itoa(*quotaHistories)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = checks.Set(before) }()
-	rapid.Check(t, func(c *rapid.T) {
+	rapid.Check(t, try)
+}
+
+// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, and in whichever order, what exists in vCenter stays within the quota. In the
+// end, when a person has deleted all that is left, nothing of it is charged any more.
+func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
+	greedyHistories(t, func(c *rapid.T) {
 		g := newGreedy(t, c)
 		c.Repeat(map[string]func(*rapid.T){
 			"":                     func(*rapid.T) { g.check() },
@@ -194,6 +202,32 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 		g.must(g.ledger.Flush(g.t.Context()))
 		if answer := g.ledger.Ask(g.t.Context(), claim); answer.Outcome != quota.Granted {
 			c.Fatalf("nothing is left, and the whole quota is not to be had: %+v", answer)
+		}
+	})
+}
+
+// TestVMsThatLeaveCountUntilTheyAreGone: whoever scales to nothing and back has no VM beside those that go.
+func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
+	greedyHistories(t, func(c *rapid.T) {
+		g := newGreedy(t, c)
+		first, next := rapid.IntRange(1, mostVMs).Draw(c, "first"), rapid.IntRange(1, mostVMs).Draw(c, "next")
+		cpus := mostCPUs / max(first, next)
+		g.born++
+		of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "g0", UID: "00000001-0000-4000-8000-000000000000", Generation: 1, CreationTimestamp: metav1.NewTime(g.now),
+		}, Spec: v1alpha1.VmGroupSpec{CPU: int32(cpus), Memory: 1, Replicas: ptr.To(int32(first)), Template: "debian-12"}}
+		g.must(g.member.Create(t.Context(), of))
+		g.work(5)
+		for _, replicas := range []int{0, next} {
+			of = g.get(client.ObjectKeyFromObject(of))
+			of.Spec.Replicas = ptr.To(int32(replicas))
+			of.Generation++
+			g.must(g.member.Update(t.Context(), of))
+			g.work(rapid.IntRange(0, 4).Draw(c, "rounds"))
+		}
+		g.work(8)
+		if vms := g.vcenter.VMs(); len(vms) != next {
+			c.Errorf("%d VMs are there in the end, want %d: %s", len(vms), next, g.get(client.ObjectKeyFromObject(of)).Status.LastMessage)
 		}
 	})
 }

@@ -59,6 +59,8 @@ type Groups interface {
 	Expected(vcenter string, members []string) (vms int, known bool)
 	// Orphans returns those of these VMs whose group certainly does not exist.
 	Orphans(vms []vsphere.VM) []vsphere.VM
+	// Released returns those of these VMs whose group certainly does not exist, and that somebody kept.
+	Released(vms []vsphere.VM) []vsphere.VM
 }
 
 // Dial makes a connection that is not started yet.
@@ -79,7 +81,8 @@ type Reconciler struct {
 	Leadership Leadership
 
 	changed chan event.TypedGenericEvent[string]
-	orphans orphans
+	// orphans are VMs without a group, released those of them that somebody kept.
+	orphans, released orphans
 	// elections holds the news that leadership changed, until all VCenters are enqueued.
 	elections chan event.TypedGenericEvent[struct{}]
 
@@ -255,6 +258,7 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {
 			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned()), current.FolderPath) })
+			l.released = r.released.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Released(current.Owned()), current.FolderPath) })
 			_, l.defaults = current.Placement(vsphere.Placement{})
 		}
 	}

@@ -149,7 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	r.recognize(vc)
 	deleting := !vc.DeletionTimestamp.IsZero()
-	inUse := r.inUse(vc)
+	inUse := r.inUse(ctx, vc)
 	if deleting && inUse == "" {
 		return r.leave(ctx, vc)
 	}
@@ -307,7 +307,7 @@ func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, 
 }
 
 // inUse says what holds the deletion of a VCenter, or "".
-func (r *Reconciler) inUse(vc *v1alpha1.VCenter) string {
+func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	vms := vc.Status.VMs
 	if current, _ := r.Pool.connections(vc.Name); current != nil {
 		if health := current.Health(); health.Reachable && health.Complete {
@@ -316,7 +316,7 @@ func (r *Reconciler) inUse(vc *v1alpha1.VCenter) string {
 	}
 	groups := r.Groups.CountVCenter(vc.Name)
 	// The recorded number of VMs counts as well: right after a start no group is known yet.
-	if groups == 0 && vms == 0 {
+	if groups == 0 && (vms == 0 || r.givenUp(ctx, vc)) {
 		return ""
 	}
 	return fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", groups, vms)

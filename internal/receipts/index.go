@@ -59,6 +59,18 @@ func (x *Index) Keeps(key Key) bool {
 	return has && (r.Cause != Forgotten || r.AdoptedBy != nil)
 }
 
+// Count is the number of receipts of groups of a member with this cluster UID.
+func (x *Index) Count(member string) (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, r := range x.receipts {
+		if r.MemberUID == member {
+			n++
+		}
+	}
+	return n
+}
+
 // Collect removes, on the leader, the receipts of VMs that are gone, or another group's. That a vCenter is gone is a hub administrator's word, so receipts of groups
 // that were forgotten stay for a hub administrator to delete.
 func (x *Index) Collect(ctx context.Context) {

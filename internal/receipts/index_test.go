@@ -62,6 +62,9 @@ func TestAReceiptGoesWhenNothingHasBeenLeftOfItForAWhile(t *testing.T) {
 	i := newIndexed(t)
 	write(t, i, released())
 	i.until("the receipt is seen", true)
+	if i.Count("member") != 1 || i.Count("another") != 0 {
+		t.Error("the receipts are counted wrong")
+	}
 	if i.Keeps(vsphere.KeyOf("another", "old")) {
 		t.Error("the VMs of the group of another member are kept")
 	}

@@ -489,6 +489,9 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.allow(g.now.Add(30 * time.Minute))
 	g.stays(v1alpha1.ReasonVCenterUnreachable)
 	g.annotate(v1alpha1.PausedAnnotation, "false")
+	g.CountReceipts = func(string) int { return mostReceipts }
+	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "the member has 10000 receipts already")
+	g.CountReceipts = func(string) int { return mostReceipts - 1 }
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()

@@ -30,6 +30,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -113,11 +114,17 @@ func start(ctx context.Context, o options) error {
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
+		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
+		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)},
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
 	})
 	reconciler.Records = records
+	kept := receipts.NewIndex(receipts.IndexOptions{
+		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
+	})
+	reconciler.Kept, reconciler.CountReceipts = kept.Keeps, kept.Count
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
@@ -138,6 +145,7 @@ func start(ctx context.Context, o options) error {
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
 		hub.Add(records),
+		hub.Add(kept),
 		hub.Add(ledger),
 		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),
@@ -200,7 +208,7 @@ func memberOf(provider *member.Provider) vmgroup.Members {
 		m, ok := provider.Member(name)
 		return vmgroup.Member{
 			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
-			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, Definition: m.Definition,
+			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, ForgetAllowed: m.ForgetAllowed, Definition: m.Definition,
 		}, ok
 	}
 }

@@ -161,6 +161,7 @@ func (p *planner) finish() Plan {
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
+	plan.Kept = p.kept()
 	return *plan
 }
 

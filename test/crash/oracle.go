@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -26,11 +27,13 @@ type evidence struct {
 	changes []sim.Record
 	// bystander is the path of somebody else's VM in the group's folder, or empty.
 	bystander string
+	// receipts are those of the group on the hub.
+	receipts []receipts.Receipt
 }
 
 // judge returns what is wrong, in sentences.
 func judge(e evidence) []string {
-	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), wrongCalls(e))
+	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), wrongCalls(e), wrongReceipts(e))
 }
 
 // wrongVMs compares the group's VMs with what was asked for.
@@ -126,7 +129,7 @@ func wrongCalls(e evidence) []string {
 			}
 		}
 	}
-	shrinks := e.scenario.Gone || e.scenario.After < e.scenario.Before || len(e.uids) > 1
+	shrinks := e.scenario.Gone && e.scenario.After == 0 || e.scenario.After < e.scenario.Before || len(e.uids) > 1
 	var wrong []string
 	for _, call := range e.changes {
 		removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"

@@ -9,6 +9,7 @@ import (
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -68,6 +69,42 @@ func TestTheJudgeSeesEveryWrong(t *testing.T) {
 		"touched":    {func(e *evidence) { e.changes[0].Object = "vm-10" }, "should have been left alone"},
 		"destroyed":  {func(e *evidence) { e.changes[0].Method, e.changes[0].Object = "Destroy_Task", "vm-99" }, "nothing had to go"},
 		"other's VM": {func(e *evidence) { e.changes[0].Group = "other" }, "which is group other's"},
+	} {
+		e := good()
+		c.change(&e)
+		if wrong := strings.Join(judge(e), "; "); !strings.Contains(wrong, c.says) {
+			t.Errorf("%s: the judge says %q, want %q", name, wrong, c.says)
+		}
+	}
+}
+
+// A group that lets its VMs go leaves one receipt, which is right.
+func TestTheJudgeSeesEveryWrongReceipt(t *testing.T) {
+	const folder = "/DC0/vm/vm-operator/local/t-1"
+	good := func() evidence {
+		vms := map[string]sim.VM{folder + "/vg.uid-1234/vg-0": vm(t, "vm-10", "uid-12345")}
+		return evidence{
+			scenario: Scenario{Before: 1, After: 1, Gone: true, Kept: []int32{0}, Cause: receipts.Released}, group: "vg", uids: []string{"uid-12345"}, folder: folder,
+			before: vms, after: maps.Clone(vms),
+			receipts: []receipts.Receipt{{Cause: receipts.Released, GroupUID: "uid-12345", VMs: []receipts.VM{{Name: "vg-0", MoRef: "vm-10"}}}},
+		}
+	}
+	if wrong := judge(good()); len(wrong) != 0 {
+		t.Fatalf("all is well, and the judge says %q", wrong)
+	}
+	for name, c := range map[string]struct {
+		change func(*evidence)
+		says   string
+	}{
+		"none":          {func(e *evidence) { e.receipts = nil }, "the receipts are"},
+		"two":           {func(e *evidence) { e.receipts = append(e.receipts, e.receipts[0]) }, "the receipts are"},
+		"another cause": {func(e *evidence) { e.receipts[0].Cause = receipts.Forgotten }, "the receipts are"},
+		"no VM":         {func(e *evidence) { e.receipts[0].VMs = nil }, "the receipts are"},
+		"another VM":    {func(e *evidence) { e.receipts[0].VMs[0].MoRef = "vm-11" }, "the receipt says"},
+		"asked of none": {func(e *evidence) { e.scenario.Cause = "" }, "nobody let a VM go"},
+		"powered off": {func(e *evidence) {
+			e.changes = []sim.Record{{Call: sim.Call{Kind: sim.Kind{Method: "PowerOffVM_Task"}, Object: "vm-99", Group: "uid-12345"}}}
+		}, "nothing had to go"},
 	} {
 		e := good()
 		c.change(&e)

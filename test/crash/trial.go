@@ -115,7 +115,11 @@ func (t *trial) run(ctx context.Context, p *Point) (Outcome, error) {
 	if sessions > 1 {
 		out.Wrong = append(out.Wrong, fmt.Sprintf("%d vCenter sessions for one VCenter", sessions))
 	}
-	out.Wrong = append(out.Wrong, judge(t.evidence(after))...)
+	seen := t.evidence(after)
+	if seen.receipts, err = t.receipts(ctx); err != nil {
+		return out, err
+	}
+	out.Wrong = append(out.Wrong, judge(seen)...)
 	return out, nil
 }
 
@@ -200,6 +204,7 @@ func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 	g := &v1alpha1.VmGroup{}
 	err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), g)
 	if t.scenario.Gone {
+		t.lane.cut.CompareAndSwap(err != nil && client.IgnoreNotFound(err) == nil, false) // it is forgotten, and its vCenter comes back
 		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 	}
 	if err != nil || !ready(g, t.scenario.After) {

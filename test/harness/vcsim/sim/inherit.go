@@ -42,6 +42,11 @@ func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *ty
 	if !ok {
 		return
 	}
+	for _, d := range vm.Config.Hardware.Device {
+		if disk, ok := d.(*types.VirtualDisk); ok {
+			disk.VDiskId = nil // the copy of a First Class Disk is none
+		}
+	}
 	var changes []types.PropertyChange
 	set := func(name string, to *bool) {
 		if to != nil {

@@ -101,6 +101,8 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.
 	ReasonRestamping = "Restamping"
+	// ReasonForeignDisk: VMs that are to leave have disks that vCenter would delete with them, and that are not theirs.
+	ReasonForeignDisk = "ForeignDisk"
 	// ReasonConvertedToTemplate: somebody made a template of a VM of the group.
 	ReasonConvertedToTemplate      = "ConvertedToTemplate"
 	ReasonRepairHeld               = "RepairHeld"

@@ -50,6 +50,14 @@ func TestACloneHasItsSourcesDisksAsItsOwn(t *testing.T) {
 	if copied[1].VDiskId != nil {
 		t.Error("a First Class Disk is two VMs'")
 	}
+	must(t, h.Snapshot(h.ctx, ordinary))
+	must(t, h.AddDisk(h.ctx, ordinary, "", ""))
+	snapshot, err := h.vm(ordinary).FindSnapshot(h.ctx, "base")
+	must(t, err)
+	must(t, h.clone(ordinary, root, "b", func(s *types.VirtualMachineCloneSpec) { s.Snapshot = snapshot }))
+	if all, of := len(h.disks(ordinary)), len(h.disks(root+"/b")); all != 3 || of != 2 {
+		t.Errorf("the source has %d disks, and a clone of its snapshot %d; want 3 and 2", all, of)
+	}
 }
 
 func (h hand) disks(path string) []types.VirtualDisk {

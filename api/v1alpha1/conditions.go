@@ -33,7 +33,7 @@ const (
 	ConditionPrivilegesSufficient = "PrivilegesSufficient"
 	// ConditionInventoryComplete of a VCenter: the operator knows every VM below its root folder.
 	ConditionInventoryComplete = "InventoryComplete"
-	// ConditionOrphanedVMs of a VCenter (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
+	// ConditionOrphanedVMs of a VCenter or a MemberCluster (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
 	ConditionOrphanedVMs = "OrphanedVMs"
 
 	// ConditionPredecessorGone of a VCenter (only while a predecessor is named): nothing is left of the installation whose VMs this one

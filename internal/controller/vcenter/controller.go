@@ -65,7 +65,7 @@ type Groups interface {
 type Dial func(Config, vsphere.Notifier) Connection
 
 // Reconciler keeps the Pool in step with VCenter objects and their Secrets. Every replica runs it and has connections
-// of its own; only the leader writes. All fields but Leadership are required.
+// of its own; only the leader writes. All fields but Leadership and those that may be nil are required.
 type Reconciler struct {
 	Client client.Client
 	Pool   *Pool
@@ -77,6 +77,10 @@ type Reconciler struct {
 	Now       func() time.Time
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
+	// Receipted reports whether VMs of a group that is gone were let go on purpose, with a receipt; such are no orphans. It may be nil.
+	Receipted func(vsphere.GroupKey) bool
+	// OrphansChanged is told the name of a member of which OrphansOf tells something else than before; it must not block. It may be nil.
+	OrphansChanged func(member string)
 
 	changed chan event.TypedGenericEvent[string]
 	orphans orphans
@@ -215,6 +219,7 @@ func (r *Reconciler) forget(name string) {
 	r.Pool.remove(name)
 	r.forgetAcceptance(name)
 	r.forgetDoubt(name)
+	r.tellMembers(r.orphans.forget(name))
 	r.mu.Lock()
 	delete(r.uids, name)
 	delete(r.writes, name)
@@ -254,7 +259,9 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		}
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {
-			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned()), current.FolderPath) })
+			if l.orphans, err = r.lookForOrphans(ctx, vc.Name, current); err != nil {
+				return l, 0, err
+			}
 			_, l.defaults = current.Placement(vsphere.Placement{})
 		}
 	}

@@ -106,6 +106,9 @@ func start(ctx context.Context, o options) error {
 		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
 		Dial:   dialer(installation, login, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
+		NoGroup: func(ctx context.Context, member, namespace, uid string) (bool, error) {
+			return reconciler.NoGroup(ctx, member, namespace, uid)
+		},
 	}
 
 	// The groups, their quotas, and the policies about them.

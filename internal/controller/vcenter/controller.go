@@ -81,9 +81,13 @@ type Reconciler struct {
 	Receipted func(vsphere.GroupKey) bool
 	// OrphansChanged is told the name of a member of which OrphansOf tells something else than before; it must not block. It may be nil.
 	OrphansChanged func(member string)
+	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup whose UID begins so, and no other member has. Without it
+	// empty folders stay.
+	NoGroup func(ctx context.Context, member, namespace, uid string) (bool, error)
 
 	changed chan event.TypedGenericEvent[string]
 	orphans orphans
+	empty   emptyFolders
 	// elections holds the news that leadership changed, until all VCenters are enqueued.
 	elections chan event.TypedGenericEvent[struct{}]
 
@@ -220,6 +224,7 @@ func (r *Reconciler) forget(name string) {
 	r.forgetAcceptance(name)
 	r.forgetDoubt(name)
 	r.tellMembers(r.orphans.forget(name))
+	r.empty.forget(name)
 	r.mu.Lock()
 	delete(r.uids, name)
 	delete(r.writes, name)
@@ -263,6 +268,9 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 				return l, 0, err
 			}
 			_, l.defaults = current.Placement(vsphere.Placement{})
+			r.sweep(ctx, vc, current)
+		} else {
+			r.empty.forget(vc.Name)
 		}
 	}
 	return l, after, nil

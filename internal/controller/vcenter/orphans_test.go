@@ -50,7 +50,7 @@ func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 // TestAMemberIsToldOfItsOrphans: whenever they change, and while a VCenter was not looked through nobody says that there are none.
 func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	vc := vcenterForTest()
-	members := []client.Object{vc}
+	members := append(make([]client.Object, 0, 3), vc)
 	for name, clusterUID := range map[string]string{"team-a": "cluster-a", "team-b": "cluster-b"} {
 		mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		mc.Status.ClusterUID = clusterUID

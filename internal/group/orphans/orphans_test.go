@@ -56,7 +56,7 @@ func TestOrphansAreToldByTheGroupThatTheyWereOf(t *testing.T) {
 }
 
 func TestAMessageAboutManyOrphansIsShort(t *testing.T) {
-	var vms []vsphere.VM
+	vms := make([]vsphere.VM, 0, 100)
 	for i := range 100 {
 		vms = append(vms, orphan(fmt.Sprintf("web-%d", i), fmt.Sprintf("vm-%d", i), "own", "cluster-a", fmt.Sprintf("group-%d", i/10)))
 	}

@@ -57,7 +57,7 @@ func (r *rig) doomed(vms int32, linked ...int32) []vsphere.VM {
 // destroyed destroys VMs.
 func (r *rig) destroyed(vms ...vsphere.VM) {
 	r.t.Helper()
-	var refs []vsphere.Ref
+	refs := make([]vsphere.Ref, 0, len(vms))
 	for _, vm := range vms {
 		must(r.t, r.server.Destroy(r.ctx, target(vm)))
 		refs = append(refs, vm.Ref)

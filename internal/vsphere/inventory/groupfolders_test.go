@@ -17,7 +17,7 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	folders := []vsphere.Folder{member, namespace, lonely, empty, full, holder, inner}
 	in := func(i int, f vsphere.Folder, id vsphere.GroupID) Seen {
 		seen := vm(i, id)
-		seen.VM.Folder = f.Ref
+		seen.Folder = f.Ref
 		return seen
 	}
 	list := func(x *Index, vms ...Seen) { x.ApplyListing(x.Begin(), vms, folders) }
@@ -43,12 +43,12 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	}
 	// A VM that has gone missing may be there still.
 	moved := ours
-	moved.VM.Ref = vsphere.VMRef("vm-2")
-	moved.VM.Folder = empty.Ref
+	moved.Ref = vsphere.VMRef("vm-2")
+	moved.Folder = empty.Ref
 	list(x, ours, moved)
 	list(x, ours)
 	found(x)
-	x.Confirm(x.Begin(), moved.VM.Ref, Gone)
+	x.Confirm(x.Begin(), moved.Ref, Gone)
 	found(x, "e")
 	// Somebody else's VM, or one that nobody can look into, may be another installation's: then no folder is known to be ours.
 	foreign := in(3, full, vsphere.GroupID{Installation: "another", Member: "m", Group: "g"})

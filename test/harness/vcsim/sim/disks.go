@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 
@@ -87,8 +88,9 @@ func (o *Operator) DetachDisk(ctx context.Context, vmPath, file string) error {
 // Disks returns the disks of a VM.
 func (o *Operator) Disks(ctx context.Context, vmPath string) ([]types.VirtualDisk, error) {
 	_, devices, err := o.devices(ctx, vmPath)
-	var disks []types.VirtualDisk
-	for _, d := range devices.SelectByType((*types.VirtualDisk)(nil)) {
+	devices = devices.SelectByType((*types.VirtualDisk)(nil))
+	disks := make([]types.VirtualDisk, 0, len(devices))
+	for _, d := range devices {
 		disks = append(disks, *d.(*types.VirtualDisk))
 	}
 	return disks, err
@@ -105,10 +107,14 @@ func (o *Operator) HasFile(ctx context.Context, file string) (bool, error) {
 		return false, fmt.Errorf("find datastore %s: %w", p.Datastore, err)
 	}
 	_, err = datastore.Stat(ctx, p.Path)
-	switch err.(type) {
-	case nil:
+	var (
+		noFile      object.DatastoreNoSuchFileError
+		noDirectory object.DatastoreNoSuchDirectoryError
+	)
+	switch {
+	case err == nil:
 		return true, nil
-	case object.DatastoreNoSuchFileError, object.DatastoreNoSuchDirectoryError:
+	case errors.As(err, &noFile), errors.As(err, &noDirectory):
 		return false, nil
 	}
 	return false, fmt.Errorf("look for %s: %w", file, err)

@@ -37,7 +37,7 @@ const (
 	ConditionPrivilegesSufficient = "PrivilegesSufficient"
 	// ConditionInventoryComplete of a VCenter: the operator knows every VM below its root folder.
 	ConditionInventoryComplete = "InventoryComplete"
-	// ConditionOrphanedVMs of a VCenter (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
+	// ConditionOrphanedVMs of a VCenter or a MemberCluster (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
 	ConditionOrphanedVMs = "OrphanedVMs"
 
 	// ConditionPredecessorGone of a VCenter (only while a predecessor is named): nothing is left of the installation whose VMs this one
@@ -105,6 +105,8 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.
 	ReasonRestamping = "Restamping"
+	// ReasonForeignDisk: VMs that are to leave have disks that vCenter would delete with them, and that are not theirs.
+	ReasonForeignDisk = "ForeignDisk"
 	// ReasonConvertedToTemplate: somebody made a template of a VM of the group.
 	ReasonConvertedToTemplate      = "ConvertedToTemplate"
 	ReasonRepairHeld               = "RepairHeld"

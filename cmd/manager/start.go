@@ -28,6 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
+	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -72,6 +73,7 @@ func start(ctx context.Context, o options) error {
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
 	groups := vmgroup.NewGroups()
+	var vcenters *vcenter.Reconciler
 	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
 	members, err := member.NewProvider(member.Options{
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
@@ -79,6 +81,7 @@ func start(ctx context.Context, o options) error {
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent,
 		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
 		Restored: func(name string) { reconciler.MemberRestored(name) },
+		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)
@@ -100,10 +103,13 @@ func start(ctx context.Context, o options) error {
 	// The vCenters.
 	pool := vcenter.NewPool()
 	login := &session.Process{Boot: boot, Dead: replica.BootDead}
-	vcenters := &vcenter.Reconciler{
+	vcenters = &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
 		Dial:   dialer(installation, login, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
-		Events: recorder, Namespace: o.namespace, Now: time.Now,
+		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
+		NoGroup: func(ctx context.Context, member, namespace, uid string) (bool, error) {
+			return reconciler.NoGroup(ctx, member, namespace, uid)
+		},
 	}
 
 	// The groups, their quotas, and the policies about them.

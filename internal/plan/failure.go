@@ -2,7 +2,9 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -18,6 +20,16 @@ type failure struct {
 func explained(f vsphere.Failure) failure {
 	reason, terminal := Explain(f.Err)
 	return failure{Failure: f, reason: reason, message: f.Err.Error(), terminal: terminal}
+}
+
+// waits reports whether it is too early to try again. A VM that is kept because of its disks is tried as soon as it is another than at the last
+// attempt: nobody waits for long who has detached them.
+func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {
+	var disks *vsphere.ForeignDisks
+	if errors.As(f.Err, &disks) && vm != nil && vm.ChangeVersion != disks.ChangeVersion {
+		return false
+	}
+	return f.RetryAt.After(now)
 }
 
 // compareFailures orders failures: the later retry is the worse one.
@@ -39,6 +51,8 @@ func Explain(err error) (reason string, terminal bool) {
 		return v1alpha1.ReasonNameConflict, false
 	case vsphere.KindNotTemplate:
 		return v1alpha1.ReasonNotATemplate, true
+	case vsphere.KindForeignDisk:
+		return v1alpha1.ReasonForeignDisk, true
 	case vsphere.KindCredentials, vsphere.KindCertificate:
 		return v1alpha1.ReasonVCenterUnreachable, false
 	default:

@@ -40,6 +40,8 @@ type Action struct {
 	Reason string
 	// Cause is set for DestroyVM.
 	Cause RemovalCause
+	// Quiet is true for a step that is tried every few minutes until a person has acted: nothing is told of a try that brings nothing new.
+	Quiet bool
 }
 
 // RemovalCause is why a VM is destroyed, as audit and metrics name it.

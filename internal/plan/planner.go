@@ -227,7 +227,8 @@ func (p *planner) try(m *member, a Action) bool {
 		if !m.doomed && !busy {
 			m.status.Phase = v1alpha1.VMFailed
 		}
-		if f.RetryAt.After(p.in.Now) {
+		a.Quiet = f.reason == v1alpha1.ReasonForeignDisk
+		if f.waits(p.in.Now, m.vm) {
 			p.wake(f.RetryAt)
 			return false
 		}

@@ -34,6 +34,8 @@ const (
 	KindNameTaken Kind = "NameTaken"
 	// KindForeign: the object is not ours.
 	KindForeign Kind = "Foreign"
+	// KindForeignDisk: the VM has disks that must not be deleted with it; the cause is a *ForeignDisks.
+	KindForeignDisk Kind = "ForeignDisk"
 	// KindNotEmpty: the folder holds something.
 	KindNotEmpty Kind = "NotEmpty"
 	// KindHoldsFolders: the folder holds other folders and nothing else; VMs of a group lie in its folder itself.

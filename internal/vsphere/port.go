@@ -59,7 +59,8 @@ type Server interface {
 	Mark(ctx context.Context, t Target) error
 
 	// Destroy reads the VM's stamp, tombstone and folder afresh and submits its destruction. It refuses with
-	// KindForeign when the VM is not the group's or not marked. A VM that does not exist is no error.
+	// KindForeign when the VM is not the group's or not marked, and with KindForeignDisk when it has First Class Disks, or disks that it did not
+	// have after its clone: vCenter would delete them with it. A VM that does not exist is no error.
 	Destroy(ctx context.Context, t Target) error
 
 	// Release replaces the stamp by a release mark, so that the VM is nobody's. A VM that does not exist, or carries the mark of this very

@@ -177,6 +177,14 @@ type Folder struct {
 	Path string
 }
 
+// GroupFolder is a folder at the place of a group's.
+type GroupFolder struct {
+	Ref Ref
+	FolderPath
+	// InventoryPath is for people.
+	InventoryPath string
+}
+
 // Template is a VM that is marked as template.
 type Template struct {
 	Ref  Ref

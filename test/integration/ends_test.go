@@ -66,6 +66,35 @@ func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *te
 	untilVCenterHolds(t, w, "/DC0/vm/converted", 0)
 }
 
+func TestAVMWithAVolumeIsKeptUntilTheVolumeIsDetached(t *testing.T) {
+	w := calm.enter(t)
+	p := newPlace(t, w, "team-a", "volume")
+	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PowerOff }))
+	folder := folderOf(t, p.until("two VMs", "vg", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas == 2 }))
+	const volume = "[LocalDS_0] fcd/volume.vmdk"
+	if err := w.Person.AddDisk(t.Context(), folder+"/vg-1", volume, "6f1-2"); err != nil {
+		t.Fatal(err)
+	}
+	p.patch("vg", `{"spec":{"replicas":1}}`)
+	g := p.untilSays("vg", v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonForeignDisk, "vg-1", volume, "6f1-2", "govc device.remove -vm '"+folder+"/vg-1' -keep disk-1000-0")
+	if vms := g.Status.VMs; len(vms) != 2 || !strings.Contains(vms[1].Message, volume) {
+		t.Errorf("status has the VMs %+v", vms)
+	}
+	if vm, ok := inVCenter(t, w, folder)[folder+"/vg-1"]; !ok || vm.On {
+		t.Errorf("the VM is %+v, want it off", vm)
+	}
+	if err := w.Person.DetachDisk(t.Context(), folder+"/vg-1", volume); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the other VM alone", "vg", func(g *v1alpha1.VmGroup) bool {
+		return len(g.Status.VMs) == 1 && meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionReady)
+	})
+	untilVCenterHolds(t, w, folder, 1)
+	if there, err := w.Person.HasFile(t.Context(), volume); err != nil || !there {
+		t.Errorf("the volume is gone: %v", err)
+	}
+}
+
 func TestAFolderThatAPersonMadeInAGroupsFolderStaysAndTheGroupGoes(t *testing.T) {
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "subfolder")

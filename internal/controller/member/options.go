@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
 // Options configure a [Provider] and the MemberCluster controller over it.
@@ -69,6 +70,9 @@ type Options struct {
 	Counts func(member string) (groups, vms int)
 	// Held returns of how many groups the removals are held as part of a mass deletion, and of how many VMs; nil leaves them at zero.
 	Held func(member string) (groups, vms int)
+	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
+	// tells of none. Tell the Provider with CountsChanged.
+	Orphans func(member string) (groups []orphans.Group, known bool)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// VmGroupCRD is the CRD that members get; the embedded one when nil.

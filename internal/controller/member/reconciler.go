@@ -194,8 +194,9 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	seen, _ := r.provider.observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
 	problem, allowedAt := allowanceProblem(mc, now)
+	found, orphansAgain := opts.orphansOf(&mc.Status, mc.Name, seen, now)
 	status, transition := computeStatus(statusInput{
-		name: mc.Name, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
+		name: mc.Name, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
 	})
 	if left := restoredLeft(&status, now); left > 0 && (again == 0 || left < again) {
@@ -203,6 +204,9 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	}
 	if left := allowedAt.Sub(now); !allowedAt.IsZero() && (again == 0 || left < again) {
 		again = left
+	}
+	if orphansAgain > 0 && (again == 0 || orphansAgain < again) {
+		again = orphansAgain
 	}
 	result := reconcile.Result{RequeueAfter: again}
 	if equality.Semantic.DeepEqual(status, mc.Status) {

@@ -37,6 +37,7 @@ type statusInput struct {
 	caBundle  string
 	// allowanceProblem says why the annotation that lets any number of VMs leave does not count, or "".
 	allowanceProblem string
+	orphaned         orphaned
 	now              time.Time
 }
 
@@ -70,6 +71,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	}
 	setRestored(&status, in)
 	setMassDeletion(&status, in)
+	setOrphans(&status, in)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}

@@ -67,7 +67,7 @@ type Groups interface {
 type Dial func(Config, vsphere.Notifier) Connection
 
 // Reconciler keeps the Pool in step with VCenter objects and their Secrets. Every replica runs it and has connections
-// of its own; only the leader writes. All fields but Leadership are required.
+// of its own; only the leader writes. All fields but Leadership and those that may be nil are required.
 type Reconciler struct {
 	Client client.Client
 	Pool   *Pool
@@ -79,10 +79,16 @@ type Reconciler struct {
 	Now       func() time.Time
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
+	// OrphansChanged is told the name of a member of which OrphansOf tells something else than before; it must not block. It may be nil.
+	OrphansChanged func(member string)
+	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup whose UID begins so, and no other member has. Without it
+	// empty folders stay.
+	NoGroup func(ctx context.Context, member, namespace, uid string) (bool, error)
 
 	changed chan event.TypedGenericEvent[string]
 	// orphans are VMs without a group, released those of them that somebody kept.
 	orphans, released orphans
+	empty             emptyFolders
 	// elections holds the news that leadership changed, until all VCenters are enqueued.
 	elections chan event.TypedGenericEvent[struct{}]
 
@@ -218,6 +224,9 @@ func (r *Reconciler) forget(name string) {
 	r.Pool.remove(name)
 	r.forgetAcceptance(name)
 	r.forgetDoubt(name)
+	r.tellMembers(r.orphans.forget(name))
+	r.released.forget(name)
+	r.empty.forget(name)
 	r.mu.Lock()
 	delete(r.uids, name)
 	delete(r.writes, name)
@@ -257,9 +266,13 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		}
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {
-			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned()), current.FolderPath) })
-			l.released = r.released.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Released(current.Owned()), current.FolderPath) })
+			if l.orphans, l.released, err = r.lookForOrphans(ctx, vc.Name, current); err != nil {
+				return l, 0, err
+			}
 			_, l.defaults = current.Placement(vsphere.Placement{})
+			r.sweep(ctx, vc, current)
+		} else {
+			r.empty.forget(vc.Name)
 		}
 	}
 	return l, after, nil

@@ -3,6 +3,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,10 +37,14 @@ func (g *groupsForTest) CountVCenter(string) int       { return g.count }
 
 func (g *groupsForTest) Expected(string, []string) (int, bool) { return g.expect, !g.unknown }
 
-// Orphans are all of them.
-func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM { return vms }
+// Orphans are all of them but those of a group "kept", which are released.
+func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM {
+	return slices.DeleteFunc(slices.Clone(vms), func(vm vsphere.VM) bool { return vm.Stamp.Key().Group() == "kept" })
+}
 
-func (g *groupsForTest) Released([]vsphere.VM) []vsphere.VM { return nil }
+func (g *groupsForTest) Released(vms []vsphere.VM) []vsphere.VM {
+	return slices.DeleteFunc(slices.Clone(vms), func(vm vsphere.VM) bool { return vm.Stamp.Key().Group() != "kept" })
+}
 
 func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	return vsphere.ResolvedPlacement{}, nil

@@ -8,16 +8,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 	var o orphans
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	at := func(d time.Duration, vms ...string) []string {
-		return o.look("vc", noon.Add(d), func() []string { return vms })
+	at := func(d time.Duration, vms ...string) (reported []string) {
+		found := o.look("vc", noon.Add(d), func() (found []vsphere.VM) {
+			for _, vm := range vms {
+				found = append(found, vsphere.VM{Ref: vsphere.VMRef(vm)})
+			}
+			return found
+		})
+		for _, vm := range found {
+			reported = append(reported, vm.Ref.Value)
+		}
+		return reported
 	}
 	if got := at(0, "b", "a"); len(got) != 0 {
 		t.Errorf("at first sight %v are orphans", got)
@@ -34,24 +47,83 @@ func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 	}
 }
 
-func TestOrphanedVMsAreNamedWithTheirFolder(t *testing.T) {
-	c := &connectionForTest{}
-	got := orphanNames([]vsphere.VM{
-		{Name: "web-0", Ref: vsphere.VMRef("vm-1"), Folder: vsphere.FolderRef("group-7")},
-		{Name: "db-0", Ref: vsphere.VMRef("vm-2"), Folder: vsphere.FolderRef("group-9")},
-	}, c.FolderPath)
-	if want := []string{"web-0 (vm-1) in /DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d", "db-0 (vm-2)"}; !slices.Equal(got, want) {
-		t.Errorf("named %q, want %q", got, want)
+// TestAMemberIsToldOfItsOrphans: whenever they change, and while a VCenter was not looked through nobody says that there are none.
+func TestAMemberIsToldOfItsOrphans(t *testing.T) {
+	vc := vcenterForTest()
+	members := append(make([]client.Object, 0, 3), vc)
+	for name, clusterUID := range map[string]string{"team-a": "cluster-a", "team-b": "cluster-b"} {
+		mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		mc.Status.ClusterUID = clusterUID
+		members = append(members, mc)
+	}
+	stamped := func(ref, member, group string) vsphere.VM {
+		return vsphere.VM{Name: ref, Ref: vsphere.VMRef(ref), Folder: vsphere.FolderRef("group-7"), Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: member, Group: group}}}
+	}
+	var told []string
+	now := time.Now()
+	connection := &connectionForTest{owned: []vsphere.VM{stamped("vm-1", "cluster-a", "0a1b2c3d-1"), stamped("vm-2", "cluster-b", "4-5"), stamped("vm-3", "cluster-b", "kept")}}
+	r := &Reconciler{
+		Client: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(members...).Build(), Groups: &groupsForTest{}, Now: func() time.Time { return now },
+		Pool: NewPool(), OrphansChanged: func(member string) { told = append(told, member) },
+	}
+	r.recognize(vc)
+	var released []orphaned.Group
+	look := func() {
+		t.Helper()
+		var err error
+		if _, released, err = r.lookForOrphans(t.Context(), vc.Name, connection); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if look(); len(told) != 0 {
+		t.Errorf("at first sight %v were told", told)
+	}
+	if groups, known := r.OrphansOf("team-a"); len(groups) != 0 || known {
+		t.Errorf("at first sight there are %v, and that is known to be all: %t", groups, known)
+	}
+	now = now.Add(orphanPatience)
+	look()
+	groups, known := r.OrphansOf("team-a")
+	if !known || len(groups) != 1 || groups[0].Namespace != "shop" || groups[0].Name != "web" || len(groups[0].VMs) != 1 {
+		t.Errorf("after a minute there are %+v, known: %t", groups, known)
+	}
+	if groups, _ := r.OrphansOf("team-b"); len(groups) != 1 || groups[0].Key.Group() != "4-5" {
+		t.Errorf("VMs with a receipt are told as orphans: %+v", groups)
+	}
+	if orphaned.Count(released) != 1 || released[0].Key.Group() != "kept" {
+		t.Errorf("VMs with a receipt are %+v", released)
+	}
+	if !slices.Equal(told, []string{"team-a", "team-b"}) {
+		t.Errorf("told were %v", told)
+	}
+	told = nil
+	now = now.Add(lookInterval)
+	look()
+	connection.owned = connection.owned[1:]
+	now = now.Add(lookInterval)
+	if look(); !slices.Equal(told, []string{"team-a"}) {
+		t.Errorf("of one that is gone %v were told", told)
+	}
+	if groups, known := r.OrphansOf("team-a"); len(groups) != 0 || !known {
+		t.Errorf("then there are %v, known: %t", groups, known)
+	}
+	now = now.Add(orphanPatience) // the vCenter was away
+	if _, known := r.OrphansOf("team-a"); known {
+		t.Error("of a vCenter that nobody looks at it is known that it has none")
+	}
+	told = nil
+	if r.forget(vc.Name); !slices.Equal(told, []string{"team-b"}) {
+		t.Errorf("of a VCenter that is gone %v were told", told)
 	}
 }
 
 func TestOrphanedVMsAreNamedAndOnceTheyAreGoneNotMentioned(t *testing.T) {
 	vc, now := vcenterForTest(), time.Now()
-	l := look{health: vsphere.Health{Reachable: true, Complete: true}, orphans: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}
+	l := look{health: vsphere.Health{Reachable: true, Complete: true}, orphans: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
 	vc.Status = newStatus(vc, l, now)
 	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs)
 	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "6 VMs") || !strings.Contains(c.Message, "a (vm-1)") ||
-		strings.Contains(c.Message, "vm-6") || !strings.Contains(c.Message, "1 more") {
+		strings.Contains(c.Message, "vm-6") || !strings.Contains(c.Message, "2 more") || !strings.Contains(c.Message, "adopt=uid") {
 		t.Errorf("the condition is %+v", c)
 	}
 	l.orphans, l.health.Complete = nil, false
@@ -66,10 +138,10 @@ func TestOrphanedVMsAreNamedAndOnceTheyAreGoneNotMentioned(t *testing.T) {
 
 func TestKeptVMsAreNamedAndAreNoOrphans(t *testing.T) {
 	vc, now := vcenterForTest(), time.Now()
-	l := look{health: vsphere.Health{Reachable: true, Complete: true}, released: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}
+	l := look{health: vsphere.Health{Reachable: true, Complete: true}, released: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
 	vc.Status = newStatus(vc, l, now)
 	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReleasedVMs)
-	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "6 VMs") || !strings.Contains(c.Message, "a (vm-1)") || !strings.Contains(c.Message, "1 more") {
+	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "6 VMs") || !strings.Contains(c.Message, "a (vm-1)") || !strings.Contains(c.Message, "2 more") {
 		t.Errorf("the condition is %+v", c)
 	}
 	if meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {

@@ -24,6 +24,8 @@ type Connection interface {
 	Owned() []vsphere.VM
 	// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
 	FolderPath(folder vsphere.Ref) string
+	// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, or may be; none while that is not certain.
+	EmptyGroupFolders() []vsphere.GroupFolder
 	// EndLeftovers asks for the sessions of dead processes at this vCenter to be ended soon. It does not block.
 	EndLeftovers()
 }

@@ -22,6 +22,9 @@ type connectionForTest struct {
 	mu     sync.Mutex
 	health vsphere.Health
 	owned  []vsphere.VM
+	// empty are its empty folders, refuses is why none is removed.
+	empty   []vsphere.GroupFolder
+	refuses error
 }
 
 type diary struct {
@@ -70,6 +73,16 @@ func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 func (c *connectionForTest) FolderPath(folder vsphere.Ref) string {
 	return map[vsphere.Ref]string{vsphere.FolderRef("group-7"): "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d"}[folder]
 }
+func (c *connectionForTest) EmptyGroupFolders() []vsphere.GroupFolder { return c.empty }
+
+func (c *connectionForTest) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return err
+	}
+	c.diary.note("removed " + folder.Value)
+	return c.refuses
+}
+
 func (c *connectionForTest) EndLeftovers() { c.diary.note("leftovers " + c.name) }
 
 // poolRig dials connections and remembers them by the order of dialing.

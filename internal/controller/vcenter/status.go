@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -30,10 +31,8 @@ type look struct {
 	another bool
 	// doubtful is true while nobody can say yet whether an empty root folder is right.
 	doubtful bool
-	// orphans are the names of VMs whose group does not exist.
-	orphans []string
-	// released are the names of VMs that somebody kept when their group was deleted.
-	released []string
+	// orphans are the groups that do not exist any more and have VMs here, released those of which somebody kept them.
+	orphans, released []orphaned.Group
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -63,7 +62,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 		conditions = append(conditions, c)
 	}
 	if len(l.orphans) > 0 {
-		conditions = append(conditions, orphaned(l.orphans))
+		conditions = append(conditions, orphanedVMs(l.orphans))
 	} else if health.Complete {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
 	}

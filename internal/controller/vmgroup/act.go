@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -74,9 +75,10 @@ func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 				p.audit(ctx, s, batch[i])
 				continue
 			}
-			refused = true
+			// A VM that is kept because of its disks says nothing about vCenter: the others go on.
+			refused = refused || vsphere.KindOf(err) != vsphere.KindForeignDisk
 			actionsTotal.WithLabelValues(string(batch[i].Kind), "refused").Inc()
-			log.FromContext(ctx).Info("vCenter refused an action", "action", batch[i].Kind, "vm", batch[i].Name,
+			logOf(ctx, batch[i]).Info("vCenter refused an action", "action", batch[i].Kind, "vm", batch[i].Name,
 				"because", batch[i].Reason, "kind", vsphere.KindOf(err), "reason", err.Error())
 		}
 		if refused {
@@ -86,8 +88,16 @@ func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 	return false
 }
 
+// logOf is the log for an action: one of details if it is quiet.
+func logOf(ctx context.Context, action plan.Action) logr.Logger {
+	if action.Quiet {
+		return log.FromContext(ctx).V(1)
+	}
+	return log.FromContext(ctx)
+}
+
 func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, action plan.Action) error {
-	log.FromContext(ctx).Info("Asking vCenter", "action", action.Kind, "vm", action.Name, "moRef", action.MoRef, "because", action.Reason)
+	logOf(ctx, action).Info("Asking vCenter", "action", action.Kind, "vm", action.Name, "moRef", action.MoRef, "because", action.Reason)
 	target := vsphere.Target{
 		VM: vsphere.VMRef(action.MoRef), ID: s.ID, Ordinal: action.Ordinal, Namespace: s.Group.Namespace, ChangeVersion: action.ChangeVersion,
 	}

@@ -62,6 +62,7 @@ func life(r *run) {
 	r.ok(r.Server.PowerOff(r.ctx, target(vm)))
 	vm = r.vm("powered off", 0, func(vm vsphere.VM) bool { return vm.Power == vsphere.PoweredOff })
 
+	heldForADisk(r, vm)
 	r.ok(r.Server.Destroy(r.ctx, target(vm)))
 	o := r.settled("destroyed", vm.Ref, func(o vsphere.Observation) bool { return slices.Contains(o.Gone, vm.Ref) })
 	if len(o.VMs) > 0 || len(o.Elsewhere) > 0 || len(o.Failures) > 0 || o.FolderGone {
@@ -69,6 +70,26 @@ func life(r *run) {
 	}
 	r.ok(r.Server.DestroyFolder(r.ctx, r.folder.Ref))
 	r.settled("folder removed", vsphere.Ref{}, func(o vsphere.Observation) bool { return o.FolderGone })
+}
+
+// heldForADisk attaches a disk to a VM that is about to be destroyed, sees it stay, and detaches the disk.
+func heldForADisk(r *run, vm vsphere.VM) {
+	r.t.Helper()
+	r.Person.AttachDisk(r.folder, vm)
+	try := target(vm)
+	try.ChangeVersion = vm.ChangeVersion
+	err := r.Server.Destroy(r.ctx, try)
+	r.refused(err, vsphere.KindForeignDisk)
+	var foreign *vsphere.ForeignDisks
+	if !errors.As(err, &foreign) || foreign.ChangeVersion != vm.ChangeVersion || foreign.Path != r.folder.Path+"/"+vm.Name ||
+		len(foreign.Disks) != 1 || foreign.Disks[0].FirstClassID == "" || foreign.Disks[0].Device == "" {
+		r.t.Errorf("it is held by %+v", foreign)
+	}
+	o := r.settled("the disk is attached", vm.Ref, func(o vsphere.Observation) bool { return len(o.VMs) == 1 && o.VMs[0].ChangeVersion != vm.ChangeVersion })
+	if len(o.Failures) != 1 || o.Failures[0].Kind != vsphere.OpDestroy {
+		r.t.Errorf("observed %+v", o)
+	}
+	r.Person.DetachDisk(r.folder, vm)
 }
 
 func repetition(r *run) {

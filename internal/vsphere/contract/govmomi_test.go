@@ -15,6 +15,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
+const volume = "[LocalDS_0] fcd/volume.vmdk"
+
 // TestGovmomi runs the contract against govmomi's simulator, in both modes of observation.
 func TestGovmomi(t *testing.T) {
 	for _, mode := range []govmomi.Mode{govmomi.Watch, govmomi.Poll} {
@@ -72,6 +74,10 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			SetReleaseMark: func(f vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark) {
 				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{inventory.KeyReleased: encoded(t, mark)}))
 			},
+			AttachDisk: func(f vsphere.Folder, vm vsphere.VM) {
+				must(person.AddDisk(ctx, f.Path+"/"+vm.Name, volume, "6f1-2"))
+			},
+			DetachDisk: func(f vsphere.Folder, vm vsphere.VM) { must(person.DetachDisk(ctx, f.Path+"/"+vm.Name, volume)) },
 			AddTemplate: func(name string, mark vsphere.ReleaseMark) {
 				_, err := person.CreateVM(ctx, "/DC0/vm", name)
 				must(err)

@@ -37,6 +37,8 @@ type Person struct {
 	// Unstamp removes the stamp of a VM, SetReleaseMark writes a release mark into one, or removes it if it is nil. Both leave all else as it is.
 	Unstamp        func(folder vsphere.Folder, vm vsphere.VM)
 	SetReleaseMark func(folder vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark)
+	// AttachDisk attaches a First Class Disk to a VM, and DetachDisk detaches it again.
+	AttachDisk, DetachDisk func(folder vsphere.Folder, vm vsphere.VM)
 	// AddTemplate makes a template that carries a release mark.
 	AddTemplate func(name string, mark vsphere.ReleaseMark)
 	// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder.

@@ -183,6 +183,9 @@ func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 			return false, fail(vsphere.KindForeign, op, "the VM is outside of the operator's root folder")
 		case vm.Power != vsphere.PoweredOff:
 			return false, fail(vsphere.KindBusy, op, "the VM is not powered off")
+		case len(s.disks[vm.Ref]) > 0:
+			foreign := &vsphere.ForeignDisks{Path: s.folders[vm.Folder].Path + "/" + vm.Name, Disks: s.disks[vm.Ref], ChangeVersion: t.ChangeVersion}
+			return false, &vsphere.Error{Kind: vsphere.KindForeignDisk, Op: op, Object: vm.Ref, Err: foreign}
 		}
 		return false, nil
 	}, func(vm *vsphere.VM, _ string) *vsphere.Error {

@@ -30,6 +30,10 @@ func TestContract(t *testing.T) {
 				SetReleaseMark: func(_ vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark) {
 					reconfigure(vm, func(vm *vsphere.VM) { vm.Released = mark })
 				},
+				AttachDisk: func(_ vsphere.Folder, vm vsphere.VM) {
+					hands.AttachDisks(vm.Ref.Value, vsphere.Disk{Device: "disk-1000-1", FirstClassID: "6f1-2"})
+				},
+				DetachDisk: func(_ vsphere.Folder, vm vsphere.VM) { hands.AttachDisks(vm.Ref.Value) },
 				// Its templates have no configuration that a clone would copy.
 				AddTemplate:   func(name string, _ vsphere.ReleaseMark) { s.AddTemplate(vsphere.Template{Name: name}) },
 				MoveFolderOut: func(f vsphere.Folder) { hands.MoveFolderOut(f.Ref) },

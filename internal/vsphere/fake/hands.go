@@ -93,6 +93,15 @@ func (h Hands) Delete(name string) {
 	})
 }
 
+// AttachDisks attaches disks to a VM, instead of those that were attached before. None detaches them.
+func (h Hands) AttachDisks(name string, disks ...vsphere.Disk) {
+	h.do(func() {
+		vm := h.s.must(name)
+		h.s.disks[vm.Ref] = disks
+		h.s.reconfigured(vm)
+	})
+}
+
 // MoveOut moves a VM out of the operator's root folder.
 func (h Hands) MoveOut(name string) {
 	h.Edit(name, func(vm *vsphere.VM) { vm.Folder = vsphere.FolderRef(outside) })

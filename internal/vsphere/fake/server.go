@@ -53,6 +53,8 @@ type Server struct {
 
 	vms     map[vsphere.Ref]*vsphere.VM
 	folders map[vsphere.Ref]*vsphere.Folder
+	// disks are those that somebody attached to a VM.
+	disks map[vsphere.Ref][]vsphere.Disk
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
@@ -79,7 +81,7 @@ func New(opt Options) *Server {
 	}
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
-		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}

@@ -23,6 +23,8 @@ type templateEntry struct {
 	vsphere.Template
 	snapshot      vsphere.Ref
 	changeVersion string
+	// full and linked are the disks that a clone of either kind gets.
+	full, linked disks
 }
 
 // content is one reading of the catalog. It is never changed once published.

@@ -54,7 +54,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move "+
 			"it back", req.Folder))
 	}
-	if req.Linked && s.snapshotOf(req.Template.Ref).IsZero() {
+	if req.Linked && s.entry(req.Template.Ref).snapshot.IsZero() {
 		return spec(vsphere.KindSpec, errNoSnapshot)
 	}
 	return s.submit(ctx, r, req.Template.Host, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
@@ -73,13 +73,14 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 }
 
 func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, stamp []inventory.KV) (types.VirtualMachineCloneSpec, error) {
+	template := s.entry(req.Template.Ref)
 	spec := types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{
 			Pool:      refOrNil(req.Placement.ResourcePool),
 			Datastore: refOrNil(req.Placement.Datastore),
 		},
 		Config: &types.VirtualMachineConfigSpec{
-			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(stamp),
+			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(append(stamp, template.disks(req.Linked).encoded())),
 		},
 	}
 	if len(req.UserData) > 0 {
@@ -89,7 +90,7 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 		})...)
 	}
 	if req.Linked {
-		spec.Snapshot = refOrNil(s.snapshotOf(req.Template.Ref))
+		spec.Snapshot = refOrNil(template.snapshot)
 		spec.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsCreateNewChildDiskBacking)
 	}
 	if !req.Placement.Network.IsZero() {
@@ -122,10 +123,6 @@ func (s *Server) entry(ref vsphere.Ref) templateEntry {
 	return templateEntry{}
 }
 
-func (s *Server) snapshotOf(template vsphere.Ref) vsphere.Ref {
-	return s.entry(template).snapshot
-}
-
 // connectNIC returns the edit that connects the template's first network adapter to a network.
 func (s *Server) connectNIC(ctx context.Context, c *connection, template, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
 	device, err := s.nic(ctx, c, template)
@@ -155,11 +152,11 @@ func (s *Server) nic(ctx context.Context, c *connection, template vsphere.Ref) (
 	if ok && cached.changeVersion == known.changeVersion {
 		return cached.device, nil
 	}
-	o, err := exact(ctx, c.client, template, "config.hardware.device")
+	o, err := exact(ctx, c.client, template, propDevices)
 	if err != nil {
 		return nil, err
 	}
-	devices, _ := o.values["config.hardware.device"].(types.ArrayOfVirtualDevice)
+	devices, _ := o.values[propDevices].(types.ArrayOfVirtualDevice)
 	for _, d := range devices.VirtualDevice {
 		if _, ok := d.(types.BaseVirtualEthernetCard); ok {
 			s.mu.Lock()

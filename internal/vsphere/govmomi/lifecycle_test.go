@@ -19,6 +19,9 @@ func TestLifeOfAVM(t *testing.T) {
 			t.Errorf("stamp is %+v, want %+v", got, want)
 		}
 
+		if empty := r.server.EmptyGroupFolders(); len(empty) != 0 {
+			t.Errorf("empty are %+v", empty)
+		}
 		must(t, r.server.PowerOn(r.ctx, target(vm)))
 		r.until("powered on", func() bool {
 			o := r.observe()
@@ -50,6 +53,10 @@ func TestLifeOfAVM(t *testing.T) {
 			return len(o.Gone) == 1 && len(o.VMs) == 0 && len(o.InFlight) == 0
 		})
 		must(t, r.server.Destroy(r.ctx, target(vm))) // again: no error
+		r.until("the folder is known to be empty", func() bool {
+			empty := r.server.EmptyGroupFolders()
+			return len(empty) == 1 && empty[0].Ref == r.folder.Ref
+		})
 		must(t, r.server.DestroyFolder(r.ctx, r.folder.Ref))
 		r.until("folder gone", func() bool { return r.observe().FolderGone })
 		must(t, r.server.DestroyFolder(r.ctx, r.folder.Ref)) // again: no error

@@ -26,6 +26,8 @@ const (
 	propChangeVersion = "config.changeVersion"
 	propCPU           = "config.hardware.numCPU"
 	propMemory        = "config.hardware.memoryMB"
+	propDevices       = "config.hardware.device"
+	propSnapshot      = "snapshot.currentSnapshot"
 )
 
 var (
@@ -155,14 +157,22 @@ func seenOf(base, details object) (inventory.Seen, error) {
 func stampValues(o object) map[string]string {
 	values := map[string]string{}
 	for _, key := range inventory.Keys {
-		switch v := o.values[extraConfigPath(key)].(type) {
-		case types.OptionValue:
-			values[key], _ = v.Value.(string)
-		case *types.OptionValue:
-			values[key], _ = v.Value.(string)
+		if value := extraValue(o, key); value != "" {
+			values[key] = value
 		}
 	}
 	return values
+}
+
+// extraValue returns what was read of a key of extraConfig; nothing if there is none.
+func extraValue(o object, key string) (value string) {
+	switch v := o.values[extraConfigPath(key)].(type) {
+	case types.OptionValue:
+		value, _ = v.Value.(string)
+	case *types.OptionValue:
+		value, _ = v.Value.(string)
+	}
+	return value
 }
 
 // patch overwrites base properties; what is not among them keeps its value.

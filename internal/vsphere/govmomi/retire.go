@@ -77,8 +77,8 @@ func (s *Server) reconfigure(ctx context.Context, r operations.Request, t vspher
 	})
 }
 
-// Destroy submits a VM's destruction after it read, afresh, that the VM is the group's, marked, off and below the
-// root folder: see vsphere.Server. vCenter has no conditional destroy, so what a person does between that read
+// Destroy submits a VM's destruction after it read, afresh, that the VM is the group's, marked, off, below the
+// root folder, and without disks of others: see vsphere.Server. vCenter has no conditional destroy, so what a person does between that read
 // and the call is not seen.
 func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 	r := operations.Request{
@@ -106,7 +106,7 @@ func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Req
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return err
 	}
-	o, err := exact(ctx, c.client, t.VM, append([]string{propName, propParent, propPower, propTemplate}, stampProperties...)...)
+	o, err := exact(ctx, c.client, t.VM, slices.Concat([]string{propName, propParent, propPower, propTemplate, propDevices, extraConfigPath(inventory.KeyDisks)}, stampProperties)...)
 	if err != nil {
 		return readOnlyError(err)
 	}
@@ -125,17 +125,21 @@ func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Req
 		return refuse(vsphere.KindBusy, errOn)
 	}
 	parent := o.refOf(propParent)
-	if _, known := s.index.Folder(parent); known {
-		return nil
+	folder, known := s.index.Folder(parent)
+	if !known {
+		inside, err := s.belowRoot(ctx, c, parent)
+		if err != nil {
+			return readOnlyError(err)
+		}
+		if !inside {
+			return refuse(vsphere.KindForeign, fmt.Errorf("the VM was moved out of %s", c.root.Path))
+		}
 	}
-	inside, err := s.belowRoot(ctx, c, parent)
-	if err != nil {
-		return readOnlyError(err)
+	path := o.text(propName)
+	if folder.Path != "" {
+		path = folder.Path + "/" + path
 	}
-	if !inside {
-		return refuse(vsphere.KindForeign, fmt.Errorf("the VM was moved out of %s", c.root.Path))
-	}
-	return nil
+	return holdForDisks(o, path, t, refuse)
 }
 
 // readOnlyError marks the error of a read before a change: nothing was changed, whatever became of the read.

@@ -250,6 +250,9 @@ func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 // Complete there may be more.
 func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
 
+// EmptyGroupFolders returns the folders at the place of a group's in which nothing is: see inventory.Index.
+func (s *Server) EmptyGroupFolders() []vsphere.GroupFolder { return s.index.EmptyGroupFolders() }
+
 // FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
 func (s *Server) FolderPath(folder vsphere.Ref) string {
 	f, _ := s.index.Folder(folder)

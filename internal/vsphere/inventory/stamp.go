@@ -22,12 +22,16 @@ const (
 	KeyReleased  = vsphere.ReleaseKey
 )
 
+// KeyDisks holds which disks a VM got from its template. It is no part of the stamp: it stays when a VM is released, since it is true still.
+const KeyDisks = "vmgroup.disks"
+
 // Keys are all keys that the operator writes into a VM that is or was a group's, in the order in which they are written.
 var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased}
 
 const (
 	ownerVersion    = "v1"
 	releasedVersion = "v1"
+	disksVersion    = "v1"
 )
 
 var (

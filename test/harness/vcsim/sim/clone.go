@@ -71,7 +71,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 			return res, fault
 		}
 		if ref, ok := res.(types.ManagedObjectReference); ok {
-			ctx.WithLock(ref, func() { complete(ctx, ref, req.Spec.Config) })
+			ctx.WithLock(ref, func() { complete(ctx, ref, req.Spec.Config, req.Spec.Snapshot) })
 		}
 		return res, nil
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -37,12 +38,12 @@ func inherit(source *simulator.VirtualMachine, spec *types.VirtualMachineConfigS
 }
 
 // complete gives a clone what the simulator leaves out of the configuration. The caller holds the clone.
-func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec) {
+func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec, snapshot *types.ManagedObjectReference) {
 	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
 		return
 	}
-	var changes []types.PropertyChange
+	changes := []types.PropertyChange{{Name: "config.hardware.device", Val: disksOfSource(ctx, vm, snapshot)}}
 	set := func(name string, to *bool) {
 		if to != nil {
 			changes = append(changes, types.PropertyChange{Name: "config." + name, Val: *to})
@@ -58,4 +59,26 @@ func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *ty
 		changes = append(changes, types.PropertyChange{Name: "config.hardware.numCoresPerSocket", Val: *n})
 	}
 	ctx.Update(vm, changes)
+}
+
+// disksOfSource returns a clone's devices without the disks that its source got after the snapshot. The copy of a First Class Disk is none.
+func disksOfSource(ctx *simulator.Context, clone *simulator.VirtualMachine, snapshot *types.ManagedObjectReference) []types.BaseVirtualDevice {
+	var taken object.VirtualDeviceList
+	if snapshot != nil {
+		if s, ok := ctx.Map.Get(*snapshot).(*simulator.VirtualMachineSnapshot); ok {
+			taken = s.Config.Hardware.Device
+		}
+	}
+	var devices []types.BaseVirtualDevice
+	for _, d := range clone.Config.Hardware.Device {
+		disk, ok := d.(*types.VirtualDisk)
+		if ok && snapshot != nil && taken.FindByKey(disk.Key) == nil {
+			continue
+		}
+		if ok {
+			disk.VDiskId = nil
+		}
+		devices = append(devices, d)
+	}
+	return devices
 }

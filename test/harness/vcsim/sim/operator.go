@@ -285,18 +285,17 @@ func (o *Operator) AddTemplate(ctx context.Context, folderPath, name string) err
 	if _, err := o.CreateVM(ctx, folderPath, name); err != nil {
 		return err
 	}
-	vm, err := o.vm(ctx, path.Join(folderPath, name))
-	if err != nil {
+	if err := o.Snapshot(ctx, path.Join(folderPath, name)); err != nil {
 		return err
 	}
-	task, err := vm.CreateSnapshot(ctx, "base", "", false, false)
-	if err := wait(ctx, "take a snapshot of "+name, task, err); err != nil {
-		return err
-	}
-	if err := vm.MarkAsTemplate(ctx); err != nil {
-		return fmt.Errorf("mark %s as template: %w", name, err)
-	}
-	return nil
+	return o.MarkAsTemplate(ctx, path.Join(folderPath, name))
+}
+
+// Snapshot takes a snapshot of a VM.
+func (o *Operator) Snapshot(ctx context.Context, vmPath string) error {
+	return o.change(ctx, "take a snapshot of", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) {
+		return vm.CreateSnapshot(ctx, "base", "", false, false)
+	})
 }
 
 // Copy clones a VM by hand, with everything in its extraConfig: a copied stamp is part of that.

@@ -1,0 +1,52 @@
+package member
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+)
+
+func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
+	found := []orphans.Group{{Key: "cluster-a/0a1b2c3d-1", Member: "team-a", Namespace: "shop", Name: "web", VMs: []string{"web-0 (vm-1)", "web-1 (vm-2)"}}}
+	known := false
+	opts := &Options{Orphans: func(string) ([]orphans.Group, bool) { return found, known }}
+	engaged := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour)}
+	status := v1alpha1.MemberClusterStatus{}
+	told := func(seen observation) (message string, again time.Duration) {
+		in := statusInput{name: "team-a", now: testNow, previous: status, seen: seen}
+		in.orphaned, again = opts.orphansOf(&status, "team-a", seen, testNow)
+		status, _ = computeStatus(in)
+		if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOrphanedVMs); c != nil {
+			message = c.Message
+		}
+		return message, again
+	}
+	message, _ := told(engaged)
+	for _, word := range []string{"2 VMs of 1 VmGroups", "web-0 (vm-1)", "VmGroup web in namespace shop", "adopt=0a1b2c3d-1", "kubectl annotate membercluster team-a "} {
+		if !strings.Contains(message, word) {
+			t.Errorf("%q does not say %q", message, word)
+		}
+	}
+	found = nil
+	away := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour), problem: &remote.Problem{}}
+	young := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Minute)}
+	for name, doubt := range map[string]struct {
+		seen  observation
+		known bool
+	}{"nobody knows": {engaged, false}, "it is away": {away, true}, "it is back since a minute": {young, true}, "it is not engaged": {observation{}, true}} {
+		known = doubt.known
+		if message, again := told(doubt.seen); message == "" || again == 0 {
+			t.Errorf("although %s it is said that there are none; again after %s", name, again)
+		}
+	}
+	known = true
+	if message, again := told(engaged); message != "" || again != 0 {
+		t.Errorf("without any it says %q, again after %s", message, again)
+	}
+}

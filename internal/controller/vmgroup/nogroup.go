@@ -1,0 +1,51 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// NoGroup reports whether there is certainly no VmGroup in a namespace of a member whose UID begins so, and none that this replica knows in another
+// namespace or member: a MemberCluster may lead to another cluster than it did when the group got its folder. The member's API server is asked, since a
+// cache may be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
+func (r *Reconciler) NoGroup(ctx context.Context, member, namespace, uid string) (bool, error) {
+	before, ok := r.Members(member)
+	if !ok || before.Silent || before.Paused || !r.Groups.listed(member) || r.Groups.knowsUID(uid) {
+		return false, nil
+	}
+	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+	if err != nil {
+		return false, fmt.Errorf("find the client of member %q: %w", member, err)
+	}
+	groups := &metav1.PartialObjectMetadataList{}
+	groups.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
+	if err := cl.GetAPIReader().List(ctx, groups, client.InNamespace(namespace)); err != nil {
+		return false, fmt.Errorf("list the VmGroups of namespace %q of member %q: %w", namespace, member, err)
+	}
+	for i := range groups.Items {
+		if strings.HasPrefix(string(groups.Items[i].UID), uid) {
+			return false, nil
+		}
+	}
+	after, ok := r.Members(member)
+	return ok && after.UID == before.UID && !after.Silent && !r.Groups.knowsUID(uid), nil
+}
+
+// knowsUID reports whether any group is known, of whichever member, whose UID begins so.
+func (g *Groups) knowsUID(prefix string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key := range g.byKey {
+		if strings.HasPrefix(key.Group(), prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package vmgroup
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
+	const uid, other = "6d1b1c5e", "0a1b2c3d" // the first is the group's
+	for name, c := range map[string]struct {
+		change func(r *rig)
+		uid    string
+		gone   bool
+		failed bool
+	}{
+		"another UID":                        {uid: other, gone: true},
+		"the group's own UID":                {uid: uid},
+		"it is in the API server alone":      {change: func(r *rig) { r.Groups.forget(r.request) }, uid: uid},
+		"a group of another member has it":   {change: func(r *rig) { r.Groups.byKey[vsphere.KeyOf("elsewhere", other+"-0000")] = groupEntry{} }, uid: other},
+		"the member's groups are not known":  {change: func(r *rig) { delete(r.Groups.members, v1alpha1.LocalMember) }, uid: other},
+		"the member is not engaged":          {change: func(r *rig) { r.Members = func(string) (Member, bool) { return Member{}, false } }, uid: other},
+		"the member does not answer":         {change: func(r *rig) { r.Members = memberIs(Member{Silent: true}) }, uid: other},
+		"the member is paused":               {change: func(r *rig) { r.Members = memberIs(Member{Paused: true}) }, uid: other},
+		"the member becomes another cluster": {change: func(r *rig) { r.Members = memberIs(Member{UID: "one"}, Member{UID: "two"}) }, uid: other},
+		"the member goes silent meanwhile":   {change: func(r *rig) { r.Members = memberIs(Member{UID: "one"}, Member{UID: "one", Silent: true}) }, uid: other},
+		"the API server refuses":             {change: func(r *rig) { r.Clusters = testCluster{client: r.member, live: refusing{r.member}} }, uid: other, failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.mustPass()
+			r.Groups.seen(r.request, r.key(), r.group(), "default")
+			r.Groups.list(v1alpha1.LocalMember)
+			if c.change != nil {
+				c.change(r)
+			}
+			gone, err := r.NoGroup(t.Context(), v1alpha1.LocalMember, "team", c.uid)
+			if gone != c.gone || (err != nil) != c.failed {
+				t.Errorf("gone: %t, %v", gone, err)
+			}
+		})
+	}
+}
+
+// memberIs answers with one member after the other.
+func memberIs(members ...Member) Members {
+	n := 0
+	return func(string) (Member, bool) {
+		m := members[min(n, len(members)-1)]
+		n++
+		return m, true
+	}
+}
+
+// TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew: it came back with a backup of its member's etcd, after its folder was taken for nobody's.
+func TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew(t *testing.T) {
+	r := newRig(t)
+	before := *r.settle().Status.Folder
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 0 })
+	if r.work(); len(r.vcenter.VMs()) != 0 {
+		t.Fatalf("left are %v", r.vcenter.VMs())
+	}
+	r.vcenter.ByHand().DeleteFolder(vsphere.FolderRef(before.MoRef))
+	r.rounds(2)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 2 })
+	g := r.settle()
+	if !meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionReady) || len(r.vcenter.VMs()) != 2 || g.Status.Folder == nil || g.Status.Folder.MoRef == before.MoRef {
+		t.Errorf("the folder is %+v, was %+v; there are %v: %s", g.Status.Folder, before, r.vcenter.VMs(), words(g.Status.Conditions))
+	}
+	for _, vm := range r.vcenter.VMs() {
+		if vm.Folder.Value != g.Status.Folder.MoRef {
+			t.Errorf("%s is in %s", vm.Name, vm.Folder.Value)
+		}
+	}
+}
+
+// refusing lists nothing.
+type refusing struct{ client.Reader }
+
+func (refusing) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("forbidden")
+}

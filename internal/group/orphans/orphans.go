@@ -1,0 +1,120 @@
+// Package orphans tells of VMs whose VmGroup does not exist any more: which they are, whose they were, and what can be done with them. It is pure.
+package orphans
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+const (
+	// maxGroups, and of each so many VMs, are named in a message.
+	maxGroups, maxVMs = 4, 4
+	// uidPart is how much of a group's UID is in the name of its folder.
+	uidPart = 8
+	// allowAdoption on a MemberCluster lets its VmGroups take over VMs whose group vanished, until a time.
+	allowAdoption = "vm.codeconnect.vmworld.com/allow-adoption-until"
+)
+
+// Group is a VmGroup that does not exist any more.
+type Group struct {
+	Key vsphere.GroupKey
+	// Member is the name of the MemberCluster that leads to the group's cluster, or empty if none does.
+	Member string
+	// Namespace and Name are what the folder tells in which its VMs lie; empty where that is not a group's own.
+	Namespace, Name string
+	// VMs are its VMs with their references, and with the folder where that is not the group's own.
+	VMs []string
+}
+
+// Of sorts orphaned VMs by the groups that they were of. path is the inventory path of a folder, or empty; member the name of the member with a
+// cluster UID, or empty.
+func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID string) string) []Group {
+	byKey := map[vsphere.GroupKey]*Group{}
+	for _, vm := range vms {
+		if vm.Stamp == nil {
+			continue
+		}
+		key := vm.Stamp.Key()
+		g := byKey[key]
+		if g == nil {
+			g = &Group{Key: key, Member: member(key.Member())}
+			byKey[key] = g
+		}
+		name, at := fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value), path(vm.Folder)
+		if namespace, group, own := home(at, key.Group()); own {
+			g.Namespace, g.Name = namespace, group
+		}
+		if at != "" {
+			name += " in " + at
+		}
+		g.VMs = append(g.VMs, name)
+	}
+	out := make([]Group, 0, len(byKey))
+	for _, g := range byKey {
+		slices.Sort(g.VMs)
+		out = append(out, *g)
+	}
+	slices.SortFunc(out, func(a, b Group) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+// home reads namespace and name of a group from the path of its folder: <root>/<member>/<namespace>/<group>.<first 8 of its UID>. A folder with
+// another group's name tells nothing.
+func home(path, uid string) (namespace, name string, own bool) {
+	parts := strings.Split(path, "/")
+	if len(parts) < 3 || len(uid) < uidPart {
+		return "", "", false
+	}
+	name, own = strings.CutSuffix(parts[len(parts)-1], "."+uid[:uidPart])
+	return parts[len(parts)-2], name, own && name != ""
+}
+
+// Count returns the number of VMs.
+func Count(groups []Group) (vms int) {
+	for _, g := range groups {
+		vms += len(g.VMs)
+	}
+	return vms
+}
+
+// Describe names groups with their VMs.
+func Describe(groups []Group) string {
+	told := make([]string, 0, maxGroups+1)
+	for _, g := range groups[:min(len(groups), maxGroups)] {
+		vms := strings.Join(g.VMs[:min(len(g.VMs), maxVMs)], ", ")
+		if more := len(g.VMs) - maxVMs; more > 0 {
+			vms += fmt.Sprintf(" and %d more", more)
+		}
+		whose := "a VmGroup"
+		if g.Name != "" {
+			whose = fmt.Sprintf("VmGroup %s in namespace %s", g.Name, g.Namespace)
+		}
+		member := "of a cluster that no MemberCluster leads to (" + g.Key.Member() + ")"
+		if g.Member != "" {
+			member = "of member " + g.Member
+		}
+		told = append(told, fmt.Sprintf("%s; they were of %s %s, UID %s", vms, whose, member, g.Key.Group()))
+	}
+	if more := len(groups) - maxGroups; more > 0 {
+		told = append(told, fmt.Sprintf("and VMs of %d more VmGroups", more))
+	}
+	return strings.Join(told, ". ")
+}
+
+// WayOut says how somebody else takes such VMs over, or how to be rid of them.
+func WayOut(groups []Group) string {
+	member, uid := "MEMBER", "UID"
+	for _, g := range groups {
+		if g.Member != "" {
+			member, uid = g.Member, g.Key.Group()
+			break
+		}
+	}
+	return fmt.Sprintf("Nobody touches these VMs. To take VMs over, create a VmGroup in the namespace that they were of, with the annotation %s=%s (the UID of the VmGroup that is gone), once a hub administrator has allowed it: "+
+		"kubectl annotate membercluster %s --overwrite %s=$(date -u -d +30min +%%FT%%TZ). Delete in vCenter what is not needed", v1alpha1.AdoptAnnotation, uid, member, allowAdoption)
+}

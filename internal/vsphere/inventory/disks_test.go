@@ -1,0 +1,34 @@
+package inventory
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestDisksAreReadAsTheyWereWritten(t *testing.T) {
+	for _, tc := range []struct {
+		keys []int32
+		want string
+	}{{nil, "v1;"}, {[]int32{2000}, "v1;2000"}, {[]int32{16000, 2000, 2001}, "v1;2000,2001,16000"}} {
+		kv := EncodeDisks(tc.keys, true)
+		if kv.Key != KeyDisks || kv.Value != tc.want {
+			t.Errorf("%v is written as %+v, want %q", tc.keys, kv, tc.want)
+		}
+		got, known := DecodeDisks(kv.Value)
+		if !known || !slices.Equal(got, slices.Sorted(slices.Values(tc.keys))) {
+			t.Errorf("%q is read as %v %t", kv.Value, got, known)
+		}
+	}
+	if kv := EncodeDisks([]int32{2000}, false); kv != (KV{KeyDisks, ""}) {
+		t.Errorf("disks that are not known are written as %+v", kv)
+	}
+}
+
+// A list that is not whole is none: a disk that is missing from it by mistake would hold its VM for ever, and one too many would be deleted.
+func TestAListOfDisksThatIsNotWholeIsNone(t *testing.T) {
+	for _, value := range []string{"", "v1", "v2;2000", "2000", "v1;2000,", "v1;,2000", "v1;2000;2001", "v1; 2000", "v1;-1", "v1;02000", "v1;9999999999", "v1;*"} {
+		if keys, known := DecodeDisks(value); known {
+			t.Errorf("%q is read as %v", value, keys)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// EmptyGroupFolders returns the present folders three below the root, where those of groups are, in which nothing is, or may be: a VM or folder
+// without a verdict counts as there. It returns none while the inventory is not complete, and while VMs of another installation are below the root:
+// a folder does not tell whose it is.
+func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if complete, _ := x.complete(); !complete {
+		return nil
+	}
+	used := map[vsphere.Ref]bool{}
+	for _, e := range x.vms {
+		if e.state == Present && (e.unread || e.vm.Stamp != nil && !x.ours(e)) {
+			return nil
+		}
+		if e.state != Gone {
+			used[e.vm.Folder] = true
+		}
+	}
+	for _, e := range x.folders {
+		if e.state != Gone {
+			used[e.folder.Parent] = true
+		}
+	}
+	var out []vsphere.GroupFolder
+	for ref, e := range x.folders {
+		namespace := x.folders[e.folder.Parent]
+		if e.state != Present || used[ref] || namespace == nil || namespace.state != Present {
+			continue
+		}
+		if member := x.folders[namespace.folder.Parent]; member != nil && member.state == Present && member.folder.Parent == x.root {
+			path := vsphere.FolderPath{Member: member.folder.Name, Namespace: namespace.folder.Name, Leaf: e.folder.Name}
+			out = append(out, vsphere.GroupFolder{Ref: ref, FolderPath: path, InventoryPath: e.folder.Path})
+		}
+	}
+	slices.SortFunc(out, func(a, b vsphere.GroupFolder) int { return cmp.Compare(a.Ref.Value, b.Ref.Value) })
+	return out
+}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/object"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/contract"
@@ -31,7 +33,7 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			t.Fatal(err)
 		}
 	}
-	vcsim, err := sim.Start(sim.Options{})
+	vcsim, err := sim.Start(sim.Options{Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)})
 	must(err)
 	t.Cleanup(vcsim.Close)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,6 +68,11 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			},
 			Delete:  func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
 			MoveOut: func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+			Outside: func() vsphere.Ref {
+				found, err := object.NewSearchIndex(person.Client()).FindByInventoryPath(ctx, "/DC0/vm")
+				must(err)
+				return vsphere.FolderRef(found.Reference().Value)
+			},
 			Unstamp: func(f vsphere.Folder, vm vsphere.VM) {
 				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{inventory.KeyOwner: ""}))
 			},

@@ -26,6 +26,7 @@ func TestContract(t *testing.T) {
 				CopyVM:  func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
 				Delete:  func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
 				MoveOut: func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				Outside: func() vsphere.Ref { return vsphere.FolderRef("group-v-elsewhere") },
 				Unstamp: func(_ vsphere.Folder, vm vsphere.VM) { reconfigure(vm, func(vm *vsphere.VM) { vm.Stamp = nil }) },
 				SetReleaseMark: func(_ vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark) {
 					reconfigure(vm, func(vm *vsphere.VM) { vm.Released = mark })

@@ -172,7 +172,7 @@ func notFound(err error, ref vsphere.Ref) bool {
 func translateFor(r operations.Request, err error) error {
 	out := translate(phrase(r), err)
 	var e *vsphere.Error
-	if (r.Kind == vsphere.OpMark || r.Kind == vsphere.OpRelease || r.Kind == vsphere.OpRestamp) && has[*types.ConcurrentAccess](err) && asError(out, &e) {
+	if (r.Kind == vsphere.OpMark || r.Kind == vsphere.OpRelease || r.Kind == vsphere.OpRestamp || r.Kind == vsphere.OpAdopt) && has[*types.ConcurrentAccess](err) && asError(out, &e) {
 		e.Kind = vsphere.KindConflict
 	}
 	return out

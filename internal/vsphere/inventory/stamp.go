@@ -19,11 +19,12 @@ const (
 	KeyEpoch     = "vmgroup.epoch"
 	KeyCreated   = "vmgroup.created"
 	KeyTombstone = "vmgroup.tombstone"
+	KeyUUID      = "vmgroup.uuid"
 	KeyReleased  = vsphere.ReleaseKey
 )
 
 // Keys are all keys that the operator writes into a VM that is or was a group's, in the order in which they are written.
-var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased}
+var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID}
 
 const (
 	ownerVersion    = "v1"
@@ -59,6 +60,7 @@ func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 		{KeyCreated, created},
 		{KeyTombstone, ""},
 		{KeyReleased, ""},
+		{KeyUUID, s.UUID},
 	}, nil
 }
 
@@ -79,6 +81,7 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[3]},
 		Revision:  values[KeyRevision],
 		CloneMode: values[KeyCloneMode],
+		UUID:      values[KeyUUID],
 	}
 	if s.Installation == "" || s.Member == "" || s.Group == "" {
 		return nil, false

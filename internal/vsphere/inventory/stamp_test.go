@@ -26,6 +26,7 @@ func drawStamp(t *rapid.T) vsphere.Stamp {
 		Incarnation: rapid.Int32Min(0).Draw(t, "incarnation"),
 		Revision:    rapid.String().Draw(t, "revision"),
 		CloneMode:   rapid.SampledFrom([]string{"", "Full", "Linked"}).Draw(t, "cloneMode"),
+		UUID:        rapid.SampledFrom([]string{"", "420a1b2c-0000-1111-2222-333344445555"}).Draw(t, "uuid"),
 		Epoch:       vsphere.Epoch{Generation: rapid.Int64().Draw(t, "generation"), Number: rapid.Int64().Draw(t, "number")},
 	}
 	if rapid.Bool().Draw(t, "has time") {

@@ -46,6 +46,8 @@ type Request struct {
 	Name  string
 	UUID  string
 	Stamp vsphere.Stamp
+	// Folder that a VM is moved into.
+	Folder vsphere.Ref
 	// Within is how long a guest may take to shut down before that counts as failed.
 	Within time.Duration
 }

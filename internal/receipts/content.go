@@ -1,0 +1,80 @@
+package receipts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// prefix of the names of all receipts, the label that selects them, and the one key in each.
+	prefix              = "vmgroup-operator-receipt-"
+	labelKey, component = "app.kubernetes.io/component", "receipt"
+	dataKey             = "receipt.json"
+	// format of the receipts that this version writes and reads. Who reads another one could lose what it says.
+	format = 1
+)
+
+// stored is a receipt as it is stored.
+type stored struct {
+	Format int `json:"format"`
+	Receipt
+}
+
+// Name of the ConfigMap of a group's receipt. The API server of a member may say any UID, so the name has a hash of it.
+func Name(key Key) string {
+	sum := sha256.Sum256([]byte(key))
+	return prefix + hex.EncodeToString(sum[:12])
+}
+
+// labels of a ConfigMap with a receipt.
+func labels() map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "vmgroup-operator", labelKey: component}
+}
+
+// encode returns the content of a ConfigMap. It is indented, since people read it.
+func encode(r *Receipt) (map[string]string, error) {
+	if !r.valid() {
+		return nil, fmt.Errorf("the receipt of group %s/%s is not complete: %+v", r.Namespace, r.Group, *r)
+	}
+	text, err := json.MarshalIndent(stored{Format: format, Receipt: *r}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the receipt of group %s/%s: %w", r.Namespace, r.Group, err)
+	}
+	return map[string]string{dataKey: string(text)}, nil
+}
+
+// decode reads a ConfigMap. A copy under another name is no receipt: it would let the VMs be taken a second time.
+func decode(object *corev1.ConfigMap) (Receipt, error) {
+	unreadable := func(problem string) (Receipt, error) {
+		return Receipt{}, &UnreadableError{ConfigMap: object.Name, Problem: problem}
+	}
+	text, ok := object.Data[dataKey]
+	if !ok {
+		return unreadable(fmt.Sprintf("it has no key %q", dataKey))
+	}
+	var is struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal([]byte(text), &is); err != nil {
+		return unreadable(err.Error())
+	}
+	if is.Format != format {
+		return unreadable(fmt.Sprintf("it has format %d, and this operator knows %d", is.Format, format))
+	}
+	var content stored
+	if err := json.Unmarshal([]byte(text), &content); err != nil {
+		return unreadable(err.Error())
+	}
+	r := content.Receipt
+	if !r.valid() {
+		return unreadable("it does not say whose VMs were let go, when and why")
+	}
+	if object.Name != Name(r.Key()) {
+		return unreadable(fmt.Sprintf("it is a copy: the receipt of group %s/%s is ConfigMap %q", r.Namespace, r.Group, Name(r.Key())))
+	}
+	return r, nil
+}

@@ -1,0 +1,25 @@
+package receipts
+
+import "fmt"
+
+// UnreadableError means that a ConfigMap has the name of a receipt, and what it says cannot be used. It is never overwritten.
+type UnreadableError struct {
+	// ConfigMap is its name.
+	ConfigMap string
+	// Problem is what is wrong with it.
+	Problem string
+}
+
+// Error implements error.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("the receipt in ConfigMap %q of the operator's namespace cannot be read: %s. If no newer operator runs, put it right or delete it "+
+		"(kubectl delete configmap %s -n <namespace of the operator>)", e.ConfigMap, e.Problem, e.ConfigMap)
+}
+
+// ClaimedError means that another group takes the VMs, or has taken them.
+type ClaimedError struct{ By Adopter }
+
+// Error implements error.
+func (e *ClaimedError) Error() string {
+	return fmt.Sprintf("the VMs were taken by group %s/%s (UID %s)", e.By.Namespace, e.By.Group, e.By.GroupUID)
+}

@@ -1,0 +1,235 @@
+package receipts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+const (
+	// requestTimeout bounds one request to the hub.
+	requestTimeout = 5 * time.Second
+	// conflicts is how often another writer may be first before an error says so.
+	conflicts = 5
+	// listSize is how many receipts one request reads.
+	listSize = 100
+)
+
+// Store has the receipts of all groups. It is safe for concurrent use. Every method asks the API server of the hub.
+type Store interface {
+	// Read returns the receipt of a group, or nil if there is certainly none.
+	Read(ctx context.Context, key Key) (*Receipt, error)
+	// List returns all receipts. Beside an error of those that cannot be read it returns the others.
+	List(ctx context.Context) ([]Receipt, error)
+	// Write stores a receipt. Written again it keeps the time and the name of who asked first, and is put right otherwise. A receipt that another group
+	// has claimed stays as it is, without an error: whoever wanted it written finds it written.
+	Write(ctx context.Context, r Receipt) error
+	// Claim gives the VMs to one group: of all that ask only the first gets them, others get a ClaimedError. Without a receipt one is made
+	// of the template, with cause Adopted. The same group may ask again. It returns the receipt as it is then.
+	Claim(ctx context.Context, key Key, template Receipt, by Adopter) (Receipt, error)
+	// Unclaim takes the claim of a group back, which takes no more VMs. A receipt that says nothing else goes. It is no error if the group has no claim.
+	Unclaim(ctx context.Context, key Key, by Adopter) error
+	// Remove removes a receipt, if there is one.
+	Remove(ctx context.Context, key Key) error
+}
+
+// One receipt is one object, and the UIDs of groups are not known ahead, so the right is not limited to names.
+
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;create;update;delete,namespace=system
+
+// ConfigMaps stores each receipt in a ConfigMap.
+type ConfigMaps struct {
+	// Client of the release namespace. It must not be one that reads from a cache.
+	Client corev1client.ConfigMapInterface
+}
+
+var _ Store = (*ConfigMaps)(nil)
+
+// errAgain means that another writer was first.
+var errAgain = errors.New("the receipt was changed by another writer")
+
+// Read implements Store.
+func (c *ConfigMaps) Read(ctx context.Context, key Key) (*Receipt, error) {
+	r, _, err := c.get(ctx, key)
+	return r, err
+}
+
+// List implements Store.
+func (c *ConfigMaps) List(ctx context.Context) (all []Receipt, err error) {
+	var unreadable []error
+	options := metav1.ListOptions{LabelSelector: labelKey + "=" + component, Limit: listSize}
+	for {
+		list, err := c.page(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("list the receipts: %w", err)
+		}
+		for i := range list.Items {
+			r, err := decode(&list.Items[i])
+			if err != nil {
+				unreadable = append(unreadable, err)
+				continue
+			}
+			all = append(all, r)
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return all, errors.Join(unreadable...)
+		}
+	}
+}
+
+func (c *ConfigMaps) page(ctx context.Context, options metav1.ListOptions) (*corev1.ConfigMapList, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return c.Client.List(ctx, options)
+}
+
+// Write implements Store.
+func (c *ConfigMaps) Write(ctx context.Context, r Receipt) error {
+	r.AdoptedBy = nil
+	_, err := c.change(ctx, r.Key(), func(now *Receipt) (*Receipt, error) {
+		if now != nil && now.AdoptedBy != nil {
+			return now, nil
+		}
+		next := r
+		if now != nil && now.Cause == r.Cause {
+			next.Time, next.By = now.Time, now.By
+		}
+		return &next, nil
+	})
+	return err
+}
+
+// Claim implements Store.
+func (c *ConfigMaps) Claim(ctx context.Context, key Key, template Receipt, by Adopter) (Receipt, error) {
+	if template.Key() != key {
+		return Receipt{}, fmt.Errorf("the template of a receipt is of %s, not of %s", template.Key(), key)
+	}
+	r, err := c.change(ctx, key, func(now *Receipt) (*Receipt, error) {
+		var next Receipt
+		switch {
+		case now == nil:
+			next = template
+			next.Cause = Adopted
+		case now.AdoptedBy == nil:
+			next = *now
+		case now.AdoptedBy.Is(by):
+			return now, nil
+		default:
+			return nil, &ClaimedError{By: *now.AdoptedBy}
+		}
+		next.AdoptedBy = &by
+		return &next, nil
+	})
+	if err != nil {
+		return Receipt{}, err
+	}
+	return *r, nil
+}
+
+// Unclaim implements Store.
+func (c *ConfigMaps) Unclaim(ctx context.Context, key Key, by Adopter) error {
+	_, err := c.change(ctx, key, func(now *Receipt) (*Receipt, error) {
+		if now == nil || now.AdoptedBy == nil || !now.AdoptedBy.Is(by) {
+			return now, nil
+		}
+		if now.Cause == Adopted {
+			return nil, nil
+		}
+		next := *now
+		next.AdoptedBy = nil
+		return &next, nil
+	})
+	return err
+}
+
+// Remove implements Store.
+func (c *ConfigMaps) Remove(ctx context.Context, key Key) error {
+	_, err := c.change(ctx, key, func(*Receipt) (*Receipt, error) { return nil, nil })
+	return err
+}
+
+// change replaces a receipt by what to makes of it; nil is none. Nobody else has changed it in between: to is asked again then.
+func (c *ConfigMaps) change(ctx context.Context, key Key, to func(*Receipt) (*Receipt, error)) (*Receipt, error) {
+	for range conflicts {
+		now, object, err := c.get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		next, err := to(now)
+		if err != nil {
+			return nil, err
+		}
+		if err = c.put(ctx, key, object, next); err == nil {
+			return next, nil
+		}
+		if !errors.Is(err, errAgain) {
+			return nil, fmt.Errorf("write ConfigMap %q: %w", Name(key), err)
+		}
+	}
+	return nil, fmt.Errorf("write ConfigMap %q: %w", Name(key), errAgain)
+}
+
+// get returns a receipt and its ConfigMap, or nil if there is none.
+func (c *ConfigMaps) get(ctx context.Context, key Key) (*Receipt, *corev1.ConfigMap, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	object, err := c.Client.Get(ctx, Name(key), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read ConfigMap %q: %w", Name(key), err)
+	}
+	r, err := decode(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &r, object, nil
+}
+
+// put replaces what a ConfigMap says, if it is still the one that was read. It makes no call when nothing changes.
+func (c *ConfigMaps) put(ctx context.Context, key Key, object *corev1.ConfigMap, next *Receipt) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if next == nil {
+		return c.remove(ctx, object)
+	}
+	content, err := encode(next)
+	if err != nil {
+		return err
+	}
+	if object == nil {
+		object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: Name(key), Labels: labels()}, Data: content}
+		_, err = c.Client.Create(ctx, object, metav1.CreateOptions{})
+	} else if !maps.Equal(object.Data, content) {
+		object = object.DeepCopy()
+		object.Data = content
+		_, err = c.Client.Update(ctx, object, metav1.UpdateOptions{})
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || object.ResourceVersion != "" && apierrors.IsNotFound(err) {
+		return errAgain
+	}
+	return err
+}
+
+func (c *ConfigMaps) remove(ctx context.Context, object *corev1.ConfigMap) error {
+	if object == nil {
+		return nil
+	}
+	err := c.Client.Delete(ctx, object.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion}})
+	switch {
+	case apierrors.IsConflict(err):
+		return errAgain
+	case apierrors.IsNotFound(err):
+		return nil
+	default:
+		return err
+	}
+}

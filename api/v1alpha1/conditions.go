@@ -27,6 +27,9 @@ const (
 	// ConditionRemoving of a VmGroup (abnormal): all of its VMs are to leave. The operator first saw that at its lastTransitionTime.
 	ConditionRemoving = "Removing"
 
+	// ConditionAdopted of a VmGroup: the VMs that annotation adopt asks for were taken over.
+	ConditionAdopted = "Adopted"
+
 	// ConditionCredentialsValid of a VCenter: the login works.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionPrivilegesSufficient of a VCenter: the account may do what the operator needs.
@@ -101,6 +104,16 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.
 	ReasonRestamping = "Restamping"
+	// ReasonAdopting: VMs of another group are being taken over; nothing is cloned or removed until that has ended.
+	ReasonAdopting = "Adopting"
+	// ReasonAdoptionEnded: all VMs that the group has room for were taken over.
+	ReasonAdoptionEnded = "AdoptionEnded"
+	// ReasonAdoptionWaits: it cannot be said now which VMs there are to take over.
+	ReasonAdoptionWaits = "AdoptionWaits"
+	// ReasonAdoptionRefused: what the annotation names cannot be taken over.
+	ReasonAdoptionRefused = "AdoptionRefused"
+	// ReasonAdoptionNotAllowed: a hub administrator has to allow it first.
+	ReasonAdoptionNotAllowed = "AdoptionNotAllowed"
 	// ReasonConvertedToTemplate: somebody made a template of a VM of the group.
 	ReasonConvertedToTemplate      = "ConvertedToTemplate"
 	ReasonRepairHeld               = "RepairHeld"

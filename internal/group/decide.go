@@ -35,6 +35,8 @@ const (
 	AddFinalizer Step = "AddFinalizer"
 	// LookAtDefinition looks whether the group's CRD is being deleted. Its answer is Definition.
 	LookAtDefinition Step = "LookAtDefinition"
+	// ClaimAdoption claims the VMs of another group that are to be taken over. Its answer is Adoption.Answer.
+	ClaimAdoption Step = "ClaimAdoption"
 	// MakeFolder makes sure that the group's folder exists. Its answer is FolderMade.
 	MakeFolder Step = "MakeFolder"
 	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
@@ -87,6 +89,10 @@ type Decision struct {
 	Names    Names
 	// Plan is what Act submits.
 	Plan plan.Plan
+	// adoption is what Plan knew of the VMs to be taken over.
+	adoption *plan.Adoption
+	// AdoptionEnds is true when all VMs that the group has room for were taken over. It is told once.
+	AdoptionEnds bool
 	// Record is what the hub is to have on record before Status is written and Plan is submitted; nil when it has it.
 	Record *v1alpha1.Admitted
 	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
@@ -115,6 +121,9 @@ func Decide(s *Snapshot) Decision {
 	if d := s.meant(); d.Step != "" {
 		return d
 	}
+	if d := s.claims(); d.Step != "" {
+		return d
+	}
 	admission, d := s.admit()
 	if d.Step != "" {
 		return d
@@ -127,7 +136,7 @@ func Decide(s *Snapshot) Decision {
 		return next
 	case next.Plan.Gone:
 		return s.finish(next)
-	case creates && s.FolderMade == nil && s.lacksFolder():
+	case (creates || next.Plan.Adopting > 0) && s.Paused == nil && s.FolderMade == nil && s.lacksFolder():
 		next.Step = MakeFolder
 		return next
 	}
@@ -226,18 +235,26 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{}
 	}
 	v := s.findings()
+	takesOver := s.takesOver()
 	if s.Quota == nil {
 		var wants policy.Usage // what it may not use, others may
 		if !v.Refused() {
 			wants = s.wants()
 		}
 		claims := !v.Refused() && !v.Unresolved && v.Unavailable == ""
+		if claims && takesOver {
+			wants = s.taken()
+			wants.Groups = 1
+		}
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
 	}
 	if s.Quota.Waiting {
 		return policy.Admission{}, Decision{Step: Wait, After: soon}
 	}
 	v.Quota, v.Unavailable = s.explainReleased(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
+	if takesOver && !v.Refused() && v.Unavailable == "" {
+		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{} // spec is admitted once its VMs are there
+	}
 	return policy.Decide(v), Decision{}
 }
 
@@ -276,6 +293,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
 	in.Hold, _ = s.removal()
+	in.Adoption = s.toAdopt(admission)
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}
@@ -291,8 +309,12 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
+	if d.Names.Blocked == nil && s.takesOver() {
+		d.Names.Blocked = waits("VMs of another group are taken over first")
+	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	d.Plan = plan.Compute(in)
+	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)
 	s.explainPredecessor(&d.Plan)
 	return d
 }
@@ -318,12 +340,13 @@ func (s *Snapshot) folderProblem() error {
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	d.Step, d.Record = Act, s.toRecord(admission)
 	var problem error
-	if d.Plan.Creates() > 0 {
+	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {
 		if problem = s.folderProblem(); problem != nil {
-			d.Plan = d.Plan.Limit(0, d.Plan.Tasks())
+			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.MoveVM, plan.RenameVM, plan.AdoptVM)
 		}
 	}
 	f := s.facts()
+	f.Adoption, f.AdoptionEnds = d.adoption, d.AdoptionEnds
 	// VMs whose clone has not been sent yet show as Pending.
 	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
 	_, f.RemovingSince = s.removal()
@@ -344,6 +367,9 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	}
 	if deadline := ProgressDeadline(current, s.Group.Spec); deadline.After(s.Now) {
 		d.look(deadline.Sub(s.Now))
+	}
+	if d.adoption != nil && (d.Plan.Adopting > 0 || d.adoption.Waits != nil) {
+		d.look(adoptionInterval)
 	}
 	if s.unwatched() {
 		d.look(unwatchedInterval)
@@ -407,6 +433,7 @@ func (s *Snapshot) facts() Facts {
 	return Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(),
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
+		AdoptFrom: s.adoptFrom(),
 	}
 }
 

@@ -29,7 +29,10 @@ const (
 
 	// ConditionAdopted of a VmGroup: the VMs that annotation adopt asks for were taken over.
 	ConditionAdopted = "Adopted"
-
+	// ConditionReachable of a VCenter: it answers. False says since when nothing answers at its address.
+	ConditionReachable = "Reachable"
+	// ConditionReleasedVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other has taken them yet.
+	ConditionReleasedVMs = "ReleasedVMs"
 	// ConditionCredentialsValid of a VCenter: the login works.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionPrivilegesSufficient of a VCenter: the account may do what the operator needs.
@@ -131,6 +134,12 @@ const (
 	ReasonDeletionPending = "DeletionPending"
 	// ReasonMassDeletion: so many VMs of the member are to leave at once that somebody has to confirm it.
 	ReasonMassDeletion = "MassDeletion"
+	// ReasonReleasing: the group is being deleted and keeps its VMs; what is under way for them is waited for.
+	ReasonReleasing = "Releasing"
+	// ReasonReceiptFailed: the hub has no receipt of VMs that are let go, so the group stays.
+	ReasonReceiptFailed = "ReceiptFailed"
+	// ReasonForgetHeld: the group shall go without its vCenter, and something for that is missing.
+	ReasonForgetHeld = "ForgetHeld"
 )
 
 // Reasons of a VmGroupPolicy's condition Ready.
@@ -156,6 +165,7 @@ const (
 	ReasonInventoryComplete      = "InventoryComplete"
 	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty"
 	ReasonGroupGone              = "GroupGone"
+	ReasonNotAdopted             = "NotAdopted"
 	// ReasonNoSignOfLife: the predecessor has no session; ReasonPredecessorLives: it has, or nobody can tell.
 	ReasonNoSignOfLife     = "NoSignOfLife"
 	ReasonPredecessorLives = "PredecessorLives"

@@ -112,10 +112,21 @@ type memberEvents struct {
 	recorder events.EventRecorder
 }
 
+// tell warns of something; remark says what was asked for and is done.
 func (e memberEvents) tell(ctx context.Context, member, reason, action, note string) {
+	e.say(ctx, member, corev1.EventTypeWarning, reason, action, note)
+}
+
+func (e memberEvents) remark(ctx context.Context) func(member, reason, action, note string) {
+	return func(member, reason, action, note string) {
+		e.say(ctx, member, corev1.EventTypeNormal, reason, action, note)
+	}
+}
+
+func (e memberEvents) say(ctx context.Context, member, eventType, reason, action, note string) {
 	mc := &v1alpha1.MemberCluster{}
 	if err := e.client.Get(ctx, client.ObjectKey{Name: member}, mc); err != nil {
 		return // it was deleted meanwhile
 	}
-	e.recorder.Eventf(mc, nil, corev1.EventTypeWarning, reason, action, "%s", note)
+	e.recorder.Eventf(mc, nil, eventType, reason, action, "%s", note)
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -113,6 +114,8 @@ func start(ctx context.Context, o options) error {
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
+		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
+		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)},
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
@@ -200,7 +203,7 @@ func memberOf(provider *member.Provider) vmgroup.Members {
 		m, ok := provider.Member(name)
 		return vmgroup.Member{
 			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
-			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, Definition: m.Definition,
+			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, ForgetAllowed: m.ForgetAllowed, Definition: m.Definition,
 		}, ok
 	}
 }

@@ -27,7 +27,7 @@ type DefinitionAnswer struct {
 // meant decides whether the deletion of the group is what somebody asked for.
 func (s *Snapshot) meant() Decision {
 	switch answer := s.Definition; {
-	case !s.deleting() || v1alpha1.DeletionConfirmed(s.Group):
+	case !s.deleting() || v1alpha1.DeletionConfirmed(s.Group) || s.releases():
 	case answer == nil:
 		return Decision{Step: LookAtDefinition}
 	case answer.Unread:
@@ -48,5 +48,6 @@ func (s *Snapshot) swept(definition metav1.Object) plan.Blocker {
 	if definition != nil {
 		message += "; if those of all VmGroups of this cluster shall go: " + confirm("crd", definition.GetName(), definition)
 	}
+	message += fmt.Sprintf(". If they shall be kept for good: %s; install the CRD again when it is gone, and adopt them with a new VmGroup%s", s.toKeep(), s.keepsNothing())
 	return plan.Blocker{Reason: v1alpha1.ReasonCRDTerminating, Terminal: true, Message: message}
 }

@@ -47,7 +47,9 @@ const (
 	Act Step = "Act"
 	// RemoveFolder removes the group's folder. Its answer is FolderRemoved.
 	RemoveFolder Step = "RemoveFolder"
-	// Release lets a group go whose VMs are gone.
+	// WriteReceipt writes what the hub is to know of VMs that are let go. Its answer is Receipt.
+	WriteReceipt Step = "WriteReceipt"
+	// Release lets a group go whose VMs are gone, or stay without it.
 	Release Step = "Release"
 )
 
@@ -95,6 +97,8 @@ type Decision struct {
 	AdoptionEnds bool
 	// Record is what the hub is to have on record before Status is written and Plan is submitted; nil when it has it.
 	Record *v1alpha1.Admitted
+	// Receipt is what WriteReceipt writes.
+	Receipt *Receipt
 	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
 	Status *v1alpha1.VmGroupStatus
 	Events []Event
@@ -118,6 +122,9 @@ func Decide(s *Snapshot) Decision {
 	if d := s.sight(); d.Step != "" {
 		return d
 	}
+	if d := s.forget(); d.Step != "" {
+		return d
+	}
 	if d := s.meant(); d.Step != "" {
 		return d
 	}
@@ -136,6 +143,8 @@ func Decide(s *Snapshot) Decision {
 		return next
 	case next.Plan.Gone:
 		return s.finish(next)
+	case next.Plan.Kept:
+		return s.keep(next)
 	case (creates || next.Plan.Adopting > 0) && s.Paused == nil && s.FolderMade == nil && s.lacksFolder():
 		next.Step = MakeFolder
 		return next
@@ -289,7 +298,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names}
 	in := plan.Input{
 		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.FolderRef(), UpdateRevision: s.Revision,
-		Deleting: s.deleting(), Paused: s.Paused,
+		Deleting: s.deleting(), Keep: s.releases(), Paused: s.Paused,
 		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
 	in.Hold, _ = s.removal()
@@ -431,7 +440,7 @@ func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 // facts are those that every status is made of.
 func (s *Snapshot) facts() Facts {
 	return Facts{
-		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(),
+		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
 		AdoptFrom: s.adoptFrom(),
 	}

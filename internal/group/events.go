@@ -46,7 +46,7 @@ func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 func readyEventType(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonAllVMsReady, v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping,
-		v1alpha1.ReasonRepairing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeleting, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused:
+		v1alpha1.ReasonRepairing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeleting, v1alpha1.ReasonReleasing, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused:
 		return corev1.EventTypeNormal
 	}
 	return corev1.EventTypeWarning

@@ -71,13 +71,13 @@ func (s *Snapshot) removing() (since time.Time, held bool) {
 
 // deletionPending tells that VMs are kept for a few seconds.
 func (s *Snapshot) deletionPending(until time.Time) plan.Blocker {
-	what := "spec.replicas is 0"
+	what, keep := "spec.replicas is 0", ""
 	if s.deleting() {
-		what = "the VmGroup is being deleted"
+		what, keep = "the VmGroup is being deleted", ". To keep them: "+s.toKeep()
 	}
 	return plan.Blocker{Reason: v1alpha1.ReasonDeletionPending, Message: fmt.Sprintf(
-		"%s: its VMs are kept until %s, to see whether many other groups of member cluster %q lose theirs, too. Otherwise they go then%s",
-		what, until.UTC().Format("15:04:05 UTC"), s.Member, s.confirmsNothing())}
+		"%s: its VMs are kept until %s, to see whether many other groups of member cluster %q lose theirs, too. Otherwise they go then%s%s",
+		what, until.UTC().Format("15:04:05 UTC"), s.Member, keep, s.confirmsNothing())}
 }
 
 // massDeletion tells that VMs are kept until somebody says what shall become of them.
@@ -89,15 +89,14 @@ func (s *Snapshot) massDeletion(own massdeletion.Group) plan.Blocker {
 		confirm += fmt.Sprintf(", or for all VmGroups of the namespace: kubectl annotate namespace %s %s=%s --overwrite", s.Group.Namespace, v1alpha1.ConfirmDeletionAnnotation, uid)
 	}
 	message := fmt.Sprintf("%s. If the removal is meant: %s. The platform team can let all of the member pass, on the hub: %s%s%s",
-		what, confirm, massdeletion.AllowCommand(s.Member), s.keep(own), s.confirmsNothing())
+		what, confirm, massdeletion.AllowCommand(s.Member), s.otherwise(own), s.confirmsNothing())
 	return plan.Blocker{Reason: v1alpha1.ReasonMassDeletion, Message: message, Terminal: true}
 }
 
-// keep tells how the VMs are kept for good. Of a deletion nothing is told yet: a deletionTimestamp is never taken back, and there is no way
-// out of it that keeps the VMs.
-func (s *Snapshot) keep(own massdeletion.Group) string {
+// otherwise tells how the VMs are kept for good. A deletionTimestamp is never taken back, so a deleted group goes without them.
+func (s *Snapshot) otherwise(own massdeletion.Group) string {
 	if s.deleting() {
-		return ""
+		return fmt.Sprintf(". If it is not, keep the VMs; a new VmGroup can adopt them: %s", s.toKeep())
 	}
 	return fmt.Sprintf(". If it is not, set spec.replicas back: kubectl scale vmgroup %s -n %s --replicas=%d", s.Group.Name, s.Group.Namespace, own.Existing)
 }
@@ -112,7 +111,7 @@ func (s *Snapshot) confirmsNothing() (told string) {
 			told += fmt.Sprintf(". Annotation %s of %s is %q, which is the UID of another object and confirms nothing", v1alpha1.ConfirmDeletionAnnotation, a.of, truncate(a.value, 40))
 		}
 	}
-	return told
+	return told + s.keepsNothing()
 }
 
 // setRemoving tells that all VMs are to leave, and since when that is known. While nobody knows what is there, or somebody asked that nothing is done, it

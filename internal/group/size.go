@@ -58,8 +58,17 @@ func (s *Snapshot) explainReleased(refused []policy.Violation) []policy.Violatio
 	return refused
 }
 
-// Leaves is what stays charged when the group is let go: the VMs that it released, and no group.
-func (s *Snapshot) Leaves() policy.Usage { return sum(s.released) }
+// Leaves is what stays charged when the group is let go: the VMs that it released or keeps, and no group. Of a vCenter that is gone nothing does.
+func (s *Snapshot) Leaves() policy.Usage {
+	switch answer := s.Receipt; {
+	case answer == nil:
+		return sum(s.released)
+	case answer.Receipt.Forgotten:
+		return policy.Usage{}
+	default:
+		return Remains(s.ID, &s.Observation)
+	}
+}
 
 // Remains is what is left in vCenter of a group that does not exist any more: its VMs, and those that it released.
 func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {

@@ -38,6 +38,8 @@ type Snapshot struct {
 	// VCenter is the name of the VCenter that the group uses. Unavailable says why it cannot be looked at, or is nil.
 	VCenter     string
 	Unavailable *plan.Blocker
+	// Lost is what the hub says of a vCenter that cannot be looked at.
+	Lost Loss
 	// Admitted is what counts as admitted last, or nil: see Believe.
 	Admitted *v1alpha1.Admitted
 	record   Record
@@ -73,6 +75,8 @@ type Snapshot struct {
 	UserData *UserDataAnswer
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
+	// Receipt is what became of writing one.
+	Receipt *ReceiptAnswer
 }
 
 // Raise of the ring's generation, above one that a group's status showed. The zero value is none.

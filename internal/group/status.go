@@ -39,6 +39,9 @@ type Facts struct {
 	Now time.Time
 	// Deleting is true once the group has a deletion timestamp.
 	Deleting bool
+	// Keeps is true for a group that is being deleted and keeps its VMs. WithoutEffect tells of annotations that ask for such and do not count.
+	Keeps         bool
+	WithoutEffect string
 	// Plan is what is done next.
 	Plan plan.Plan
 	// Complete is false when the observation may miss VMs, and Incomplete says why. Unavailable then says why if vCenter itself is
@@ -315,8 +318,10 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionFalse, b.Reason, b.Message
 	}
 	switch {
+	case f.Keeps:
+		return metav1.ConditionFalse, v1alpha1.ReasonReleasing, f.keeping()
 	case f.Deleting:
-		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left%s", are(int32(len(p.VMs))), f.guests())
+		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left%s%s", are(int32(len(p.VMs))), f.guests(), f.WithoutEffect)
 	case p.Repairing:
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:

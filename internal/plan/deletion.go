@@ -14,7 +14,7 @@ func (p *planner) deletion() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]
 		deleting := p.in.Deleting && !p.handsOff
-		if deleting && p.in.Hold == nil {
+		if deleting && p.in.Hold == nil && !p.in.Keep {
 			p.doom(m)
 		}
 		if m.doomed {
@@ -28,6 +28,7 @@ func (p *planner) deletion() {
 	}
 	p.forget()
 	p.explainElsewhere()
+	p.explainKept()
 }
 
 // forget removes from Doomed what has left.

@@ -30,6 +30,8 @@ type Input struct {
 	MayStay int32
 	// Deleting is true once the VmGroup has a deletion timestamp.
 	Deleting bool
+	// Keep is true when the VMs shall stay though the VmGroup is being deleted. Those that have a tombstone leave all the same.
+	Keep bool
 	// Paused stops every action, and says who paused; nil when nobody did.
 	Paused *Blocker
 	// CreateBlocked explains why nothing may be cloned (missing template, missing grant, ...), or is nil.

@@ -136,6 +136,8 @@ type Plan struct {
 	// Gone is true when the group is being deleted and none of its VMs is left or may still appear. A paused
 	// group is left alone, and never Gone.
 	Gone bool
+	// Kept is true when the group is being deleted and keeps its VMs, and nothing is left to do for them: VMs are those that stay.
+	Kept bool
 	// WakeAt is when to look again although nothing changed; zero for never.
 	WakeAt time.Time
 }

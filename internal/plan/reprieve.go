@@ -7,6 +7,9 @@ import "slices"
 // it. A VM with a tombstone leaves, and so does one that is being given one: that is final. So none gets one while a suspect VM, which may
 // be gone already, would then be missed.
 func (p *planner) reprieve() {
+	if p.in.Deleting && p.in.Keep {
+		p.spare()
+	}
 	room := p.spec.desired - p.population()
 	if p.in.Deleting || p.spec.keep || room+p.suspects() <= 0 {
 		return

@@ -33,6 +33,7 @@ func checkRules(t fataler, in Input, p Plan) {
 	checkSuspects(fail, in, p)
 	checkOperations(fail, in, p)
 	checkOutcome(fail, in, p)
+	checkKept(fail, in, p)
 	if in.Hold != nil && slices.ContainsFunc(p.Actions, func(a Action) bool {
 		return a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal))
 	}) {
@@ -280,6 +281,7 @@ func anyInput(t *rapid.T) Input {
 	in := input(rapid.Int32Range(0, 6).Draw(t, "replicas"))
 	in.Observation.Complete = !rarely("incomplete")
 	in.Deleting = rarely("deleting")
+	in.Keep = flag("keep")
 	if rarely("paused") {
 		paused(&in)
 	}

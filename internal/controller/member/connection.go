@@ -26,6 +26,8 @@ type settings struct {
 	// acceptAdmitted is until when status.admitted counts where the hub has no record, or zero.
 	acceptAdmitted time.Time
 	massDeletion   massdeletion.Limit
+	// forgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
+	forgetAllowed time.Time
 	// allowedUntil is until when any number of VMs may leave, or zero.
 	allowedUntil time.Time
 }

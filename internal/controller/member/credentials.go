@@ -43,6 +43,9 @@ func settingsOf(mc *v1alpha1.MemberCluster) settings {
 	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AcceptAdmittedAnnotation]); err == nil {
 		s.acceptAdmitted = until.UTC()
 	}
+	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AllowForgetAnnotation]); err == nil {
+		s.forgetAllowed = until.UTC()
+	}
 	return s
 }
 

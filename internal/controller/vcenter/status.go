@@ -56,7 +56,11 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 			"Set spec.server, or VC_HOST in the Secret, back; use a new VCenter for another server; or, if that vCenter was rebuilt with its VMs, annotate this one with %s=%s",
 			l.candidate.InstanceUUID, vc.Status.VMs, vc.Status.InstanceUUID, v1alpha1.AcceptInstanceAnnotation, l.candidate.InstanceUUID)
 	}
-	if conditions = append(conditions, condition); len(l.orphans) > 0 {
+	conditions = append(conditions, condition)
+	if c, known := reachable(health, condition); known {
+		conditions = append(conditions, c)
+	}
+	if len(l.orphans) > 0 {
 		conditions = append(conditions, orphaned(l.orphans))
 	} else if health.Complete {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
@@ -90,8 +94,25 @@ func predecessor(named string, health vsphere.Health) condition {
 func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) v1alpha1.VCenterStatus {
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
-	apply(&s, vc.Generation, now, []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}})
+	apply(&s, vc.Generation, now, []condition{
+		{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message},
+		{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected},
+	})
 	return s
+}
+
+// reachable says whether anything answers, and by its lastTransitionTime since when nothing does: a group may be forgotten by that. Right after a
+// start nothing is known, and what was is kept. A server that refuses the login, or whose certificate is refused, is not gone.
+func reachable(health vsphere.Health, ready condition) (c condition, known bool) {
+	switch {
+	case health.Reachable:
+		return condition{v1alpha1.ConditionReachable, metav1.ConditionTrue, v1alpha1.ReasonConnected, "vCenter answers."}, true
+	case health.Err == nil:
+		return condition{}, false
+	case ready.reason != v1alpha1.ReasonUnreachable:
+		return condition{v1alpha1.ConditionReachable, metav1.ConditionUnknown, ready.reason, notConnected}, true
+	}
+	return condition{v1alpha1.ConditionReachable, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "vCenter does not answer; condition Ready has the error."}, true
 }
 
 func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, conditions []condition) {

@@ -91,3 +91,47 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+// By the time of that condition it is decided whether a vCenter is gone for good.
+func TestSinceWhenAVCenterIsUnreachableOutlivesARestart(t *testing.T) {
+	vc, now := vcenterForTest(), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	is := func() metav1.Condition {
+		if c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReachable); c != nil {
+			return *c
+		}
+		return metav1.Condition{}
+	}
+	see := func(health vsphere.Health) {
+		now = now.Add(time.Hour)
+		vc.Status = newStatus(vc, look{health: health}, now)
+	}
+	see(vsphere.Health{})
+	if is().Type != "" {
+		t.Errorf("a connection that was not tried yet says %+v", is())
+	}
+	see(vsphere.Health{Reachable: true, Complete: true})
+	if is().Status != metav1.ConditionTrue {
+		t.Errorf("a connection that works says %+v", is())
+	}
+	see(failing(vsphere.KindTransient))
+	since := now
+	see(vsphere.Health{}) // a restart
+	see(failing(vsphere.KindTransient))
+	if c := is(); c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(since) || c.Reason != v1alpha1.ReasonUnreachable {
+		t.Errorf("unreachable since %s, and the condition is %+v", since, c)
+	}
+	for _, kind := range []vsphere.Kind{vsphere.KindCredentials, vsphere.KindCertificate, vsphere.KindNotFound, vsphere.KindSpec} {
+		see(failing(kind))
+		if c := is(); c.Status != metav1.ConditionUnknown {
+			t.Errorf("%v: a server that answers says %+v", kind, c)
+		}
+		see(failing(vsphere.KindTransient))
+		if c := is(); c.Status != metav1.ConditionFalse || !c.LastTransitionTime.Time.Equal(now) {
+			t.Errorf("%v: the time does not begin anew: %+v", kind, c)
+		}
+	}
+	vc.Status = blockedStatus(vc, v1alpha1.ReasonSecretNotFound, "no Secret", now)
+	if c := is(); c.Status != metav1.ConditionUnknown {
+		t.Errorf("without a Secret nobody asks, and the condition is %+v", c)
+	}
+}

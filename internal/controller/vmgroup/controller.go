@@ -33,6 +33,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -56,6 +57,8 @@ type Member struct {
 	// MassDeletion is how many VMs may leave at once, and AllowedUntil until when any number may, or zero.
 	MassDeletion massdeletion.Limit
 	AllowedUntil time.Time
+	// ForgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
+	ForgetAllowed time.Time
 	// Definition asks the member for the metadata of its VmGroup CRD: nil when there is none. Without it, a CRD stays.
 	Definition func(context.Context) (metav1.Object, error)
 }
@@ -77,7 +80,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -94,6 +97,10 @@ type Reconciler struct {
 	Quotas Quotas
 	// Records keep what was admitted.
 	Records Records
+	// Receipts say what became of VMs whose group went without them.
+	Receipts receipts.Store
+	// MemberEvent writes an event of a member; it must not block. It may be nil.
+	MemberEvent func(member, reason, action, note string)
 	// Groups is told of every group that is seen.
 	Groups *Groups
 	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
@@ -167,7 +174,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, vcenter *v1alpha1.VCenter) []mcreconcile.Request {
 				r.Groups.VCenterChanged(vcenter.Name)
 				return nil
-			}), predicate.Or[*v1alpha1.VCenter](predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{}, instanceAccepted()))).
+			}), predicate.Or[*v1alpha1.VCenter](predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{}, annotated()))).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VmGroupPolicy{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
 				r.policies.changed()
@@ -188,10 +195,13 @@ func (r *Reconciler) serve() {
 	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
 }
 
-// instanceAccepted passes on a change of the annotation that accepts another vCenter.
-func instanceAccepted() predicate.TypedPredicate[*v1alpha1.VCenter] {
+// annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
+func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 	return predicate.TypedFuncs[*v1alpha1.VCenter]{UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.VCenter]) bool {
-		return e.ObjectOld.Annotations[v1alpha1.AcceptInstanceAnnotation] != e.ObjectNew.Annotations[v1alpha1.AcceptInstanceAnnotation]
+		differs := func(annotation string) bool {
+			return e.ObjectOld.Annotations[annotation] != e.ObjectNew.Annotations[annotation]
+		}
+		return differs(v1alpha1.AcceptInstanceAnnotation) || differs(v1alpha1.AllowForgetAnnotation)
 	}}
 }
 

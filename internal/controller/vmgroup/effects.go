@@ -51,6 +51,9 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.RemoveFolder:
 		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
 		return false, false, nil
+	case group.WriteReceipt:
+		s.Receipt, err = p.writeReceipt(ctx, s, *d.Receipt)
+		return false, false, err
 	case group.Report:
 		err = p.writeStatus(ctx, s, d)
 	case group.Act:
@@ -213,6 +216,9 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 	p.tell(ctx, s, d.Events)
 	if err := p.store.release(ctx, s.Group); err != nil {
 		return err
+	}
+	if s.Receipt != nil {
+		p.tellHub(ctx, s)
 	}
 	if p.server != nil {
 		p.server.Forget(s.ID.Key())

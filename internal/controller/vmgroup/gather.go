@@ -64,6 +64,9 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	if err := g.look(ctx, s); err != nil {
 		return nil, err
 	}
+	if err := g.lost(ctx, s); err != nil {
+		return nil, err
+	}
 	if s.Group.DeletionTimestamp.IsZero() {
 		missing := s.Names.TemplateMissing && len(s.Names.Denials) == 0
 		if s.Violations, err = g.violations(ctx, s.ID.Key(), s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {

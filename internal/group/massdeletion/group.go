@@ -28,7 +28,7 @@ type Group struct {
 func Of(group *v1alpha1.VmGroup) Group {
 	g := Group{
 		Created: group.CreationTimestamp.Time, Existing: existing(group),
-		Spared: group.Spec.DeletionPolicy == v1alpha1.DeletionRetain || Confirms(group.Annotations, string(group.UID)),
+		Spared: group.Spec.DeletionPolicy == v1alpha1.DeletionRetain || v1alpha1.ReleaseAsked(group) || Confirms(group.Annotations, string(group.UID)),
 	}
 	for _, conditionType := range []string{v1alpha1.ConditionRemoving, v1alpha1.ConditionStalled} {
 		c := meta.FindStatusCondition(group.Status.Conditions, conditionType)

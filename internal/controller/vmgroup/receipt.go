@@ -1,0 +1,103 @@
+package vmgroup
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+)
+
+// writeReceipt writes on the hub which VMs stay when the group goes. Whether somebody asks for that still is read afresh: what the annotation
+// asks for cannot be undone. An error is one of the member; what became of the receipt is the answer.
+func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt group.Receipt) (*group.ReceiptAnswer, error) {
+	live := s.Group
+	if !s.Vanished {
+		live = &v1alpha1.VmGroup{}
+		readCtx, cancel := context.WithTimeout(ctx, writeTimeout)
+		defer cancel()
+		if err := p.live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live); err != nil {
+			return nil, fmt.Errorf("read the group: %w", err)
+		}
+		asked := v1alpha1.ReleaseAsked(live)
+		if receipt.Forgotten {
+			asked = v1alpha1.ForgetAsked(live)
+		}
+		if live.UID != s.Group.UID || !asked {
+			return nil, apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "vmgroups"}, s.Group.Name, nil)
+		}
+	}
+	r := receipts.Receipt{
+		Cause: receipts.Released, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID),
+		VCenter: s.VCenter, InstanceUUID: cmp.Or(s.Observation.InstanceUUID, s.Group.Status.VCenterInstanceUUID),
+		By: annotatedBy(live, receipt.Annotation()), Time: p.now.UTC().Truncate(time.Second),
+	}
+	if receipt.Forgotten {
+		r.Cause, r.InstanceUUID = receipts.Forgotten, s.Group.Status.VCenterInstanceUUID
+	}
+	if s.Folder != nil {
+		r.Folder = receipts.Folder{Path: s.Folder.Path, MoRef: s.Folder.MoRef}
+	}
+	for _, vm := range receipt.VMs {
+		r.VMs = append(r.VMs, receipts.VM(vm))
+	}
+	answer := &group.ReceiptAnswer{Receipt: receipt, Err: p.r.Receipts.Write(ctx, r)}
+	if answer.Err != nil {
+		log.FromContext(ctx).Info("The receipt of a group that lets its VMs go cannot be written; the group waits", "reason", answer.Err.Error())
+	}
+	return answer, nil
+}
+
+// tellHub tells on the hub that a group has gone whose VMs stay. The keys of the line are stable: docs/deletion.md lists them.
+func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
+	receipt := s.Receipt.Receipt
+	vms := make([]string, 0, len(receipt.VMs))
+	for _, vm := range receipt.VMs {
+		vms = append(vms, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+	}
+	reason, message, action := "GroupReleased", "A group went and kept its VMs", "Release"
+	if receipt.Forgotten {
+		reason, message, action = "GroupForgotten", "A group went without its vCenter", "Forget"
+	}
+	name := receipts.Name(s.ID.Key())
+	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)
+	if p.r.MemberEvent != nil {
+		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s/%s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
+			message, s.Group.Namespace, s.Group.Name, s.Group.UID, len(vms), s.VCenter, name))
+	}
+}
+
+// annotatedBy is the field manager that set an annotation last, or empty where the API server does not say.
+func annotatedBy(live *v1alpha1.VmGroup, annotation string) (manager string) {
+	var last metav1.Time
+	for _, entry := range live.ManagedFields {
+		if entry.FieldsV1 == nil {
+			continue
+		}
+		var fields struct {
+			Metadata struct {
+				Annotations map[string]json.RawMessage `json:"f:annotations"`
+			} `json:"f:metadata"`
+		}
+		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+			continue
+		}
+		if _, sets := fields.Metadata.Annotations["f:"+annotation]; sets && (manager == "" || entry.Time != nil && last.Before(entry.Time)) {
+			manager = entry.Manager
+			if entry.Time != nil {
+				last = *entry.Time
+			}
+		}
+	}
+	return manager
+}

@@ -1,0 +1,85 @@
+package group
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// ForgetAfter is for how long a vCenter must have been unreachable before it may be taken for one that is gone for good.
+const ForgetAfter = 24 * time.Hour
+
+// Loss is what the hub says of a vCenter that cannot be looked at. The zero value is one that may come back.
+type Loss struct {
+	// Deleted is true when the hub has no VCenter of that name. Since is from when on its condition says that it cannot be reached, or zero.
+	Deleted bool
+	Since   time.Time
+	// AllowedUntil is until when a hub administrator lets groups be forgotten, or zero.
+	AllowedUntil time.Time
+	// SeenIn is another VCenter that shows VMs with the group's stamp, or empty.
+	SeenIn string
+}
+
+// forget lets a group go whose vCenter is gone for good, if its user asks for that and a hub administrator allows it: what it was charged in quotas is
+// freed, though nobody knows whether its VMs run. Nothing is asked of vCenter.
+func (s *Snapshot) forget() Decision {
+	if !v1alpha1.ForgetAsked(s.Group) || s.Vanished || s.Paused != nil || !s.away() {
+		return Decision{}
+	}
+	if missing, again := s.forgetLacks(); missing != "" {
+		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonForgetHeld, Terminal: true, Message: s.Unavailable.Message + ". " + missing}, again)
+	}
+	receipt := Receipt{Forgotten: true, VMs: make([]ReceiptVM, 0, len(s.Group.Status.VMs))}
+	for _, vm := range s.Group.Status.VMs {
+		receipt.VMs = append(receipt.VMs, ReceiptVM{vm.Name, vm.MoRef, vm.UUID, vm.Ordinal, vm.Revision})
+	}
+	return s.letGo(Decision{}, receipt, Event{"Warning", "GroupForgotten", "Forget", fmt.Sprintf(
+		"VCenter %q is gone, so the group goes without it; the hub has a receipt for %d VMs. They count in no quota any more; those that come back are orphans", s.VCenter, len(receipt.VMs))})
+}
+
+// away reports whether the vCenter cannot be looked at: it is deleted, or it does not answer.
+func (s *Snapshot) away() bool {
+	return s.Unavailable != nil && (s.Lost.Deleted || s.Unavailable.Reason == v1alpha1.ReasonVCenterUnreachable)
+}
+
+// forgetLacks says what is missing before the group may be forgotten, or is empty. again is when to look again, or zero.
+func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
+	lost := s.Lost
+	switch from := lost.Since.Add(ForgetAfter); {
+	case lost.SeenIn != "":
+		return fmt.Sprintf("The group is not forgotten: VCenter %q has VMs that carry its stamp. Remove annotation %s, and ask the platform team", lost.SeenIn, v1alpha1.ForgetAnnotation), unwatchedInterval
+	case lost.Deleted:
+	case lost.Since.IsZero():
+		return fmt.Sprintf("The group is not forgotten: condition %s of the VCenter does not say False. A vCenter counts as gone for good %s after that, or when its VCenter is deleted on the hub",
+			v1alpha1.ConditionReachable, ForgetAfter), unwatchedInterval
+	case s.Now.Before(from):
+		return fmt.Sprintf("The group is not forgotten before %s: only then the vCenter has been unreachable for %s", from.UTC().Format(time.RFC3339), ForgetAfter), from.Sub(s.Now)
+	}
+	allows, from := massdeletion.Allows(lost.AllowedUntil, s.Now)
+	if allows {
+		return "", 0
+	}
+	kind, name := "vcenter", s.VCenter
+	if lost.Deleted {
+		kind, name = "membercluster", s.Member
+	}
+	missing = fmt.Sprintf("To forget the group takes the word of a hub administrator, since its VMs count in no quota any more then. On the hub, for half an hour: "+
+		"kubectl annotate %s %s %s=$(date -u -d +30min +%%FT%%TZ) --overwrite", kind, name, v1alpha1.AllowForgetAnnotation)
+	if again = unwatchedInterval; !from.IsZero() {
+		again = from.Sub(s.Now)
+		missing += fmt.Sprintf(". The time that is set is more than an hour ahead and allows nothing before %s", from.UTC().Format(time.RFC3339))
+	}
+	return missing, again
+}
+
+// TellForget adds to why the vCenter of a group that is being deleted cannot be looked at how the group goes without it.
+func (s *Snapshot) TellForget() {
+	gone := s.Lost.Deleted || !s.Lost.Since.IsZero() && !s.Now.Before(s.Lost.Since.Add(ForgetAfter))
+	if !s.deleting() || !s.away() || !gone || v1alpha1.ForgetAsked(s.Group) {
+		return
+	}
+	s.Unavailable.Message += fmt.Sprintf(". If the vCenter is gone for good, and the VMs with it: %s%s", s.annotate(v1alpha1.ForgetAnnotation), s.keepsNothing())
+}

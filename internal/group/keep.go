@@ -1,0 +1,114 @@
+package group
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// Receipt is what the hub is to have in writing before a group goes whose VMs stay.
+type Receipt struct {
+	// Forgotten is true where the vCenter is gone: VMs are what status says then, and nobody saw them. Otherwise they were seen, and are kept.
+	Forgotten bool
+	VMs       []ReceiptVM
+}
+
+// ReceiptVM is one VM that stays.
+type ReceiptVM struct {
+	Name, MoRef, UUID string
+	Ordinal           int32
+	Revision          string
+}
+
+// Annotation is the one that asked for it.
+func (r *Receipt) Annotation() string {
+	if r.Forgotten {
+		return v1alpha1.ForgetAnnotation
+	}
+	return v1alpha1.ReleaseAnnotation
+}
+
+// ReceiptAnswer is what became of writing a receipt.
+type ReceiptAnswer struct {
+	Receipt Receipt
+	Err     error
+}
+
+// releases reports whether the group is being deleted and keeps its VMs.
+func (s *Snapshot) releases() bool { return v1alpha1.ReleaseAsked(s.Group) }
+
+// keep lets a group go whose VMs stay. The receipt comes first: without it nobody could tell such VMs from any others whose group is gone.
+func (s *Snapshot) keep(d Decision) Decision {
+	if unread := s.unread(); unread != nil {
+		return s.blocked(*unread, 0)
+	}
+	receipt := Receipt{VMs: make([]ReceiptVM, 0, len(d.Plan.VMs))}
+	names := make([]string, 0, len(d.Plan.VMs))
+	for _, vm := range d.Plan.VMs {
+		receipt.VMs = append(receipt.VMs, ReceiptVM{vm.Name, vm.MoRef, vm.UUID, vm.Ordinal, vm.Revision})
+		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
+	}
+	return s.letGo(d, receipt, Event{"Normal", "VMsKept", "Release", fmt.Sprintf(
+		"The VMs are kept as they are, and the hub has a receipt: %s. They count in quotas until a VmGroup takes them or somebody deletes them", list(names, 8))})
+}
+
+// letGo has the receipt written, and then lets the group go.
+func (s *Snapshot) letGo(d Decision, receipt Receipt, told Event) Decision {
+	switch answer := s.Receipt; {
+	case answer == nil:
+		d.Step, d.Receipt = WriteReceipt, &receipt
+	case answer.Err != nil:
+		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonReceiptFailed, Message: fmt.Sprintf(
+			"the VMs of this group stay, and the group waits until the hub has a receipt for them. It cannot be written: %v", answer.Err)}, RetryInterval)
+	default:
+		d.Step, d.Events = Release, []Event{told}
+	}
+	return d
+}
+
+// toKeep is the command that keeps the VMs of a group that is being deleted.
+func (s *Snapshot) toKeep() string { return s.annotate(v1alpha1.ReleaseAnnotation) }
+
+// annotate is the command that sets an annotation of the group to its UID.
+func (s *Snapshot) annotate(annotation string) string {
+	return fmt.Sprintf("kubectl annotate vmgroup %s -n %s --overwrite %s=%s", s.Group.Name, s.Group.Namespace, annotation, s.Group.UID)
+}
+
+// keepsNothing tells of annotations of a group that is being deleted which have the UID of another object, or is empty.
+func (s *Snapshot) keepsNothing() string {
+	if !s.deleting() {
+		return ""
+	}
+	var told strings.Builder
+	for _, annotation := range []string{v1alpha1.ReleaseAnnotation, v1alpha1.ForgetAnnotation} {
+		if value, set := s.Group.Annotations[annotation]; set && value != string(s.Group.UID) {
+			fmt.Fprintf(&told, ". Annotation %s of the VmGroup is %q, which is not its UID, and has no effect", annotation, truncate(value, 40))
+		}
+	}
+	return told.String()
+}
+
+// keeping says what a group that keeps its VMs waits for, before it goes.
+func (f Facts) keeping() string {
+	waits := map[v1alpha1.VMPhase][]string{}
+	for _, vm := range f.Plan.VMs {
+		waits[vm.Phase] = append(waits[vm.Phase], vm.Name)
+	}
+	var parts []string
+	for _, w := range []struct {
+		phase v1alpha1.VMPhase
+		why   string
+	}{
+		{v1alpha1.VMDeleting, "marked for destruction before, which is not taken back"}, {v1alpha1.VMCloning, "being cloned"}, {v1alpha1.VMLost, "not found, or moved away"},
+	} {
+		if names := waits[w.phase]; len(names) > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s", w.why, list(names, 8)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "what vCenter was asked to do with them")
+	}
+	return fmt.Sprintf("keeping the VMs, as annotation %s asks; the group goes when this has ended: %s%s", v1alpha1.ReleaseAnnotation, strings.Join(parts, "; "), f.guests())
+}

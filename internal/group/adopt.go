@@ -119,10 +119,15 @@ func (a *Adoption) id(own vsphere.GroupID) vsphere.GroupID {
 	return vsphere.GroupID{Installation: own.Installation, Member: own.Member, Group: a.From}
 }
 
-// at reports whether a folder is where the other group's was: in this namespace, with its UID in the name.
-func (s *Snapshot) at(folder string) bool {
-	return strings.HasSuffix(path.Dir(folder), "/"+path.Join(s.Member, s.Group.Namespace)) &&
-		strings.HasSuffix(path.Base(folder), FolderName("", types.UID(s.Adoption.From)))
+// at reports whether a folder is where the other group's was: in this namespace, with its UID in the name. One that has been moved for this group
+// lies in the group's own.
+func (s *Snapshot) at(folder vsphere.Ref) bool {
+	if folder == s.FolderRef() {
+		return true
+	}
+	where := s.Adoption.Folders[folder]
+	return strings.HasSuffix(path.Dir(where), "/"+path.Join(s.Member, s.Group.Namespace)) &&
+		strings.HasSuffix(path.Base(where), FolderName("", s.AdoptsFrom()))
 }
 
 // toAdopt is what the plan is to know of the adoption.
@@ -143,6 +148,8 @@ func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 		out.Waits = a.Answer.Blocked
 	case !a.Seen.Complete || len(a.Seen.InFlight) > 0:
 		out.Waits = waits(cmp.Or(a.Seen.Incomplete, "vCenter is still busy with VMs of that group"))
+	case len(a.missing()) > 0:
+		out.Waits = waits("Some of the VMs to take over are not seen now, and vCenter has not said that they are gone: " + list(a.missing(), 8))
 	case s.takesOver() && (admission.Held || admission.NoCreate):
 		out.Waits = BlockerOf(admission)
 	default:
@@ -155,7 +162,11 @@ func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 // the VMs count for the other group until they carry this one's stamp, and for this one from then on.
 func (s *Snapshot) takesOver() bool {
 	a := s.Adoption
-	return a != nil && a.Answer != nil && a.Answer.Blocked == nil && !s.full() && len(a.stamped(s.ID))+len(a.released(s.Group.Namespace)) > 0
+	if a == nil || a.Answer == nil || a.Answer.Blocked != nil || s.full() {
+		return false
+	}
+	candidates, _ := s.candidates()
+	return len(candidates) > 0
 }
 
 func waits(why string) *plan.Blocker {
@@ -177,16 +188,16 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 		allowed, _ = massdeletion.Allows(a.AllowedUntil, s.Now)
 	}
 	var orphans []string
-	for _, vm := range a.genuine(a.stamped(s.ID), a.listed) {
+	for _, vm := range a.genuine(a.stamped(s.ID)) {
 		switch {
-		case allowed && (a.Answer.Receipt || s.at(a.Folders[vm.Folder])):
+		case allowed && (a.Answer.Receipt || s.at(vm.Folder)):
 			stamp := *vm.Stamp
 			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Stamp: &stamp}, Ordinal: stamp.Ordinal, Revision: stamp.Revision})
-		case s.at(a.Folders[vm.Folder]) && !s.full():
+		case s.at(vm.Folder) && !s.full():
 			orphans = append(orphans, vm.Name)
 		}
 	}
-	for _, vm := range a.genuine(a.released(s.Group.Namespace), func(vsphere.VM) bool { return false }) {
+	for _, vm := range a.genuine(a.released(s.Group.Namespace)) {
 		mark := *vm.Released
 		all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Released: &mark}, Ordinal: mark.Ordinal, Revision: mark.Revision})
 	}
@@ -199,31 +210,31 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	return all, nil
 }
 
-func (a *Adoption) listed(vm vsphere.VM) bool { return slices.Contains(a.Answer.Listed, vm.Ref) }
+// missing are the VMs of the receipt of which nobody knows what became of them.
+func (a *Adoption) missing() (refs []string) {
+	for _, ref := range a.Answer.Listed {
+		told := slices.Contains(a.Seen.Gone, ref) || slices.Contains(a.Seen.Elsewhere, ref) || slices.Contains(a.Seen.Others, ref)
+		is := func(vm vsphere.VM) bool { return vm.Ref == ref }
+		if !told && !slices.ContainsFunc(a.Seen.VMs, is) && !slices.ContainsFunc(a.Seen.Released, is) {
+			refs = append(refs, ref.Value)
+		}
+	}
+	return refs
+}
 
-// genuine leaves out copies that somebody made: of VMs that had the same ordinal only those count that the receipt lists, or that have the instance
-// UUID of a VM of the group. If none has, there is no telling, unless there is one alone.
-func (a *Adoption) genuine(vms []vsphere.VM, listed func(vsphere.VM) bool) []vsphere.VM {
-	ordinal := func(vm vsphere.VM) int32 {
-		if vm.Stamp != nil {
-			return vm.Stamp.Ordinal
+// genuine leaves out copies that somebody made: a VM counts that the receipt lists, or that has the instance UUID of a VM of the other group. It must
+// not count what else there is: once the original was taken over, a copy of it is alone.
+func (a *Adoption) genuine(vms []vsphere.VM) []vsphere.VM {
+	return slices.DeleteFunc(vms, func(vm vsphere.VM) bool {
+		switch mark := vm.Released; {
+		case vm.Stamp != nil:
+			return !slices.Contains(a.Answer.Listed, vm.Ref) && !plan.Genuine(a.From, &vm)
+		case mark.UUID != "":
+			return !strings.EqualFold(vm.InstanceUUID, mark.UUID)
+		default:
+			return !plan.WasGenuine(a.From, mark.Ordinal, vm.InstanceUUID)
 		}
-		return vm.Released.Ordinal
-	}
-	proven, of := map[int32]bool{}, map[int32]int{}
-	certain := make([]bool, len(vms))
-	for i, vm := range vms {
-		certain[i] = listed(vm) || vm.Stamp != nil && plan.Genuine(a.From, &vm) || vm.Stamp == nil && plan.WasGenuine(a.From, ordinal(vm), vm.InstanceUUID)
-		proven[ordinal(vm)] = proven[ordinal(vm)] || certain[i]
-		of[ordinal(vm)]++
-	}
-	var out []vsphere.VM
-	for i, vm := range vms {
-		if certain[i] || !proven[ordinal(vm)] && of[ordinal(vm)] == 1 {
-			out = append(out, vm)
-		}
-	}
-	return out
+	})
 }
 
 // ends reports whether the adoption ends with this plan, which is told once.
@@ -265,4 +276,54 @@ func vmCount(n int32) string {
 		return "1 VM"
 	}
 	return fmt.Sprintf("%d VMs", n)
+}
+
+// AdoptsFrom is the UID of the group whose VMs are taken over.
+func (s *Snapshot) AdoptsFrom() types.UID { return types.UID(s.Adoption.From) }
+
+// MayClaimWithoutReceipt reports whether there are VMs to take for which no receipt is needed: released ones, or others that a hub administrator allows.
+func (s *Snapshot) MayClaimWithoutReceipt() bool {
+	allowed, _ := massdeletion.Allows(s.Adoption.AllowedUntil, s.Now)
+	return len(s.Adoption.released(s.Group.Namespace)) > 0 || allowed && s.SeesOrphans()
+}
+
+// SeesOrphans reports whether there are VMs of the other group in this namespace that it has not released.
+func (s *Snapshot) SeesOrphans() bool {
+	return slices.ContainsFunc(s.Adoption.stamped(s.ID), func(vm vsphere.VM) bool { return s.at(vm.Folder) })
+}
+
+// HasAdopted reports whether a VM of the group was taken over.
+func (s *Snapshot) HasAdopted() bool {
+	return slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return s.stamped(vm) && vm.Stamp.UUID != "" })
+}
+
+// NothingToAdopt says that nobody knows of VMs of that UID. What there is of other namespaces is not told.
+func (s *Snapshot) NothingToAdopt() *plan.Blocker {
+	return s.refusesAdoption(fmt.Sprintf("There is neither a receipt nor a VM of a VmGroup with UID %q of this namespace in VCenter %q", s.Adoption.From, s.VCenter))
+}
+
+// AdoptsLiving says that the other group exists.
+func (s *Snapshot) AdoptsLiving(other *v1alpha1.VmGroup) *plan.Blocker {
+	switch {
+	case other.Namespace != s.Group.Namespace:
+		return s.NothingToAdopt()
+	case !other.DeletionTimestamp.IsZero():
+		return waits(fmt.Sprintf("VmGroup %s is being deleted, and its VMs can be taken over once it is gone", other.Name))
+	}
+	return s.refusesAdoption(fmt.Sprintf("VmGroup %s (UID %s) exists, and its VMs are its own", other.Name, other.UID))
+}
+
+// AdoptedByAnother says that another group has claimed the VMs.
+func (s *Snapshot) AdoptedByAnother(other *v1alpha1.VmGroup) *plan.Blocker {
+	return s.refusesAdoption(fmt.Sprintf("VmGroup %s takes over the VMs of the VmGroup with UID %s, or did", other.Name, s.Adoption.From))
+}
+
+// AdoptsElsewhere says that the VMs are in another vCenter.
+func (s *Snapshot) AdoptsElsewhere(vcenter string) *plan.Blocker {
+	return s.refusesAdoption(fmt.Sprintf("The VMs of the VmGroup with UID %s are in VCenter %q, and this VmGroup uses %q: create it anew with spec.vcenter %q", s.Adoption.From, vcenter, s.VCenter, vcenter))
+}
+
+// AdoptionUnread says that receipts cannot be read or written now.
+func AdoptionUnread(err error) *plan.Blocker {
+	return waits("The receipt on the hub that says whose VMs they are cannot be used: " + err.Error())
 }

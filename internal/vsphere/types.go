@@ -131,6 +131,8 @@ type ReleaseMark struct {
 	Ordinal int32
 	// Revision that the VM was cloned with. What it says beyond the VM's size cannot be seen of the VM.
 	Revision string
+	// UUID is that of the stamp.
+	UUID string
 }
 
 // Of reports whether m was left by the release of this very target. A nil mark was not.

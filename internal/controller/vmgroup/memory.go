@@ -39,6 +39,8 @@ type remembered struct {
 	outOfSight time.Time
 	// definitionStays: the group is deleted, and its CRD was not when that was known.
 	definitionStays bool
+	// adoption is what was claimed for it of another group's VMs, or nil.
+	adoption *claimedAdoption
 	// evaluated is what policies said of its spec.
 	evaluated evaluation
 }
@@ -73,6 +75,14 @@ func (m *memory) change(key vsphere.GroupKey, change func(*remembered)) {
 	r := m.groups[key]
 	change(&r)
 	m.groups[key] = r
+}
+
+// claimed is what was claimed for a group of the VMs of the group with this UID, or nil.
+func (m *memory) claimed(key vsphere.GroupKey, from string) *group.AdoptionAnswer {
+	if c := m.of(key).adoption; c != nil && c.from == from {
+		return new(c.answer)
+	}
+	return nil
 }
 
 func (m *memory) raised(member string) group.Raise {

@@ -97,7 +97,7 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 	return &s, values[KeyTombstone] != ""
 }
 
-// EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp.
+// EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp but the UUID.
 func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	if !separable(m.Installation, m.Member, m.Namespace, m.Group) || m.Ordinal < 0 {
 		return nil, errRelease
@@ -105,7 +105,10 @@ func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	kvs := make([]KV, len(Keys))
 	for i, key := range Keys {
 		kvs[i].Key = key
-		if key == KeyReleased {
+		switch key {
+		case KeyUUID:
+			kvs[i].Value = m.UUID
+		case KeyReleased:
 			// The revision is last: it is what the stamp had, and may hold anything.
 			kvs[i].Value = fmt.Sprintf("%s;%s;%s;%s;%s;%d;%s", releasedVersion, m.Installation, m.Member, m.Namespace, m.Group, m.Ordinal, m.Revision)
 		}
@@ -121,7 +124,7 @@ func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
 	}
 	m := vsphere.ReleaseMark{
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[4]},
-		Namespace: parts[3], Revision: parts[6],
+		Namespace: parts[3], Revision: parts[6], UUID: values[KeyUUID],
 	}
 	var ok bool
 	if m.Ordinal, ok = number(parts[5]); !ok || !separable(parts[1:5]...) {

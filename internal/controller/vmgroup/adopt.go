@@ -1,0 +1,167 @@
+package vmgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// claimedAdoption is what this process has claimed for a group.
+type claimedAdoption struct {
+	from   string
+	answer group.AdoptionAnswer
+}
+
+// seeAdoption reads which VMs another group has left, whose VMs this one shall take over.
+func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
+	a := s.Adoption
+	if a == nil || a.Malformed(s.Group) != "" {
+		return
+	}
+	q := vsphere.Query{ID: s.ID, Templates: templatesOf(s)}
+	if q.ID.Group = a.From; a.Answer != nil {
+		q.Known = a.Answer.Listed
+	}
+	a.Seen, a.Folders = inventory.Observe(q), map[vsphere.Ref]string{}
+	for _, vm := range slices.Concat(a.Seen.VMs, a.Seen.Released) {
+		if _, known := a.Folders[vm.Folder]; !known {
+			a.Folders[vm.Folder] = inventory.Observe(vsphere.Query{ID: q.ID, Folder: vm.Folder}).Folder.Path
+		}
+	}
+}
+
+// claimAdoption claims the VMs of another group for this one, after it has read afresh that the other does not exist. Two groups that name the same
+// one never both get an answer that lets them take VMs. The error is one of the member.
+func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.AdoptionAnswer, error) {
+	a := s.Adoption
+	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) { return &group.AdoptionAnswer{Blocked: b}, nil }
+	groups, err := p.liveGroups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if other := groups[a.From]; other != nil {
+		return blocked(s.AdoptsLiving(other))
+	}
+	key := vsphere.KeyOf(s.ID.Member, a.From)
+	receipt, err := p.r.Receipts.Read(ctx, key)
+	if err != nil {
+		return blocked(group.AdoptionUnread(err))
+	}
+	switch {
+	case receipt != nil || s.MayClaimWithoutReceipt():
+	case s.SeesOrphans() || s.HasAdopted():
+		return &group.AdoptionAnswer{}, nil // a hub administrator has to allow it, or nothing is left and status was lost
+	default:
+		return blocked(s.NothingToAdopt())
+	}
+	if receipt != nil {
+		switch by := receipt.AdoptedBy; {
+		case receipt.Namespace != s.Group.Namespace:
+			return blocked(s.NothingToAdopt())
+		case receipt.VCenter != "" && receipt.VCenter != s.VCenter:
+			return blocked(s.AdoptsElsewhere(receipt.VCenter))
+		case by == nil || by.GroupUID == string(s.Group.UID):
+		case groups[by.GroupUID] != nil:
+			return blocked(s.AdoptedByAnother(groups[by.GroupUID]))
+		default:
+			// Whoever claimed them is gone, and took only VMs that carry its own stamp.
+			if err := p.r.Receipts.Unclaim(ctx, key, *by); err != nil {
+				return blocked(group.AdoptionUnread(err))
+			}
+		}
+	}
+	claimed, err := p.r.Receipts.Claim(ctx, key, p.receiptOfAdoption(s), receipts.Adopter{
+		MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID),
+	})
+	var other *receipts.ClaimedError
+	switch {
+	case errors.As(err, &other):
+		return blocked(group.AdoptionUnread(err))
+	case err != nil:
+		return blocked(group.AdoptionUnread(err))
+	}
+	answer := group.AdoptionAnswer{Receipt: claimed.Cause != receipts.Adopted, Group: claimed.Group}
+	for _, vm := range claimed.VMs {
+		if vm.MoRef != "" {
+			answer.Listed = append(answer.Listed, vsphere.VMRef(vm.MoRef))
+		}
+	}
+	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", a.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
+	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = &claimedAdoption{a.From, answer} })
+	a.Answer = &answer
+	seeAdoption(s, p.server)
+	return &answer, nil
+}
+
+// liveGroups reads afresh which groups the member has, by UID.
+func (p *pass) liveGroups(ctx context.Context) (map[string]*v1alpha1.VmGroup, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*writeTimeout)
+	defer cancel()
+	var list v1alpha1.VmGroupList
+	if err := p.live.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("read which VmGroups there are: %w", err)
+	}
+	groups := make(map[string]*v1alpha1.VmGroup, len(list.Items))
+	for i := range list.Items {
+		groups[string(list.Items[i].UID)] = &list.Items[i]
+	}
+	return groups, nil
+}
+
+// receiptOfAdoption is what the hub keeps of VMs for which there was no receipt. The name of the group that they were of is in that of its folder.
+func (p *pass) receiptOfAdoption(s *group.Snapshot) receipts.Receipt {
+	r := receipts.Receipt{
+		Cause: receipts.Adopted, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: s.Adoption.From,
+		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Time: p.now.UTC().Truncate(time.Second),
+	}
+	for _, folder := range s.Adoption.Folders {
+		if name, found := strings.CutSuffix(path.Base(folder), group.FolderName("", s.AdoptsFrom())); found {
+			r.Group = name
+		}
+	}
+	return r
+}
+
+// endAdoption lowers what is charged to the other group to what is left of it, and removes its folder if that is empty. Both may be repeated, and
+// nothing depends on them: the charge is corrected by the ledger itself after some minutes.
+func (p *pass) endAdoption(ctx context.Context, s *group.Snapshot) {
+	a := s.Adoption
+	id := s.ID
+	id.Group = a.From
+	where := s.FolderPath()
+	where.Leaf = group.FolderName(a.Answer.Group, s.AdoptsFrom())
+	seen := p.server.Observe(vsphere.Query{ID: id, Path: where})
+	if p.r.Quotas != nil && seen.Complete && len(seen.Unread)+len(seen.InFlight) == 0 {
+		p.r.Quotas.Leave(quota.Key{Member: s.Member, UID: s.AdoptsFrom()}, group.Remains(id, &seen))
+	}
+	if folder := seen.Folder; !folder.Ref.IsZero() && folder.Ref != s.FolderRef() {
+		if err := p.server.DestroyFolder(ctx, folder.Ref); err != nil {
+			log.FromContext(ctx).Info("The folder of the group whose VMs were taken over stays", "folder", folder.Path, "reason", err.Error())
+		}
+	}
+}
+
+// adoption is what is asked of the vSphere port to take a VM over.
+func adoption(s *group.Snapshot, action plan.Action) vsphere.Adoption {
+	a := vsphere.Adoption{
+		VM: vsphere.VMRef(action.MoRef), From: action.Origin, Folder: s.FolderRef(), Name: action.Name, ChangeVersion: action.ChangeVersion,
+		Stamp: vsphere.Stamp{GroupID: s.ID, Ordinal: action.Ordinal, Revision: action.Revision, Epoch: vsphere.Epoch(s.Epoch), UUID: action.UUID},
+	}
+	if old := action.Origin.Stamp; old != nil {
+		a.Stamp.CloneMode, a.Stamp.Created = old.CloneMode, old.Created
+	}
+	return a
+}

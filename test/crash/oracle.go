@@ -30,7 +30,7 @@ type evidence struct {
 
 // judge returns what is wrong, in sentences.
 func judge(e evidence) []string {
-	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), wrongCalls(e))
+	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), wrongCalls(e))
 }
 
 // wrongVMs compares the group's VMs with what was asked for.
@@ -110,6 +110,26 @@ func touchedKept(e evidence) []string {
 	return wrong
 }
 
+// changedAdopted looks for VMs that were to be taken over, and are not what they were.
+func changedAdopted(e evidence) []string {
+	if !e.scenario.Adopts {
+		return nil
+	}
+	now := map[string]sim.VM{}
+	for _, vm := range e.after {
+		now[vm.Ref.Value] = vm
+	}
+	var wrong []string
+	for path, was := range e.before {
+		is, found := now[was.Ref.Value]
+		is.Extra = was.Extra // the stamp is another one
+		if strings.HasPrefix(path, e.folder+"/") && path != e.bystander && (!found || !same(was, is)) {
+			wrong = append(wrong, fmt.Sprintf("%s should have been taken over as it is: %+v became %+v", path, was, is))
+		}
+	}
+	return wrong
+}
+
 // wrongCalls looks for calls that the change gave no reason for, whether or not they did harm.
 func wrongCalls(e evidence) []string {
 	owned := map[string]bool{}
@@ -126,13 +146,15 @@ func wrongCalls(e evidence) []string {
 			}
 		}
 	}
-	shrinks := e.scenario.Gone || e.scenario.After < e.scenario.Before || len(e.uids) > 1
+	shrinks := e.scenario.Gone || e.scenario.After < e.scenario.Before || len(e.uids) > 1 && !e.scenario.Adopts
 	var wrong []string
 	for _, call := range e.changes {
 		removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
 		switch {
 		case kept[call.Object] != "":
 			wrong = append(wrong, fmt.Sprintf("%s was called on %s, which should have been left alone", call.Method, kept[call.Object]))
+		case e.scenario.Adopts && (call.Method == "CloneVM_Task" || call.Method == "PowerOnVM_Task"):
+			wrong = append(wrong, fmt.Sprintf("%s was called on %s although the VMs were there and ran", call.Method, call.Object))
 		case removes && strings.HasPrefix(call.Object, "vm-") && !shrinks:
 			wrong = append(wrong, fmt.Sprintf("%s was called on %s although nothing had to go", call.Method, call.Object))
 		case call.Group != "" && !slices.Contains(e.uids, call.Group):

@@ -28,6 +28,8 @@ type Scenario struct {
 	Kept []int32
 	// Bystander puts somebody else's VM into the group's folder.
 	Bystander bool
+	// Adopts is true when the VMs are those of a group that was released before, which another group takes over: the same VMs, never stopped.
+	Adopts bool
 	// Guests shut down when they are asked, and take a moment for it.
 	Guests bool
 }
@@ -46,6 +48,7 @@ func Scenarios() []Scenario {
 		{Name: "delete-cloning", Change: createAndRemove(5), Gone: true},
 		{Name: "recreate", Before: 3, Exists: true, Change: recreate(3), After: 3},
 		{Name: "repair", Before: 4, Exists: true, Change: damage, After: 4, Kept: []int32{0}},
+		{Name: "adopt", Before: 3, Exists: true, Change: adopt(3), After: 3, Adopts: true, Bystander: true},
 		{Name: "restart", Before: 3, Exists: true, Change: scale(6), Restart: true, After: 6, Kept: []int32{0, 1, 2}},
 	}
 }
@@ -99,6 +102,14 @@ func recreate(replicas int32) func(context.Context, *trial) error {
 		}); err != nil {
 			return err
 		}
+		return t.create(ctx, replicas)
+	}
+}
+
+// adopt makes a group of another name that takes the VMs of the one that was released.
+func adopt(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		t.name, t.adopts = "heir", t.uids[0]
 		return t.create(ctx, replicas)
 	}
 }

@@ -48,7 +48,9 @@ type trial struct {
 	name      string
 	uids      []string
 	bystander string
-	before    map[string]sim.VM
+	// adopts is the UID of the group whose VMs the next one that is created takes over, or empty.
+	adopts string
+	before map[string]sim.VM
 }
 
 // Learn runs a scenario undisturbed and returns its calls.
@@ -146,10 +148,27 @@ func (t *trial) setUp(ctx context.Context) error {
 			return err
 		}
 	}
+	if t.scenario.Adopts {
+		if err := t.release(ctx); err != nil {
+			return err
+		}
+	}
 	var err error
 	t.before, err = t.lane.stack.Person.VMs(ctx)
 	t.lane.stack.Proxy.Reset()
 	return err
+}
+
+// release deletes the group, whose VMs stay.
+func (t *trial) release(ctx context.Context) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReleaseAnnotation, t.uids[0])
+	if err := t.lane.hub().Patch(ctx, t.object(), client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		return fmt.Errorf("ask that the group keeps its VMs: %w", err)
+	}
+	if err := remove(ctx, t); err != nil {
+		return err
+	}
+	return t.untilGone(ctx)
 }
 
 // disturb makes the change with the point armed, keeps a manager running, and waits until the spec is fulfilled.
@@ -272,13 +291,17 @@ func (t *trial) cleanUp(ctx context.Context) error {
 	if err := client.IgnoreNotFound(t.lane.hub().Delete(ctx, t.object())); err != nil {
 		return err
 	}
-	if err := t.until(ctx, "the group to be gone", func(ctx context.Context) (bool, error) {
-		err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), &v1alpha1.VmGroup{})
-		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
-	}); err != nil {
+	if err := t.untilGone(ctx); err != nil {
 		return err
 	}
 	return t.lane.stack.Person.RemoveAll(ctx, t.folder())
+}
+
+func (t *trial) untilGone(ctx context.Context) error {
+	return t.until(ctx, "the group to be gone", func(ctx context.Context) (bool, error) {
+		err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), &v1alpha1.VmGroup{})
+		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
+	})
 }
 
 func (t *trial) object() *v1alpha1.VmGroup {
@@ -290,6 +313,9 @@ func (t *trial) create(ctx context.Context, replicas int32) error {
 	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas}
 	if t.scenario.Guests {
 		g.Spec.Template = guests
+	}
+	if t.adopts != "" {
+		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: t.adopts}
 	}
 	if err := t.lane.hub().Create(ctx, g); err != nil {
 		return fmt.Errorf("apply the group: %w", err)

@@ -112,9 +112,34 @@ func TestTheVMsOfAReleasedGroupAreTakenOver(t *testing.T) {
 	// The annotation stays, and costs nothing.
 	r.vcenter.ClearJournal()
 	r.memory.forget(r.key())
+	store := r.Receipts
 	r.Receipts = nil
 	r.rounds(3)
 	r.asksNothing()
+	// Nor does it when the receipt has gone, and the member comes back from a backup.
+	r.Receipts = store
+	if err := store.Remove(t.Context(), vsphere.KeyOf("member-uid", string(old))); err != nil {
+		t.Fatal(err)
+	}
+	r.memory = memory{}
+	r.status(func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} })
+	if g := r.settle(); g.Status.AdoptedFrom != string(old) || g.Status.Replicas != 2 {
+		t.Errorf("status became %+v", g.Status)
+	}
+	r.asksNothing()
+}
+
+func TestAGroupThatPolicyRefusesTakesNothingOver(t *testing.T) {
+	r := newRig(t)
+	old, vms := r.released()
+	r.setPolicy(v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(1))}}})
+	r.heir(heirUID, string(old), 2)
+	r.rounds(4)
+	r.asksNothing()
+	says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonPolicyViolated)
+	r.setPolicy(v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(2))}}})
+	r.settle()
+	r.took(vms)
 }
 
 // Whoever goes on knows nothing but what it sees: each pass is another process.
@@ -238,6 +263,9 @@ func TestVMsWhoseGroupVanishedAreTakenOverOnAWordOfTheHub(t *testing.T) {
 		r.rounds(3)
 		r.asksNothing()
 	}
+	if r.receipt(vsphere.KeyOf("member-uid", string(old))) != nil {
+		t.Error("the VMs were claimed although nobody allowed it")
+	}
 	word(r.now.Add(30 * time.Minute))
 	r.settle()
 	r.took(vms)
@@ -319,6 +347,9 @@ func TestUnknownIsNotNothingToTakeOver(t *testing.T) {
 	r.rounds(3)
 	r.asksNothing()
 	says(t, r.group(), v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonAdoptionWaits)
+	r.refuse("update")
+	r.rounds(3)
+	r.asksNothing()
 	r.Receipts = store
 	r.refuse("")
 	r.vcenter.Hide(vms[1].Name)
@@ -429,14 +460,15 @@ func TestNobodyGetsRoomByAnAnnotation(t *testing.T) {
 	old, _ := r.released()
 	flush(t, ledger)
 	r.heir(heirUID, string(old), 2)
-	for range 6 {
-		for _, from := range []string{string(old), "", string(heirUID)} {
+	for range 2 {
+		for _, from := range []string{string(old), "", string(heirUID), ""} {
 			r.annotate(v1alpha1.AdoptAnnotation, from)
-			r.inform(r.Reconciler)
-			r.mustPass()
-			flush(t, ledger)
-			r.vcenter.Step()
-			r.now = r.now.Add(2 * time.Second)
+			for range 4 { // vCenter does nothing meanwhile
+				r.inform(r.Reconciler)
+				r.mustPass()
+				flush(t, ledger)
+				r.now = r.now.Add(2 * time.Second)
+			}
 		}
 	}
 	rounds(8)

@@ -70,6 +70,14 @@ type Server interface {
 	// the installation that the VM is taken from.
 	Restamp(ctx context.Context, t Target, installation string) error
 
+	// ReadFolder reads afresh which VMs lie directly in a folder, which is given by its path below the datacenter's VM folder, or by its whole
+	// inventory path. It fails with KindNotFound if there certainly is no such folder.
+	ReadFolder(ctx context.Context, path string) (FolderContent, error)
+
+	// Claim writes a release mark into a VM that lies in the folder that was granted, and carries neither stamp nor mark: so that it is told from others
+	// wherever it is moved. It refuses as Move does.
+	Claim(ctx context.Context, a Adoption) error
+
 	// Move moves a VM that is being adopted into the group's folder, and Rename gives it the group's name for it. Both read the VM afresh, and
 	// refuse with KindForeign one that does not carry what the adoption says, that is marked to be destroyed, or that lies where nobody
 	// granted it. KindNameTaken says that something in the folder has the name. What is done already is no error. Move fails like Clone if the

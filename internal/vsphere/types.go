@@ -308,6 +308,7 @@ const (
 	OpDestroy       OperationKind = "Destroy"
 	OpRelease       OperationKind = "Release"
 	OpRestamp       OperationKind = "Restamp"
+	OpClaim         OperationKind = "Claim"
 	OpMove          OperationKind = "Move"
 	OpRename        OperationKind = "Rename"
 	OpAdopt         OperationKind = "Adopt"

@@ -279,6 +279,11 @@ func (w *wire) Restamp(ctx context.Context, t vsphere.Target, installation strin
 	return w.onVM(ctx, vsphere.OpRestamp, t, func(ctx context.Context, t vsphere.Target) error { return w.Server.Restamp(ctx, t, installation) })
 }
 
+// Claim implements vsphere.Server.
+func (w *wire) Claim(ctx context.Context, a vsphere.Adoption) error {
+	return w.onAdoption(ctx, vsphere.OpClaim, a, w.Server.Claim)
+}
+
 // Move implements vsphere.Server.
 func (w *wire) Move(ctx context.Context, a vsphere.Adoption) error {
 	return w.onAdoption(ctx, vsphere.OpMove, a, w.Server.Move)

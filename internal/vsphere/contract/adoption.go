@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -162,7 +163,37 @@ func adoptedFromAFolder(r *run) {
 	a.refuses("another folder", a.adoption(vm, vsphere.Origin{Folder: r.Person.Outside()}), vsphere.KindForeign)
 	r.Person.MoveOut(r.folder, vm)
 	a.refuses("a folder in which it was", a.adoption(vm, vsphere.Origin{Folder: r.folder.Ref}), vsphere.KindForeign)
-	a.take(vm, vsphere.Origin{Folder: r.Person.Outside()})
+	content, err := r.Server.ReadFolder(r.ctx, r.Person.OutsidePath)
+	r.ok(err)
+	at := slices.IndexFunc(content.VMs, func(found vsphere.FoundVM) bool { return found.Ref == vm.Ref })
+	if at < 0 || content.Folder != r.Person.Outside() || content.VMs[at].Marked || content.VMs[at].Stamp != nil || content.VMs[at].InstanceUUID != vm.InstanceUUID {
+		r.t.Fatalf("in the folder are %+v", content)
+	}
+	if _, err := r.Server.ReadFolder(r.ctx, r.Person.OutsidePath+"/missing"); vsphere.KindOf(err) != vsphere.KindNotFound {
+		r.t.Errorf("a folder that is not there: %v", err)
+	}
+	found, from := content.VMs[at].VM, vsphere.Origin{Folder: content.Folder}
+	found.Folder = content.Folder
+	ad := a.adoption(found, from)
+	ad.Mark = vsphere.ReleaseMark{GroupID: vsphere.GroupID{Installation: id.Installation, Member: id.Member, Group: "legacy"}, Namespace: path.Namespace, Ordinal: 3, UUID: found.InstanceUUID}
+	wrong := ad
+	wrong.From.Folder = r.folder.Ref
+	r.refused(r.Server.Claim(r.ctx, wrong), vsphere.KindForeign)
+	r.ok(r.Server.Claim(r.ctx, ad))
+	r.until("claimed", func() bool {
+		content, err := r.Server.ReadFolder(r.ctx, r.Person.OutsidePath)
+		r.ok(err)
+		for _, now := range content.VMs {
+			if now.Ref == vm.Ref {
+				found = now.VM
+				return now.Marked && now.Released != nil && *now.Released == ad.Mark && len(a.observation().InFlight) == 0
+			}
+		}
+		return false
+	})
+	r.refused(r.Server.Claim(r.ctx, ad), vsphere.KindForeign)
+	a.refuses("a mark outside of the root folder, without the grant", a.adoption(found, vsphere.Origin{Released: &ad.Mark}), vsphere.KindForeign)
+	a.take(found, vsphere.Origin{Released: &ad.Mark, Folder: content.Folder})
 }
 
 // adoptedIntoATakenName: the name is the lock for adopted VMs, too.

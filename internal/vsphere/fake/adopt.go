@@ -7,6 +7,55 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+// ReadFolder reads which VMs lie in a folder: see vsphere.Server. Outside of the root there is one folder, which Outside names.
+func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderContent, error) {
+	s.mu.Lock()
+	defer s.unlock()
+	if err := s.available(ctx, "read folder "+path); err != nil {
+		return vsphere.FolderContent{}, err
+	}
+	var content vsphere.FolderContent
+	if path == Outside {
+		content.Folder = vsphere.FolderRef(outside)
+	}
+	for _, f := range s.folders {
+		if f.Path == path || f.Path == "/DC0/vm/"+path {
+			content.Folder = f.Ref
+		}
+	}
+	if content.Folder.IsZero() {
+		return content, fail(vsphere.KindNotFound, "read folder "+path, "there is no such folder")
+	}
+	for _, ref := range inOrder(s.vms) {
+		if vm := s.vms[ref]; vm.Folder == content.Folder {
+			marked := vm.Stamp != nil || vm.Released != nil
+			content.VMs = append(content.VMs, vsphere.FoundVM{VM: shown(vm), Created: s.created[ref], Marked: marked})
+		}
+	}
+	return content, nil
+}
+
+// Claim writes a release mark: see vsphere.Server.
+func (s *Server) Claim(ctx context.Context, a vsphere.Adoption) error {
+	unchanged := func(vm *vsphere.VM, op string) *vsphere.Error {
+		if vm.Folder != a.From.Folder || a.From.Stamp != nil || a.From.Released != nil {
+			return fail(vsphere.KindForeign, op, "the VM does not lie in the folder that was granted")
+		}
+		return unchanged(vm, vsphere.Target{ChangeVersion: a.ChangeVersion}, op)
+	}
+	return s.onAdoption(ctx, vsphere.OpClaim, "claim", a, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
+		return false, unchanged(vm, op)
+	}, func(vm *vsphere.VM, op string) *vsphere.Error {
+		if err := unchanged(vm, op); err != nil {
+			return err
+		}
+		mark := a.Mark
+		vm.Released = &mark
+		s.reconfigured(vm)
+		return nil
+	})
+}
+
 // Move moves a VM into the group's folder: see vsphere.Server.
 func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
 	return s.onAdoption(ctx, vsphere.OpMove, "move", a, func(vm *vsphere.VM, _ string) (bool, *vsphere.Error) {

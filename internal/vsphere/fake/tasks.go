@@ -9,7 +9,7 @@ import (
 )
 
 // readsAfresh are the operations that vCenter refuses, and not the operator's own index.
-var readsAfresh = []vsphere.OperationKind{vsphere.OpClone, vsphere.OpDestroy, vsphere.OpMove, vsphere.OpRename, vsphere.OpAdopt}
+var readsAfresh = []vsphere.OperationKind{vsphere.OpClone, vsphere.OpDestroy, vsphere.OpClaim, vsphere.OpMove, vsphere.OpRename, vsphere.OpAdopt}
 
 // key names what at most one operation may be in flight for.
 type key struct {

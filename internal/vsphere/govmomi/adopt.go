@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -21,6 +23,85 @@ var (
 	errOtherUUID    = errors.New("the VM has another instance UUID than it had when it was observed")
 	errUnreadConfig = errors.New("vCenter does not show the VM's configuration now, so nobody knows whose it is")
 )
+
+// ReadFolder reads which VMs lie in a folder: see vsphere.Server.
+func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderContent, error) {
+	op := "read folder " + path
+	c, err := s.live(op)
+	if err != nil {
+		return vsphere.FolderContent{}, err
+	}
+	content := vsphere.FolderContent{Folder: c.datacenter.vmFolder}
+	below := strings.Trim(strings.TrimPrefix(path, c.datacenter.path+"/vm/"), "/")
+	for name := range strings.SplitSeq(below, "/") {
+		child, err := findChild(ctx, c.client, content.Folder, name)
+		switch {
+		case err != nil:
+			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+		case child.Type != vsphere.TypeFolder:
+			return vsphere.FolderContent{}, &vsphere.Error{Kind: vsphere.KindNotFound, Op: op, Err: fmt.Errorf("there is no folder %q below %s/vm", below, c.datacenter.path)}
+		}
+		content.Folder = child
+	}
+	o, err := exact(ctx, c.client, content.Folder, "childEntity")
+	if err != nil {
+		return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+	}
+	for _, denied := range o.denied {
+		return vsphere.FolderContent{}, translate(op, readOnlyError(denied))
+	}
+	refs := slices.DeleteFunc(o.refsOf("childEntity"), func(ref vsphere.Ref) bool { return ref.Type != vsphere.TypeVirtualMachine })
+	objects, err := existing(ctx, c.client, refs, types.PropertySpec{
+		Type: vsphere.TypeVirtualMachine, PathSet: slices.Concat(baseProperties, detailProperties, []string{propCreateDate}),
+	})
+	if err != nil {
+		return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+	}
+	for _, o := range objects {
+		seen, err := seenOf(o, o)
+		if err == nil && seen.Unread {
+			err = errUnreadConfig
+		}
+		if err != nil {
+			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+		}
+		created, _ := o.values[propCreateDate].(time.Time)
+		content.VMs = append(content.VMs, vsphere.FoundVM{VM: seen.VM, Created: created, Marked: marked(stampValues(o))})
+	}
+	return content, nil
+}
+
+// Claim writes a release mark: see vsphere.Server.
+func (s *Server) Claim(ctx context.Context, a vsphere.Adoption) error {
+	r, err := s.adoption(vsphere.OpClaim, a)
+	if err != nil {
+		return err
+	}
+	r.Mark = a.Mark
+	keys, err := inventory.EncodeRelease(a.Mark)
+	if err == nil && (a.From.Stamp != nil || a.From.Released != nil || a.From.Folder.IsZero()) {
+		err = errNotGranted
+	}
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: err}
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		o, err := s.mayAdopt(ctx, c, r, a)
+		switch {
+		case err != nil:
+			return types.ManagedObjectReference{}, err
+		case o.refOf(propParent) != a.From.Folder:
+			return types.ManagedObjectReference{}, &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: errNotGranted}
+		}
+		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
+			This: toRef(a.VM), Spec: types.VirtualMachineConfigSpec{ChangeVersion: a.ChangeVersion, ExtraConfig: extraConfig(keys)},
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
 
 // Move moves a VM into the group's folder: see vsphere.Server.
 func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
@@ -156,7 +237,7 @@ func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Reque
 	switch {
 	case a.Done(stamp) && !tombstone:
 		return o, errDone // a reply was lost
-	case tombstone, !a.From.Carried(stamp, inventory.DecodeRelease(values)), !a.From.Folder.IsZero() && marked(values):
+	case tombstone, !a.From.Carried(stamp, inventory.DecodeRelease(values)), a.From.Stamp == nil && a.From.Released == nil && marked(values):
 		return refuse(vsphere.KindForeign, errNotToAdopt)
 	case o.yes(propTemplate):
 		return refuse(vsphere.KindForeign, errTemplate)

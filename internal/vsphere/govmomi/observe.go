@@ -161,6 +161,8 @@ func (s *Server) visible(e operations.Effect) bool {
 		return vm.Tombstone
 	case vsphere.OpRelease:
 		return vm.Stamp == nil
+	case vsphere.OpClaim:
+		return vm.Released != nil && vm.Released.Group == e.Mark.Group
 	case vsphere.OpMove:
 		return vm.Folder == e.Folder
 	case vsphere.OpRename:

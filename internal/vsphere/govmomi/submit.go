@@ -44,6 +44,8 @@ func phrase(r operations.Request) string {
 		return "release " + name
 	case vsphere.OpRestamp:
 		return "stamp anew " + name
+	case vsphere.OpClaim:
+		return "claim " + r.VM.String() + " to adopt it as " + name
 	case vsphere.OpMove:
 		return "move " + r.VM.String() + " into the group's folder to adopt it as " + name
 	case vsphere.OpRename:

@@ -48,6 +48,8 @@ type Request struct {
 	Stamp vsphere.Stamp
 	// Folder that a VM is moved into.
 	Folder vsphere.Ref
+	// Mark that a VM gets.
+	Mark vsphere.ReleaseMark
 	// Within is how long a guest may take to shut down before that counts as failed.
 	Within time.Duration
 }

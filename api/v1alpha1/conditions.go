@@ -111,6 +111,8 @@ const (
 	ReasonAdopting = "Adopting"
 	// ReasonAdoptionEnded: all VMs that the group has room for were taken over.
 	ReasonAdoptionEnded = "AdoptionEnded"
+	// ReasonVMsLeft: the same, and there are more VMs.
+	ReasonVMsLeft = "VMsLeft"
 	// ReasonAdoptionWaits: it cannot be said now which VMs there are to take over.
 	ReasonAdoptionWaits = "AdoptionWaits"
 	// ReasonAdoptionRefused: what the annotation names cannot be taken over.

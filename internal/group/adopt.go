@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -24,10 +25,15 @@ const (
 	adoptionInterval = 5 * time.Second
 	// maxUID bounds what can be a UID.
 	maxUID = 64
+	// legacyPrefix and the group's UID are what VMs of the original operator are marked with until they carry the group's stamp.
+	legacyPrefix = "legacy-"
 )
 
 // Adoption is what is known of the VMs that the group shall take over from a group that does not exist any more.
 type Adoption struct {
+	// Legacy is true for VMs of the original operator, which carry nothing and lie in a folder that the hub grants. Those that were claimed carry a mark
+	// of a group that never was.
+	Legacy bool
 	// From is the UID of that group, as the annotation says.
 	From string
 	// Seen is what its VMs are; Folders are the paths of the folders that they lie in.
@@ -48,14 +54,18 @@ type AdoptionAnswer struct {
 	Listed  []vsphere.Ref
 	// Group is the name of the other group, as far as it is known.
 	Group string
+	// Folder is what lies in the folder that the hub grants, for Legacy.
+	Folder *vsphere.FolderContent
 }
 
 // AdoptionOf returns what a group shall take over, or nil for nothing.
 func AdoptionOf(of *v1alpha1.VmGroup) *Adoption {
 	from := of.Annotations[v1alpha1.AdoptAnnotation]
 	switch {
-	case !of.DeletionTimestamp.IsZero(), from == "", from == v1alpha1.AdoptAbandon, from == v1alpha1.AdoptLegacy:
+	case !of.DeletionTimestamp.IsZero(), from == "", from == v1alpha1.AdoptAbandon:
 		return nil
+	case from == v1alpha1.AdoptLegacy:
+		return &Adoption{Legacy: true, From: legacyPrefix + string(of.UID)}
 	}
 	return &Adoption{From: from}
 }
@@ -63,6 +73,9 @@ func AdoptionOf(of *v1alpha1.VmGroup) *Adoption {
 // Malformed says why the annotation names no group that VMs could be taken from, or is empty.
 func (a *Adoption) Malformed(of *v1alpha1.VmGroup) string {
 	switch {
+	case a.Legacy:
+	case strings.HasPrefix(a.From, legacyPrefix):
+		return "is not a UID"
 	case a.From == string(of.UID):
 		return "is the UID of this VmGroup itself"
 	case len(a.From) > maxUID || strings.ContainsAny(a.From, "/; \t\n"):
@@ -85,10 +98,16 @@ func (s *Snapshot) claims() Decision {
 	if a == nil || a.Answer != nil || s.Paused != nil || s.Unavailable != nil || !s.Observation.Complete || a.Malformed(s.Group) != "" {
 		return Decision{}
 	}
-	if s.Group.Status.AdoptedFrom == a.From && (s.full() || len(a.stamped(s.ID))+len(a.released(s.Group.Namespace)) == 0) {
+	if s.Group.Status.AdoptedFrom == a.From && (s.full() || a.Legacy && !s.leftVMs() || !a.Legacy && len(a.stamped(s.ID))+len(a.released(s.Group.Namespace)) == 0) {
 		return Decision{}
 	}
 	return Decision{Step: ClaimAdoption}
+}
+
+// leftVMs reports whether VMs were left when the last adoption ended, or another one goes on since.
+func (s *Snapshot) leftVMs() bool {
+	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionAdopted)
+	return is != nil && is.Reason != v1alpha1.ReasonAdoptionEnded
 }
 
 // full reports whether the group has as many VMs as it wants.
@@ -136,7 +155,7 @@ func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 	if a == nil {
 		return nil
 	}
-	out := &plan.Adoption{From: a.From}
+	out := &plan.Adoption{From: a.From, Legacy: a.Legacy}
 	switch problem := a.Malformed(s.Group); {
 	case problem != "":
 		out.Waits = s.refusesAdoption("Annotation " + v1alpha1.AdoptAnnotation + " " + problem)
@@ -183,6 +202,9 @@ func (s *Snapshot) refusesAdoption(why string) *plan.Blocker {
 // candidates are the VMs that the group may take. What only a hub administrator can allow is not among them, and is told.
 func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	a := s.Adoption
+	if a.Legacy {
+		return s.legacyCandidates(), nil
+	}
 	allowed := a.Answer.Receipt
 	if !allowed {
 		allowed, _ = massdeletion.Allows(a.AllowedUntil, s.Now)
@@ -255,11 +277,15 @@ func setAdopted(s *v1alpha1.VmGroupStatus, f Facts, set func(conditionType strin
 		set(v1alpha1.ConditionAdopted, metav1.ConditionFalse, a.Waits.Reason, a.Waits.Message)
 	case f.Plan.Adopting > 0:
 		set(v1alpha1.ConditionAdopted, metav1.ConditionFalse, v1alpha1.ReasonAdopting, fmt.Sprintf(
-			"Taking over VMs of the VmGroup with UID %s: %d to go%s", a.From, f.Plan.Adopting, leftToAdopt(f.Plan.LeftToAdopt)))
+			"Taking over VMs of %s: %d to go%s", a.Name(), f.Plan.Adopting, leftToAdopt(f.Plan.LeftToAdopt)))
 	case f.AdoptionEnds || s.AdoptedFrom == a.From:
 		s.AdoptedFrom = a.From
-		set(v1alpha1.ConditionAdopted, metav1.ConditionTrue, v1alpha1.ReasonAdoptionEnded, fmt.Sprintf(
-			"Nothing is left to be taken over from the VmGroup with UID %s%s", a.From, leftToAdopt(f.Plan.LeftToAdopt)))
+		reason := v1alpha1.ReasonAdoptionEnded
+		if f.Plan.LeftToAdopt > 0 {
+			reason = v1alpha1.ReasonVMsLeft
+		}
+		set(v1alpha1.ConditionAdopted, metav1.ConditionTrue, reason, fmt.Sprintf(
+			"Nothing is left to be taken over from %s%s", a.Name(), leftToAdopt(f.Plan.LeftToAdopt)))
 	}
 }
 

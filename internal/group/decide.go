@@ -29,7 +29,7 @@ const (
 	Report Step = "Report"
 	// RaiseEpoch tells the shards of an epoch in status that is later than theirs.
 	RaiseEpoch Step = "RaiseEpoch"
-	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks.
+	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks: at once, or when its VMs were taken over.
 	RemoveLegacyFinalizer Step = "RemoveLegacyFinalizer"
 	// AddFinalizer writes ours.
 	AddFinalizer Step = "AddFinalizer"
@@ -143,6 +143,9 @@ func Decide(s *Snapshot) Decision {
 		return next
 	case next.Plan.Gone:
 		return s.finish(next)
+	case next.AdoptionEnds && slices.Contains(s.Group.Finalizers, v1alpha1.LegacyFinalizer):
+		next.Step = RemoveLegacyFinalizer
+		return next
 	case next.Plan.Kept:
 		return s.keep(next)
 	case (creates || next.Plan.Adopting > 0) && s.Paused == nil && s.FolderMade == nil && s.lacksFolder():
@@ -160,7 +163,7 @@ func (s *Snapshot) own() Decision {
 		return s.raise()
 	case has(v1alpha1.LegacyFinalizer) && s.Group.Annotations[v1alpha1.AdoptAnnotation] == v1alpha1.AdoptAbandon:
 		return Decision{Step: RemoveLegacyFinalizer}
-	case has(v1alpha1.LegacyFinalizer):
+	case has(v1alpha1.LegacyFinalizer) && (s.deleting() || !s.adoptsLegacy()):
 		return s.blocked(legacy(), 0)
 	case has(v1alpha1.VmGroupFinalizer):
 		return Decision{}
@@ -198,8 +201,8 @@ func legacy() plan.Blocker {
 	return plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
 		"this VmGroup carries the finalizer %q of the original operator, so it and its VMs are left untouched. "+
 			"To leave those VMs to yourself and let this operator create new ones, annotate the VmGroup with %s=%s. "+
-			"Taking the existing VMs over (%s) is not available in this version",
-		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptLegacy)}
+			"To take the existing VMs over, annotate it with %s=%s, before it is deleted; a hub administrator has to grant their folder",
+		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptAnnotation, v1alpha1.AdoptLegacy)}
 }
 
 // sight decides whether enough is known to go on.
@@ -351,7 +354,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	var problem error
 	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {
 		if problem = s.folderProblem(); problem != nil {
-			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.MoveVM, plan.RenameVM, plan.AdoptVM)
+			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM)
 		}
 	}
 	f := s.facts()

@@ -12,13 +12,22 @@ import (
 
 // Adoption is what the group takes over of another group before it clones anything.
 type Adoption struct {
-	// From is the UID of the other group.
-	From string
+	// From is the UID of the other group. Legacy is true for VMs of the original operator; then it is only what they are marked with.
+	From   string
+	Legacy bool
 	// Waits says why nothing can be taken over, or is nil. If somebody has to act, no VM is cloned until then; otherwise it is not known what there
 	// is to take over, and nothing is done at all.
 	Waits *Blocker
 	// Candidates are the VMs that may be taken over. No VM carries the group's stamp.
 	Candidates []Candidate
+}
+
+// Name says whose VMs they are.
+func (a *Adoption) Name() string {
+	if a.Legacy {
+		return "the original operator"
+	}
+	return "the VmGroup with UID " + a.From
 }
 
 // Candidate is a VM that may be taken over.
@@ -31,7 +40,7 @@ type Candidate struct {
 	Revision string
 }
 
-// takeOver takes VMs of another group, as many as are wanted, into free ordinals. A VM is moved into the group's folder, renamed, and stamped, in
+// takeOver takes VMs of another group, as many as are wanted, into free ordinals. A VM that carries nothing gets a mark first. It is moved into the group's folder, renamed, and stamped, in
 // this order: until it carries the stamp it is not the group's, so that nothing else is done to it. Each step is derived from what is seen, so
 // that whoever goes on needs to know nothing.
 //
@@ -68,7 +77,7 @@ func (p *planner) takeOver() {
 	}
 	p.plan.LeftToAdopt = int32(len(a.Candidates) - len(chosen))
 	p.blockers.add(rankAdoption, Blocker{Reason: v1alpha1.ReasonAdopting, Message: fmt.Sprintf(
-		"Taking over %s of the VmGroup with UID %s: %s. Nothing is cloned or removed until that has ended.", vms(len(chosen)), a.From, enumerate(labels(chosen)))})
+		"Taking over %s of %s: %s. Nothing is cloned or removed until that has ended.", vms(len(chosen)), a.Name(), enumerate(labels(chosen)))})
 }
 
 // choose returns the members that are being taken over, by ordinal. The others leave the table: they stay what they are.
@@ -144,6 +153,11 @@ func (p *planner) ordinalFor(c *Candidate) int32 {
 		m := p.member(ordinal)
 		return ordinal >= 0 && (m == nil || m.missing()) && !p.doomed[ordinal] && !held && !p.ops.busy(ordinal) && !p.nameRefused(ordinal)
 	}
+	for ordinal, ops := range p.ops.inFlight {
+		if p.member(ordinal) == nil && slices.ContainsFunc(ops, func(op vsphere.Operation) bool { return op.VM == c.VM.Ref }) {
+			return ordinal // status that recorded it is lost
+		}
+	}
 	if named, ok := ordinalOf(p.in.Name, c.VM.Name); ok && named < maxReplicas && free(named) {
 		return named
 	}
@@ -175,6 +189,8 @@ func (p *planner) take(m *member) {
 	case !vm.Connected:
 		m.status.Message = fmt.Sprintf("%s is to be taken over, and its host is disconnected, or its files cannot be reached: bring the host or its storage back", vm.Ref.Value)
 		return
+	case a.Origin.Stamp == nil && a.Origin.Released == nil:
+		a.Kind = ClaimVM // so that it is told from others wherever it lies
 	case vm.Name != m.status.Name && (moved || f != nil && f.reason == v1alpha1.ReasonNameConflict):
 		a.Kind = RenameVM // something in the folder has the name that it has now
 	case !moved:

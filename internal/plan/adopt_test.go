@@ -78,6 +78,12 @@ func TestVMsAreTakenOverBeforeAnythingElseIsDone(t *testing.T) {
 			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}},
 		{"a call under way is waited for", input(1, adopts(makeVM(0, theOlds)), knows(recordedAs(0, "vm-100")), running(vsphere.OpMove, 0, 0)),
 			want{blockers: "Adopting", vms: "0:Adopting"}},
+		{"a call under way that nobody recorded is waited for", input(2, adopts(makeVM(0, theOlds)), running(vsphere.OpMove, 1, 0), func(in *Input) {
+			in.Observation.InFlight[0].VM = vsphere.VMRef("vm-100")
+		}), want{blockers: "Adopting", vms: "1:Adopting"}},
+		{"what carries nothing is claimed first", input(1, adopts(makeVM(0, theOlds)), func(in *Input) {
+			in.Adoption.Candidates[0].Origin = vsphere.Origin{Folder: away}
+		}), want{actions: "ClaimVM web-0", blockers: "Adopting", vms: "0:Adopting"}},
 		{"paused", input(1, adopts(makeVM(0, theOlds)), paused), want{blockers: "Paused, Adopting", vms: "0:Adopting"}},
 		{"incomplete", input(1, adopts(makeVM(0, theOlds)), incomplete), want{blockers: "InventoryIncomplete, Adopting", vms: "0:Adopting"}},
 		{"its host is away", input(1, adopts(makeVM(0, theOlds, disconnected))), want{blockers: "Adopting", vms: "0:Adopting"}},

@@ -20,6 +20,7 @@ const (
 	DestroyVM     ActionKind = "DestroyVM"
 	ReleaseVM     ActionKind = "ReleaseVM"
 	RestampVM     ActionKind = "RestampVM"
+	ClaimVM       ActionKind = "ClaimVM"
 	MoveVM        ActionKind = "MoveVM"
 	RenameVM      ActionKind = "RenameVM"
 	AdoptVM       ActionKind = "AdoptVM"
@@ -43,7 +44,7 @@ type Action struct {
 	Reason string
 	// Cause is set for DestroyVM.
 	Cause RemovalCause
-	// Origin and Revision are set for MoveVM, RenameVM and AdoptVM: what makes the VM the group's to take, and what its stamp shall say.
+	// Origin and Revision are set for ClaimVM, MoveVM, RenameVM and AdoptVM: what makes the VM the group's to take, and what its stamp shall say.
 	Origin   vsphere.Origin
 	Revision string
 }

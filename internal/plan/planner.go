@@ -205,14 +205,14 @@ func (p *planner) wake(t time.Time) {
 // turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
 var turn = map[ActionKind]int{
 	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6, RestampVM: 7,
-	AdoptVM: 8, RenameVM: 9, MoveVM: 10,
+	AdoptVM: 8, RenameVM: 9, MoveVM: 10, ClaimVM: 11,
 }
 
 // operationOf names the operation that an action becomes.
 var operationOf = map[ActionKind]vsphere.OperationKind{
 	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
 	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease, RestampVM: vsphere.OpRestamp,
-	MoveVM: vsphere.OpMove, RenameVM: vsphere.OpRename, AdoptVM: vsphere.OpAdopt,
+	ClaimVM: vsphere.OpClaim, MoveVM: vsphere.OpMove, RenameVM: vsphere.OpRename, AdoptVM: vsphere.OpAdopt,
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for

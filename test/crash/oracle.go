@@ -26,6 +26,13 @@ type evidence struct {
 	changes []sim.Record
 	// bystander is the path of somebody else's VM in the group's folder, or empty.
 	bystander string
+	// from is the path of another folder whose VMs are taken over, or empty.
+	from string
+}
+
+// adopts reports whether a VM was to be taken over.
+func (e evidence) adopts(path string) bool {
+	return e.scenario.Adopts && path != e.bystander && (strings.HasPrefix(path, e.folder+"/") || e.from != "" && strings.HasPrefix(path, e.from+"/"))
 }
 
 // judge returns what is wrong, in sentences.
@@ -78,7 +85,9 @@ func ownerOf(vm sim.VM) string {
 // touchedForeign compares everything that is not the group's with how it was before.
 func touchedForeign(e evidence) []string {
 	var wrong []string
-	foreign := func(path string) bool { return !strings.HasPrefix(path, e.folder+"/") || path == e.bystander }
+	foreign := func(path string) bool {
+		return !strings.HasPrefix(path, e.folder+"/") && !e.adopts(path) || path == e.bystander
+	}
 	for path, vm := range e.before {
 		if now, ok := e.after[path]; foreign(path) && (!ok || !same(vm, now)) {
 			wrong = append(wrong, fmt.Sprintf("%s, which is not the group's, was changed: %+v became %+v", path, vm, now))
@@ -112,9 +121,6 @@ func touchedKept(e evidence) []string {
 
 // changedAdopted looks for VMs that were to be taken over, and are not what they were.
 func changedAdopted(e evidence) []string {
-	if !e.scenario.Adopts {
-		return nil
-	}
 	now := map[string]sim.VM{}
 	for _, vm := range e.after {
 		now[vm.Ref.Value] = vm
@@ -123,7 +129,7 @@ func changedAdopted(e evidence) []string {
 	for path, was := range e.before {
 		is, found := now[was.Ref.Value]
 		is.Extra = was.Extra // the stamp is another one
-		if strings.HasPrefix(path, e.folder+"/") && path != e.bystander && (!found || !same(was, is)) {
+		if e.adopts(path) && (!found || !same(was, is)) {
 			wrong = append(wrong, fmt.Sprintf("%s should have been taken over as it is: %+v became %+v", path, was, is))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -50,6 +51,8 @@ type trial struct {
 	bystander string
 	// adopts is the UID of the group whose VMs the next one that is created takes over, or empty.
 	adopts string
+	// from is the path of the folder that VMs of the original operator are taken from, or empty.
+	from   string
 	before map[string]sim.VM
 }
 
@@ -148,7 +151,12 @@ func (t *trial) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.scenario.Adopts {
+	switch {
+	case t.scenario.Legacy > 0:
+		if err := t.makeLegacy(ctx); err != nil {
+			return err
+		}
+	case t.scenario.Adopts:
 		if err := t.release(ctx); err != nil {
 			return err
 		}
@@ -169,6 +177,37 @@ func (t *trial) release(ctx context.Context) error {
 		return err
 	}
 	return t.untilGone(ctx)
+}
+
+// makeLegacy makes what the original operator has left: VMs in a folder in its layout, and one that somebody else has put there. The hub grants the folder.
+func (t *trial) makeLegacy(ctx context.Context) error {
+	person := t.lane.stack.Person
+	t.from = fmt.Sprintf("/DC0/vm/vm-operator/%s-%s", t.namespace, t.name)
+	if err := person.CreateFolders(ctx, t.from); err != nil {
+		return err
+	}
+	for i := range t.scenario.Legacy {
+		name := fmt.Sprintf("%s-replica-%d", t.name, t.scenario.Legacy-i)
+		if _, err := person.CreateVM(ctx, t.from, name); err != nil {
+			return err
+		}
+		if err := person.PowerOn(ctx, path.Join(t.from, name)); err != nil {
+			return err
+		}
+	}
+	t.bystander = path.Join(t.from, "somebody-elses")
+	if _, err := person.CreateVM(ctx, t.from, "somebody-elses"); err != nil {
+		return err
+	}
+	if err := person.Set(ctx, t.bystander, map[string]string{inventory.KeyOwner: "v9;of a later version"}); err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"legacyFolders":[{"folder":"vm-operator/%s-%s","memberCluster":"local","namespace":%q,"group":%q}]}}`, t.namespace, t.name, t.namespace, t.name)
+	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if err := t.lane.hub().Patch(ctx, vcenter, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		return fmt.Errorf("grant the folder: %w", err)
+	}
+	return nil
 }
 
 // disturb makes the change with the point armed, keeps a manager running, and waits until the spec is fulfilled.
@@ -233,7 +272,7 @@ func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 func (t *trial) evidence(now map[string]sim.VM) evidence {
 	return evidence{
 		scenario: t.scenario, group: t.name, uids: t.uids, folder: t.folder(), before: t.before, after: now,
-		changes: t.lane.stack.Proxy.Records(), bystander: t.bystander,
+		changes: t.lane.stack.Proxy.Records(), bystander: t.bystander, from: t.from,
 	}
 }
 
@@ -294,6 +333,11 @@ func (t *trial) cleanUp(ctx context.Context) error {
 	if err := t.untilGone(ctx); err != nil {
 		return err
 	}
+	if t.from != "" {
+		if err := t.lane.stack.Person.RemoveAll(ctx, t.from); err != nil {
+			return err
+		}
+	}
 	return t.lane.stack.Person.RemoveAll(ctx, t.folder())
 }
 
@@ -316,6 +360,9 @@ func (t *trial) create(ctx context.Context, replicas int32) error {
 	}
 	if t.adopts != "" {
 		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: t.adopts}
+	}
+	if t.from != "" {
+		g.Finalizers = []string{v1alpha1.LegacyFinalizer}
 	}
 	if err := t.lane.hub().Create(ctx, g); err != nil {
 		return fmt.Errorf("apply the group: %w", err)

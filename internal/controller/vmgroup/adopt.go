@@ -47,6 +47,9 @@ func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
 // one never both get an answer that lets them take VMs. The error is one of the member.
 func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.AdoptionAnswer, error) {
 	a := s.Adoption
+	if a.Legacy {
+		return p.findLegacy(ctx, s)
+	}
 	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) { return &group.AdoptionAnswer{Blocked: b}, nil }
 	groups, err := p.liveGroups(ctx)
 	if err != nil {
@@ -139,6 +142,9 @@ func (p *pass) receiptOfAdoption(s *group.Snapshot) receipts.Receipt {
 // nothing depends on them: the charge is corrected by the ledger itself after some minutes.
 func (p *pass) endAdoption(ctx context.Context, s *group.Snapshot) {
 	a := s.Adoption
+	if a.Legacy {
+		return // the folder is the original operator's
+	}
 	id := s.ID
 	id.Group = a.From
 	where := s.FolderPath()
@@ -159,6 +165,9 @@ func adoption(s *group.Snapshot, action plan.Action) vsphere.Adoption {
 	a := vsphere.Adoption{
 		VM: vsphere.VMRef(action.MoRef), From: action.Origin, Folder: s.FolderRef(), Name: action.Name, ChangeVersion: action.ChangeVersion,
 		Stamp: vsphere.Stamp{GroupID: s.ID, Ordinal: action.Ordinal, Revision: action.Revision, Epoch: vsphere.Epoch(s.Epoch), UUID: action.UUID},
+	}
+	if action.Kind == plan.ClaimVM {
+		a.Mark = markOfLegacy(s, action)
 	}
 	if old := action.Origin.Stamp; old != nil {
 		a.Stamp.CloneMode, a.Stamp.Created = old.CloneMode, old.Created

@@ -121,6 +121,10 @@ func start(ctx context.Context, o options) error {
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
 	})
 	reconciler.Records = records
+	kept := receipts.NewIndex(receipts.IndexOptions{
+		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
+	})
+	reconciler.Kept, reconciler.CountReceipts = kept.Keeps, kept.Count
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
@@ -141,6 +145,7 @@ func start(ctx context.Context, o options) error {
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
 		hub.Add(records),
+		hub.Add(kept),
 		hub.Add(ledger),
 		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
 		hub.Add(deaths),

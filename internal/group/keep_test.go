@@ -121,6 +121,10 @@ func TestWhatAForgottenGroupNeeds(t *testing.T) {
 		unreachable(s)
 		s.Unavailable.Reason, s.Lost.Deleted = v1alpha1.ReasonVCenterNotFound, true
 	}
+	another := func(s *Snapshot) {
+		unreachable(s)
+		s.Unavailable.Reason = v1alpha1.ReasonAnotherVCenter
+	}
 	for story, c := range map[string]struct {
 		vcenter func(*Snapshot)
 		lost    Loss
@@ -139,6 +143,7 @@ func TestWhatAForgottenGroupNeeds(t *testing.T) {
 		"a word for later":                {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(61 * time.Minute)}, "u", Report, "more than an hour ahead", time.Minute},
 		"no word about a deleted VCenter": {gone, Loss{Deleted: true}, "u", Report, "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
 		"VMs in another VCenter":          {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), SeenIn: "vc2"}, "u", Report, `VCenter "vc2" has VMs`, unwatchedInterval},
+		"another vCenter by that name":    {another, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
 		"a vCenter that answers":          {func(*Snapshot) {}, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
 	} {
 		t.Run(story, func(t *testing.T) {

@@ -161,10 +161,10 @@ func (p *planner) finish() Plan {
 	complete := p.in.Observation.Complete
 	idle := len(p.in.Observation.InFlight) == 0
 	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.VMs) == 0
-	plan.Kept = p.kept()
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
+	plan.Kept = p.kept()
 	return *plan
 }
 

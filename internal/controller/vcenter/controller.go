@@ -59,6 +59,8 @@ type Groups interface {
 	Expected(vcenter string, members []string) (vms int, known bool)
 	// Orphans returns those of these VMs whose group certainly does not exist.
 	Orphans(vms []vsphere.VM) []vsphere.VM
+	// Released returns those of these VMs whose group certainly does not exist, and that somebody kept.
+	Released(vms []vsphere.VM) []vsphere.VM
 }
 
 // Dial makes a connection that is not started yet.
@@ -79,7 +81,8 @@ type Reconciler struct {
 	Leadership Leadership
 
 	changed chan event.TypedGenericEvent[string]
-	orphans orphans
+	// orphans are VMs without a group, released those of them that somebody kept.
+	orphans, released orphans
 	// elections holds the news that leadership changed, until all VCenters are enqueued.
 	elections chan event.TypedGenericEvent[struct{}]
 
@@ -146,7 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	r.recognize(vc)
 	deleting := !vc.DeletionTimestamp.IsZero()
-	inUse := r.inUse(vc)
+	inUse := r.inUse(ctx, vc)
 	if deleting && inUse == "" {
 		return r.leave(ctx, vc)
 	}
@@ -255,6 +258,7 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		l.health = current.Health()
 		if l.health.Reachable && l.health.Complete {
 			l.orphans = r.orphans.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Orphans(current.Owned()), current.FolderPath) })
+			l.released = r.released.look(vc.Name, r.Now(), func() []string { return orphanNames(r.Groups.Released(current.Owned()), current.FolderPath) })
 			_, l.defaults = current.Placement(vsphere.Placement{})
 		}
 	}
@@ -303,7 +307,7 @@ func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, 
 }
 
 // inUse says what holds the deletion of a VCenter, or "".
-func (r *Reconciler) inUse(vc *v1alpha1.VCenter) string {
+func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	vms := vc.Status.VMs
 	if current, _ := r.Pool.connections(vc.Name); current != nil {
 		if health := current.Health(); health.Reachable && health.Complete {
@@ -312,7 +316,7 @@ func (r *Reconciler) inUse(vc *v1alpha1.VCenter) string {
 	}
 	groups := r.Groups.CountVCenter(vc.Name)
 	// The recorded number of VMs counts as well: right after a start no group is known yet.
-	if groups == 0 && vms == 0 {
+	if groups == 0 && (vms == 0 || r.givenUp(ctx, vc)) {
 		return ""
 	}
 	return fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", groups, vms)

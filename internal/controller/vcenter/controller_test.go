@@ -39,6 +39,8 @@ func (g *groupsForTest) Expected(string, []string) (int, bool) { return g.expect
 // Orphans are all of them.
 func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM { return vms }
 
+func (g *groupsForTest) Released([]vsphere.VM) []vsphere.VM { return nil }
+
 func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	return vsphere.ResolvedPlacement{}, nil
 }

@@ -32,6 +32,8 @@ type look struct {
 	doubtful bool
 	// orphans are the names of VMs whose group does not exist.
 	orphans []string
+	// released are the names of VMs that somebody kept when their group was deleted.
+	released []string
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -64,6 +66,11 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 		conditions = append(conditions, orphaned(l.orphans))
 	} else if health.Complete {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
+	}
+	if len(l.released) > 0 {
+		conditions = append(conditions, releasedVMs(l.released))
+	} else if health.Complete {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionReleasedVMs)
 	}
 	if named := vc.Annotations[v1alpha1.PredecessorAnnotation]; named == "" {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPredecessorGone)

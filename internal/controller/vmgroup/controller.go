@@ -82,7 +82,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, CountReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -101,6 +101,10 @@ type Reconciler struct {
 	Records Records
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
+	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
+	Kept func(vsphere.GroupKey) bool
+	// CountReceipts is how many receipts groups of a member have, by its UID. Without it there is no bound.
+	CountReceipts func(member string) int
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
 	// Groups is told of every group that is seen.
@@ -145,6 +149,9 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	}
 	if r.Serves != nil {
 		r.Groups.served = r.Serves
+	}
+	if r.Kept != nil {
+		r.Groups.kept = r.Kept
 	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

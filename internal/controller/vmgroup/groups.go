@@ -29,6 +29,8 @@ type Groups struct {
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
+	// kept says whether somebody kept the VMs of a group that is gone: Kept of the Reconciler.
+	kept func(vsphere.GroupKey) bool
 	// twins is told of groups of two members with one UID, when the second is seen.
 	twins func(uid string, one, other groupEntry)
 	// clusters are the cluster UIDs of which groups were seen.
@@ -68,6 +70,7 @@ func NewGroups() *Groups {
 		counted:  func(string) {},
 		gone:     func(vsphere.GroupKey, groupEntry) {},
 		served:   func(string) bool { return false },
+		kept:     func(vsphere.GroupKey) bool { return false },
 		twins:    func(string, groupEntry, groupEntry) {},
 		clusters: map[string]struct{}{},
 	}
@@ -321,9 +324,15 @@ func (g *Groups) vcenterOf(request mcreconcile.Request) string {
 }
 
 // Orphans returns those of these VMs whose group certainly does not exist: its member is engaged and does not have it. Of
-// members that are away nothing is known.
-func (g *Groups) Orphans(vms []vsphere.VM) []vsphere.VM {
-	var orphans []vsphere.VM
+// members that are away nothing is known. VMs that somebody kept are none.
+func (g *Groups) Orphans(vms []vsphere.VM) []vsphere.VM { return g.without(vms, false) }
+
+// Released returns those of these VMs whose group does not exist, and that somebody kept.
+func (g *Groups) Released(vms []vsphere.VM) []vsphere.VM { return g.without(vms, true) }
+
+// without returns those of these VMs whose group does not exist, and that were kept, or were not.
+func (g *Groups) without(vms []vsphere.VM, kept bool) []vsphere.VM {
+	var found []vsphere.VM
 	for _, vm := range vms {
 		if vm.Stamp == nil || !g.served(vm.Stamp.Member) {
 			continue
@@ -331,11 +340,11 @@ func (g *Groups) Orphans(vms []vsphere.VM) []vsphere.VM {
 		g.mu.Lock()
 		_, known := g.byKey[vm.Stamp.Key()]
 		g.mu.Unlock()
-		if !known {
-			orphans = append(orphans, vm)
+		if !known && g.kept(vm.Stamp.Key()) == kept {
+			found = append(found, vm)
 		}
 	}
-	return orphans
+	return found
 }
 
 // CountMember returns the number of groups of a member, and of their VMs.

@@ -170,6 +170,14 @@ func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	if len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("orphans are %+v, want b", got)
 	}
+	g.kept = func(key vsphere.GroupKey) bool { return key != "here/unknown" }
+	vms := []vsphere.VM{vm("a", "here", "known"), vm("b", "here", "unknown"), vm("c", "away", "released"), vm("e", "here", "released")}
+	if got := g.Orphans(vms); len(got) != 1 || got[0].Name != "b" {
+		t.Errorf("orphans beside kept VMs are %+v, want b", got)
+	}
+	if got := g.Released(vms); len(got) != 1 || got[0].Name != "e" {
+		t.Errorf("kept are %+v, want e", got)
+	}
 }
 
 func TestWhatGroupsCountOnIsKnownOnceAllMembersHaveToldOfTheirs(t *testing.T) {

@@ -18,6 +18,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 )
 
+// mostReceipts is how many receipts a member may have before no more of its groups are forgotten. A hostile API server can make up any number of groups, and
+// of those that are forgotten nobody sees a VM.
+const mostReceipts = 10_000
+
+// errTooMany means that a member has that many.
+var errTooMany = fmt.Errorf("the member has %d receipts already; a hub administrator deletes those that are not needed any more "+
+	"(kubectl get configmaps -n <namespace of the operator> -l app.kubernetes.io/component=receipt)", mostReceipts)
+
 // writeReceipt writes on the hub which VMs stay when the group goes. Whether somebody asks for that still is read afresh: what the annotation
 // asks for cannot be undone. An error is one of the member; what became of the receipt is the answer.
 func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt group.Receipt) (*group.ReceiptAnswer, error) {
@@ -51,7 +59,12 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 	for _, vm := range receipt.VMs {
 		r.VMs = append(r.VMs, receipts.VM(vm))
 	}
-	answer := &group.ReceiptAnswer{Receipt: receipt, Err: p.r.Receipts.Write(ctx, r)}
+	answer := &group.ReceiptAnswer{Receipt: receipt}
+	if receipt.Forgotten && p.r.CountReceipts != nil && p.r.CountReceipts(p.member.UID) >= mostReceipts {
+		answer.Err = errTooMany
+	} else {
+		answer.Err = p.r.Receipts.Write(ctx, r)
+	}
 	if answer.Err != nil {
 		log.FromContext(ctx).Info("The receipt of a group that lets its VMs go cannot be written; the group waits", "reason", answer.Err.Error())
 	}

@@ -489,6 +489,9 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.allow(g.now.Add(30 * time.Minute))
 	g.stays(v1alpha1.ReasonVCenterUnreachable)
 	g.annotate(v1alpha1.PausedAnnotation, "false")
+	g.CountReceipts = func(string) int { return mostReceipts }
+	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "the member has 10000 receipts already")
+	g.CountReceipts = func(string) int { return mostReceipts - 1 }
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()
@@ -558,5 +561,62 @@ func TestAGroupWhoseVCenterAnswersIsNotForgotten(t *testing.T) {
 	g.delete()
 	if !g.gone() || len(g.vcenter.VMs()) > 0 || g.receipt(g.key) != nil {
 		t.Errorf("%d VMs are left, the receipt is %+v", len(g.vcenter.VMs()), g.receipt(g.key))
+	}
+}
+
+func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) {
+	stamp := func(edit func(*vsphere.VM)) func(*rig) {
+		return func(r *rig) {
+			for _, vm := range r.vcenter.VMs() {
+				r.vcenter.ByHand().Edit(vm.Ref.Value, edit)
+			}
+		}
+	}
+	gone := func(r *rig) {
+		for _, vm := range r.vcenter.VMs() {
+			r.vcenter.ByHand().Delete(vm.Ref.Value)
+		}
+	}
+	then := func(first, next func(*rig)) func(*rig) { return func(r *rig) { first(r); next(r) } }
+	for story, c := range map[string]struct {
+		change func(*rig)
+		want   bool
+	}{
+		"the VMs are there":                   {func(*rig) {}, false},
+		"one is there":                        {func(r *rig) { r.vcenter.ByHand().Delete("web-0") }, false},
+		"they are gone":                       {gone, true},
+		"they are another group's":            {stamp(func(vm *vsphere.VM) { s := *vm.Stamp; s.Group = "new"; vm.Stamp = &s }), true},
+		"they carry a release mark":           {stamp(func(vm *vsphere.VM) { vm.Released, vm.Stamp = &vsphere.ReleaseMark{GroupID: vm.Stamp.GroupID}, nil }), false},
+		"nobody knows":                        {func(r *rig) { r.vcenter.DelayConfirmations(); gone(r) }, false},
+		"they were moved away":                {func(r *rig) { r.vcenter.ByHand().MoveOut("web-0"); r.vcenter.ByHand().Delete("web-1") }, false},
+		"the vCenter is away":                 {then(gone, func(r *rig) { r.vcenter.Disconnect(nil) }), false},
+		"the inventory is incomplete":         {then(gone, func(r *rig) { r.vcenter.SetIncomplete("a host is away") }), false},
+		"another operator has no such server": {then(gone, func(r *rig) { r.Servers = fake.Servers{} }), false},
+		"the VCenter is deleted": {then(gone, func(r *rig) {
+			if err := r.hub.Delete(r.t.Context(), &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}); err != nil {
+				r.t.Fatal(err)
+			}
+		}), false},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			uid := string(r.settle().UID)
+			key := r.key()
+			r.annotate(v1alpha1.ReleaseAnnotation, uid)
+			r.delete()
+			if !r.gone() {
+				t.Fatal("the group stays")
+			}
+			receipt := *r.receipt(key)
+			c.change(r)
+			r.ReceiptSettled(t.Context(), receipt) // asks for what it does not know
+			if got := r.ReceiptSettled(t.Context(), receipt); got != c.want {
+				t.Errorf("settled: %t", got)
+			}
+			receipt.InstanceUUID = "another vCenter"
+			if r.ReceiptSettled(t.Context(), receipt) {
+				t.Error("a vCenter that was made anew says that they are gone")
+			}
+		})
 	}
 }

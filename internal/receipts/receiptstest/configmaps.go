@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -34,6 +35,25 @@ type ConfigMaps struct {
 	mu      sync.Mutex
 	objects map[string]*corev1.ConfigMap
 	last    int
+	watches []*watch.RaceFreeFakeWatcher
+}
+
+// IsWatchListSemanticsUnSupported tells informers to list before they watch.
+func (c *ConfigMaps) IsWatchListSemanticsUnSupported() bool { return true }
+
+// Watch implements ConfigMapInterface, of all ConfigMaps.
+func (c *ConfigMaps) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := watch.NewRaceFreeFake()
+	seen, _ := strconv.Atoi(o.ResourceVersion)
+	for _, object := range c.objects {
+		if version, _ := strconv.Atoi(object.ResourceVersion); version > seen {
+			w.Add(object.DeepCopy())
+		}
+	}
+	c.watches = append(c.watches, w)
+	return w, nil
 }
 
 func (c *ConfigMaps) before(verb string) error {
@@ -54,7 +74,15 @@ func (c *ConfigMaps) store(object *corev1.ConfigMap) *corev1.ConfigMap {
 	if c.objects == nil {
 		c.objects = map[string]*corev1.ConfigMap{}
 	}
+	_, known := c.objects[object.Name]
 	c.objects[object.Name] = object
+	for _, w := range c.watches {
+		if known {
+			w.Modify(object.DeepCopy())
+		} else {
+			w.Add(object.DeepCopy())
+		}
+	}
 	return object.DeepCopy()
 }
 
@@ -83,7 +111,7 @@ func (c *ConfigMaps) List(_ context.Context, o metav1.ListOptions) (*corev1.Conf
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := &corev1.ConfigMapList{}
+	list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(c.last)}}
 	for _, name := range slices.Sorted(maps.Keys(c.objects)) {
 		if name <= o.Continue || !selector.Matches(labels.Set(c.objects[name].Labels)) {
 			continue
@@ -136,6 +164,9 @@ func (c *ConfigMaps) Delete(_ context.Context, name string, o metav1.DeleteOptio
 	}
 	if err := c.same(name, version); err != nil {
 		return err
+	}
+	for _, w := range c.watches {
+		w.Delete(c.objects[name].DeepCopy())
 	}
 	delete(c.objects, name)
 	return nil

@@ -1,0 +1,39 @@
+package vcenter
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+)
+
+// givenUp reports whether a vCenter has been unreachable for so long, and a hub administrator says so, that it is gone for good. VMs that nobody can reach do not hold
+// the deletion of its VCenter then; groups do, until they are forgotten. So the groups of all members have to be known.
+func (r *Reconciler) givenUp(ctx context.Context, vc *v1alpha1.VCenter) bool {
+	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReachable)
+	if c == nil || c.Status != metav1.ConditionFalse || r.Now().Sub(c.LastTransitionTime.Time) < group.ForgetAfter {
+		return false
+	}
+	until, err := time.Parse(time.RFC3339, vc.Annotations[v1alpha1.AllowForgetAnnotation])
+	if err != nil {
+		return false
+	}
+	if allows, _ := massdeletion.Allows(until, r.Now()); !allows {
+		return false
+	}
+	var list v1alpha1.MemberClusterList
+	if err := r.Client.List(ctx, &list); err != nil {
+		return false
+	}
+	members := make([]string, len(list.Items))
+	for i := range list.Items {
+		members[i] = list.Items[i].Name
+	}
+	_, known := r.Groups.Expected(vc.Name, members)
+	return known
+}

@@ -1,0 +1,179 @@
+package receipts
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// collectInterval is how often the leader looks for receipts that nobody needs any more. One is removed when nothing has been left of it for settledFor.
+const collectInterval, settledFor = time.Minute, 10 * time.Minute
+
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=watch,namespace=system
+
+// IndexOptions are those of an Index. All are required.
+type IndexOptions struct {
+	// Client of the release namespace.
+	Client corev1client.ConfigMapInterface
+	// Settled reports whether certainly none of the VMs of a receipt is left that another group could take. What is not known is not settled.
+	Settled func(context.Context, Receipt) bool
+	// Leading says whether this replica removes receipts.
+	Leading func() bool
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Index knows from a watch for which groups there are receipts. It is for reports, which may be a moment late: who takes VMs asks the Store. It is safe for
+// concurrent use, and a Runnable of the manager.
+type Index struct {
+	opts  IndexOptions
+	store Store
+
+	mu sync.Mutex
+	// receipts by the name of their ConfigMap.
+	receipts map[string]Receipt
+	// settled is since when nothing is left of a receipt.
+	settled map[Key]time.Time
+}
+
+// NewIndex returns one that knows of nothing yet.
+func NewIndex(opts IndexOptions) *Index {
+	return &Index{opts: opts, store: &ConfigMaps{Client: opts.Client}, receipts: map[string]Receipt{}, settled: map[Key]time.Time{}}
+}
+
+// Keeps reports whether the VMs of a group were kept, or are being taken by another group. Those of a group that was forgotten were not: if they
+// come back, somebody has to be told.
+func (x *Index) Keeps(key Key) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r, has := x.receipts[Name(key)]
+	return has && (r.Cause != Forgotten || r.AdoptedBy != nil)
+}
+
+// Count is the number of receipts of groups of a member with this cluster UID.
+func (x *Index) Count(member string) (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, r := range x.receipts {
+		if r.MemberUID == member {
+			n++
+		}
+	}
+	return n
+}
+
+// Collect removes, on the leader, the receipts of VMs that are gone, or another group's. That a vCenter is gone is a hub administrator's word, so receipts of groups
+// that were forgotten stay for a hub administrator to delete.
+func (x *Index) Collect(ctx context.Context) {
+	if !x.opts.Leading() {
+		return
+	}
+	x.mu.Lock()
+	all := make([]Receipt, 0, len(x.receipts))
+	for _, r := range x.receipts {
+		all = append(all, r)
+	}
+	x.mu.Unlock()
+	now, settled := x.opts.Now(), map[Key]time.Time{}
+	for _, r := range all {
+		if r.Cause == Forgotten && r.AdoptedBy == nil || !x.opts.Settled(ctx, r) {
+			continue
+		}
+		key := r.Key()
+		since, known := x.settled[key]
+		if !known {
+			since = now
+		}
+		if settled[key] = since; now.Sub(since) < settledFor {
+			continue
+		}
+		if err := x.store.Remove(ctx, key); err != nil {
+			log.FromContext(ctx).Info("A receipt that nobody needs any more could not be removed; it is tried again", "receipt", Name(key), "reason", err.Error())
+			continue
+		}
+		log.FromContext(ctx).Info("A receipt was removed: its VMs are gone, or another group's", "receipt", Name(key), "groupUID", r.GroupUID)
+	}
+	x.settled = settled
+}
+
+// NeedLeaderElection makes a manager run it on every replica.
+func (x *Index) NeedLeaderElection() bool { return false }
+
+// Start watches the receipts, and removes those that nobody needs, until ctx ends.
+func (x *Index) Start(ctx context.Context) error {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { x.watch(ctx) })
+	tick := time.NewTicker(collectInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			x.Collect(ctx)
+		}
+	}
+}
+
+func (x *Index) watch(ctx context.Context) {
+	source := toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = labelKey + "=" + component
+			return x.opts.Client.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = labelKey + "=" + component
+			return x.opts.Client.Watch(ctx, o)
+		},
+	}, x.opts.Client)
+	_, informer := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
+		ListerWatcher: source, ObjectType: &corev1.ConfigMap{},
+		Handler: toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { x.seen(ctx, o) },
+			UpdateFunc: func(_, o any) { x.seen(ctx, o) },
+			DeleteFunc: func(o any) {
+				if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+					o = last.Obj
+				}
+				if object, ok := o.(*corev1.ConfigMap); ok {
+					x.drop(object.Name)
+				}
+			},
+		},
+	})
+	informer.RunWithContext(ctx)
+}
+
+// seen takes a ConfigMap. One that cannot be read is said once for each change of it.
+func (x *Index) seen(ctx context.Context, o any) {
+	object, ok := o.(*corev1.ConfigMap)
+	if !ok {
+		return
+	}
+	r, err := decode(object)
+	var unreadable *UnreadableError
+	if errors.As(err, &unreadable) {
+		log.FromContext(ctx).Info("A receipt cannot be read", "configMap", object.Name, "reason", unreadable.Problem)
+		x.drop(object.Name)
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.receipts[object.Name] = r
+}
+
+func (x *Index) drop(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.receipts, name)
+}

@@ -1,0 +1,138 @@
+package receipts_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+)
+
+// indexed is an index beside its store.
+type indexed struct {
+	*receipts.Index
+	*receipts.ConfigMaps
+	t                *testing.T
+	now              time.Time
+	leading, settled bool
+}
+
+func newIndexed(t *testing.T) *indexed {
+	client := &receiptstest.ConfigMaps{}
+	i := &indexed{ConfigMaps: &receipts.ConfigMaps{Client: client}, t: t, now: at, leading: true}
+	i.Index = receipts.NewIndex(receipts.IndexOptions{
+		Client: client, Leading: func() bool { return i.leading }, Now: func() time.Time { return i.now },
+		Settled: func(context.Context, receipts.Receipt) bool { return i.settled },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := i.Start(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return i
+}
+
+func (i *indexed) until(what string, keeps bool) {
+	i.t.Helper()
+	await.True(i.t, what, func() bool { return i.Keeps(old) == keeps })
+}
+
+// after collects when so much time has passed, and reports whether the receipt is there.
+func (i *indexed) after(d time.Duration) bool {
+	i.t.Helper()
+	i.now = i.now.Add(d)
+	i.Collect(i.t.Context())
+	r, err := i.Read(i.t.Context(), old)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return r != nil
+}
+
+func TestAReceiptGoesWhenNothingHasBeenLeftOfItForAWhile(t *testing.T) {
+	i := newIndexed(t)
+	write(t, i, released())
+	i.until("the receipt is seen", true)
+	if i.Count("member") != 1 || i.Count("another") != 0 {
+		t.Error("the receipts are counted wrong")
+	}
+	if i.Keeps(vsphere.KeyOf("another", "old")) {
+		t.Error("the VMs of the group of another member are kept")
+	}
+	i.after(0)
+	if !i.after(time.Hour) {
+		t.Error("the receipt of VMs that are there is removed")
+	}
+	i.settled, i.leading = true, false
+	i.after(0)
+	if !i.after(time.Hour) {
+		t.Error("a replica that does not lead removes receipts")
+	}
+	i.leading = true
+	i.after(0)
+	i.settled = false
+	i.after(9 * time.Minute)
+	i.settled = true
+	if i.after(0); !i.after(9 * time.Minute) {
+		t.Error("the time does not begin anew")
+	}
+	if i.after(time.Minute) {
+		t.Error("the receipt stays")
+	}
+	i.until("that it is gone is seen", false)
+}
+
+func TestAForgottenGroupsReceiptStaysAndKeepsNothing(t *testing.T) {
+	i := newIndexed(t)
+	write(t, i, released())
+	i.until("the receipt is seen", true)
+	forgotten := released()
+	forgotten.Cause = receipts.Forgotten
+	write(t, i, forgotten)
+	i.until("VMs that come back are kept", false)
+	i.settled = true
+	i.after(0)
+	if !i.after(time.Hour) {
+		t.Error("the receipt is removed")
+	}
+	if _, err := i.Claim(t.Context(), old, released(), group("new")); err != nil {
+		t.Fatal(err)
+	}
+	i.until("a group takes the VMs", true)
+	i.after(0)
+	if i.after(time.Hour) {
+		t.Error("the receipt stays though another group has all VMs")
+	}
+}
+
+func TestAReceiptThatSomebodySpoiltKeepsNothingAndStays(t *testing.T) {
+	i := newIndexed(t)
+	write(t, i, released())
+	i.until("the receipt is seen", true)
+	object, err := i.Client.Get(t.Context(), receipts.Name(old), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.Data["receipt.json"] = "{"
+	if _, err := i.Client.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	i.until("it cannot be read", false)
+	i.settled = true
+	i.now = i.now.Add(time.Hour)
+	i.Collect(t.Context())
+	i.now = i.now.Add(time.Hour)
+	i.Collect(t.Context())
+	if _, err := i.Client.Get(t.Context(), receipts.Name(old), metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}

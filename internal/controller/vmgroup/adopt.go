@@ -25,6 +25,19 @@ type claimedAdoption struct {
 	answer group.AdoptionAnswer
 }
 
+// claimed is what this process has claimed for a group of the VMs of the group with this UID, or nil. A member that is restored may have that one again: then
+// it is looked at anew.
+func (r *Reconciler) claimed(key vsphere.GroupKey, from string) *group.AdoptionAnswer {
+	c := r.memory.of(key).adoption
+	if c == nil || c.from != from {
+		return nil
+	}
+	if _, exists := r.Groups.entry(vsphere.KeyOf(key.Member(), from)); exists {
+		return nil
+	}
+	return new(c.answer)
+}
+
 // seeAdoption reads which VMs another group has left, whose VMs this one shall take over.
 func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
 	a := s.Adoption

@@ -476,3 +476,24 @@ func TestNobodyGetsRoomByAnAnnotation(t *testing.T) {
 		t.Errorf("%d VMs exist under a quota of 2, %d were cloned", n, r.clones())
 	}
 }
+
+// A member that is restored may have the group again whose VMs are being taken over.
+func TestNothingIsTakenFromAGroupThatIsBack(t *testing.T) {
+	r := newRig(t)
+	old, vms := r.released()
+	r.heir(heirUID, string(old), 2)
+	r.mustPass()
+	r.vcenter.Step() // one VM was moved
+	back := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: old}}
+	if err := r.member.Create(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	r.inform(r.Reconciler)
+	r.rounds(4)
+	says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionRefused)
+	for _, was := range vms {
+		if vm, _ := r.vcenter.VM(was.Ref.Value); vm.Stamp.Group != string(old) {
+			t.Errorf("%s was taken from a group that is there", vm.Name)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -198,11 +199,19 @@ func TestAFolderOfAnotherGroupIsNotTakenOver(t *testing.T) {
 	twice.Group = "other"
 	for name, grants := range map[string][]v1alpha1.LegacyFolder{
 		"another group's": {other}, "another namespace's": {namespace}, "another member's": {member}, "granted twice": {legacyFolder(fake.Outside), twice},
-		"no such folder": {legacyFolder("vm-operator/team-web")},
+		"granted by another VCenter, too": {legacyFolder(fake.Outside)},
+		"no such folder":                  {legacyFolder("vm-operator/team-web")},
 	} {
 		r := newRig(t)
 		r.legacy(2)
 		r.grant(grants...)
+		if name == "granted by another VCenter, too" {
+			other := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: v1alpha1.VCenterSpec{LegacyFolders: []v1alpha1.LegacyFolder{twice}}}
+			other.Status.InstanceUUID = "FAKE"
+			if err := r.hub.Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+		}
 		r.rounds(4)
 		r.asksNothing()
 		if c := r.condition(v1alpha1.ConditionStalled); c.Reason != v1alpha1.ReasonAdoptionNotAllowed && c.Reason != v1alpha1.ReasonAdoptionRefused {

@@ -77,14 +77,6 @@ func (m *memory) change(key vsphere.GroupKey, change func(*remembered)) {
 	m.groups[key] = r
 }
 
-// claimed is what was claimed for a group of the VMs of the group with this UID, or nil.
-func (m *memory) claimed(key vsphere.GroupKey, from string) *group.AdoptionAnswer {
-	if c := m.of(key).adoption; c != nil && c.from == from {
-		return new(c.answer)
-	}
-	return nil
-}
-
 func (m *memory) raised(member string) group.Raise {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -21,10 +21,8 @@ import (
 )
 
 const (
-	// adoptionInterval is when to look again while VMs are taken over: no event tells of VMs of another group.
-	adoptionInterval = 5 * time.Second
-	// maxUID bounds what can be a UID.
-	maxUID = 64
+	// AdoptionInterval is when to look again while VMs are taken over: no event tells of VMs of another group.
+	AdoptionInterval = 5 * time.Second
 	// legacyPrefix and the group's UID are what VMs of the original operator are marked with until they carry the group's stamp.
 	legacyPrefix = "legacy-"
 )
@@ -74,14 +72,23 @@ func AdoptionOf(of *v1alpha1.VmGroup) *Adoption {
 func (a *Adoption) Malformed(of *v1alpha1.VmGroup) string {
 	switch {
 	case a.Legacy:
-	case strings.HasPrefix(a.From, legacyPrefix):
-		return "is not a UID"
 	case a.From == string(of.UID):
 		return "is the UID of this VmGroup itself"
-	case len(a.From) > maxUID || strings.ContainsAny(a.From, "/; \t\n"):
+	case !isUID(a.From):
 		return "is not a UID"
 	}
 	return ""
+}
+
+// isUID reports whether an API server may have given this UID to an object.
+func isUID(s string) bool {
+	const form = "00000000-0000-0000-0000-000000000000"
+	for i, c := range s {
+		if i >= len(form) || (c == '-') != (form[i] == '-') || c != '-' && !strings.ContainsRune("0123456789abcdef", c) {
+			return false
+		}
+	}
+	return len(s) == len(form)
 }
 
 // adoptFrom is the UID that the annotation names, or empty.

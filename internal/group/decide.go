@@ -381,7 +381,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 		d.look(deadline.Sub(s.Now))
 	}
 	if d.adoption != nil && (d.Plan.Adopting > 0 || d.adoption.Waits != nil) {
-		d.look(adoptionInterval)
+		d.look(AdoptionInterval)
 	}
 	if s.unwatched() {
 		d.look(unwatchedInterval)

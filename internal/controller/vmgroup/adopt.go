@@ -19,17 +19,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// claimedAdoption is what this process has claimed for a group.
+// askedAdoption is for how long a refusal stands. To ask costs a list of all groups of the member, and whoever may annotate a group can have that done.
+const askedAdoption = 30 * time.Second
+
+// claimedAdoption is what this process has claimed for a group, or was told when it tried.
 type claimedAdoption struct {
 	from   string
 	answer group.AdoptionAnswer
+	// until is when to ask again, zero for what was granted.
+	until time.Time
 }
 
 // claimed is what this process has claimed for a group of the VMs of the group with this UID, or nil. A member that is restored may have that one again: then
 // it is looked at anew.
 func (r *Reconciler) claimed(key vsphere.GroupKey, from string) *group.AdoptionAnswer {
 	c := r.memory.of(key).adoption
-	if c == nil || c.from != from {
+	if c == nil || c.from != from || !c.until.IsZero() && !r.Now().Before(c.until) {
 		return nil
 	}
 	if _, exists := r.Groups.entry(vsphere.KeyOf(key.Member(), from)); exists {
@@ -63,7 +68,14 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 	if a.Legacy {
 		return p.findLegacy(ctx, s)
 	}
-	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) { return &group.AdoptionAnswer{Blocked: b}, nil }
+	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) {
+		answer, again := group.AdoptionAnswer{Blocked: b}, askedAdoption
+		if !b.Terminal {
+			again = group.AdoptionInterval
+		}
+		p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = &claimedAdoption{a.From, answer, p.now.Add(again)} })
+		return &answer, nil
+	}
 	groups, err := p.liveGroups(ctx)
 	if err != nil {
 		return nil, err
@@ -116,7 +128,7 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 		}
 	}
 	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", a.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
-	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = &claimedAdoption{a.From, answer} })
+	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = &claimedAdoption{from: a.From, answer: answer} })
 	a.Answer = &answer
 	seeAdoption(s, p.server)
 	return &answer, nil

@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -496,4 +498,35 @@ func TestNothingIsTakenFromAGroupThatIsBack(t *testing.T) {
 			t.Errorf("%s was taken from a group that is there", vm.Name)
 		}
 	}
+}
+
+// Whoever may annotate a group makes the operator ask, but not again and again.
+func TestARefusalIsNotAskedForInEveryPass(t *testing.T) {
+	r := newRig(t)
+	lists := 0
+	r.Clusters = testCluster{client: r.member, live: countsLists{r.member, &lists}}
+	r.heir(heirUID, "6d1b1c5e-0000-4000-8000-0000000000ff", 2)
+	for range 10 {
+		r.mustPass()
+		r.now = r.now.Add(time.Second)
+	}
+	if lists != 1 {
+		t.Errorf("in ten seconds all groups of the member were listed %d times", lists)
+	}
+	r.now = r.now.Add(time.Minute)
+	r.mustPass()
+	if lists != 2 {
+		t.Errorf("a minute later they were listed %d times", lists)
+	}
+}
+
+// countsLists counts how often all groups are read.
+type countsLists struct {
+	client.Reader
+	lists *int
+}
+
+func (c countsLists) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	*c.lists++
+	return c.Reader.List(ctx, list, opts...)
 }

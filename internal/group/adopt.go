@@ -47,6 +47,8 @@ type Adoption struct {
 type AdoptionAnswer struct {
 	// Blocked says why they are not the group's to take, or is nil.
 	Blocked *plan.Blocker
+	// Claimed is true if nobody else can take them.
+	Claimed bool
 	// Receipt is true if the hub has a receipt that says that the other group let its VMs go in this namespace. Listed are the references of the VMs in it.
 	Receipt bool
 	Listed  []vsphere.Ref
@@ -219,7 +221,7 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	var orphans []string
 	for _, vm := range a.genuine(a.stamped(s.ID)) {
 		switch {
-		case allowed && (a.Answer.Receipt || s.at(vm.Folder)):
+		case allowed && a.Answer.Claimed && (a.Answer.Receipt || s.at(vm.Folder)):
 			stamp := *vm.Stamp
 			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Stamp: &stamp}, Ordinal: stamp.Ordinal, Revision: stamp.Revision})
 		case s.at(vm.Folder) && !s.full():
@@ -227,6 +229,9 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 		}
 	}
 	for _, vm := range a.genuine(a.released(s.Group.Namespace)) {
+		if !a.Answer.Claimed {
+			continue
+		}
 		mark := *vm.Released
 		all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Released: &mark}, Ordinal: mark.Ordinal, Revision: mark.Revision})
 	}

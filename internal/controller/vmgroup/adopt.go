@@ -2,7 +2,6 @@ package vmgroup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -68,70 +67,83 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 	if a.Legacy {
 		return p.findLegacy(ctx, s)
 	}
-	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) {
-		answer, again := group.AdoptionAnswer{Blocked: b}, askedAdoption
-		if !b.Terminal {
-			again = group.AdoptionInterval
-		}
-		p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = &claimedAdoption{a.From, answer, p.now.Add(again)} })
-		return &answer, nil
-	}
 	groups, err := p.liveGroups(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if other := groups[a.From]; other != nil {
+	answer, again := p.claim(ctx, s, groups), time.Duration(0)
+	switch {
+	case answer.Blocked != nil && answer.Blocked.Terminal:
+		again = askedAdoption
+	case !answer.Claimed:
+		again = group.AdoptionInterval
+	}
+	next := &claimedAdoption{from: a.From, answer: answer}
+	if again > 0 {
+		next.until = p.now.Add(again)
+	}
+	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = next })
+	a.Answer = &answer
+	seeAdoption(s, p.server) // with what the receipt lists
+	return &answer, nil
+}
+
+// claim claims the receipt of a group that is none of these.
+func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*v1alpha1.VmGroup) group.AdoptionAnswer {
+	from := s.Adoption.From
+	blocked := func(b *plan.Blocker) group.AdoptionAnswer { return group.AdoptionAnswer{Blocked: b} }
+	if other := groups[from]; other != nil {
 		return blocked(s.AdoptsLiving(other))
 	}
-	key := vsphere.KeyOf(s.ID.Member, a.From)
+	key := vsphere.KeyOf(s.ID.Member, from)
 	receipt, err := p.r.Receipts.Read(ctx, key)
-	if err != nil {
-		return blocked(group.AdoptionUnread(err))
-	}
 	switch {
-	case receipt != nil || s.MayClaimWithoutReceipt():
+	case err != nil:
+		return blocked(group.AdoptionUnread(err))
+	case receipt != nil:
+		if why := refusedBy(s, receipt, groups); why != nil {
+			return blocked(why)
+		}
+	case s.MayClaimWithoutReceipt():
 	case s.SeesOrphans() || s.HasAdopted():
-		return &group.AdoptionAnswer{}, nil // a hub administrator has to allow it, or nothing is left and status was lost
+		return group.AdoptionAnswer{} // a hub administrator has to allow it, or nothing is left and status was lost
 	default:
 		return blocked(s.NothingToAdopt())
 	}
-	if receipt != nil {
-		switch by := receipt.AdoptedBy; {
-		case receipt.Namespace != s.Group.Namespace:
-			return blocked(s.NothingToAdopt())
-		case receipt.VCenter != "" && receipt.VCenter != s.VCenter:
-			return blocked(s.AdoptsElsewhere(receipt.VCenter))
-		case by == nil || by.GroupUID == string(s.Group.UID):
-		case groups[by.GroupUID] != nil:
-			return blocked(s.AdoptedByAnother(groups[by.GroupUID]))
-		default:
-			// Whoever claimed them is gone, and took only VMs that carry its own stamp.
-			if err := p.r.Receipts.Unclaim(ctx, key, *by); err != nil {
-				return blocked(group.AdoptionUnread(err))
-			}
-		}
+	self := receipts.Adopter{MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
+	if receipt != nil && receipt.AdoptedBy != nil && !receipt.AdoptedBy.Is(self) {
+		// Whoever claimed them is gone, and took only VMs that carry its own stamp.
+		err = p.r.Receipts.Unclaim(ctx, key, *receipt.AdoptedBy)
 	}
-	claimed, err := p.r.Receipts.Claim(ctx, key, p.receiptOfAdoption(s), receipts.Adopter{
-		MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID),
-	})
-	var other *receipts.ClaimedError
-	switch {
-	case errors.As(err, &other):
-		return blocked(group.AdoptionUnread(err))
-	case err != nil:
+	var claimed receipts.Receipt
+	if err == nil {
+		claimed, err = p.r.Receipts.Claim(ctx, key, p.receiptOfAdoption(s), self)
+	}
+	if err != nil {
 		return blocked(group.AdoptionUnread(err))
 	}
-	answer := group.AdoptionAnswer{Receipt: claimed.Cause != receipts.Adopted, Group: claimed.Group}
+	answer := group.AdoptionAnswer{Claimed: true, Receipt: claimed.Cause != receipts.Adopted, Group: claimed.Group}
 	for _, vm := range claimed.VMs {
 		if vm.MoRef != "" {
 			answer.Listed = append(answer.Listed, vsphere.VMRef(vm.MoRef))
 		}
 	}
-	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", a.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
-	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = &claimedAdoption{from: a.From, answer: answer} })
-	a.Answer = &answer
-	seeAdoption(s, p.server)
-	return &answer, nil
+	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", from, "receipt", receipts.Name(key), "cause", claimed.Cause)
+	return answer
+}
+
+// refusedBy says why a receipt does not let the group take the VMs, or returns nil.
+func refusedBy(s *group.Snapshot, receipt *receipts.Receipt, groups map[string]*v1alpha1.VmGroup) *plan.Blocker {
+	switch by := receipt.AdoptedBy; {
+	case receipt.Namespace != s.Group.Namespace:
+		return s.NothingToAdopt()
+	case receipt.VCenter != "" && receipt.VCenter != s.VCenter:
+		return s.AdoptsElsewhere(receipt.VCenter)
+	case by == nil || by.GroupUID == string(s.Group.UID):
+	case groups[by.GroupUID] != nil:
+		return s.AdoptedByAnother(groups[by.GroupUID])
+	}
+	return nil
 }
 
 // liveGroups reads afresh which groups the member has, by UID.

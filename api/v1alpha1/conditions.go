@@ -27,6 +27,8 @@ const (
 	// ConditionRemoving of a VmGroup (abnormal): all of its VMs are to leave. The operator first saw that at its lastTransitionTime.
 	ConditionRemoving = "Removing"
 
+	// ConditionAdopted of a VmGroup: the VMs that annotation adopt asks for were taken over.
+	ConditionAdopted = "Adopted"
 	// ConditionReachable of a VCenter: it answers. False says since when nothing answers at its address.
 	ConditionReachable = "Reachable"
 	// ConditionReleasedVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other has taken them yet.
@@ -107,6 +109,18 @@ const (
 	ReasonRestamping = "Restamping"
 	// ReasonForeignDisk: VMs that are to leave have disks that vCenter would delete with them, and that are not theirs.
 	ReasonForeignDisk = "ForeignDisk"
+	// ReasonAdopting: VMs of another group are being taken over; nothing is cloned or removed until that has ended.
+	ReasonAdopting = "Adopting"
+	// ReasonAdoptionEnded: all VMs that the group has room for were taken over.
+	ReasonAdoptionEnded = "AdoptionEnded"
+	// ReasonVMsLeft: the same, and there are more VMs.
+	ReasonVMsLeft = "VMsLeft"
+	// ReasonAdoptionWaits: it cannot be said now which VMs there are to take over.
+	ReasonAdoptionWaits = "AdoptionWaits"
+	// ReasonAdoptionRefused: what the annotation names cannot be taken over.
+	ReasonAdoptionRefused = "AdoptionRefused"
+	// ReasonAdoptionNotAllowed: a hub administrator has to allow it first.
+	ReasonAdoptionNotAllowed = "AdoptionNotAllowed"
 	// ReasonConvertedToTemplate: somebody made a template of a VM of the group.
 	ReasonConvertedToTemplate      = "ConvertedToTemplate"
 	ReasonRepairHeld               = "RepairHeld"

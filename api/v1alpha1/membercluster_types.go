@@ -23,6 +23,10 @@ const (
 	// AllowMassDeletionAnnotation on a MemberCluster lets any number of its VMs be removed until this time, in RFC 3339. It counts only
 	// within the hour before it.
 	AllowMassDeletionAnnotation = "vm.codeconnect.vmworld.com/allow-mass-deletion-until"
+
+	// AllowAdoptionAnnotation on a MemberCluster lets its VmGroups adopt VMs for which there is no receipt, because their group vanished, until
+	// this time, in RFC 3339. It counts only within the hour before it.
+	AllowAdoptionAnnotation = "vm.codeconnect.vmworld.com/allow-adoption-until"
 )
 
 // KubeconfigReference names a kubeconfig in a Secret of the operator's namespace.

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -142,6 +144,43 @@ type Inventory struct {
 	PollSeconds int32 `json:"pollSeconds,omitempty"`
 }
 
+// LegacyFolder grants the VMs of a folder to a VmGroup of the original operator, which takes them over.
+type LegacyFolder struct {
+	// folder that the VMs lie directly in: its path below the datacenter's VM folder, or its whole inventory path.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Folder string `json:"folder"`
+	// memberCluster is the name of the MemberCluster of the group; the hub itself is "local".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	MemberCluster string `json:"memberCluster"`
+	// namespace of the group.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// group is its name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group"`
+}
+
+// SameLegacyFolder reports whether two paths may name the same folder. One may be the end of the other, which has the datacenter in it.
+func SameLegacyFolder(a, b string) bool {
+	below := func(path string) string {
+		if strings.HasPrefix(path, "/") {
+			if _, rest, found := strings.Cut(path, "/vm/"); found {
+				path = rest
+			}
+		}
+		return strings.Trim(path, "/")
+	}
+	return strings.EqualFold(below(a), below(b))
+}
+
 // VCenterSpec is a vCenter and who may use it.
 type VCenterSpec struct {
 	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk. Empty takes
@@ -191,6 +230,12 @@ type VCenterSpec struct {
 	// behind the operator's back. With Deny, and without it, only the VCenter's own events on the hub and the operator's log do.
 	// +optional
 	VCenterUserNames VCenterUserNames `json:"vcenterUserNames,omitempty"`
+	// legacyFolders grant folders with VMs of the original operator to VmGroups that take them over, each folder to one group.
+	// +optional
+	// +listType=map
+	// +listMapKey=folder
+	// +kubebuilder:validation:MaxItems=512
+	LegacyFolders []LegacyFolder `json:"legacyFolders,omitempty"`
 	// limits bounds what the operator asks of this vCenter at one time.
 	// +optional
 	// +kubebuilder:default={}

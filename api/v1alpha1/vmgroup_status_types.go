@@ -73,6 +73,8 @@ const (
 	VMLost VMPhase = "Lost"
 	// VMUnhealthy means that the VM has the wrong power state or its host is disconnected.
 	VMUnhealthy VMPhase = "Unhealthy"
+	// VMAdopting means that the VM is another group's still, and is being taken over.
+	VMAdopting VMPhase = "Adopting"
 	// VMFailed means that the last clone or power operation of this VM failed; message says why.
 	VMFailed VMPhase = "Failed"
 )
@@ -227,6 +229,10 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1200
 	Deleting []int32 `json:"deleting,omitempty"`
+	// adoptedFrom is the UID of the group whose VMs were taken over, once that has ended.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	AdoptedFrom string `json:"adoptedFrom,omitempty"`
 	// admitted is what policy and quota last granted.
 	// +optional
 	Admitted *Admitted `json:"admitted,omitempty"`

@@ -14,7 +14,8 @@ const (
 	// held untouched until [AdoptAnnotation] says what shall become of it.
 	LegacyFinalizer = "vm-operator"
 
-	// AdoptAnnotation decides over an object of the original operator: [AdoptLegacy] or [AdoptAbandon].
+	// AdoptAnnotation decides over an object of the original operator: [AdoptLegacy] or [AdoptAbandon]. Any other value is the UID of a VmGroup of the
+	// same namespace that does not exist any more, and whose VMs this one takes over before it clones any.
 	AdoptAnnotation = "vm.codeconnect.vmworld.com/adopt"
 	// AdoptLegacy stamps the original's VMs and keeps them, with their managed object references.
 	AdoptLegacy = "legacy"

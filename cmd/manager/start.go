@@ -214,7 +214,7 @@ func memberOf(provider *member.Provider) vmgroup.Members {
 		m, ok := provider.Member(name)
 		return vmgroup.Member{
 			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
-			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, ForgetAllowed: m.ForgetAllowed, Definition: m.Definition,
+			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, AdoptionUntil: m.AdoptionUntil, ForgetAllowed: m.ForgetAllowed, Definition: m.Definition,
 		}, ok
 	}
 }

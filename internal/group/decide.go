@@ -29,12 +29,14 @@ const (
 	Report Step = "Report"
 	// RaiseEpoch tells the shards of an epoch in status that is later than theirs.
 	RaiseEpoch Step = "RaiseEpoch"
-	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks.
+	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks: at once, or when its VMs were taken over.
 	RemoveLegacyFinalizer Step = "RemoveLegacyFinalizer"
 	// AddFinalizer writes ours.
 	AddFinalizer Step = "AddFinalizer"
 	// LookAtDefinition looks whether the group's CRD is being deleted. Its answer is Definition.
 	LookAtDefinition Step = "LookAtDefinition"
+	// ClaimAdoption claims the VMs of another group that are to be taken over. Its answer is Adoption.Answer.
+	ClaimAdoption Step = "ClaimAdoption"
 	// MakeFolder makes sure that the group's folder exists. Its answer is FolderMade.
 	MakeFolder Step = "MakeFolder"
 	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
@@ -89,6 +91,10 @@ type Decision struct {
 	Names    Names
 	// Plan is what Act submits.
 	Plan plan.Plan
+	// adoption is what Plan knew of the VMs to be taken over.
+	adoption *plan.Adoption
+	// AdoptionEnds is true when all VMs that the group has room for were taken over. It is told once.
+	AdoptionEnds bool
 	// Record is what the hub is to have on record before Status is written and Plan is submitted; nil when it has it.
 	Record *v1alpha1.Admitted
 	// Receipt is what WriteReceipt writes.
@@ -122,6 +128,9 @@ func Decide(s *Snapshot) Decision {
 	if d := s.meant(); d.Step != "" {
 		return d
 	}
+	if d := s.claims(); d.Step != "" {
+		return d
+	}
 	admission, d := s.admit()
 	if d.Step != "" {
 		return d
@@ -134,9 +143,12 @@ func Decide(s *Snapshot) Decision {
 		return next
 	case next.Plan.Gone:
 		return s.finish(next)
+	case next.AdoptionEnds && slices.Contains(s.Group.Finalizers, v1alpha1.LegacyFinalizer):
+		next.Step = RemoveLegacyFinalizer
+		return next
 	case next.Plan.Kept:
 		return s.keep(next)
-	case creates && s.FolderMade == nil && s.lacksFolder():
+	case (creates || next.Plan.Adopting > 0) && s.Paused == nil && s.FolderMade == nil && s.lacksFolder():
 		next.Step = MakeFolder
 		return next
 	}
@@ -151,7 +163,7 @@ func (s *Snapshot) own() Decision {
 		return s.raise()
 	case has(v1alpha1.LegacyFinalizer) && s.Group.Annotations[v1alpha1.AdoptAnnotation] == v1alpha1.AdoptAbandon:
 		return Decision{Step: RemoveLegacyFinalizer}
-	case has(v1alpha1.LegacyFinalizer):
+	case has(v1alpha1.LegacyFinalizer) && (s.deleting() || !s.adoptsLegacy()):
 		return s.blocked(legacy(), 0)
 	case has(v1alpha1.VmGroupFinalizer):
 		return Decision{}
@@ -189,8 +201,8 @@ func legacy() plan.Blocker {
 	return plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
 		"this VmGroup carries the finalizer %q of the original operator, so it and its VMs are left untouched. "+
 			"To leave those VMs to yourself and let this operator create new ones, annotate the VmGroup with %s=%s. "+
-			"Taking the existing VMs over (%s) is not available in this version",
-		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptLegacy)}
+			"To take the existing VMs over, annotate it with %s=%s, before it is deleted; a hub administrator has to grant their folder",
+		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptAnnotation, v1alpha1.AdoptLegacy)}
 }
 
 // sight decides whether enough is known to go on.
@@ -235,18 +247,26 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{}
 	}
 	v := s.findings()
+	takesOver := s.takesOver()
 	if s.Quota == nil {
 		var wants policy.Usage // what it may not use, others may
 		if !v.Refused() {
 			wants = s.wants()
 		}
 		claims := !v.Refused() && !v.Unresolved && v.Unavailable == ""
+		if claims && takesOver {
+			wants = s.taken()
+			wants.Groups = 1
+		}
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
 	}
 	if s.Quota.Waiting {
 		return policy.Admission{}, Decision{Step: Wait, After: soon}
 	}
 	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
+	if takesOver && !v.Refused() && v.Unavailable == "" {
+		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{} // spec is admitted once its VMs are there
+	}
 	return policy.Decide(v), Decision{}
 }
 
@@ -285,6 +305,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
 	}
 	in.Hold, _ = s.removal()
+	in.Adoption = s.toAdopt(admission)
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}
@@ -300,8 +321,12 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
+	if d.Names.Blocked == nil && s.takesOver() {
+		d.Names.Blocked = waits("VMs of another group are taken over first")
+	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	d.Plan = plan.Compute(in)
+	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)
 	s.explainPredecessor(&d.Plan)
 	return d
 }
@@ -327,12 +352,13 @@ func (s *Snapshot) folderProblem() error {
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	d.Step, d.Record = Act, s.toRecord(admission)
 	var problem error
-	if d.Plan.Creates() > 0 {
+	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {
 		if problem = s.folderProblem(); problem != nil {
-			d.Plan = d.Plan.Limit(0, d.Plan.Tasks())
+			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM)
 		}
 	}
 	f := s.facts()
+	f.Adoption, f.AdoptionEnds = d.adoption, d.AdoptionEnds
 	// VMs whose clone has not been sent yet show as Pending.
 	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
 	_, f.RemovingSince = s.removal()
@@ -353,6 +379,9 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	}
 	if deadline := ProgressDeadline(current, s.Group.Spec); deadline.After(s.Now) {
 		d.look(deadline.Sub(s.Now))
+	}
+	if d.adoption != nil && (d.Plan.Adopting > 0 || d.adoption.Waits != nil) {
+		d.look(AdoptionInterval)
 	}
 	if s.unwatched() {
 		d.look(unwatchedInterval)
@@ -416,6 +445,7 @@ func (s *Snapshot) facts() Facts {
 	return Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
+		AdoptFrom: s.adoptFrom(),
 	}
 }
 

@@ -46,7 +46,7 @@ func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 func readyEventType(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonAllVMsReady, v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping,
-		v1alpha1.ReasonRepairing, v1alpha1.ReasonRestamping, v1alpha1.ReasonDeleting, v1alpha1.ReasonReleasing, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused:
+		v1alpha1.ReasonRepairing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeleting, v1alpha1.ReasonReleasing, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused:
 		return corev1.EventTypeNormal
 	}
 	return corev1.EventTypeWarning
@@ -71,11 +71,17 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		before[vm.Ordinal] = vm
 	}
 	after := map[int32]bool{}
-	var created, replaced, lost, removed, vanished []string
+	var created, adopting, adopted, replaced, lost, removed, vanished []string
 	for _, vm := range next.VMs {
 		after[vm.Ordinal] = true
 		was, existed := before[vm.Ordinal]
 		switch {
+		case vm.Phase == v1alpha1.VMAdopting:
+			if was.MoRef != vm.MoRef {
+				adopting = append(adopting, vm.Name+" ("+vm.Message+")")
+			}
+		case was.Phase == v1alpha1.VMAdopting && was.MoRef == vm.MoRef:
+			adopted = append(adopted, vm.Name)
 		case vm.MoRef != "" && was.MoRef != vm.MoRef:
 			created = append(created, vm.Name)
 		case existed && vm.Incarnation > was.Incarnation:
@@ -85,7 +91,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		}
 	}
 	for _, vm := range old.VMs {
-		if after[vm.Ordinal] || vm.MoRef == "" {
+		if after[vm.Ordinal] || vm.MoRef == "" || vm.Phase == v1alpha1.VMAdopting {
 			continue
 		}
 		if vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal) {
@@ -102,6 +108,8 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	}
 	tell(corev1.EventTypeWarning, "VMsLost", "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
 	tell(corev1.EventTypeWarning, "VMsReplaced", "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
+	tell(corev1.EventTypeNormal, "VMsAdopting", "Adopt", "taking over %s", adopting)
+	tell(corev1.EventTypeNormal, "VMsAdopted", "Adopt", "took over %s", adopted)
 	tell(corev1.EventTypeNormal, "VMsCreated", "Clone", "created %s", created)
 	tell(corev1.EventTypeWarning, "VMsVanished", "Observe", "VMs are gone that the operator did not remove, and are not wanted any more: %s", vanished)
 	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)

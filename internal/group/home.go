@@ -64,18 +64,22 @@ func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	}
 	for i := range seen.VMs {
 		vm := &seen.VMs[i]
-		if vm.Stamp != nil && !s.stamped(*vm) && slices.ContainsFunc(s.Group.Status.VMs, func(r v1alpha1.VMStatus) bool { return r.MoRef == vm.Ref.Value }) {
+		if vm.Stamp != nil && !s.stamped(*vm) && !s.adopts(vm) && slices.ContainsFunc(s.Group.Status.VMs, func(r v1alpha1.VMStatus) bool { return r.MoRef == vm.Ref.Value }) {
 			return fmt.Sprintf("VM %s (%s), which carries the stamp of another group", vm.Name, vm.Ref.Value)
 		}
 	}
 	return ""
 }
 
+// adopts reports whether a VM carries the stamp of the group whose VMs are to be taken over.
+func (s *Snapshot) adopts(vm *vsphere.VM) bool {
+	return s.Adoption != nil && vm.Stamp.SameGroup(s.Adoption.id(s.ID))
+}
+
 // cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
 func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp
-	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) &&
-		strings.EqualFold(vm.InstanceUUID, plan.InstanceUUID(s.ID.Group, stamp.Ordinal, stamp.Incarnation))
+	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) && plan.Genuine(s.ID.Group, vm)
 }
 
 // Housed reports whether this is seen of the vCenter that the group is in: it has its folder, or VMs of it.

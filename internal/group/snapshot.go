@@ -56,6 +56,8 @@ type Snapshot struct {
 	ForeignRecord string
 	// Predecessors are what hub administrators named.
 	Predecessors Predecessors
+	// Adoption is what is to be taken over of another group, or nil.
+	Adoption *Adoption
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
 	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed, and

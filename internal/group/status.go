@@ -63,6 +63,11 @@ type Facts struct {
 	Failure *plan.Blocker
 	// RemovingSince is when it was first seen that all VMs of the group are to leave, or zero if that needs no time.
 	RemovingSince time.Time
+	// AdoptFrom is the UID of the group whose VMs the group is to take over, or empty. Adoption is what is known of them, if anything had to be;
+	// AdoptionEnds is true when the last one was taken.
+	AdoptFrom    string
+	Adoption     *plan.Adoption
+	AdoptionEnds bool
 	// Epoch of the replica that writes.
 	Epoch v1alpha1.Epoch
 }
@@ -204,6 +209,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 		drop(s, v1alpha1.ConditionPaused)
 	}
 	setRemoving(s, f)
+	setAdopted(s, f, set)
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
 	} else {

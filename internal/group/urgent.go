@@ -19,7 +19,7 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) {
 		return true
 	}
-	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused, v1alpha1.ConditionRemoving} {
+	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused, v1alpha1.ConditionRemoving, v1alpha1.ConditionAdopted} {
 		if conditionStatus(old, conditionType) != conditionStatus(next, conditionType) {
 			return true
 		}
@@ -30,7 +30,7 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	}
 	for _, vm := range next.VMs {
 		was := cmp.Or(before[vm.Ordinal], &v1alpha1.VMStatus{})
-		if vm.MoRef == "" && was.UUID != vm.UUID || vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) {
+		if vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef || vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) {
 			return true
 		}
 	}

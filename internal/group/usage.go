@@ -15,7 +15,7 @@ func Shows(group *v1alpha1.VmGroup) policy.Usage {
 	if a := group.Status.Admitted; shaped(a) {
 		return policy.UsageOf(policy.AdmittedSpec(spec, *a))
 	}
-	existing := max(group.Status.Replicas, int32(len(group.Status.VMs)))
+	existing := max(group.Status.Replicas, own(group))
 	if existing == 0 {
 		return policy.Usage{}
 	}
@@ -34,12 +34,22 @@ func ShowsAtMost(group *v1alpha1.VmGroup) policy.Usage {
 // Occupies is what a group with an admitted shape holds, or what its VMs take that are there still: what leaves counts until it is gone.
 func Occupies(group *v1alpha1.VmGroup, admitted v1alpha1.Admitted) policy.Usage {
 	spec := policy.AdmittedSpec(group.Spec, admitted)
-	holds, there := policy.UsageOf(spec), int32(len(group.Status.VMs))
+	holds, there := policy.UsageOf(spec), own(group)
 	if there <= admitted.Replicas {
 		return holds
 	}
 	spec.Replicas = &there
 	return holds.Max(policy.UsageOf(spec))
+}
+
+// own is how many VMs status shows that are not another group's still.
+func own(group *v1alpha1.VmGroup) (n int32) {
+	for i := range group.Status.VMs {
+		if group.Status.VMs[i].Phase != v1alpha1.VMAdopting {
+			n++
+		}
+	}
+	return n
 }
 
 // Expects is how many VMs a group counts on: those that it wants, or more that it has recorded and does not delete.

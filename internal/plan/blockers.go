@@ -13,6 +13,7 @@ const (
 	rankPaused rank = iota
 	rankIncomplete
 	rankInstallation
+	rankAdoption
 	rankSpec
 	rankPolicy
 	rankHeld

@@ -15,15 +15,19 @@ import (
 // and any other VM with its stamp is a copy. VMs that nobody recorded are left to adoption.
 func (p *planner) classify() {
 	p.members, p.unclaimed = map[int32]*member{}, map[int32][]*vsphere.VM{}
-	p.taken, p.doomed = map[int32]*vsphere.VM{}, map[int32]bool{}
+	p.taken, p.doomed, p.adopting = map[int32]*vsphere.VM{}, map[int32]bool{}, map[string]*member{}
 	for _, ordinal := range p.in.Doomed {
 		p.doomed[ordinal] = true
 	}
 	known := recorded(p.in.Known)
-	owned, released := p.recognize(known)
+	candidates := p.toAdopt()
+	owned, released := p.recognize(known, candidates)
 	gone, away := setOf(p.in.Observation.Gone), setOf(p.in.Observation.Elsewhere)
 	for _, k := range known {
-		if !released[k.Ordinal] {
+		switch c := candidates[k.MoRef]; {
+		case c != nil:
+			p.members[k.Ordinal] = p.enter(c, k.Ordinal)
+		case !released[k.Ordinal]:
 			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
 		}
 	}
@@ -43,7 +47,7 @@ func (p *planner) classify() {
 
 // recognize returns the observed VMs that are recorded, by ordinal, and the ordinals of which the record is of no VM of the group. It puts
 // aside what is not recorded.
-func (p *planner) recognize(known []*Known) (owned map[int32]*vsphere.VM, released map[int32]bool) {
+func (p *planner) recognize(known []*Known, candidates map[string]*Candidate) (owned map[int32]*vsphere.VM, released map[int32]bool) {
 	recordOf := make(map[string]*Known, len(known))
 	for _, k := range known {
 		if k.MoRef != "" {
@@ -54,6 +58,10 @@ func (p *planner) recognize(known []*Known) (owned map[int32]*vsphere.VM, releas
 	for _, vm := range observed(p.in.Observation.VMs, p.in.ID) {
 		k := recordOf[vm.Ref.Value]
 		switch {
+		case candidates[vm.Ref.Value] != nil:
+			if ordinal, ok := p.nameTaken(vm); ok && p.taken[ordinal] == nil {
+				p.taken[ordinal] = vm
+			}
 		case k != nil && vm.Stamp != nil:
 			owned[k.Ordinal] = vm
 		case k != nil && !p.in.Observation.Complete:
@@ -77,6 +85,18 @@ func (p *planner) recognize(known []*Known) (owned map[int32]*vsphere.VM, releas
 		}
 	}
 	return owned, released
+}
+
+// toAdopt returns the VMs that may be taken over by managed object reference.
+func (p *planner) toAdopt() map[string]*Candidate {
+	candidates := map[string]*Candidate{}
+	if p.in.Adoption != nil {
+		for i := range p.in.Adoption.Candidates {
+			c := &p.in.Adoption.Candidates[i]
+			candidates[c.VM.Ref.Value] = c
+		}
+	}
+	return candidates
 }
 
 // place makes the member of a recorded VM.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // opaqueUIDs is the namespace of instance UUIDs for groups whose UID is no UUID. It never changes: VMs are
@@ -21,6 +23,29 @@ func InstanceUUID(groupUID string, ordinal, incarnation int32) string {
 		namespace, name = opaqueUIDs, groupUID+"/"+name
 	}
 	return uuid.NewSHA1(namespace, []byte(name)).String()
+}
+
+// Genuine reports whether a VM with a stamp of the group has the instance UUID of a VM that the group cloned or took over. One that somebody copied has
+// another: vCenter gives no two VMs the same.
+func Genuine(groupUID string, vm *vsphere.VM) bool {
+	s := vm.Stamp
+	if s.UUID != "" {
+		return strings.EqualFold(vm.InstanceUUID, s.UUID)
+	}
+	return strings.EqualFold(vm.InstanceUUID, InstanceUUID(groupUID, s.Ordinal, s.Incarnation))
+}
+
+// maxReleased bounds the search for the incarnation of a VM that was released. Beyond it, a VM counts as another one's.
+const maxReleased = 32
+
+// WasGenuine reports whether an instance UUID is that of a VM that a group cloned for an ordinal.
+func WasGenuine(groupUID string, ordinal int32, uuid string) bool {
+	for n := range int32(maxReleased) {
+		if strings.EqualFold(uuid, InstanceUUID(groupUID, ordinal, n)) {
+			return true
+		}
+	}
+	return false
 }
 
 // VMName returns the name of the VM of an ordinal. Within the group's folder the name is the lock: vCenter

@@ -16,17 +16,9 @@ func (p *planner) freeIncarnation(ordinal, from int32) int32 {
 	return from
 }
 
-// maxReleased bounds the search for the incarnation of a VM that was released. Beyond it, a VM counts as another one's.
-const maxReleased = 32
-
 // wasOurs is true for a VM that has the instance UUID of one of this ordinal's: deletionPolicy Retain let it go.
 func (p *planner) wasOurs(vm *vsphere.VM, ordinal int32) bool {
-	for n := range int32(maxReleased) {
-		if strings.EqualFold(vm.InstanceUUID, InstanceUUID(p.in.ID.Group, ordinal, n)) {
-			return true
-		}
-	}
-	return false
+	return WasGenuine(p.in.ID.Group, ordinal, vm.InstanceUUID)
 }
 
 // uuidTaken is true for the instance UUID of a VM that is seen.

@@ -37,6 +37,8 @@ type Input struct {
 	// CreateBlocked explains why nothing may be cloned (missing template, missing grant, ...), or is nil.
 	// It does not stop deletions or repairs of power.
 	CreateBlocked *Blocker
+	// Adoption is what is taken over of another group first; nil for nothing.
+	Adoption *Adoption
 	// Hold keeps VMs that are to leave because the group is deleted or wants fewer; nil when they may go.
 	Hold *RemovalHold
 	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known: a

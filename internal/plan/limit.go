@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
 
 // Creates returns the number of clones in the plan. Each needs a slot for cloning.
 func (p Plan) Creates() int { return p.count(isClone) }
@@ -39,6 +43,12 @@ func (p Plan) Limit(clones, others int) Plan {
 		vms = append(vms, s)
 	}
 	p.Actions, p.VMs = actions, vms
+	return p
+}
+
+// Without returns the plan without actions of some kinds.
+func (p Plan) Without(kinds ...ActionKind) Plan {
+	p.Actions = slices.DeleteFunc(slices.Clone(p.Actions), func(a Action) bool { return slices.Contains(kinds, a.Kind) })
 	return p
 }
 

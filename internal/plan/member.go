@@ -22,6 +22,8 @@ const (
 	gone
 	// cloning: a clone is in flight and its VM is not visible.
 	cloning
+	// adopting: another group's VM that is being taken over. It is not the group's yet, and not in vm.
+	adopting
 	// intended: a clone was decided on, and a complete observation shows neither VM nor operation.
 	intended
 )
@@ -33,6 +35,8 @@ type member struct {
 	// known is what status recorded, vm the genuine VM; either may be nil.
 	known *Known
 	vm    *vsphere.VM
+	// candidate is the VM that is being taken over, or nil.
+	candidate *Candidate
 	// doomed members leave for good.
 	doomed bool
 	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be gone.

@@ -20,6 +20,10 @@ const (
 	DestroyVM     ActionKind = "DestroyVM"
 	ReleaseVM     ActionKind = "ReleaseVM"
 	RestampVM     ActionKind = "RestampVM"
+	ClaimVM       ActionKind = "ClaimVM"
+	MoveVM        ActionKind = "MoveVM"
+	RenameVM      ActionKind = "RenameVM"
+	AdoptVM       ActionKind = "AdoptVM"
 )
 
 // Action is one step. A step is submitted and never waited for; the next Compute sees its effect.
@@ -28,7 +32,7 @@ type Action struct {
 	Ordinal int32
 	// Name of the VM.
 	Name string
-	// UUID and Incarnation are set for CreateVM.
+	// UUID and Incarnation are set for CreateVM. UUID is also set for what takes a VM over: it is the one that the VM has.
 	UUID        string
 	Incarnation int32
 	// MoRef and ChangeVersion are set for every other kind.
@@ -42,6 +46,9 @@ type Action struct {
 	Cause RemovalCause
 	// Quiet is true for a step that is tried every few minutes until a person has acted: nothing is told of a try that brings nothing new.
 	Quiet bool
+	// Origin and Revision are set for ClaimVM, MoveVM, RenameVM and AdoptVM: what makes the VM the group's to take, and what its stamp shall say.
+	Origin   vsphere.Origin
+	Revision string
 }
 
 // RemovalCause is why a VM is destroyed, as audit and metrics name it.
@@ -122,6 +129,8 @@ type Plan struct {
 	StampedBy string
 	// Held is why VMs that are to leave are kept, or nil when none is.
 	Held *RemovalHold
+	// Adopting is how many VMs of another group are being taken over, and LeftToAdopt how many more there are than the group has room for.
+	Adopting, LeftToAdopt int32
 	// Repairing is true when an action or a wait makes up for a change from outside.
 	Repairing bool
 	// Settled is true when nothing is left to do: all wanted VMs available, none unwanted, nothing in flight,

@@ -25,6 +25,8 @@ type planner struct {
 	taken map[int32]*vsphere.VM
 	// uuids are the instance UUIDs of the observed VMs, in lower case; see uuidTaken.
 	uuids map[string]bool
+	// adopting are the members that are being taken over, by managed object reference.
+	adopting map[string]*member
 	// doomed are the ordinals that leave for good.
 	doomed map[int32]bool
 
@@ -60,6 +62,7 @@ var passes = []pass{
 	{name: "classify", run: (*planner).classify, looks: true},
 	{name: "adoption", run: (*planner).adoption, looks: true},
 	{name: "installation", run: (*planner).installation, looks: true},
+	{name: "takeOver", run: (*planner).takeOver, looks: true},
 	{name: "reprieve", run: (*planner).reprieve},
 	{name: "readiness", run: (*planner).readiness, looks: true},
 	{name: "deletion", run: (*planner).deletion, looks: true},
@@ -202,12 +205,14 @@ func (p *planner) wake(t time.Time) {
 // turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
 var turn = map[ActionKind]int{
 	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6, RestampVM: 7,
+	AdoptVM: 8, RenameVM: 9, MoveVM: 10, ClaimVM: 11,
 }
 
 // operationOf names the operation that an action becomes.
 var operationOf = map[ActionKind]vsphere.OperationKind{
 	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
 	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease, RestampVM: vsphere.OpRestamp,
+	ClaimVM: vsphere.OpClaim, MoveVM: vsphere.OpMove, RenameVM: vsphere.OpRename, AdoptVM: vsphere.OpAdopt,
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for

@@ -150,6 +150,16 @@ func usedByOthers(s *State, sums map[string]policy.Usage, key string, id Key) po
 	return used
 }
 
+// adoptable is what a total has of VMs of a group of the same namespace that is gone, and that another group says it will take over. They do not count
+// twice in advice. What is granted does not go by what a group says: a VM counts for the group whose stamp it carries.
+func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) policy.Usage {
+	e, ok := s.entry(Key{r.Member, types.UID(of.Annotations[v1alpha1.AdoptAnnotation])})
+	if !ok || e.Namespace != r.Namespace || e.Usage.Groups > 0 || !slices.Contains(e.Keys, key) {
+		return policy.Usage{}
+	}
+	return e.Usage
+}
+
 // lower gives back what a group does not need any more, unless a later holder has spoken.
 func (d *draft) lower(id Key, g giveBack) {
 	e, ok := d.state.entry(id)

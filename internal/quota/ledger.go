@@ -348,6 +348,15 @@ func (l *Ledger) GiveBack(id Key, needs policy.Usage, epoch v1alpha1.Epoch) {
 	}
 }
 
+// Leave lowers what is charged to a group that does not exist any more to what is left of it: another group took its VMs over, and they count for
+// that one. Only who has claimed the VMs may call it, after the API server of the member has said that the group is gone.
+func (l *Ledger) Leave(id Key, left policy.Usage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lower(id, giveBack{to: left, gone: true})
+	l.signal()
+}
+
 // lower gives back in all books what a group has there.
 func (l *Ledger) lower(id Key, back giveBack) {
 	for _, b := range l.of(id) {
@@ -400,7 +409,7 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 			granted = granted.Max(e.Usage)
 		}
 		for _, p := range s.quotas {
-			used := usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id)
+			used := minus(usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id), adoptable(&s.stored.State, keyOf(p, r), r, next))
 			violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, policy.UsageOf(next.Spec), granted, used)...)
 		}
 	}

@@ -71,6 +71,26 @@ type Server interface {
 	// the installation that the VM is taken from.
 	Restamp(ctx context.Context, t Target, installation string) error
 
+	// ReadFolder reads afresh which VMs lie directly in a folder, which is given by its path below the datacenter's VM folder, or by its whole
+	// inventory path. It fails with KindNotFound if there certainly is no such folder.
+	ReadFolder(ctx context.Context, path string) (FolderContent, error)
+
+	// Claim writes a release mark into a VM that lies in the folder that was granted, and carries neither stamp nor mark: so that it is told from others
+	// wherever it is moved. It refuses as Move does.
+	Claim(ctx context.Context, a Adoption) error
+
+	// Move moves a VM that is being adopted into the group's folder, and Rename gives it the group's name for it. Both read the VM afresh, and
+	// refuse with KindForeign one that does not carry what the adoption says, that is marked to be destroyed, or that lies where nobody
+	// granted it. KindNameTaken says that something in the folder has the name. What is done already is no error. Move fails like Clone if the
+	// folder is not below the root.
+	Move(ctx context.Context, a Adoption) error
+	Rename(ctx context.Context, a Adoption) error
+
+	// Adopt writes the stamp into a VM that lies in the group's folder under its name, and removes a release mark, in one step. It refuses as
+	// Move does, and with KindConflict a VM that is not in its place yet, has another instance UUID, or was changed since it was observed. A VM that
+	// carries the stamp already is no error.
+	Adopt(ctx context.Context, a Adoption) error
+
 	// DestroyFolder removes a folder if vCenter says, read afresh, that nothing is in it; otherwise it
 	// returns KindNotEmpty with what it Holds, or KindHoldsFolders. A folder that does not exist is no error.
 	DestroyFolder(ctx context.Context, folder Ref) error

@@ -109,8 +109,12 @@ type Stamp struct {
 	CloneMode string
 	// Epoch of the controller that cloned it.
 	Epoch Epoch
-	// Created is when the clone was submitted, to the second, by the operator's clock.
+	// Created is when the clone was submitted, to the second, by the operator's clock. Of a VM that was adopted it is what the VM had before, if
+	// it had one.
 	Created time.Time
+	// UUID is the instance UUID that a VM had when it was adopted. It tells that VM from a copy, since only the UUID of a clone follows from
+	// group and ordinal. Empty for a VM that was cloned.
+	UUID string
 }
 
 // ReleaseKey is the key in a VM's extraConfig that holds a ReleaseMark.
@@ -127,6 +131,8 @@ type ReleaseMark struct {
 	Ordinal int32
 	// Revision that the VM was cloned with. What it says beyond the VM's size cannot be seen of the VM.
 	Revision string
+	// UUID is that of the stamp.
+	UUID string
 }
 
 // Of reports whether m was left by the release of this very target. A nil mark was not.
@@ -310,6 +316,10 @@ const (
 	OpDestroy       OperationKind = "Destroy"
 	OpRelease       OperationKind = "Release"
 	OpRestamp       OperationKind = "Restamp"
+	OpClaim         OperationKind = "Claim"
+	OpMove          OperationKind = "Move"
+	OpRename        OperationKind = "Rename"
+	OpAdopt         OperationKind = "Adopt"
 )
 
 // Operation is something that was submitted and is not visible yet.

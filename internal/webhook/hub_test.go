@@ -138,6 +138,21 @@ func TestVCenters(t *testing.T) {
 			},
 		},
 		{story: "the original's Secret", object: spec(func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name, s.Server = "legacy", "" })},
+		{story: "folders of the original operator", object: spec(func(s *v1alpha1.VCenterSpec) {
+			s.LegacyFolders = []v1alpha1.LegacyFolder{
+				{Folder: "vm-operator/a-b", MemberCluster: "local", Namespace: "a", Group: "b"}, {Folder: "vm-operator/a-c", MemberCluster: "local", Namespace: "a", Group: "c"},
+			}
+		})},
+		{story: "a folder that is granted twice, in two spellings", refused: `spec.legacyFolders[1].folder: Duplicate value: "/DC0/vm/VM-operator/a-b-c/"`, object: spec(func(s *v1alpha1.VCenterSpec) {
+			s.LegacyFolders = []v1alpha1.LegacyFolder{
+				{Folder: "vm-operator/a-b-c", MemberCluster: "local", Namespace: "a-b", Group: "c"}, {Folder: "/DC0/vm/VM-operator/a-b-c/", MemberCluster: "local", Namespace: "a", Group: "b-c"},
+			}
+		})},
+		{story: "a group that is granted two folders", refused: `spec.legacyFolders[1].group: Duplicate value: "b"`, object: spec(func(s *v1alpha1.VCenterSpec) {
+			s.LegacyFolders = []v1alpha1.LegacyFolder{
+				{Folder: "one", MemberCluster: "local", Namespace: "a", Group: "b"}, {Folder: "two", MemberCluster: "local", Namespace: "a", Group: "b"},
+			}
+		})},
 		{
 			story: "grants", object: spec(func(s *v1alpha1.VCenterSpec) {
 				s.Grants = []v1alpha1.Grant{

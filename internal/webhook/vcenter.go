@@ -65,6 +65,7 @@ func (v vcenterValidator) check(ctx context.Context, vc, old *v1alpha1.VCenter) 
 	errs = append(errs, checkServer(spec.Child("server"), server, insecure)...)
 	errs = append(errs, checkTLS(spec.Child("tls"), vc.Spec.TLS, &warn)...)
 	errs = append(errs, checkGrants(spec.Child("grants"), vc.Spec.Grants)...)
+	errs = append(errs, checkLegacyFolders(spec.Child("legacyFolders"), vc.Spec.LegacyFolders)...)
 	if vc.Spec.Templates != nil {
 		errs = append(errs, checkPatterns(spec.Child("templates", "folders"), vc.Spec.Templates.Folders)...)
 	}
@@ -134,6 +135,23 @@ func checkGrants(where *field.Path, grants []v1alpha1.Grant) field.ErrorList {
 		errs = append(errs, checkPatterns(at.Child("resourcePools"), grant.ResourcePools)...)
 		errs = append(errs, checkPatterns(at.Child("datastores"), grant.Datastores)...)
 		errs = append(errs, checkPatterns(at.Child("networks"), grant.Networks)...)
+	}
+	return errs
+}
+
+// checkLegacyFolders refuses a folder that is granted twice, also in another spelling, and a group that is granted two.
+func checkLegacyFolders(where *field.Path, folders []v1alpha1.LegacyFolder) field.ErrorList {
+	var errs field.ErrorList
+	for i := range folders {
+		for j := range folders[:i] {
+			is, was := folders[i], folders[j]
+			switch {
+			case v1alpha1.SameLegacyFolder(is.Folder, was.Folder):
+				errs = append(errs, field.Duplicate(where.Index(i).Child("folder"), is.Folder))
+			case is.MemberCluster == was.MemberCluster && is.Namespace == was.Namespace && is.Group == was.Group:
+				errs = append(errs, field.Duplicate(where.Index(i).Child("group"), is.Group))
+			}
+		}
 	}
 	return errs
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,7 @@ func (l *Lane) renew(ctx context.Context, out io.Writer) error {
 func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	l.stack, err = stack.Start(ctx, stack.Options{
 		ProxyAPI:    true,
-		Sim:         sim.Options{Templates: []string{template}, CloneDelay: cloneTime},
+		Sim:         sim.Options{Templates: []string{template}, CloneDelay: cloneTime, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
 		ManagerArgs: []string{"--enable-local-member", "--sharding-scale=0.25"},
 		VCenter: func(s *v1alpha1.VCenterSpec) {
 			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}

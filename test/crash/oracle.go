@@ -29,11 +29,18 @@ type evidence struct {
 	bystander string
 	// receipts are those of the group on the hub.
 	receipts []receipts.Receipt
+	// from is the path of another folder whose VMs are taken over, or empty.
+	from string
+}
+
+// adopts reports whether a VM was to be taken over.
+func (e evidence) adopts(path string) bool {
+	return e.scenario.Adopts && path != e.bystander && (strings.HasPrefix(path, e.folder+"/") || e.from != "" && strings.HasPrefix(path, e.from+"/"))
 }
 
 // judge returns what is wrong, in sentences.
 func judge(e evidence) []string {
-	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), wrongCalls(e), wrongReceipts(e))
+	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), wrongCalls(e), wrongReceipts(e))
 }
 
 // wrongVMs compares the group's VMs with what was asked for.
@@ -81,7 +88,9 @@ func ownerOf(vm sim.VM) string {
 // touchedForeign compares everything that is not the group's with how it was before.
 func touchedForeign(e evidence) []string {
 	var wrong []string
-	foreign := func(path string) bool { return !strings.HasPrefix(path, e.folder+"/") || path == e.bystander }
+	foreign := func(path string) bool {
+		return !strings.HasPrefix(path, e.folder+"/") && !e.adopts(path) || path == e.bystander
+	}
 	for path, vm := range e.before {
 		if now, ok := e.after[path]; foreign(path) && (!ok || !same(vm, now)) {
 			wrong = append(wrong, fmt.Sprintf("%s, which is not the group's, was changed: %+v became %+v", path, vm, now))
@@ -113,6 +122,23 @@ func touchedKept(e evidence) []string {
 	return wrong
 }
 
+// changedAdopted looks for VMs that were to be taken over, and are not what they were.
+func changedAdopted(e evidence) []string {
+	now := map[string]sim.VM{}
+	for _, vm := range e.after {
+		now[vm.Ref.Value] = vm
+	}
+	var wrong []string
+	for path, was := range e.before {
+		is, found := now[was.Ref.Value]
+		is.Extra = was.Extra // the stamp is another one
+		if e.adopts(path) && (!found || !same(was, is)) {
+			wrong = append(wrong, fmt.Sprintf("%s should have been taken over as it is: %+v became %+v", path, was, is))
+		}
+	}
+	return wrong
+}
+
 // wrongCalls looks for calls that the change gave no reason for, whether or not they did harm.
 func wrongCalls(e evidence) []string {
 	owned := map[string]bool{}
@@ -129,13 +155,15 @@ func wrongCalls(e evidence) []string {
 			}
 		}
 	}
-	shrinks := e.scenario.Gone && e.scenario.After == 0 || e.scenario.After < e.scenario.Before || len(e.uids) > 1
+	shrinks := e.scenario.Gone && e.scenario.After == 0 || e.scenario.After < e.scenario.Before || len(e.uids) > 1 && !e.scenario.Adopts
 	var wrong []string
 	for _, call := range e.changes {
 		removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
 		switch {
 		case kept[call.Object] != "":
 			wrong = append(wrong, fmt.Sprintf("%s was called on %s, which should have been left alone", call.Method, kept[call.Object]))
+		case e.scenario.Adopts && (call.Method == "CloneVM_Task" || call.Method == "PowerOnVM_Task"):
+			wrong = append(wrong, fmt.Sprintf("%s was called on %s although the VMs were there and ran", call.Method, call.Object))
 		case removes && strings.HasPrefix(call.Object, "vm-") && !shrinks:
 			wrong = append(wrong, fmt.Sprintf("%s was called on %s although nothing had to go", call.Method, call.Object))
 		case call.Group != "" && !slices.Contains(e.uids, call.Group):

@@ -113,3 +113,37 @@ func TestTheJudgeSeesEveryWrongReceipt(t *testing.T) {
 		}
 	}
 }
+
+// TestTheJudgeSeesWhatIsNotTakenOver: see TestTheJudgeSeesEveryWrong.
+func TestTheJudgeSeesWhatIsNotTakenOver(t *testing.T) {
+	const folder = "/DC0/vm/vm-operator/local/t-1"
+	good := func() evidence {
+		return evidence{
+			scenario: Scenario{Before: 1, After: 1, Adopts: true}, group: "heir", uids: []string{"old", "new"}, folder: folder,
+			before:   map[string]sim.VM{folder + "/vg.x/vg-0": vm(t, "vm-10", "old")},
+			after:    map[string]sim.VM{folder + "/heir.y/heir-0": vm(t, "vm-10", "new")},
+			changes:  []sim.Record{{Call: sim.Call{Kind: sim.Kind{Method: "MoveIntoFolder_Task"}, Object: "group-v9", Group: "new"}}},
+			receipts: []receipts.Receipt{{Cause: receipts.Adopted, GroupUID: "old", AdoptedBy: &receipts.Adopter{GroupUID: "new"}}},
+		}
+	}
+	if wrong := judge(good()); len(wrong) != 0 {
+		t.Fatalf("all is well, and the judge says %q", wrong)
+	}
+	for name, c := range map[string]struct {
+		change func(*evidence)
+		says   string
+	}{
+		"unclaimed": {func(e *evidence) { e.receipts[0].AdoptedBy = nil }, "the receipts are"},
+		"replaced":  {func(e *evidence) { e.after[folder+"/heir.y/heir-0"] = vm(t, "vm-11", "new") }, "should have been taken over"},
+		"resized":   {func(e *evidence) { v := vm(t, "vm-10", "new"); v.CPU = 9; e.after[folder+"/heir.y/heir-0"] = v }, "should have been taken over"},
+		"left":      {func(e *evidence) { e.after[folder+"/heir.y/heir-0"] = vm(t, "vm-10", "old") }, "stamp of group \"old\""},
+		"cloned":    {func(e *evidence) { e.changes[0].Method = "CloneVM_Task" }, "although the VMs were there"},
+		"destroyed": {func(e *evidence) { e.changes[0].Method, e.changes[0].Object = "Destroy_Task", "vm-99" }, "nothing had to go"},
+	} {
+		e := good()
+		c.change(&e)
+		if wrong := strings.Join(judge(e), "; "); !strings.Contains(wrong, c.says) {
+			t.Errorf("%s: the judge says %q, want %q", name, wrong, c.says)
+		}
+	}
+}

@@ -33,6 +33,10 @@ type Scenario struct {
 	Bystander bool
 	// Long is true where each trial waits for connections: `make test` leaves it out.
 	Long bool
+	// Adopts is true when the VMs are those of a group that was released before, which another group takes over: the same VMs, never stopped.
+	Adopts bool
+	// Legacy is how many VMs of the original operator there are, in a folder that is granted to the group.
+	Legacy int
 	// Guests shut down when they are asked, and take a moment for it.
 	Guests bool
 }
@@ -53,6 +57,8 @@ func Scenarios() []Scenario {
 		{Name: "forget", Before: 2, Exists: true, Change: forget, Gone: true, After: 2, Kept: []int32{0, 1}, Cause: receipts.Forgotten, Long: true},
 		{Name: "recreate", Before: 3, Exists: true, Change: recreate(3), After: 3},
 		{Name: "repair", Before: 4, Exists: true, Change: damage, After: 4, Kept: []int32{0}},
+		{Name: "adopt", Before: 3, Exists: true, Change: adopt(3), After: 3, Adopts: true, Bystander: true},
+		{Name: "legacy", Change: takeLegacy(3), After: 3, Adopts: true, Legacy: 3},
 		{Name: "restart", Before: 3, Exists: true, Change: scale(6), Restart: true, After: 6, Kept: []int32{0, 1, 2}},
 	}
 }
@@ -106,6 +112,22 @@ func recreate(replicas int32) func(context.Context, *trial) error {
 		}); err != nil {
 			return err
 		}
+		return t.create(ctx, replicas)
+	}
+}
+
+// adopt makes a group of another name that takes the VMs of the one that was released.
+func adopt(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		t.name, t.adopts = "heir", t.uids[0]
+		return t.create(ctx, replicas)
+	}
+}
+
+// takeLegacy makes a group that looks like one of the original operator, whose VMs are to be taken over.
+func takeLegacy(replicas int32) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		t.adopts = v1alpha1.AdoptLegacy
 		return t.create(ctx, replicas)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -48,7 +49,11 @@ type trial struct {
 	name      string
 	uids      []string
 	bystander string
-	before    map[string]sim.VM
+	// adopts is the UID of the group whose VMs the next one that is created takes over, or empty.
+	adopts string
+	// from is the path of the folder that VMs of the original operator are taken from, or empty.
+	from   string
+	before map[string]sim.VM
 }
 
 // Learn runs a scenario undisturbed and returns its calls.
@@ -150,10 +155,63 @@ func (t *trial) setUp(ctx context.Context) error {
 			return err
 		}
 	}
+	switch {
+	case t.scenario.Legacy > 0:
+		if err := t.makeLegacy(ctx); err != nil {
+			return err
+		}
+	case t.scenario.Adopts:
+		if err := t.release(ctx); err != nil {
+			return err
+		}
+	}
 	var err error
 	t.before, err = t.lane.stack.Person.VMs(ctx)
 	t.lane.stack.Proxy.Reset()
 	return err
+}
+
+// release deletes the group, whose VMs stay.
+func (t *trial) release(ctx context.Context) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReleaseAnnotation, t.uids[0])
+	if err := t.lane.hub().Patch(ctx, t.object(), client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		return fmt.Errorf("ask that the group keeps its VMs: %w", err)
+	}
+	if err := remove(ctx, t); err != nil {
+		return err
+	}
+	return t.untilGone(ctx)
+}
+
+// makeLegacy makes what the original operator has left: VMs in a folder in its layout, and one that somebody else has put there. The hub grants the folder.
+func (t *trial) makeLegacy(ctx context.Context) error {
+	person := t.lane.stack.Person
+	t.from = fmt.Sprintf("/DC0/vm/vm-operator/%s-%s", t.namespace, t.name)
+	if err := person.CreateFolders(ctx, t.from); err != nil {
+		return err
+	}
+	for i := range t.scenario.Legacy {
+		name := fmt.Sprintf("%s-replica-%d", t.name, t.scenario.Legacy-i)
+		if _, err := person.CreateVM(ctx, t.from, name); err != nil {
+			return err
+		}
+		if err := person.PowerOn(ctx, path.Join(t.from, name)); err != nil {
+			return err
+		}
+	}
+	t.bystander = path.Join(t.from, "somebody-elses")
+	if _, err := person.CreateVM(ctx, t.from, "somebody-elses"); err != nil {
+		return err
+	}
+	if err := person.Set(ctx, t.bystander, map[string]string{inventory.KeyOwner: "v9;of a later version"}); err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"legacyFolders":[{"folder":"vm-operator/%s-%s","memberCluster":"local","namespace":%q,"group":%q}]}}`, t.namespace, t.name, t.namespace, t.name)
+	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if err := t.lane.hub().Patch(ctx, vcenter, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		return fmt.Errorf("grant the folder: %w", err)
+	}
+	return nil
 }
 
 // disturb makes the change with the point armed, keeps a manager running, and waits until the spec is fulfilled.
@@ -219,7 +277,7 @@ func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 func (t *trial) evidence(now map[string]sim.VM) evidence {
 	return evidence{
 		scenario: t.scenario, group: t.name, uids: t.uids, folder: t.folder(), before: t.before, after: now,
-		changes: t.lane.stack.Proxy.Records(), bystander: t.bystander,
+		changes: t.lane.stack.Proxy.Records(), bystander: t.bystander, from: t.from,
 	}
 }
 
@@ -277,13 +335,22 @@ func (t *trial) cleanUp(ctx context.Context) error {
 	if err := client.IgnoreNotFound(t.lane.hub().Delete(ctx, t.object())); err != nil {
 		return err
 	}
-	if err := t.until(ctx, "the group to be gone", func(ctx context.Context) (bool, error) {
-		err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), &v1alpha1.VmGroup{})
-		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
-	}); err != nil {
+	if err := t.untilGone(ctx); err != nil {
 		return err
 	}
+	if t.from != "" {
+		if err := t.lane.stack.Person.RemoveAll(ctx, t.from); err != nil {
+			return err
+		}
+	}
 	return t.lane.stack.Person.RemoveAll(ctx, t.folder())
+}
+
+func (t *trial) untilGone(ctx context.Context) error {
+	return t.until(ctx, "the group to be gone", func(ctx context.Context) (bool, error) {
+		err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), &v1alpha1.VmGroup{})
+		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
+	})
 }
 
 func (t *trial) object() *v1alpha1.VmGroup {
@@ -295,6 +362,12 @@ func (t *trial) create(ctx context.Context, replicas int32) error {
 	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas}
 	if t.scenario.Guests {
 		g.Spec.Template = guests
+	}
+	if t.adopts != "" {
+		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: t.adopts}
+	}
+	if t.from != "" {
+		g.Finalizers = []string{v1alpha1.LegacyFinalizer}
 	}
 	if err := t.lane.hub().Create(ctx, g); err != nil {
 		return fmt.Errorf("apply the group: %w", err)

@@ -279,6 +279,30 @@ func (w *wire) Restamp(ctx context.Context, t vsphere.Target, installation strin
 	return w.onVM(ctx, vsphere.OpRestamp, t, func(ctx context.Context, t vsphere.Target) error { return w.Server.Restamp(ctx, t, installation) })
 }
 
+// Claim implements vsphere.Server.
+func (w *wire) Claim(ctx context.Context, a vsphere.Adoption) error {
+	return w.onAdoption(ctx, vsphere.OpClaim, a, w.Server.Claim)
+}
+
+// Move implements vsphere.Server.
+func (w *wire) Move(ctx context.Context, a vsphere.Adoption) error {
+	return w.onAdoption(ctx, vsphere.OpMove, a, w.Server.Move)
+}
+
+// Rename implements vsphere.Server.
+func (w *wire) Rename(ctx context.Context, a vsphere.Adoption) error {
+	return w.onAdoption(ctx, vsphere.OpRename, a, w.Server.Rename)
+}
+
+// Adopt implements vsphere.Server.
+func (w *wire) Adopt(ctx context.Context, a vsphere.Adoption) error {
+	return w.onAdoption(ctx, vsphere.OpAdopt, a, w.Server.Adopt)
+}
+
+func (w *wire) onAdoption(ctx context.Context, kind vsphere.OperationKind, a vsphere.Adoption, submit func(context.Context, vsphere.Adoption) error) error {
+	return w.task(ctx, kind, a.Stamp.GroupID, a.Stamp.Ordinal, a.VM.Value, func(ctx context.Context) error { return submit(ctx, a) })
+}
+
 // EnsureFolder implements vsphere.Server.
 func (w *wire) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsphere.Folder, error) {
 	group := w.replica.world.uidOf(path.Leaf)

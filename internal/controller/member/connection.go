@@ -30,6 +30,8 @@ type settings struct {
 	forgetAllowed time.Time
 	// allowedUntil is until when any number of VMs may leave, or zero.
 	allowedUntil time.Time
+	// adoptionUntil is until when VMs without a receipt may be adopted, or zero.
+	adoptionUntil time.Time
 }
 
 // target is what one incarnation connects to.

@@ -46,6 +46,9 @@ func settingsOf(mc *v1alpha1.MemberCluster) settings {
 	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AllowForgetAnnotation]); err == nil {
 		s.forgetAllowed = until.UTC()
 	}
+	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AllowAdoptionAnnotation]); err == nil {
+		s.adoptionUntil = until.UTC()
+	}
 	return s
 }
 

@@ -26,6 +26,8 @@ type Member struct {
 	// MassDeletion is how many VMs of the member may leave at once. AllowedUntil is until when any number may, or zero.
 	MassDeletion massdeletion.Limit
 	AllowedUntil time.Time
+	// AdoptionUntil is until when groups may adopt VMs for which there is no receipt, or zero.
+	AdoptionUntil time.Time
 	// ForgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
 	ForgetAllowed time.Time
 	// Predecessor is the installation whose groups here are taken over, or empty.
@@ -58,6 +60,7 @@ func (p *Provider) Member(name string) (Member, bool) {
 	result.AcceptAdmitted = c.settings.acceptAdmitted
 	result.MassDeletion, result.AllowedUntil = c.settings.massDeletion, c.settings.allowedUntil
 	result.ForgetAllowed = c.settings.forgetAllowed
+	result.AdoptionUntil = c.settings.adoptionUntil
 	result.Predecessor = c.target.predecessor
 	result.Reachable = c.seen.problem == nil
 	return result, true

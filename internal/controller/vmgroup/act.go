@@ -120,6 +120,14 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	case plan.RestampVM:
 		target.ID.Installation = s.Predecessors.Agreed()
 		return p.server.Restamp(ctx, target, s.ID.Installation)
+	case plan.ClaimVM:
+		return p.server.Claim(ctx, adoption(s, action))
+	case plan.MoveVM:
+		return p.server.Move(ctx, adoption(s, action))
+	case plan.RenameVM:
+		return p.server.Rename(ctx, adoption(s, action))
+	case plan.AdoptVM:
+		return p.server.Adopt(ctx, adoption(s, action))
 	}
 	return &vsphere.Error{Kind: vsphere.KindSpec, Op: "carry out " + string(action.Kind)}
 }

@@ -57,6 +57,8 @@ type Member struct {
 	// MassDeletion is how many VMs may leave at once, and AllowedUntil until when any number may, or zero.
 	MassDeletion massdeletion.Limit
 	AllowedUntil time.Time
+	// AdoptionUntil is until when groups may adopt VMs for which there is no receipt, or zero.
+	AdoptionUntil time.Time
 	// ForgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
 	ForgetAllowed time.Time
 	// Definition asks the member for the metadata of its VmGroup CRD: nil when there is none. Without it, a CRD stays.
@@ -390,7 +392,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 // gatherer returns one for the groups of a member.
 func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
 	return gatherer{
-		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, record: r.record,
+		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, record: r.record, claimed: r.claimed,
 		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
 	}
 }

@@ -39,6 +39,9 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.LookAtDefinition:
 		s.Definition = p.lookAtDefinition(ctx, s)
 		return false, false, nil
+	case group.ClaimAdoption:
+		s.Adoption.Answer, err = p.claimAdoption(ctx, s)
+		return false, false, err
 	case group.MakeFolder:
 		s.FolderMade = &group.Attempt{Err: p.makeFolder(ctx, s)}
 		return false, false, nil
@@ -58,6 +61,9 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		err = p.writeStatus(ctx, s, d)
 	case group.Act:
 		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
+		if d.AdoptionEnds && s.Adoption.Answer != nil {
+			p.endAdoption(ctx, s)
+		}
 		if err = p.putRecord(ctx, s, d); err == nil {
 			err = p.writeStatus(ctx, s, d)
 		}

@@ -27,8 +27,10 @@ type gatherer struct {
 	violations func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
 	// record of what was admitted to a group of the member.
 	record func(Member, vsphere.GroupKey) group.Record
-	member Member
-	now    time.Time
+	// claimed is what this process has claimed for a group of VMs of the group with this UID, or nil.
+	claimed func(key vsphere.GroupKey, from string) *group.AdoptionAnswer
+	member  Member
+	now     time.Time
 	// id of the group that is read, and the epoch under which it may be acted on.
 	id    vsphere.GroupID
 	epoch v1alpha1.Epoch
@@ -57,6 +59,10 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	}
 	s.Requester = policy.Requester{Member: g.member.Name, Namespace: of.Namespace, NamespaceLabels: namespace.Labels}
 	s.Stranger = err != nil
+	if s.Adoption = group.AdoptionOf(of); s.Adoption != nil {
+		s.Adoption.AllowedUntil = g.member.AdoptionUntil
+		s.Adoption.Answer = g.claimed(s.ID.Key(), s.Adoption.From)
+	}
 	s.MassDeletion = group.MassDeletion{
 		Limit: g.member.MassDeletion, AllowedUntil: g.member.AllowedUntil,
 		NamespaceUID: string(namespace.UID), NamespaceConfirms: namespace.Annotations[v1alpha1.ConfirmDeletionAnnotation],
@@ -211,6 +217,7 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 		}
 	}
 	observation := inventory.Observe(q)
+	seeAdoption(s, inventory)
 	s.ForeignRecord = s.NamesOfOthers(observation)
 	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
 	for range 2 {

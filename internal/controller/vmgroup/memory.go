@@ -39,6 +39,8 @@ type remembered struct {
 	outOfSight time.Time
 	// definitionStays: the group is deleted, and its CRD was not when that was known.
 	definitionStays bool
+	// adoption is what was claimed for it of another group's VMs, or nil.
+	adoption *claimedAdoption
 	// evaluated is what policies said of its spec.
 	evaluated evaluation
 }

@@ -20,6 +20,7 @@ type Quotas interface {
 	Ask(ctx context.Context, c quota.Claim) quota.Answer
 	Surplus(key quota.Key, holds, wants policy.Usage) (needs policy.Usage, some bool)
 	GiveBack(key quota.Key, needs policy.Usage, epoch v1alpha1.Epoch)
+	Leave(key quota.Key, left policy.Usage)
 	Forget(key quota.Key)
 	Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
 }

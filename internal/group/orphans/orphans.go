@@ -16,8 +16,6 @@ const (
 	maxGroups, maxVMs = 4, 4
 	// uidPart is how much of a group's UID is in the name of its folder.
 	uidPart = 8
-	// allowAdoption on a MemberCluster lets its VmGroups take over VMs whose group vanished, until a time.
-	allowAdoption = "vm.codeconnect.vmworld.com/allow-adoption-until"
 )
 
 // Group is a VmGroup that does not exist any more.
@@ -116,5 +114,5 @@ func WayOut(groups []Group) string {
 		}
 	}
 	return fmt.Sprintf("Nobody touches these VMs. To take VMs over, create a VmGroup in the namespace that they were of, with the annotation %s=%s (the UID of the VmGroup that is gone), once a hub administrator has allowed it: "+
-		"kubectl annotate membercluster %s --overwrite %s=$(date -u -d +30min +%%FT%%TZ). Delete in vCenter what is not needed", v1alpha1.AdoptAnnotation, uid, member, allowAdoption)
+		"kubectl annotate membercluster %s --overwrite %s=$(date -u -d +30min +%%FT%%TZ). Delete in vCenter what is not needed", v1alpha1.AdoptAnnotation, uid, member, v1alpha1.AllowAdoptionAnnotation)
 }

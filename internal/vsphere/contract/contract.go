@@ -28,6 +28,10 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a mark beside a stamp means nothing", markedByHand},
 		{"a clone has no mark of its template's", markedTemplate},
 		{"VMs of another installation are observed, and left alone until they are stamped anew", anotherInstallation},
+		{"a VM of another group is adopted by its stamp", adoptedByStamp},
+		{"a released VM is adopted by its mark", adoptedByMark},
+		{"a VM without either is adopted from the folder that was granted", adoptedFromAFolder},
+		{"an adopted VM gets no name that is taken", adoptedIntoATakenName},
 		{"a VM that left is gone or elsewhere", left},
 		{"nothing is cloned into a folder that was moved out", folderMovedOut},
 		{"names are found", names},
@@ -125,14 +129,15 @@ func repetition(r *run) {
 	r.ok(r.Server.DestroyFolder(r.ctx, r.folder.Ref))
 }
 
+var errLost = errors.New("the lease is lost")
+
 func fence(r *run) {
 	vm := r.clone(0)
 	empty, err := r.Server.EnsureFolder(r.ctx, vsphere.FolderPath{Member: "m", Namespace: "n", Leaf: "empty"})
 	r.ok(err)
-	lost := errors.New("the lease is lost")
 	for name, ctx := range map[string]context.Context{
 		"no fence":     r.t.Context(),
-		"fence closed": vsphere.WithFence(r.t.Context(), func() error { return lost }),
+		"fence closed": vsphere.WithFence(r.t.Context(), func() error { return errLost }),
 	} {
 		_, err := r.Server.EnsureFolder(ctx, vsphere.FolderPath{Member: "m", Namespace: "n", Leaf: name})
 		r.refused(err, vsphere.KindFenced)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/object"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/contract"
@@ -33,13 +35,14 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			t.Fatal(err)
 		}
 	}
-	vcsim, err := sim.Start(sim.Options{})
+	vcsim, err := sim.Start(sim.Options{Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)})
 	must(err)
 	t.Cleanup(vcsim.Close)
 	ctx, cancel := context.WithCancel(context.Background())
 	person, err := vcsim.Operator(ctx)
 	must(err)
 	t.Cleanup(person.Close)
+	must(person.CreateFolders(ctx, "/DC0/vm/elsewhere"))
 	server := govmomi.New(govmomi.Config{
 		Name: "test", Installation: "inst-1", Mode: mode, PollInterval: 20 * time.Millisecond,
 		// The simulator's watch does not tell of a VM that leaves the root folder: the next listing does.
@@ -66,8 +69,14 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				_, err := person.Copy(ctx, f.Path+"/"+vm.Name, f.Path, as)
 				must(err)
 			},
-			Delete:  func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
-			MoveOut: func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm")) },
+			Delete:      func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
+			MoveOut:     func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm/elsewhere")) },
+			OutsidePath: "/DC0/vm/elsewhere",
+			Outside: func() vsphere.Ref {
+				found, err := object.NewSearchIndex(person.Client()).FindByInventoryPath(ctx, "/DC0/vm/elsewhere")
+				must(err)
+				return vsphere.FolderRef(found.Reference().Value)
+			},
 			Unstamp: func(f vsphere.Folder, vm vsphere.VM) {
 				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{inventory.KeyOwner: ""}))
 			},

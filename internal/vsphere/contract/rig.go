@@ -34,6 +34,9 @@ type Person struct {
 	CopyVM func(folder vsphere.Folder, vm vsphere.VM, as string)
 	// Delete deletes a VM that is powered off, MoveOut moves one out of the operator's root folder.
 	Delete, MoveOut func(folder vsphere.Folder, vm vsphere.VM)
+	// Outside is the folder that MoveOut moves VMs into, OutsidePath its path.
+	Outside     func() vsphere.Ref
+	OutsidePath string
 	// Unstamp removes the stamp of a VM, SetReleaseMark writes a release mark into one, or removes it if it is nil. Both leave all else as it is.
 	Unstamp        func(folder vsphere.Folder, vm vsphere.VM)
 	SetReleaseMark func(folder vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark)

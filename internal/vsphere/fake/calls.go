@@ -130,7 +130,7 @@ func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 		if t.Namespace == "" {
 			return false, fail(vsphere.KindSpec, op, "a release mark needs the group's namespace")
 		}
-		mark.Revision = vm.Stamp.Revision
+		mark.Revision, mark.UUID = vm.Stamp.Revision, vm.Stamp.UUID
 		return false, unchanged(vm, t, op)
 	}, func(vm *vsphere.VM, op string) *vsphere.Error {
 		if err := unchanged(vm, t, op); err != nil {

@@ -22,11 +22,13 @@ func TestContract(t *testing.T) {
 		return contract.Rig{
 			Server: s, Template: "debian-12", Progress: func() { s.Step() },
 			Person: contract.Person{
-				AddVM:   func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
-				CopyVM:  func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
-				Delete:  func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
-				MoveOut: func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
-				Unstamp: func(_ vsphere.Folder, vm vsphere.VM) { reconfigure(vm, func(vm *vsphere.VM) { vm.Stamp = nil }) },
+				AddVM:       func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
+				CopyVM:      func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
+				Delete:      func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
+				MoveOut:     func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				OutsidePath: fake.Outside,
+				Outside:     func() vsphere.Ref { return vsphere.FolderRef("group-v-elsewhere") },
+				Unstamp:     func(_ vsphere.Folder, vm vsphere.VM) { reconfigure(vm, func(vm *vsphere.VM) { vm.Stamp = nil }) },
 				SetReleaseMark: func(_ vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark) {
 					reconfigure(vm, func(vm *vsphere.VM) { vm.Released = mark })
 				},

@@ -3,6 +3,7 @@ package fake
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -58,6 +59,16 @@ func (h Hands) AddForeignVM(folder vsphere.Ref, name string) vsphere.Ref {
 		h.s.setPower(vm, vsphere.PoweredOn)
 	})
 	return vm.Ref
+}
+
+// SetCreated says when a VM was made.
+func (h Hands) SetCreated(name string, at time.Time) {
+	h.do(func() {
+		if h.s.created == nil {
+			h.s.created = map[vsphere.Ref]time.Time{}
+		}
+		h.s.created[h.s.must(name).Ref] = at
+	})
 }
 
 // CopyVM clones a VM with all that its configuration says, stamp and tombstone included, into its folder.

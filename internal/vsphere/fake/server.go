@@ -36,6 +36,8 @@ const (
 	rootPath = "/DC0/vm/vm-operator"
 	// outside is a folder that is not below the root.
 	outside = "group-v-elsewhere"
+	// Outside is the path of that folder.
+	Outside = "/DC0/vm/elsewhere"
 	// noLimit is more than a test starts.
 	noLimit = 1 << 20
 )
@@ -59,8 +61,10 @@ type Server struct {
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
 	failures map[key]*vsphere.Failure
-	journal  []Entry
-	left     predecessor
+	// created is when VMs were made, where a test says so.
+	created map[vsphere.Ref]time.Time
+	journal []Entry
+	left    predecessor
 
 	catalog
 	script

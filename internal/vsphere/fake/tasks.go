@@ -8,6 +8,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
+// readsAfresh are the operations that vCenter refuses, and not the operator's own index.
+var readsAfresh = []vsphere.OperationKind{vsphere.OpClone, vsphere.OpDestroy, vsphere.OpClaim, vsphere.OpMove, vsphere.OpRename, vsphere.OpAdopt}
+
 // key names what at most one operation may be in flight for.
 type key struct {
 	group   vsphere.GroupKey
@@ -72,7 +75,7 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	}
 	if done, err := c.check(); done || err != nil {
 		// Otherwise it is the operator's own index that refuses: nothing is submitted, so nothing has failed.
-		if err != nil && (c.Kind == vsphere.OpClone || c.Kind == vsphere.OpDestroy) {
+		if err != nil && slices.Contains(readsAfresh, c.Kind) {
 			s.failed(c, err)
 		}
 		return false, err

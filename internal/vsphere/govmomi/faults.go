@@ -127,7 +127,9 @@ func classify(err error, out *vsphere.Error) {
 	case vsphere.KindPermission:
 		if f, ok := is[types.BaseNoPermission](err); ok {
 			p := f.GetNoPermission()
-			out.Privilege = p.PrivilegeId
+			if out.Privilege = p.PrivilegeId; out.Privilege != "" {
+				out.Err = fmt.Errorf("%w: %s", out.Err, out.Privilege)
+			}
 			if p.Object != nil {
 				out.Object = fromRef(*p.Object)
 			}
@@ -172,7 +174,7 @@ func notFound(err error, ref vsphere.Ref) bool {
 func translateFor(r operations.Request, err error) error {
 	out := translate(phrase(r), err)
 	var e *vsphere.Error
-	if (r.Kind == vsphere.OpMark || r.Kind == vsphere.OpRelease || r.Kind == vsphere.OpRestamp) && has[*types.ConcurrentAccess](err) && asError(out, &e) {
+	if (r.Kind == vsphere.OpMark || r.Kind == vsphere.OpRelease || r.Kind == vsphere.OpRestamp || r.Kind == vsphere.OpAdopt || r.Kind == vsphere.OpClaim) && has[*types.ConcurrentAccess](err) && asError(out, &e) {
 		e.Kind = vsphere.KindConflict
 	}
 	return out

@@ -185,7 +185,7 @@ func TestMaybeOurs(t *testing.T) {
 func TestStaleChangeIsAConflict(t *testing.T) {
 	for name, err := range wrappings(&types.ConcurrentAccess{}) {
 		for kind, want := range map[vsphere.OperationKind]vsphere.Kind{
-			vsphere.OpMark: vsphere.KindConflict, vsphere.OpRelease: vsphere.KindConflict, vsphere.OpPowerOn: vsphere.KindBusy,
+			vsphere.OpMark: vsphere.KindConflict, vsphere.OpRelease: vsphere.KindConflict, vsphere.OpAdopt: vsphere.KindConflict, vsphere.OpPowerOn: vsphere.KindBusy,
 		} {
 			if got := vsphere.KindOf(translateFor(operations.Request{Kind: kind}, err)); got != want {
 				t.Errorf("%s, %s: %s, want %s", kind, name, got, want)

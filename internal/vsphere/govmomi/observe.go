@@ -161,6 +161,14 @@ func (s *Server) visible(e operations.Effect) bool {
 		return vm.Tombstone
 	case vsphere.OpRelease:
 		return vm.Stamp == nil
+	case vsphere.OpClaim:
+		return vm.Released != nil && vm.Released.Group == e.Mark.Group
+	case vsphere.OpMove:
+		return vm.Folder == e.Folder
+	case vsphere.OpRename:
+		return vm.Name == e.Name
+	case vsphere.OpAdopt:
+		return vm.Stamp != nil && vm.Stamp.GroupID == e.Stamp.GroupID && vm.Stamp.Ordinal == e.Ordinal
 	case vsphere.OpRestamp:
 		return vm.Stamp != nil && vm.Stamp.Installation == e.Stamp.Installation
 	}

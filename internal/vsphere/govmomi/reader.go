@@ -24,6 +24,7 @@ const (
 	propInstanceUUID  = "config.instanceUuid"
 	propTemplate      = "config.template"
 	propChangeVersion = "config.changeVersion"
+	propCreateDate    = "config.createDate"
 	propCPU           = "config.hardware.numCPU"
 	propMemory        = "config.hardware.memoryMB"
 	propDevices       = "config.hardware.device"

@@ -39,7 +39,7 @@ func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 	if err != nil {
 		return err
 	}
-	keys, err := inventory.EncodeRelease(vsphere.ReleaseMark{GroupID: t.ID, Namespace: t.Namespace, Ordinal: t.Ordinal, Revision: vm.Stamp.Revision})
+	keys, err := inventory.EncodeRelease(vsphere.ReleaseMark{GroupID: t.ID, Namespace: t.Namespace, Ordinal: t.Ordinal, Revision: vm.Stamp.Revision, UUID: vm.Stamp.UUID})
 	if err != nil {
 		return &vsphere.Error{Kind: vsphere.KindSpec, Op: phrase(r), Object: t.VM, Err: err}
 	}

@@ -15,6 +15,8 @@ import (
 var (
 	errNotOurs = errors.New("the VM does not carry the group's stamp for this ordinal; it is left alone")
 	errDoomed  = errors.New("the VM is marked for destruction and is never revived")
+	// errDone says that a read before a change has shown that nothing is left to do.
+	errDone = errors.New("it is done already")
 )
 
 func asError(err error, target **vsphere.Error) bool { return errors.As(err, target) }
@@ -42,6 +44,14 @@ func phrase(r operations.Request) string {
 		return "release " + name
 	case vsphere.OpRestamp:
 		return "stamp anew " + name
+	case vsphere.OpClaim:
+		return "claim " + r.VM.String() + " to adopt it as " + name
+	case vsphere.OpMove:
+		return "move " + r.VM.String() + " into the group's folder to adopt it as " + name
+	case vsphere.OpRename:
+		return "rename " + r.VM.String() + " to " + name
+	case vsphere.OpAdopt:
+		return "adopt " + r.VM.String() + " as " + name
 	}
 	return string(r.Kind) + " " + name
 }
@@ -74,6 +84,10 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 // refused files the answer of a request that started no task, and returns what the caller is told.
 func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
 	switch {
+	case errors.Is(cause, errDone):
+		h.Finished(uint64(s.index.Begin()))
+		s.readAgain(r.VM)
+		return nil
 	case vsphere.IsOutcomeUnknown(err):
 		// Not an error of the operation: what became of it will show.
 		s.log.Info("The reply of vCenter was lost; its tasks will tell", "operation", phrase(r), "reason", err.Error())

@@ -19,6 +19,7 @@ const (
 	KeyEpoch     = "vmgroup.epoch"
 	KeyCreated   = "vmgroup.created"
 	KeyTombstone = "vmgroup.tombstone"
+	KeyUUID      = "vmgroup.uuid"
 	KeyReleased  = vsphere.ReleaseKey
 )
 
@@ -26,7 +27,7 @@ const (
 const KeyDisks = "vmgroup.disks"
 
 // Keys are all keys that the operator writes into a VM that is or was a group's, in the order in which they are written.
-var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased}
+var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID}
 
 const (
 	ownerVersion    = "v1"
@@ -63,6 +64,7 @@ func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 		{KeyCreated, created},
 		{KeyTombstone, ""},
 		{KeyReleased, ""},
+		{KeyUUID, s.UUID},
 	}, nil
 }
 
@@ -83,6 +85,7 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[3]},
 		Revision:  values[KeyRevision],
 		CloneMode: values[KeyCloneMode],
+		UUID:      values[KeyUUID],
 	}
 	if s.Installation == "" || s.Member == "" || s.Group == "" {
 		return nil, false
@@ -98,7 +101,7 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 	return &s, values[KeyTombstone] != ""
 }
 
-// EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp.
+// EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp but the UUID.
 func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	if !separable(m.Installation, m.Member, m.Namespace, m.Group) || m.Ordinal < 0 {
 		return nil, errRelease
@@ -106,7 +109,10 @@ func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	kvs := make([]KV, len(Keys))
 	for i, key := range Keys {
 		kvs[i].Key = key
-		if key == KeyReleased {
+		switch key {
+		case KeyUUID:
+			kvs[i].Value = m.UUID
+		case KeyReleased:
 			// The revision is last: it is what the stamp had, and may hold anything.
 			kvs[i].Value = fmt.Sprintf("%s;%s;%s;%s;%s;%d;%s", releasedVersion, m.Installation, m.Member, m.Namespace, m.Group, m.Ordinal, m.Revision)
 		}
@@ -122,7 +128,7 @@ func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
 	}
 	m := vsphere.ReleaseMark{
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[4]},
-		Namespace: parts[3], Revision: parts[6],
+		Namespace: parts[3], Revision: parts[6], UUID: values[KeyUUID],
 	}
 	var ok bool
 	if m.Ordinal, ok = number(parts[5]); !ok || !separable(parts[1:5]...) {

@@ -26,6 +26,7 @@ func drawStamp(t *rapid.T) vsphere.Stamp {
 		Incarnation: rapid.Int32Min(0).Draw(t, "incarnation"),
 		Revision:    rapid.String().Draw(t, "revision"),
 		CloneMode:   rapid.SampledFrom([]string{"", "Full", "Linked"}).Draw(t, "cloneMode"),
+		UUID:        rapid.SampledFrom([]string{"", "420a1b2c-0000-1111-2222-333344445555"}).Draw(t, "uuid"),
 		Epoch:       vsphere.Epoch{Generation: rapid.Int64().Draw(t, "generation"), Number: rapid.Int64().Draw(t, "number")},
 	}
 	if rapid.Bool().Draw(t, "has time") {
@@ -117,11 +118,11 @@ func FuzzDecodeStamp(f *testing.F) {
 	})
 }
 
-func TestReleaseMarksComeBackAsTheyWereAndLeaveNothingOfTheStamp(t *testing.T) {
+func TestReleaseMarksComeBackAsTheyWereAndLeaveNothingElseOfTheStamp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStamp(t)
 		want := vsphere.ReleaseMark{
-			GroupID: s.GroupID, Namespace: rapid.StringMatching(`[a-z0-9-]{1,63}`).Draw(t, "namespace"), Ordinal: s.Ordinal, Revision: s.Revision,
+			GroupID: s.GroupID, Namespace: rapid.StringMatching(`[a-z0-9-]{1,63}`).Draw(t, "namespace"), Ordinal: s.Ordinal, Revision: s.Revision, UUID: s.UUID,
 		}
 		stamp, err := EncodeStamp(s)
 		if err != nil {
@@ -140,7 +141,7 @@ func TestReleaseMarksComeBackAsTheyWereAndLeaveNothingOfTheStamp(t *testing.T) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		for key, value := range vm {
-			if key != KeyReleased && value != "" {
+			if key != KeyReleased && key != KeyUUID && value != "" {
 				t.Fatalf("%s is still %q", key, value)
 			}
 		}

@@ -46,6 +46,10 @@ type Request struct {
 	Name  string
 	UUID  string
 	Stamp vsphere.Stamp
+	// Folder that a VM is moved into.
+	Folder vsphere.Ref
+	// Mark that a VM gets.
+	Mark vsphere.ReleaseMark
 	// Within is how long a guest may take to shut down before that counts as failed.
 	Within time.Duration
 }

@@ -198,7 +198,8 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 // asked, is not.
 func (op *operation) fits(task Untracked) bool {
 	if op.Kind != vsphere.OpClone {
-		return task.Entity == op.VM
+		// The task of a move is the folder's.
+		return task.Entity == op.VM || op.Kind == vsphere.OpMove && task.Entity == op.Folder
 	}
 	var template map[vsphere.Ref]bool
 	if !op.Template.IsZero() {

@@ -40,7 +40,7 @@ func (v *VCenter) Address() string {
 }
 
 // StartVCenter starts one more simulated vCenter, or the same again after it ended, with nothing in its inventory. Of the
-// options only Listen, Templates and CloneDelay are used. The caller stops it.
+// options only Listen, Templates, CloneDelay, Privileges and InstanceUUID are used. The caller stops it.
 func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*VCenter, error) {
 	binary, err := build(ctx, "vcsim", vcsimPackage, false, s.opts.Out)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*
 	}
 	process, err := start(s.Dir, name, binary,
 		"-listen="+o.Listen,
-		"-templates="+strings.Join(o.Templates, ","), "-clone-delay="+o.CloneDelay.String(), "-instance-uuid="+o.InstanceUUID,
+		"-templates="+strings.Join(o.Templates, ","), "-clone-delay="+o.CloneDelay.String(), "-instance-uuid="+o.InstanceUUID, "-privileges="+strings.Join(o.Privileges, ","),
 		"-username="+Username, "-password="+Password, "-ready-file="+readyFile)
 	if err != nil {
 		return nil, err

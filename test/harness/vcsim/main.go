@@ -40,7 +40,7 @@ func main() {
 
 func run() error {
 	var o sim.Options
-	var templates, ordinary, readyFile string
+	var templates, ordinary, readyFile, privileges string
 	flag.StringVar(&o.Listen, "listen", "127.0.0.1:0", "host:port to serve on; port 0 takes a free one")
 	flag.StringVar(&templates, "templates", "vm-operator-template", "names of the templates, separated by commas")
 	flag.StringVar(&ordinary, "vms", "db-prod-0", "names of ordinary VMs, separated by commas")
@@ -48,6 +48,7 @@ func run() error {
 	flag.DurationVar(&o.CloneDelay, "clone-delay", 0, "how long the task of a clone runs")
 	flag.StringVar(&o.Username, "username", "user", "user name of the operator's account, which has only the privileges it needs")
 	flag.StringVar(&o.Password, "password", "pass", "password of the operator's account")
+	flag.StringVar(&privileges, "privileges", "", "privileges of that account, separated by commas; what the operator needs without adoption unless set")
 	flag.StringVar(&o.AdminUsername, "admin-username", sim.AdminUsername, "user name of a person who may do everything")
 	flag.StringVar(&o.AdminPassword, "admin-password", sim.AdminPassword, "password of that person")
 	flag.DurationVar(&o.TaskRetention, "task-retention", 10*time.Minute, "how long tasks are kept after they ended")
@@ -59,6 +60,9 @@ func run() error {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
 	o.Templates, o.Ordinary = names(templates), names(ordinary)
+	if privileges != "" {
+		o.Privileges = names(privileges)
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

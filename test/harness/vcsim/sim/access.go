@@ -34,6 +34,12 @@ var OperatorPrivileges = []string{
 	"VirtualMachine.Provisioning.DeployTemplate",
 }
 
+// AdoptionPrivileges are what the account needs in addition for VMs to be adopted: what the operator's documentation must ask for.
+var AdoptionPrivileges = []string{
+	"VirtualMachine.Config.Rename",
+	"VirtualMachine.Inventory.Move",
+}
+
 var systemPrivileges = []string{"System.Anonymous", "System.Read", "System.View"}
 
 // access is who may log in, and what the restricted one of them may do.

@@ -13,15 +13,22 @@ func TestTheOperatorHasThePrivilegesThatItsDocumentationAsksFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	section := regexp.MustCompile(`(?s)\*\*Privileges\*\*.*?\n\n`).Find(page)
+	documents(t, page, "Privileges", OperatorPrivileges)
+	documents(t, page, "Privileges for adoption", AdoptionPrivileges)
+}
+
+// documents checks that a paragraph of a page names these privileges and no others.
+func documents(t *testing.T, page []byte, paragraph string, privileges []string) {
+	t.Helper()
+	section := regexp.MustCompile(`(?s)\*\*` + paragraph + `\*\*.*?\n\n`).Find(page)
 	found := regexp.MustCompile("`([A-Z][A-Za-z]+\\.[A-Za-z.]+)`").FindAllSubmatch(section, -1)
 	documented := make([]string, 0, len(found))
 	for _, m := range found {
 		documented = append(documented, string(m[1]))
 	}
 	slices.Sort(documented)
-	want := slices.Sorted(slices.Values(OperatorPrivileges))
+	want := slices.Sorted(slices.Values(privileges))
 	if !slices.Equal(documented, want) {
-		t.Errorf("docs/vcenter.md asks for\n%v\nand the simulator grants\n%v", documented, want)
+		t.Errorf("docs/vcenter.md asks under %q for\n%v\nand the simulator grants\n%v", paragraph, documented, want)
 	}
 }

@@ -1,0 +1,284 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+var (
+	errNotToAdopt   = errors.New("the VM does not carry, or not any more, what makes it the group's to adopt; it is left alone")
+	errNotGranted   = errors.New("the VM does not lie in the folder that was granted, nor in the group's own; it is left alone")
+	errNotInPlace   = errors.New("the VM is not in the group's folder under its name yet")
+	errOtherUUID    = errors.New("the VM has another instance UUID than it had when it was observed")
+	errUnreadConfig = errors.New("vCenter does not show the VM's configuration now, so nobody knows whose it is")
+)
+
+// ReadFolder reads which VMs lie in a folder: see vsphere.Server.
+func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderContent, error) {
+	op := "read folder " + path
+	c, err := s.live(op)
+	if err != nil {
+		return vsphere.FolderContent{}, err
+	}
+	content := vsphere.FolderContent{Folder: c.datacenter.vmFolder}
+	below := strings.Trim(strings.TrimPrefix(path, c.datacenter.path+"/vm/"), "/")
+	for name := range strings.SplitSeq(below, "/") {
+		child, err := findChild(ctx, c.client, content.Folder, name)
+		switch {
+		case err != nil:
+			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+		case child.Type != vsphere.TypeFolder:
+			return vsphere.FolderContent{}, &vsphere.Error{Kind: vsphere.KindNotFound, Op: op, Err: fmt.Errorf("there is no folder %q below %s/vm", below, c.datacenter.path)}
+		}
+		content.Folder = child
+	}
+	o, err := exact(ctx, c.client, content.Folder, "childEntity")
+	if err != nil {
+		return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+	}
+	for _, denied := range o.denied {
+		return vsphere.FolderContent{}, translate(op, readOnlyError(denied))
+	}
+	refs := slices.DeleteFunc(o.refsOf("childEntity"), func(ref vsphere.Ref) bool { return ref.Type != vsphere.TypeVirtualMachine })
+	objects, err := existing(ctx, c.client, refs, types.PropertySpec{
+		Type: vsphere.TypeVirtualMachine, PathSet: slices.Concat(baseProperties, detailProperties, []string{propCreateDate}),
+	})
+	if err != nil {
+		return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+	}
+	for _, o := range objects {
+		seen, err := seenOf(o, o)
+		if err == nil && seen.Unread {
+			err = errUnreadConfig
+		}
+		if err != nil {
+			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+		}
+		created, _ := o.values[propCreateDate].(time.Time)
+		content.VMs = append(content.VMs, vsphere.FoundVM{VM: seen.VM, Created: created, Marked: marked(stampValues(o))})
+	}
+	return content, nil
+}
+
+// Claim writes a release mark: see vsphere.Server.
+func (s *Server) Claim(ctx context.Context, a vsphere.Adoption) error {
+	r, err := s.adoption(vsphere.OpClaim, a)
+	if err != nil {
+		return err
+	}
+	r.Mark = a.Mark
+	keys, err := inventory.EncodeRelease(a.Mark)
+	if err == nil && (a.From.Stamp != nil || a.From.Released != nil || a.From.Folder.IsZero()) {
+		err = errNotGranted
+	}
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: err}
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		o, err := s.mayAdopt(ctx, c, r, a)
+		switch {
+		case err != nil:
+			return types.ManagedObjectReference{}, err
+		case o.refOf(propParent) != a.From.Folder:
+			return types.ManagedObjectReference{}, &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: errNotGranted}
+		}
+		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
+			This: toRef(a.VM), Spec: types.VirtualMachineConfigSpec{ChangeVersion: a.ChangeVersion, ExtraConfig: extraConfig(keys)},
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// Move moves a VM into the group's folder: see vsphere.Server.
+func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
+	r, err := s.adoption(vsphere.OpMove, a)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		o, err := s.mayAdopt(ctx, c, r, a)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		if o.refOf(propParent) == a.Folder {
+			return types.ManagedObjectReference{}, errDone
+		}
+		resp, err := methods.MoveIntoFolder_Task(ctx, c.client, &types.MoveIntoFolder_Task{
+			This: toRef(a.Folder), List: []types.ManagedObjectReference{toRef(a.VM)},
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// Rename gives a VM the group's name for it: see vsphere.Server.
+func (s *Server) Rename(ctx context.Context, a vsphere.Adoption) error {
+	r, err := s.adoption(vsphere.OpRename, a)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		o, err := s.mayAdopt(ctx, c, r, a)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		if o.text(propName) == a.Name {
+			return types.ManagedObjectReference{}, errDone
+		}
+		resp, err := methods.Rename_Task(ctx, c.client, &types.Rename_Task{This: toRef(a.VM), NewName: a.Name})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// Adopt writes the stamp: see vsphere.Server.
+func (s *Server) Adopt(ctx context.Context, a vsphere.Adoption) error {
+	r, err := s.adoption(vsphere.OpAdopt, a)
+	if err != nil {
+		return err
+	}
+	if vm, state := s.index.VM(a.VM); state == inventory.Present && a.Done(vm.Stamp) && !vm.Tombstone {
+		return nil
+	}
+	stamp, err := inventory.EncodeStamp(a.Stamp)
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindSpec, Op: phrase(r), Object: a.VM, Err: err}
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		o, err := s.mayAdopt(ctx, c, r, a)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		conflict := func(cause error) error {
+			return &vsphere.Error{Kind: vsphere.KindConflict, Op: phrase(r), Object: a.VM, Err: cause}
+		}
+		switch {
+		case o.refOf(propParent) != a.Folder || o.text(propName) != a.Name:
+			return types.ManagedObjectReference{}, conflict(errNotInPlace)
+		case a.Stamp.UUID == "" || !strings.EqualFold(o.text(propInstanceUUID), a.Stamp.UUID):
+			return types.ManagedObjectReference{}, conflict(errOtherUUID)
+		}
+		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
+			This: toRef(a.VM), Spec: types.VirtualMachineConfigSpec{ChangeVersion: a.ChangeVersion, ExtraConfig: extraConfig(stamp)},
+		})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// adoption is the request for a step. A VM outside of the root folder is not in the inventory, so what it is shows only when it is read
+// afresh; of the group's folder the inventory knows.
+func (s *Server) adoption(kind vsphere.OperationKind, a vsphere.Adoption) (operations.Request, error) {
+	r := operations.Request{
+		Key: operations.Key{Group: a.Stamp.Key(), Ordinal: a.Stamp.Ordinal}, Kind: kind, VM: a.VM, Name: a.Name, Stamp: a.Stamp, Folder: a.Folder,
+	}
+	fail := func(k vsphere.Kind, cause error) (operations.Request, error) {
+		return r, &vsphere.Error{Kind: k, Op: phrase(r), Object: a.VM, Err: cause}
+	}
+	if a.Stamp.Installation != s.cfg.Installation {
+		return fail(vsphere.KindForeign, errOtherInstallation)
+	}
+	switch _, state := s.index.FolderState(a.Folder); state {
+	case inventory.Present:
+	case inventory.Unknown, inventory.Suspect:
+		return fail(vsphere.KindTransient, fmt.Errorf("folder %s is not in the inventory; it is being looked up", a.Folder))
+	case inventory.Gone:
+		return fail(vsphere.KindNotFound, fmt.Errorf("folder %s does not exist any more", a.Folder))
+	default:
+		return fail(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move it back", a.Folder))
+	}
+	s.acts(a.VM)
+	return r, nil
+}
+
+// mayAdopt reads, afresh, whether a VM is one that the group may take, and returns what it read. vCenter has no conditional move or rename, so what a
+// person does between that read and the call is not seen; the stamp is written on the change version that was observed.
+func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Request, a vsphere.Adoption) (object, error) {
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return object{}, err
+	}
+	o, err := exact(ctx, c.client, a.VM, append([]string{propName, propParent, propTemplate, propInstanceUUID, propChangeVersion}, stampProperties...)...)
+	if err != nil {
+		return o, readOnlyError(err)
+	}
+	refuse := func(kind vsphere.Kind, cause error) (object, error) {
+		return o, &vsphere.Error{Kind: kind, Op: phrase(r), Object: a.VM, Err: cause}
+	}
+	for _, denied := range o.denied {
+		if has[types.BaseNoPermission](denied) {
+			return o, readOnlyError(denied)
+		}
+	}
+	if !o.has(propChangeVersion) {
+		return refuse(vsphere.KindTransient, errUnreadConfig)
+	}
+	values := stampValues(o)
+	stamp, tombstone := inventory.DecodeStamp(values)
+	switch {
+	case a.Done(stamp) && !tombstone:
+		return o, errDone // a reply was lost
+	case tombstone, !a.From.Carried(stamp, inventory.DecodeRelease(values)), a.From.Stamp == nil && a.From.Released == nil && marked(values):
+		return refuse(vsphere.KindForeign, errNotToAdopt)
+	case o.yes(propTemplate):
+		return refuse(vsphere.KindForeign, errTemplate)
+	}
+	return o, s.mayTakeFrom(ctx, c, r, a, o.refOf(propParent))
+}
+
+// mayTakeFrom refuses a VM that lies in a folder from which the group may not take it.
+func (s *Server) mayTakeFrom(ctx context.Context, c *connection, r operations.Request, a vsphere.Adoption, parent vsphere.Ref) error {
+	refuse := func(cause error) error {
+		return &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: cause}
+	}
+	if parent == a.Folder {
+		return nil
+	}
+	if !a.From.Folder.IsZero() {
+		if parent != a.From.Folder {
+			return refuse(errNotGranted)
+		}
+		return nil
+	}
+	if _, known := s.index.Folder(parent); known {
+		return nil
+	}
+	inside, err := s.belowRoot(ctx, c, parent)
+	if err != nil {
+		return readOnlyError(err)
+	}
+	if !inside {
+		return refuse(fmt.Errorf("the VM was moved out of %s", c.root.Path))
+	}
+	return nil
+}
+
+// marked reports whether anything of the operator's is in a VM's configuration, also what cannot be read as stamp or mark: it may be of a version
+// that is newer than this one.
+func marked(values map[string]string) bool {
+	for _, value := range values {
+		if value != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -41,6 +41,9 @@ type Lane struct {
 	// trials so far: each gets a namespace of its own.
 	trials int
 
+	// cut is true while vCenter is away.
+	cut atomic.Bool
+
 	// since the last start of the manager:
 	watches, reads atomic.Int64
 	// changes counts the calls that change something at vCenter, and writes to VmGroups.
@@ -137,7 +140,11 @@ func (l *Lane) onSOAP(call sim.Call) faultproxy.Fault {
 	} else {
 		l.reads.Add(1)
 	}
-	return l.arrive(site)
+	fault := l.arrive(site)
+	if l.cut.Load() && fault.Act == faultproxy.Pass {
+		fault.Act = faultproxy.CutBefore
+	}
+	return fault
 }
 
 // onAPI is asked about every request of the manager to the API server. Reads and watches are not points: nothing

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 )
 
 // Scenario is a change to one VmGroup, with what may be done to VMs because of it.
@@ -21,13 +22,17 @@ type Scenario struct {
 	Change func(ctx context.Context, t *trial) error
 	// Restart makes the change while no manager runs: the points are in its start.
 	Restart bool
-	// After is the number of VMs when the spec is fulfilled, or Gone.
+	// After is the number of VMs when the spec is fulfilled. With Gone the group goes, and VMs that are there After that have been let go:
+	// there must be one receipt for them, with the Cause.
 	After int32
 	Gone  bool
+	Cause receipts.Cause
 	// Kept are the ordinals whose VMs must be the same before and after: same reference, never touched.
 	Kept []int32
 	// Bystander puts somebody else's VM into the group's folder.
 	Bystander bool
+	// Long is true where each trial waits for connections: `make test` leaves it out.
+	Long bool
 	// Adopts is true when the VMs are those of a group that was released before, which another group takes over: the same VMs, never stopped.
 	Adopts bool
 	// Legacy is how many VMs of the original operator there are, in a folder that is granted to the group.
@@ -48,6 +53,8 @@ func Scenarios() []Scenario {
 		{Name: "down-guests", Before: 3, Exists: true, Change: scale(1), After: 1, Kept: []int32{0}, Guests: true},
 		{Name: "delete-20", Before: big, Exists: true, Change: remove, Gone: true},
 		{Name: "delete-cloning", Change: createAndRemove(5), Gone: true},
+		{Name: "release", Before: 3, Exists: true, Change: release, Gone: true, After: 3, Kept: []int32{0, 1, 2}, Cause: receipts.Released},
+		{Name: "forget", Before: 2, Exists: true, Change: forget, Gone: true, After: 2, Kept: []int32{0, 1}, Cause: receipts.Forgotten, Long: true},
 		{Name: "recreate", Before: 3, Exists: true, Change: recreate(3), After: 3},
 		{Name: "repair", Before: 4, Exists: true, Change: damage, After: 4, Kept: []int32{0}},
 		{Name: "adopt", Before: 3, Exists: true, Change: adopt(3), After: 3, Adopts: true, Bystander: true},

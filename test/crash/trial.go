@@ -120,7 +120,11 @@ func (t *trial) run(ctx context.Context, p *Point) (Outcome, error) {
 	if sessions > 1 {
 		out.Wrong = append(out.Wrong, fmt.Sprintf("%d vCenter sessions for one VCenter", sessions))
 	}
-	out.Wrong = append(out.Wrong, judge(t.evidence(after))...)
+	seen := t.evidence(after)
+	if seen.receipts, err = t.receipts(ctx); err != nil {
+		return out, err
+	}
+	out.Wrong = append(out.Wrong, judge(seen)...)
 	return out, nil
 }
 
@@ -157,7 +161,10 @@ func (t *trial) setUp(ctx context.Context) error {
 			return err
 		}
 	case t.scenario.Adopts:
-		if err := t.release(ctx); err != nil {
+		if err := release(ctx, t); err != nil {
+			return err
+		}
+		if err := t.untilGone(ctx); err != nil {
 			return err
 		}
 	}
@@ -165,18 +172,6 @@ func (t *trial) setUp(ctx context.Context) error {
 	t.before, err = t.lane.stack.Person.VMs(ctx)
 	t.lane.stack.Proxy.Reset()
 	return err
-}
-
-// release deletes the group, whose VMs stay.
-func (t *trial) release(ctx context.Context) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReleaseAnnotation, t.uids[0])
-	if err := t.lane.hub().Patch(ctx, t.object(), client.RawPatch("application/merge-patch+json", patch)); err != nil {
-		return fmt.Errorf("ask that the group keeps its VMs: %w", err)
-	}
-	if err := remove(ctx, t); err != nil {
-		return err
-	}
-	return t.untilGone(ctx)
 }
 
 // makeLegacy makes what the original operator has left: VMs in a folder in its layout, and one that somebody else has put there. The hub grants the folder.
@@ -258,6 +253,7 @@ func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 	g := &v1alpha1.VmGroup{}
 	err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), g)
 	if t.scenario.Gone {
+		t.lane.cut.CompareAndSwap(err != nil && client.IgnoreNotFound(err) == nil, false) // it is forgotten, and its vCenter comes back
 		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 	}
 	if err != nil || !ready(g, t.scenario.After) {

@@ -102,7 +102,7 @@ func annotatedBy(live *v1alpha1.VmGroup, annotation string) (manager string) {
 				Annotations map[string]json.RawMessage `json:"f:annotations"`
 			} `json:"f:metadata"`
 		}
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 			continue
 		}
 		if _, sets := fields.Metadata.Annotations["f:"+annotation]; sets && (manager == "" || entry.Time != nil && last.Before(entry.Time)) {

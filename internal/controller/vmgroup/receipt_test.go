@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -43,11 +44,11 @@ func (c annotatedByKubectl) Get(ctx context.Context, key client.ObjectKey, into 
 	}
 	sets := func(manager, annotation string, minute int) metav1.ManagedFieldsEntry {
 		at := metav1.NewTime(noon.Add(time.Duration(minute) * time.Minute))
-		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:annotations":{".":{},"f:` + annotation + `":{}}}}`)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{".":{},"f:` + annotation + `":{}}}}`)}
 	}
 	into.SetManagedFields([]metav1.ManagedFieldsEntry{
 		{Manager: "no fields"}, sets("argocd", c.annotation, 1), sets("kubectl-annotate", c.annotation, 3), sets("helm", c.annotation, 2), sets("another", "x", 4),
-		{Manager: "spec", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{}}}`)}},
+		{Manager: "spec", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)},
 	})
 	return nil
 }
@@ -91,15 +92,19 @@ func TestAReleasedGroupGoesAndItsVMsStayAsTheyAre(t *testing.T) {
 	}) {
 		t.Errorf("the VMs are not as they were: %v", calls)
 	}
-	receipt := r.receipt(key)
-	if receipt == nil || receipt.Cause != receipts.Released || receipt.By != "kubectl-annotate" || receipt.Group != "web" || receipt.Namespace != "team" ||
-		receipt.MemberCluster != v1alpha1.LocalMember || receipt.VCenter != "default" || receipt.Folder.MoRef != before.Status.Folder.MoRef || len(receipt.VMs) != 2 {
-		t.Fatalf("the receipt is %+v", receipt)
+	want := receipts.Receipt{
+		Cause: receipts.Released, MemberCluster: v1alpha1.LocalMember, MemberUID: "member-uid", Namespace: "team", Group: "web", GroupUID: string(before.UID),
+		VCenter: "default", InstanceUUID: before.Status.VCenterInstanceUUID, Folder: receipts.Folder(*before.Status.Folder), By: "kubectl-annotate",
 	}
-	for i, vm := range receipt.VMs {
-		if is := before.Status.VMs[i]; vm != (receipts.VM{Name: is.Name, MoRef: is.MoRef, UUID: is.UUID, Ordinal: is.Ordinal, Revision: is.Revision}) {
-			t.Errorf("the receipt says %+v of %+v", vm, is)
-		}
+	for _, vm := range before.Status.VMs {
+		want.VMs = append(want.VMs, receipts.VM{Name: vm.Name, MoRef: vm.MoRef, UUID: vm.UUID, Ordinal: vm.Ordinal, Revision: vm.Revision})
+	}
+	receipt := r.receipt(key)
+	if receipt != nil {
+		want.Time = receipt.Time
+	}
+	if !reflect.DeepEqual(receipt, &want) {
+		t.Fatalf("the receipt is %+v, want %+v", receipt, want)
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "GroupReleased") || !strings.Contains(told[0], receipts.Name(key)) {
 		t.Errorf("the hub is told %q", told)

@@ -64,6 +64,20 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
+// left returns the VMs that status does not show any more: those that were to leave, and others. One that was another group's still is neither.
+func left(old v1alpha1.VmGroupStatus, there map[int32]bool) (removed, vanished []string) {
+	for _, vm := range old.VMs {
+		switch {
+		case there[vm.Ordinal] || vm.MoRef == "" || vm.Phase == v1alpha1.VMAdopting:
+		case vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal):
+			removed = append(removed, vm.Name)
+		default:
+			vanished = append(vanished, vm.Name)
+		}
+	}
+	return removed, vanished
+}
+
 // vmEvents names VMs without their references: what happens to a VM again and again is one series of equal events then.
 func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	before := map[int32]v1alpha1.VMStatus{}
@@ -71,7 +85,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		before[vm.Ordinal] = vm
 	}
 	after := map[int32]bool{}
-	var created, adopting, adopted, replaced, lost, removed, vanished []string
+	var created, adopting, adopted, replaced, lost []string
 	for _, vm := range next.VMs {
 		after[vm.Ordinal] = true
 		was, existed := before[vm.Ordinal]
@@ -90,16 +104,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			lost = append(lost, vm.Name)
 		}
 	}
-	for _, vm := range old.VMs {
-		if after[vm.Ordinal] || vm.MoRef == "" || vm.Phase == v1alpha1.VMAdopting {
-			continue
-		}
-		if vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal) {
-			removed = append(removed, vm.Name)
-		} else {
-			vanished = append(vanished, vm.Name)
-		}
-	}
+	removed, vanished := left(old, after)
 	var out []Event
 	tell := func(eventType, reason, action, format string, names []string) {
 		if len(names) > 0 {

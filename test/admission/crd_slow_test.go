@@ -108,23 +108,13 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	confirm(t, cluster, own["web-3"].DeepCopy(), own["web-3"].UID)
 	confirm(t, cluster, own["web-4"].DeepCopy(), own["web-5"].UID)
 	maps.DeleteFunc(before, func(path string, _ sim.VM) bool { return strings.Contains(path, "/web-3.") })
-	await.NoError(t, "the one group that is confirmed to go", func() error {
-		if err := p.Get(t.Context(), client.ObjectKeyFromObject(own["web-3"]), &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("it is still there"), err)
-		}
-		return nil
-	})
+	goes(t, p, own["web-3"])
 	sameVMs(t, name, before)
 
 	// One keeps its VM for when there is a CRD again.
 	kept := own["web-6"]
 	annotate(t, cluster, kept.DeepCopy(), v1alpha1.ReleaseAnnotation, kept.UID)
-	await.NoError(t, "the one group that keeps its VM to go", func() error {
-		if err := p.Get(t.Context(), client.ObjectKeyFromObject(kept), &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("it is still there"), err)
-		}
-		return nil
-	})
+	goes(t, p, kept)
 	sameVMs(t, name, before)
 
 	confirm(t, cluster, definition.DeepCopy(), definition.UID)
@@ -150,6 +140,22 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	untilJoined(t, name)
 	runs(t, p, "after", 1)
 
+	takesOver(t, p, kept)
+}
+
+func goes(t *testing.T, p *place, group *v1alpha1.VmGroup) {
+	t.Helper()
+	await.NoError(t, group.Name+" to go", func() error {
+		if err := p.Get(t.Context(), client.ObjectKeyFromObject(group), &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("it is still there"), err)
+		}
+		return nil
+	})
+}
+
+// takesOver makes a group that takes over the VM that another one kept.
+func takesOver(t *testing.T, p *place, kept *v1alpha1.VmGroup) {
+	t.Helper()
 	adopts := p.group(kept.Name, 1, func(g *v1alpha1.VmGroup) {
 		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: string(kept.UID)}
 	})

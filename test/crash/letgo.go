@@ -79,9 +79,9 @@ func (t *trial) receipts(ctx context.Context) ([]receipts.Receipt, error) {
 func wrongReceipts(e evidence) (wrong []string) {
 	if e.scenario.Adopts && e.scenario.Legacy == 0 {
 		if len(e.receipts) != 1 || e.receipts[0].AdoptedBy == nil || e.receipts[0].AdoptedBy.GroupUID != e.uids[len(e.uids)-1] {
-			return []string{fmt.Sprintf("the VMs were taken over, and the receipts are %+v", e.receipts)}
+			wrong = append(wrong, fmt.Sprintf("the VMs were taken over by group %s, and the receipts are %+v", e.uids[len(e.uids)-1], e.receipts))
 		}
-		return nil
+		return wrong
 	}
 	if e.scenario.Cause == "" {
 		if len(e.receipts) > 0 {

@@ -27,10 +27,10 @@ type evidence struct {
 	changes []sim.Record
 	// bystander is the path of somebody else's VM in the group's folder, or empty.
 	bystander string
-	// receipts are those of the group on the hub.
-	receipts []receipts.Receipt
 	// from is the path of another folder whose VMs are taken over, or empty.
 	from string
+	// receipts are those of the group on the hub.
+	receipts []receipts.Receipt
 }
 
 // adopts reports whether a VM was to be taken over.
@@ -155,20 +155,30 @@ func wrongCalls(e evidence) []string {
 			}
 		}
 	}
-	shrinks := e.scenario.Gone && e.scenario.After == 0 || e.scenario.After < e.scenario.Before || len(e.uids) > 1 && !e.scenario.Adopts
 	var wrong []string
 	for _, call := range e.changes {
-		removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
-		switch {
+		switch why := e.reasonless(call); {
 		case kept[call.Object] != "":
 			wrong = append(wrong, fmt.Sprintf("%s was called on %s, which should have been left alone", call.Method, kept[call.Object]))
-		case e.scenario.Adopts && (call.Method == "CloneVM_Task" || call.Method == "PowerOnVM_Task"):
-			wrong = append(wrong, fmt.Sprintf("%s was called on %s although the VMs were there and ran", call.Method, call.Object))
-		case removes && strings.HasPrefix(call.Object, "vm-") && !shrinks:
-			wrong = append(wrong, fmt.Sprintf("%s was called on %s although nothing had to go", call.Method, call.Object))
+		case why != "":
+			wrong = append(wrong, fmt.Sprintf("%s was called on %s %s", call.Method, call.Object, why))
 		case call.Group != "" && !slices.Contains(e.uids, call.Group):
 			wrong = append(wrong, fmt.Sprintf("%s was called on %s, which is group %s's", call.Method, call.Object, call.Group))
 		}
 	}
 	return wrong
+}
+
+// reasonless says why the change gave no reason for a call, or returns an empty string.
+func (e evidence) reasonless(call sim.Record) string {
+	adds := call.Method == "CloneVM_Task" || call.Method == "PowerOnVM_Task"
+	removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
+	shrinks := e.scenario.Gone && e.scenario.After == 0 || e.scenario.After < e.scenario.Before || len(e.uids) > 1 && !e.scenario.Adopts
+	switch {
+	case adds && e.scenario.Adopts:
+		return "although the VMs were there and ran"
+	case removes && strings.HasPrefix(call.Object, "vm-") && !shrinks:
+		return "although nothing had to go"
+	}
+	return ""
 }

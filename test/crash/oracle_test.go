@@ -123,7 +123,7 @@ func TestTheJudgeSeesWhatIsNotTakenOver(t *testing.T) {
 			before:   map[string]sim.VM{folder + "/vg.x/vg-0": vm(t, "vm-10", "old")},
 			after:    map[string]sim.VM{folder + "/heir.y/heir-0": vm(t, "vm-10", "new")},
 			changes:  []sim.Record{{Call: sim.Call{Kind: sim.Kind{Method: "MoveIntoFolder_Task"}, Object: "group-v9", Group: "new"}}},
-			receipts: []receipts.Receipt{{Cause: receipts.Adopted, GroupUID: "old", AdoptedBy: &receipts.Adopter{GroupUID: "new"}}},
+			receipts: []receipts.Receipt{{Cause: receipts.Released, GroupUID: "old", AdoptedBy: &receipts.Adopter{GroupUID: "new"}}},
 		}
 	}
 	if wrong := judge(good()); len(wrong) != 0 {
@@ -133,10 +133,10 @@ func TestTheJudgeSeesWhatIsNotTakenOver(t *testing.T) {
 		change func(*evidence)
 		says   string
 	}{
-		"unclaimed": {func(e *evidence) { e.receipts[0].AdoptedBy = nil }, "the receipts are"},
 		"replaced":  {func(e *evidence) { e.after[folder+"/heir.y/heir-0"] = vm(t, "vm-11", "new") }, "should have been taken over"},
 		"resized":   {func(e *evidence) { v := vm(t, "vm-10", "new"); v.CPU = 9; e.after[folder+"/heir.y/heir-0"] = v }, "should have been taken over"},
 		"left":      {func(e *evidence) { e.after[folder+"/heir.y/heir-0"] = vm(t, "vm-10", "old") }, "stamp of group \"old\""},
+		"unclaimed": {func(e *evidence) { e.receipts[0].AdoptedBy = nil }, "the receipts are"},
 		"cloned":    {func(e *evidence) { e.changes[0].Method = "CloneVM_Task" }, "although the VMs were there"},
 		"destroyed": {func(e *evidence) { e.changes[0].Method, e.changes[0].Object = "Destroy_Task", "vm-99" }, "nothing had to go"},
 	} {

@@ -161,7 +161,10 @@ func (t *trial) setUp(ctx context.Context) error {
 			return err
 		}
 	case t.scenario.Adopts:
-		if err := t.release(ctx); err != nil {
+		if err := release(ctx, t); err != nil {
+			return err
+		}
+		if err := t.untilGone(ctx); err != nil {
 			return err
 		}
 	}
@@ -169,18 +172,6 @@ func (t *trial) setUp(ctx context.Context) error {
 	t.before, err = t.lane.stack.Person.VMs(ctx)
 	t.lane.stack.Proxy.Reset()
 	return err
-}
-
-// release deletes the group, whose VMs stay.
-func (t *trial) release(ctx context.Context) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReleaseAnnotation, t.uids[0])
-	if err := t.lane.hub().Patch(ctx, t.object(), client.RawPatch("application/merge-patch+json", patch)); err != nil {
-		return fmt.Errorf("ask that the group keeps its VMs: %w", err)
-	}
-	if err := remove(ctx, t); err != nil {
-		return err
-	}
-	return t.untilGone(ctx)
 }
 
 // makeLegacy makes what the original operator has left: VMs in a folder in its layout, and one that somebody else has put there. The hub grants the folder.

@@ -93,17 +93,14 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	if orphaned.Count(released) != 1 || released[0].Key.Group() != "kept" {
 		t.Errorf("VMs with a receipt are %+v", released)
 	}
-	if !slices.Equal(told, []string{"team-a", "team-b"}) {
-		t.Errorf("told were %v", told)
-	}
+	wantTold(t, told, "team-a", "team-b")
 	told = nil
 	now = now.Add(lookInterval)
 	look()
 	connection.owned = connection.owned[1:]
 	now = now.Add(lookInterval)
-	if look(); !slices.Equal(told, []string{"team-a"}) {
-		t.Errorf("of one that is gone %v were told", told)
-	}
+	look()
+	wantTold(t, told, "team-a")
 	if groups, known := r.OrphansOf("team-a"); len(groups) != 0 || !known {
 		t.Errorf("then there are %v, known: %t", groups, known)
 	}
@@ -112,8 +109,14 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 		t.Error("of a vCenter that nobody looks at it is known that it has none")
 	}
 	told = nil
-	if r.forget(vc.Name); !slices.Equal(told, []string{"team-b"}) {
-		t.Errorf("of a VCenter that is gone %v were told", told)
+	r.forget(vc.Name)
+	wantTold(t, told, "team-b")
+}
+
+func wantTold(t *testing.T, told []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(told, want) {
+		t.Errorf("%v were told, want %v", told, want)
 	}
 }
 

@@ -239,7 +239,7 @@ func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Reque
 		return o, errDone // a reply was lost
 	case tombstone, !a.From.Carried(stamp, inventory.DecodeRelease(values)), a.From.Stamp == nil && a.From.Released == nil && marked(values):
 		return refuse(vsphere.KindForeign, errNotToAdopt)
-	case o.yes(propTemplate):
+	case o.values[propTemplate] == true:
 		return refuse(vsphere.KindForeign, errTemplate)
 	}
 	return o, s.mayTakeFrom(ctx, c, r, a, o.refOf(propParent))

@@ -93,7 +93,18 @@ func restoreMember(t *testing.T, bump int) {
 		t.Errorf("%d clones and %d destroys, want 3 (one of edited, two of goes) and none", clones, destroys)
 	}
 	untilVCenterHolds(t, w, "/DC0/vm/"+name, 8)
-	// The way out: a new group takes it over, on a hub administrator's word.
+	takesOver(t, w, p, v, newer)
+	untilVCenterHolds(t, w, "/DC0/vm/"+name, 8)
+	v.oneSession()
+	untilMember(t, w, p.member, "True", "")
+	if now := restoreSaid(t, w, p.member); (now != said) != (bump == 0) {
+		t.Errorf("the MemberCluster says of a restore %q, before it %q", now, said)
+	}
+}
+
+// takesOver makes a new group take over the VM of one that vanished, on a hub administrator's word.
+func takesOver(t *testing.T, w *world, p *place, v *vcenterUnderTest, newer *v1alpha1.VmGroup) {
+	t.Helper()
 	p.apply(p.group("newest", 1, v.of, func(g *v1alpha1.VmGroup) {
 		g.Annotations = map[string]string{v1alpha1.AdoptAnnotation: string(newer.UID)}
 	}))
@@ -114,12 +125,6 @@ func restoreMember(t *testing.T, bump int) {
 		t.Errorf("the new group has %+v, want %s", took, newer.Status.VMs[0].MoRef)
 	}
 	allow(nil)
-	untilVCenterHolds(t, w, "/DC0/vm/"+name, 8)
-	v.oneSession()
-	untilMember(t, w, p.member, "True", "")
-	if now := restoreSaid(t, w, p.member); (now != said) != (bump == 0) {
-		t.Errorf("the MemberCluster says of a restore %q, before it %q", now, said)
-	}
 }
 
 // untilLookedAt waits until the manager has read the revision of a cluster's storage, which it does every minute. The backup has a lower

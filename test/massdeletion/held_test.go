@@ -15,10 +15,12 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs is the tool that prunes what is gone from Git.
 func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	others := strangers(t)
 	defer others.untouched()
@@ -67,6 +69,7 @@ func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing
 
 // TestEverythingThatIsScaledToZeroKeepsItsVMs is `kubectl scale vg --all --replicas=0`, and then a namespace that is deleted.
 func TestEverythingThatIsScaledToZeroKeepsItsVMs(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	p := newPlace(t, emptied, "scaled")
 	before := p.fill(12, 2)

@@ -69,7 +69,6 @@ func begin() (err error) {
 
 func enter(t *testing.T) {
 	t.Helper()
-	stack.Story(t)
 	if shared.once.Do(func() { shared.err = begin() }); shared.err != nil {
 		t.Fatal(shared.err)
 	}

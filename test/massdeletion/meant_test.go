@@ -15,11 +15,13 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // TestTwentyOfAHundredAndFiftyGroupsGoUnasked is a big change that is no accident: nobody has to confirm it. Then their member is pruned on
 // the hub, which destroys nothing.
 func TestTwentyOfAHundredAndFiftyGroupsGoUnasked(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	p := newPlace(t, trimmed, "shop")
 	before := p.fill(150, 1)
@@ -42,6 +44,7 @@ func TestTwentyOfAHundredAndFiftyGroupsGoUnasked(t *testing.T) {
 }
 
 func TestOneGroupOf500VMsGoesUnasked(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	p := newPlace(t, single, "shop")
 	p.fill(1, 500)
@@ -51,6 +54,7 @@ func TestOneGroupOf500VMsGoesUnasked(t *testing.T) {
 
 // TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour has the groups of a CI system, on a hub that guards what is older than an hour, as usual.
 func TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	hub, err := shared.StartHub(t.Context(), "ci")
 	if err != nil {

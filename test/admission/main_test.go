@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func run(m *testing.M) int {
 		MemberPrograms: programs,
 		Members:        []string{"team-a", "team-b"}, Replicas: 2, Admission: true, ProxyAPI: true,
 		ManagerArgs: []string{"--sharding-scale=0.25", "--lost-replica-wait=20s"},
-		Sim:         sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond},
+		Sim:         sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

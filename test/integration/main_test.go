@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func (w *world) begin() (err error) {
 		// What is under test passes proxies that can disturb it. The times of sharding are the default ones: shorter ones are used
 		// up on a machine that is busy with other tests, and then the manager stops in the middle of any story.
 		ProxyAPI: true,
-		Sim:      sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond},
+		Sim:      sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func begin() (err error) {
 	defer cancel()
 	shared.Stack, err = stack.Start(ctx, stack.Options{
 		Members: []string{pruned, trimmed, emptied, single}, Replicas: 2, ManagerArgs: []string{"--mass-deletion-age=0s"},
-		Sim: sim.Options{Templates: []string{template}, CloneDelay: 20 * time.Millisecond},
+		Sim: sim.Options{Templates: []string{template}, CloneDelay: 20 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
 		// The simulator's watch takes time quadratic in the number of VMs.
 		VCenter: func(s *v1alpha1.VCenterSpec) {
 			s.Inventory = v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 1}

@@ -66,12 +66,17 @@ func (p *place) group(name string, replicas int32, change ...func(*v1alpha1.VmGr
 	return g
 }
 
-// apply creates a group, and deletes it at the test's end unless the test did.
+// apply creates a group, and deletes it at the test's end unless the test did. An API server that started a moment ago knows a CRD before its mutating policies
+// do, and asks to be tried again.
 func (p *place) apply(g *v1alpha1.VmGroup) *v1alpha1.VmGroup {
 	p.t.Helper()
-	if err := p.cluster.Create(p.ctx, g); err != nil {
-		p.t.Fatalf("apply %s/%s to %s: %v", g.Namespace, g.Name, p.member, err)
-	}
+	await.Until(p.t, fmt.Sprintf("%s/%s to be applied to %s", g.Namespace, g.Name, p.member), func(ctx context.Context) (bool, error) {
+		err := p.cluster.Create(ctx, g)
+		if err != nil && !apierrors.IsServiceUnavailable(err) {
+			p.t.Fatalf("apply %s/%s to %s: %v", g.Namespace, g.Name, p.member, err)
+		}
+		return err == nil, err
+	})
 	p.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

@@ -113,7 +113,7 @@ const (
 	ReasonAdopting = "Adopting"
 	// ReasonAdoptionEnded: all VMs that the group has room for were taken over.
 	ReasonAdoptionEnded = "AdoptionEnded"
-	// ReasonVMsLeft: the same, and there are more VMs.
+	// ReasonVMsLeft: the same, and there are more VMs, or others that are not the group's.
 	ReasonVMsLeft = "VMsLeft"
 	// ReasonAdoptionWaits: it cannot be said now which VMs there are to take over.
 	ReasonAdoptionWaits = "AdoptionWaits"

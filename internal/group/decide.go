@@ -358,7 +358,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 		}
 	}
 	f := s.facts()
-	f.Adoption, f.AdoptionEnds = d.adoption, d.AdoptionEnds
+	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()
 	// VMs whose clone has not been sent yet show as Pending.
 	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
 	_, f.RemovingSince = s.removal()

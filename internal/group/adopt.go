@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -223,7 +223,7 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	}
 	allowed := a.Answer.Receipt
 	if !allowed {
-		allowed, _ = massdeletion.Allows(a.AllowedUntil, s.Now)
+		allowed, _ = allowance.Counts(a.AllowedUntil, s.Now)
 	}
 	var orphans []string
 	for _, vm := range a.genuine(a.stamped(s.ID)) {
@@ -245,8 +245,8 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	if len(orphans) > 0 && len(all) == 0 {
 		return nil, &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Message: fmt.Sprintf(
 			"The VmGroup with UID %s is gone and has not released its VMs: %s. That they may be taken over is for a hub administrator to say: "+
-				"kubectl annotate membercluster %s --overwrite %s=$(date -u -d +30min +%%FT%%TZ). Until then no VM is cloned; to do without them, remove the annotation: kubectl annotate vmgroup %s -n %s %s-",
-			a.From, list(orphans, 8), s.Member, v1alpha1.AllowAdoptionAnnotation, s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
+				"%s. Until then no VM is cloned; to do without them, remove the annotation: kubectl annotate vmgroup %s -n %s %s-",
+			a.From, list(orphans, 8), allowance.Command("membercluster", s.Member, v1alpha1.AllowAdoptionAnnotation), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
 	}
 	return all, nil
 }
@@ -328,7 +328,7 @@ func (s *Snapshot) AdoptsFrom() types.UID { return types.UID(s.Adoption.From) }
 
 // MayClaimWithoutReceipt reports whether there are VMs to take for which no receipt is needed: released ones, or others that a hub administrator allows.
 func (s *Snapshot) MayClaimWithoutReceipt() bool {
-	allowed, _ := massdeletion.Allows(s.Adoption.AllowedUntil, s.Now)
+	allowed, _ := allowance.Counts(s.Adoption.AllowedUntil, s.Now)
 	return len(s.Adoption.released(s.Group.Namespace)) > 0 || allowed && s.SeesOrphans()
 }
 

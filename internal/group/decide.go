@@ -321,9 +321,6 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
-	if d.Names.Blocked == nil && s.takesOver() {
-		d.Names.Blocked = waits("VMs of another group are taken over first")
-	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	d.Plan = plan.Compute(in)
 	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)

@@ -18,7 +18,7 @@ import (
 // Name of the ConfigMap in the release namespace that holds the ledger of all totals, or says that each total has its own.
 const Name = "vmgroup-operator-quota"
 
-// component is what the ConfigMaps of the ledgers are labelled with.
+// component is what the ConfigMaps of the ledgers have as their label.
 const component = "quota"
 
 // The names of the totals' ledgers are not known ahead, so the right is not limited to names.

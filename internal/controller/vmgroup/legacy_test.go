@@ -44,24 +44,30 @@ func replica(group string, i int) string {
 	return group + "-replica-" + strings.Repeat("z", 7) + string(rune('a'+i))
 }
 
-// besides puts VMs of others into the folder, and returns their references.
-func (r *rig) besides(names ...string) (refs []vsphere.Ref) {
+// stranger is a VM of others in the folder.
+type stranger struct {
+	ref  vsphere.Ref
+	name string
+}
+
+// besides puts VMs of others into the folder.
+func (r *rig) besides(names ...string) (strangers []stranger) {
 	r.t.Helper()
 	hands, root := r.vcenter.ByHand(), r.vcenter.Root()
 	for _, name := range names {
-		refs = append(refs, hands.AddForeignVM(root, name))
+		strangers = append(strangers, stranger{hands.AddForeignVM(root, name), name})
 		hands.MoveOut(name)
 	}
 	r.vcenter.ClearJournal()
-	return refs
+	return strangers
 }
 
-// leftAlone checks that VMs are called so, lie in the folder still, and carry nothing.
-func (r *rig) leftAlone(refs []vsphere.Ref, names ...string) {
+// leftAlone checks that VMs have their names, lie in the folder still, and carry nothing.
+func (r *rig) leftAlone(strangers []stranger) {
 	r.t.Helper()
-	for i, ref := range refs {
-		if vm, _ := r.vcenter.VM(ref.Value); vm.Name != names[i] || vm.Folder.Value != "group-v-elsewhere" || vm.Stamp != nil || vm.Released != nil {
-			r.t.Errorf("%s became %+v", names[i], vm)
+	for _, s := range strangers {
+		if vm, _ := r.vcenter.VM(s.ref.Value); vm.Name != s.name || vm.Folder.Value != "group-v-elsewhere" || vm.Stamp != nil || vm.Released != nil {
+			r.t.Errorf("%s became %+v", s.name, vm)
 		}
 	}
 }
@@ -224,7 +230,7 @@ func TestGroupsThatShareALegacyFolderTakeEachItsOwn(t *testing.T) {
 	r.grant(legacyFolder(fake.Outside))
 	r.settle()
 	r.tookLegacy(mine[1], mine[0])
-	r.leftAlone(others, replica("shop", 0), replica("shop", 1))
+	r.leftAlone(others)
 	for _, want := range []string{"2 VMs are", "web-replica-<8 letters a-z>", replica("shop", 0) + ", " + replica("shop", 1), "rename it so in vCenter"} {
 		if message := says(t, r.group(), v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonVMsLeft); !strings.Contains(message, want) {
 			t.Errorf("%q is not in %q", want, message)
@@ -240,9 +246,9 @@ func TestGroupsThatShareALegacyFolderTakeEachItsOwn(t *testing.T) {
 	moved.Group = "shop"
 	r.grant(moved)
 	g := r.settle()
-	for _, ref := range others {
-		if vm, _ := r.vcenter.VM(ref.Value); vm.Stamp == nil || vm.Stamp.Group != string(g.UID) {
-			t.Errorf("%s was not taken over: %+v", ref.Value, vm)
+	for _, s := range others {
+		if vm, _ := r.vcenter.VM(s.ref.Value); vm.Stamp == nil || vm.Stamp.Group != string(g.UID) {
+			t.Errorf("%s was not taken over: %+v", s.name, vm)
 		}
 	}
 	if message := says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded); strings.Contains(message, "web-replica") {
@@ -287,7 +293,7 @@ func TestOfManyVMsInALegacyFolderOnlyTheGroupsAreTaken(t *testing.T) {
 	r.grant(legacyFolder(fake.Outside))
 	g := r.settle()
 	r.tookLegacy(vms[2], vms[1], vms[0])
-	r.leftAlone(others, names...)
+	r.leftAlone(others)
 	if r.clones() > 0 || g.Status.Replicas != 3 {
 		t.Errorf("%d clones, status %+v", r.clones(), g.Status)
 	}
@@ -306,13 +312,13 @@ func TestARenamedLegacyVMIsTakenOverOnceItHasItsNameBack(t *testing.T) {
 	if vm, _ := r.vcenter.VM(vms[0].Ref.Value); vm.Stamp == nil || r.clones() != 1 {
 		t.Fatalf("one became %+v, and %d VMs were cloned", vm, r.clones())
 	}
-	r.leftAlone(renamed, "database")
+	r.leftAlone(renamed)
 	r.vcenter.ByHand().Rename("database", replica("web", 7))
 	r.vcenter.ClearJournal()
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 	r.rounds(10)
 	g := r.settle()
-	if vm, _ := r.vcenter.VM(renamed[0].Value); vm.Stamp == nil || vm.Stamp.Group != string(g.UID) || r.clones() > 0 {
+	if vm, _ := r.vcenter.VM(renamed[0].ref.Value); vm.Stamp == nil || vm.Stamp.Group != string(g.UID) || r.clones() > 0 {
 		t.Errorf("it became %+v, and %d VMs were cloned", vm, r.clones())
 	}
 	says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded)
@@ -334,7 +340,7 @@ func TestALegacyFolderWithoutAVMOfTheGroupHoldsIt(t *testing.T) {
 	r.vcenter.ByHand().Rename("database", replica("web", 0))
 	r.vcenter.ClearJournal()
 	r.settle()
-	if vm, _ := r.vcenter.VM(others[0].Value); vm.Stamp == nil || r.clones() != 1 {
+	if vm, _ := r.vcenter.VM(others[0].ref.Value); vm.Stamp == nil || r.clones() != 1 {
 		t.Errorf("it became %+v, and %d VMs were cloned", vm, r.clones())
 	}
 }

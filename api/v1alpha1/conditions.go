@@ -54,7 +54,9 @@ const (
 	ConditionAdmissionReady = "AdmissionReady"
 	// ConditionStorageRestored of a MemberCluster (abnormal): its etcd came back from a backup within the last day.
 	ConditionStorageRestored = "StorageRestored"
-	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held, or the annotation that lets them pass is wrong.
+	// ConditionInvalidAllowances of a VCenter or a MemberCluster (abnormal): an annotation with a time until which something is allowed does not count.
+	ConditionInvalidAllowances = "InvalidAllowances"
+	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
 )
 
@@ -113,7 +115,7 @@ const (
 	ReasonAdopting = "Adopting"
 	// ReasonAdoptionEnded: all VMs that the group has room for were taken over.
 	ReasonAdoptionEnded = "AdoptionEnded"
-	// ReasonVMsLeft: the same, and there are more VMs.
+	// ReasonVMsLeft: the same, and there are more VMs, or others that are not the group's.
 	ReasonVMsLeft = "VMsLeft"
 	// ReasonAdoptionWaits: it cannot be said now which VMs there are to take over.
 	ReasonAdoptionWaits = "AdoptionWaits"
@@ -195,8 +197,9 @@ const (
 	ReasonCRDFailed          = "CRDFailed"
 	ReasonLocalDisabled      = "LocalDisabled"
 	ReasonRevisionWentBack   = "RevisionWentBack"
-	// ReasonRemovalsHeld: VmGroups have MassDeletion; ReasonAllowanceInvalid: the annotation that lets them pass does not count.
-	ReasonRemovalsHeld     = "RemovalsHeld"
+	// ReasonRemovalsHeld: VmGroups have MassDeletion.
+	ReasonRemovalsHeld = "RemovalsHeld"
+	// ReasonAllowanceInvalid, also of a VCenter: an annotation is no time, or one that is too far ahead.
 	ReasonAllowanceInvalid = "AllowanceInvalid"
 	// Reasons of AdmissionReady.
 	ReasonAdmissionInstalled  = "AdmissionInstalled"  // everything is in place

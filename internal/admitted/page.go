@@ -14,12 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 const (
 	// prefix of the names of all ConfigMaps with records, and the label that selects them.
 	prefix                   = "vmgroup-operator-admitted-"
-	labelKey, component      = "app.kubernetes.io/component", "admitted"
+	labelKey, component      = configmaps.ComponentLabel, "admitted"
 	memberAnnotation         = "vm.codeconnect.vmworld.com/cluster-uid"
 	formatAnnotation, format = "vm.codeconnect.vmworld.com/format", "1"
 	// pageSize is up to how many bytes a ConfigMap takes new groups. Every write of one group is told to all replicas with the whole ConfigMap.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -101,13 +101,13 @@ func (s *Snapshot) adoptFrom() string {
 	return s.Adoption.From
 }
 
-// claims decides whether VMs of another group have to be claimed first. Nothing is asked for a group that has taken all that it has room for.
+// claims decides whether VMs of another group have to be claimed first. Nothing is asked for a group that has taken all that it has room for, once it has said so.
 func (s *Snapshot) claims() Decision {
 	a := s.Adoption
 	if a == nil || a.Answer != nil || s.Paused != nil || s.Unavailable != nil || !s.Observation.Complete || a.Malformed(s.Group) != "" {
 		return Decision{}
 	}
-	if s.Group.Status.AdoptedFrom == a.From && (s.full() || a.Legacy && !s.leftVMs() || !a.Legacy && len(a.stamped(s.ID))+len(a.released(s.Group.Namespace)) == 0) {
+	if s.Group.Status.AdoptedFrom == a.From && !s.takingOver() && (s.full() || a.Legacy && !s.leftVMs() || !a.Legacy && len(a.stamped(s.ID))+len(a.released(s.Group.Namespace)) == 0) {
 		return Decision{}
 	}
 	return Decision{Step: ClaimAdoption}
@@ -117,6 +117,12 @@ func (s *Snapshot) claims() Decision {
 func (s *Snapshot) leftVMs() bool {
 	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionAdopted)
 	return is != nil && is.Reason != v1alpha1.ReasonAdoptionEnded
+}
+
+// takingOver reports whether status says that VMs are being taken over. A group that takes some more after its adoption had ended says so, too.
+func (s *Snapshot) takingOver() bool {
+	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionAdopted)
+	return is != nil && is.Reason == v1alpha1.ReasonAdopting
 }
 
 // full reports whether the group has as many VMs as it wants.
@@ -212,11 +218,12 @@ func (s *Snapshot) refusesAdoption(why string) *plan.Blocker {
 func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	a := s.Adoption
 	if a.Legacy {
-		return s.legacyCandidates(), nil
+		all, strangers := s.legacyCandidates()
+		return all, s.onlyStrangers(all, strangers)
 	}
 	allowed := a.Answer.Receipt
 	if !allowed {
-		allowed, _ = massdeletion.Allows(a.AllowedUntil, s.Now)
+		allowed, _ = allowance.Counts(a.AllowedUntil, s.Now)
 	}
 	var orphans []string
 	for _, vm := range a.genuine(a.stamped(s.ID)) {
@@ -238,8 +245,8 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	if len(orphans) > 0 && len(all) == 0 {
 		return nil, &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Message: fmt.Sprintf(
 			"The VmGroup with UID %s is gone and has not released its VMs: %s. That they may be taken over is for a hub administrator to say: "+
-				"kubectl annotate membercluster %s --overwrite %s=$(date -u -d +30min +%%FT%%TZ). Until then no VM is cloned; to do without them, remove the annotation: kubectl annotate vmgroup %s -n %s %s-",
-			a.From, list(orphans, 8), s.Member, v1alpha1.AllowAdoptionAnnotation, s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
+				"%s. Until then no VM is cloned; to do without them, remove the annotation: kubectl annotate vmgroup %s -n %s %s-",
+			a.From, list(orphans, 8), allowance.Command("membercluster", s.Member, v1alpha1.AllowAdoptionAnnotation), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
 	}
 	return all, nil
 }
@@ -289,15 +296,15 @@ func setAdopted(s *v1alpha1.VmGroupStatus, f Facts, set func(conditionType strin
 		set(v1alpha1.ConditionAdopted, metav1.ConditionFalse, a.Waits.Reason, a.Waits.Message)
 	case f.Plan.Adopting > 0:
 		set(v1alpha1.ConditionAdopted, metav1.ConditionFalse, v1alpha1.ReasonAdopting, fmt.Sprintf(
-			"Taking over VMs of %s: %d to go%s", a.Name(), f.Plan.Adopting, leftToAdopt(f.Plan.LeftToAdopt)))
+			"Taking over VMs of %s: %d to go%s%s", a.Name(), f.Plan.Adopting, leftToAdopt(f.Plan.LeftToAdopt), leftToStrangers(f.Name, f.Strangers)))
 	case f.AdoptionEnds || s.AdoptedFrom == a.From:
 		s.AdoptedFrom = a.From
 		reason := v1alpha1.ReasonAdoptionEnded
-		if f.Plan.LeftToAdopt > 0 {
+		if f.Plan.LeftToAdopt > 0 || len(f.Strangers) > 0 {
 			reason = v1alpha1.ReasonVMsLeft
 		}
 		set(v1alpha1.ConditionAdopted, metav1.ConditionTrue, reason, fmt.Sprintf(
-			"Nothing is left to be taken over from %s%s", a.Name(), leftToAdopt(f.Plan.LeftToAdopt)))
+			"Nothing is left to be taken over from %s%s%s", a.Name(), leftToAdopt(f.Plan.LeftToAdopt), leftToStrangers(f.Name, f.Strangers)))
 	}
 }
 
@@ -321,7 +328,7 @@ func (s *Snapshot) AdoptsFrom() types.UID { return types.UID(s.Adoption.From) }
 
 // MayClaimWithoutReceipt reports whether there are VMs to take for which no receipt is needed: released ones, or others that a hub administrator allows.
 func (s *Snapshot) MayClaimWithoutReceipt() bool {
-	allowed, _ := massdeletion.Allows(s.Adoption.AllowedUntil, s.Now)
+	allowed, _ := allowance.Counts(s.Adoption.AllowedUntil, s.Now)
 	return len(s.Adoption.released(s.Group.Namespace)) > 0 || allowed && s.SeesOrphans()
 }
 

@@ -321,9 +321,6 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
-	if d.Names.Blocked == nil && s.takesOver() {
-		d.Names.Blocked = waits("VMs of another group are taken over first")
-	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	d.Plan = plan.Compute(in)
 	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)
@@ -358,7 +355,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 		}
 	}
 	f := s.facts()
-	f.Adoption, f.AdoptionEnds = d.adoption, d.AdoptionEnds
+	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()
 	// VMs whose clone has not been sent yet show as Pending.
 	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
 	_, f.RemovingSince = s.removal()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
@@ -58,7 +58,7 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 	case s.Now.Before(from):
 		return fmt.Sprintf("The group is not forgotten before %s: only then the vCenter has been unreachable for %s", from.UTC().Format(time.RFC3339), ForgetAfter), from.Sub(s.Now)
 	}
-	allows, from := massdeletion.Allows(lost.AllowedUntil, s.Now)
+	allows, from := allowance.Counts(lost.AllowedUntil, s.Now)
 	if allows {
 		return "", 0
 	}
@@ -67,7 +67,7 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 		kind, name = "membercluster", s.Member
 	}
 	missing = fmt.Sprintf("To forget the group takes the word of a hub administrator, since its VMs count in no quota any more then. On the hub, for half an hour: "+
-		"kubectl annotate %s %s %s=$(date -u -d +30min +%%FT%%TZ) --overwrite", kind, name, v1alpha1.AllowForgetAnnotation)
+		"%s", allowance.Command(kind, name, v1alpha1.AllowForgetAnnotation))
 	if again = unwatchedInterval; !from.IsZero() {
 		again = from.Sub(s.Now)
 		missing += fmt.Sprintf(". The time that is set is more than an hour ahead and allows nothing before %s", from.UTC().Format(time.RFC3339))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -13,9 +14,23 @@ import (
 // adoptsLegacy reports whether the VMs of the original operator are to be taken over.
 func (s *Snapshot) adoptsLegacy() bool { return s.Adoption != nil && s.Adoption.Legacy }
 
-// legacyCandidates are the VMs in the folder that the hub grants, and those that were claimed there and moved since. Those that carry nothing get ordinals in
-// the order in which they were made.
-func (s *Snapshot) legacyCandidates() (all []plan.Candidate) {
+const (
+	// legacyInfix and so many lower-case letters follow the group's name in the names that the original operator gave to its VMs.
+	legacyInfix   = "-replica-"
+	legacyLetters = 8
+)
+
+// legacyName reports whether the original operator has given this name to a VM of the group. What follows the group's name has one length and ends without a
+// dash, so that no name is of two groups. No character of it is escaped by vCenter, which shows names in the case in which they were given.
+func legacyName(group, name string) bool {
+	letters, found := strings.CutPrefix(name, group+legacyInfix)
+	return found && len(letters) == legacyLetters && !strings.ContainsFunc(letters, func(c rune) bool { return c < 'a' || c > 'z' })
+}
+
+// legacyCandidates are the VMs in the folder that the hub grants which the original operator made for this group, and those that were claimed there and moved
+// since. Those that carry nothing get ordinals in the order in which they were made. Its folders have ambiguous names, and two groups may share one: strangers
+// are the names of the VMs in it that carry nothing and are not called as the group's.
+func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string) {
 	a := s.Adoption
 	claimed := func(vm vsphere.VM) plan.Candidate {
 		mark := *vm.Released
@@ -34,6 +49,8 @@ func (s *Snapshot) legacyCandidates() (all []plan.Candidate) {
 		vm := found[i].VM
 		switch mark := vm.Released; {
 		case vm.IsTemplate, slices.ContainsFunc(moved, func(m vsphere.VM) bool { return m.Ref == vm.Ref }):
+		case !found[i].Marked && !legacyName(s.Group.Name, vm.Name):
+			strangers = append(strangers, vm.Name)
 		case !found[i].Marked:
 			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Folder: a.Answer.Folder.Folder}, Ordinal: next, Revision: s.revisionOf(&vm)})
 			next++
@@ -41,7 +58,45 @@ func (s *Snapshot) legacyCandidates() (all []plan.Candidate) {
 			all = append(all, claimed(vm))
 		}
 	}
-	return all
+	return all, strangers
+}
+
+// strangers are the names of the VMs in the folder that the hub grants which are left alone, since they are not called as the group's.
+func (s *Snapshot) strangers() []string {
+	if !s.adoptsLegacy() || s.Adoption.Answer == nil || s.Adoption.Answer.Folder == nil {
+		return nil
+	}
+	_, strangers := s.legacyCandidates()
+	return strangers
+}
+
+// onlyStrangers says that none of the VMs in the folder is called as the group's, so that somebody has renamed them, or granted the wrong folder. A group that has
+// VMs has taken over what was there.
+func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string) *plan.Blocker {
+	if len(candidates) > 0 || len(strangers) == 0 || s.existing() > 0 {
+		return nil
+	}
+	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
+		"No VM in the folder that spec.legacyFolders of VCenter %q grants to this VmGroup is called %s, as the original operator called its VMs, so none is taken over, and none is cloned. Others are there: %s. "+
+			"If VMs of this VmGroup were renamed, the platform team renames them so; if the folder is the wrong one, it corrects the entry. To do without them: kubectl annotate vmgroup %s -n %s --overwrite %s=%s",
+		s.VCenter, legacyForm(s.Group.Name), list(strangers, maxStrangers), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon)}
+}
+
+// maxStrangers is how many VMs a message names that are left alone.
+const maxStrangers = 8
+
+// legacyForm tells a person how the original operator called the group's VMs.
+func legacyForm(group string) string {
+	return fmt.Sprintf("%s%s<%d letters a-z>", group, legacyInfix, legacyLetters)
+}
+
+// leftToStrangers tells of VMs in the folder that are left alone.
+func leftToStrangers(group string, strangers []string) string {
+	if len(strangers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s in the granted folder not called %s, as the original operator called this VmGroup's, and left alone: %s. "+
+		"If one is this VmGroup's, rename it so in vCenter, and raise spec.replicas if all others are there.", are(int32(len(strangers))), legacyForm(group), list(strangers, maxStrangers))
 }
 
 // revisionOf is the revision of a VM that carries none: that of the spec, as far as the VM shows what it was made of. One of another size is

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
@@ -37,7 +38,7 @@ func (s *Snapshot) Removes() bool {
 func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
 	confirmed := m.NamespaceUID != "" && m.NamespaceConfirms == m.NamespaceUID
-	allowed, _ := massdeletion.Allows(m.AllowedUntil, s.Now)
+	allowed, _ := allowance.Counts(m.AllowedUntil, s.Now)
 	if m.Rules == (massdeletion.Rules{}) || s.Vanished || confirmed || allowed || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
 		return nil, time.Time{}
 	}

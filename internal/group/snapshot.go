@@ -60,8 +60,8 @@ type Snapshot struct {
 	Adoption *Adoption
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
-	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed, and
-	// released those of VMs that the group let go and that are there still.
+	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed, or whose mark, destruction or
+	// release is in flight; and released those of VMs that the group let go and that are there still.
 	sizes             map[int32]size
 	leaving, released []size
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.

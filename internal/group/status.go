@@ -64,10 +64,11 @@ type Facts struct {
 	// RemovingSince is when it was first seen that all VMs of the group are to leave, or zero if that needs no time.
 	RemovingSince time.Time
 	// AdoptFrom is the UID of the group whose VMs the group is to take over, or empty. Adoption is what is known of them, if anything had to be;
-	// AdoptionEnds is true when the last one was taken.
+	// AdoptionEnds is true when the last one was taken. Strangers are names of VMs that lie beside those of the original operator, and are left alone.
 	AdoptFrom    string
 	Adoption     *plan.Adoption
 	AdoptionEnds bool
+	Strangers    []string
 	// Epoch of the replica that writes.
 	Epoch v1alpha1.Epoch
 }

@@ -673,3 +673,34 @@ func TestAGroupWithTheUIDOfAnotherMembersGivesNothingOfItBack(t *testing.T) {
 	}
 	d.ask(claim("u", "other", 0, 2, 1), quota.Refused)
 }
+
+// Advice leaves out what a group takes over, unless it is another namespace's: nobody gets room by naming any UID.
+func TestAdviceLeavesOutOnlyVMsOfTheSameNamespaceThatAreToBeTakenOver(t *testing.T) {
+	for story, c := range map[string]struct {
+		namespace, member string
+		ended, passes     bool
+	}{
+		"of this namespace":    {"a", "m", true, true},
+		"of another namespace": {"b", "m", true, false},
+		"of another member":    {"a", "other", true, false},
+		"of a living group":    {"a", "m", false, false},
+	} {
+		d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaMatch, 3))
+		old := claim("old", c.member, 0, 2, 1)
+		old.Requester.Namespace = c.namespace
+		d.grant(old)
+		if c.ended {
+			d.Leave(old.Key(), policy.Usage{VMs: 2, CPU: 2, Memory: 2})
+			d.flush()
+		}
+		next := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "heir"}, Spec: spec(3)}
+		here := policy.Requester{Member: "m", Namespace: "a"}
+		if refused := d.Check(t.Context(), here, nil, next); len(refused) != 1 {
+			t.Errorf("%s: without the annotation %v is refused", story, refused)
+		}
+		next.Annotations = map[string]string{v1alpha1.AdoptAnnotation: "old"}
+		if refused := d.Check(t.Context(), here, nil, next); len(refused) == 0 != c.passes {
+			t.Errorf("%s: refused is %v", story, refused)
+		}
+	}
+}

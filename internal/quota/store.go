@@ -10,17 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 // Name of the ConfigMap in the release namespace that holds the ledger of all totals, or says that each total has its own.
 const Name = "vmgroup-operator-quota"
 
-// componentLabel is what the ConfigMaps of the ledgers are watched by.
-const componentLabel, component = "app.kubernetes.io/component", "quota"
+// component is what the ConfigMaps of the ledgers have as their label.
+const component = "quota"
 
 // The names of the totals' ledgers are not known ahead, so the right is not limited to names.
 
@@ -102,7 +101,7 @@ func (c *ConfigMaps) Read(ctx context.Context, key string) (Stored, error) {
 
 // List implements Store.
 func (c *ConfigMaps) List(ctx context.Context) (map[string]Stored, error) {
-	list, err := c.Client.List(ctx, metav1.ListOptions{LabelSelector: componentLabel + "=" + component})
+	list, err := c.Client.List(ctx, metav1.ListOptions{LabelSelector: configmaps.ComponentLabel + "=" + component})
 	if err != nil {
 		return nil, fmt.Errorf("list the ConfigMaps %q: %w", Name+"-*", err)
 	}
@@ -143,7 +142,7 @@ func (c *ConfigMaps) Mark(ctx context.Context, version string) error {
 func (c *ConfigMaps) put(ctx context.Context, key string, encoded content, version string) (string, error) {
 	object := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: nameOf(key), ResourceVersion: version, Labels: map[string]string{
-			"app.kubernetes.io/name": "vmgroup-operator", componentLabel: component,
+			"app.kubernetes.io/name": "vmgroup-operator", configmaps.ComponentLabel: component,
 		}},
 		Data: encoded.data, BinaryData: encoded.binary,
 	}
@@ -181,41 +180,18 @@ func (c *ConfigMaps) Delete(ctx context.Context, key, version string) error {
 
 // Watch implements Store.
 func (c *ConfigMaps) Watch(ctx context.Context, sink func(string, Stored)) {
-	source := toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (result runtime.Object, err error) {
-			o.LabelSelector = componentLabel + "=" + component
-			return c.Client.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = componentLabel + "=" + component
-			return c.Client.Watch(ctx, o)
-		},
-	}, c.Client)
-	tell := func(o any) {
-		if object, ok := o.(*corev1.ConfigMap); ok {
+	configmaps.Watch(ctx, c.Client, component, configmaps.Watcher{
+		Seen: func(object *corev1.ConfigMap) {
 			if key, ok := keyIn(object.Name); ok {
 				sink(key, c.storedIn(key, object))
 			}
-		}
-	}
-	_, informer := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
-		ListerWatcher: source, ObjectType: &corev1.ConfigMap{},
-		Handler: toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    tell,
-			UpdateFunc: func(_, o any) { tell(o) },
-			DeleteFunc: func(o any) {
-				if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-					o = last.Obj
-				}
-				if object, ok := o.(*corev1.ConfigMap); ok {
-					if key, ok := keyIn(object.Name); ok {
-						sink(key, Stored{Seen: object.ResourceVersion})
-					}
-				}
-			},
+		},
+		Gone: func(object *corev1.ConfigMap) {
+			if key, ok := keyIn(object.Name); ok {
+				sink(key, Stored{Seen: object.ResourceVersion})
+			}
 		},
 	})
-	informer.RunWithContext(ctx)
 }
 
 func (c *ConfigMaps) storedIn(key string, object *corev1.ConfigMap) Stored {

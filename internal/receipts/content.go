@@ -7,12 +7,14 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 const (
 	// prefix of the names of all receipts, the label that selects them, and the one key in each.
 	prefix              = "vmgroup-operator-receipt-"
-	labelKey, component = "app.kubernetes.io/component", "receipt"
+	labelKey, component = configmaps.ComponentLabel, "receipt"
 	dataKey             = "receipt.json"
 	// format of the receipts that this version writes and reads. Who reads another one could lose what it says.
 	format = 1

@@ -7,12 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 // collectInterval is how often the leader looks for receipts that nobody needs any more. One is removed when nothing has been left of it for settledFor.
@@ -126,40 +124,14 @@ func (x *Index) Start(ctx context.Context) error {
 }
 
 func (x *Index) watch(ctx context.Context) {
-	source := toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = labelKey + "=" + component
-			return x.opts.Client.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = labelKey + "=" + component
-			return x.opts.Client.Watch(ctx, o)
-		},
-	}, x.opts.Client)
-	_, informer := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
-		ListerWatcher: source, ObjectType: &corev1.ConfigMap{},
-		Handler: toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { x.seen(ctx, o) },
-			UpdateFunc: func(_, o any) { x.seen(ctx, o) },
-			DeleteFunc: func(o any) {
-				if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-					o = last.Obj
-				}
-				if object, ok := o.(*corev1.ConfigMap); ok {
-					x.drop(object.Name)
-				}
-			},
-		},
+	configmaps.Watch(ctx, x.opts.Client, component, configmaps.Watcher{
+		Seen: func(object *corev1.ConfigMap) { x.seen(ctx, object) },
+		Gone: func(object *corev1.ConfigMap) { x.drop(object.Name) },
 	})
-	informer.RunWithContext(ctx)
 }
 
 // seen takes a ConfigMap. One that cannot be read is said once for each change of it.
-func (x *Index) seen(ctx context.Context, o any) {
-	object, ok := o.(*corev1.ConfigMap)
-	if !ok {
-		return
-	}
+func (x *Index) seen(ctx context.Context, object *corev1.ConfigMap) {
 	r, err := decode(object)
 	var unreadable *UnreadableError
 	if errors.As(err, &unreadable) {

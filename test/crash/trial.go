@@ -174,7 +174,7 @@ func (t *trial) setUp(ctx context.Context) error {
 	return err
 }
 
-// makeLegacy makes what the original operator has left: VMs in a folder in its layout, and one that somebody else has put there. The hub grants the folder.
+// makeLegacy makes what the original operator has left: VMs in a folder in its layout, the younger ones first in the alphabet, and one that somebody else has put there. The hub grants the folder.
 func (t *trial) makeLegacy(ctx context.Context) error {
 	person := t.lane.stack.Person
 	t.from = fmt.Sprintf("/DC0/vm/vm-operator/%s-%s", t.namespace, t.name)
@@ -182,7 +182,7 @@ func (t *trial) makeLegacy(ctx context.Context) error {
 		return err
 	}
 	for i := range t.scenario.Legacy {
-		name := fmt.Sprintf("%s-replica-%d", t.name, t.scenario.Legacy-i)
+		name := fmt.Sprintf("%s-replica-%s", t.name, strings.Repeat(string(rune('z'-i)), 8))
 		if _, err := person.CreateVM(ctx, t.from, name); err != nil {
 			return err
 		}

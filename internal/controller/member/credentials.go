@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
@@ -37,18 +37,10 @@ func settingsOf(mc *v1alpha1.MemberCluster) settings {
 	if m := mc.Spec.MassDeletion; m != nil {
 		s.massDeletion = massdeletion.LimitOf(m.MaxVMs)
 	}
-	if until, err := allowedUntil(mc); err == nil {
-		s.allowedUntil = until.UTC()
-	}
-	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AcceptAdmittedAnnotation]); err == nil {
-		s.acceptAdmitted = until.UTC()
-	}
-	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AllowForgetAnnotation]); err == nil {
-		s.forgetAllowed = until.UTC()
-	}
-	if until, err := time.Parse(time.RFC3339, mc.Annotations[v1alpha1.AllowAdoptionAnnotation]); err == nil {
-		s.adoptionUntil = until.UTC()
-	}
+	s.allowedUntil = allowance.Until(mc, v1alpha1.AllowMassDeletionAnnotation)
+	s.acceptAdmitted = allowance.Until(mc, v1alpha1.AcceptAdmittedAnnotation)
+	s.forgetAllowed = allowance.Until(mc, v1alpha1.AllowForgetAnnotation)
+	s.adoptionUntil = allowance.Until(mc, v1alpha1.AllowAdoptionAnnotation)
 	return s
 }
 

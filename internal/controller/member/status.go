@@ -35,7 +35,7 @@ type statusInput struct {
 	// should have, "" if none or not known.
 	admission bool
 	caBundle  string
-	// allowanceProblem says why the annotation that lets any number of VMs leave does not count, or "".
+	// allowanceProblem says which annotations do not allow what they are meant to, or "".
 	allowanceProblem string
 	orphaned         orphaned
 	now              time.Time
@@ -71,6 +71,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	}
 	setRestored(&status, in)
 	setMassDeletion(&status, in)
+	setAllowances(&status, in)
 	setOrphans(&status, in)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.

@@ -2,14 +2,13 @@ package vcenter
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 )
 
 // givenUp reports whether a vCenter has been unreachable for so long, and a hub administrator says so, that it is gone for good. VMs that nobody can reach do not hold
@@ -19,11 +18,7 @@ func (r *Reconciler) givenUp(ctx context.Context, vc *v1alpha1.VCenter) bool {
 	if c == nil || c.Status != metav1.ConditionFalse || r.Now().Sub(c.LastTransitionTime.Time) < group.ForgetAfter {
 		return false
 	}
-	until, err := time.Parse(time.RFC3339, vc.Annotations[v1alpha1.AllowForgetAnnotation])
-	if err != nil {
-		return false
-	}
-	if allows, _ := massdeletion.Allows(until, r.Now()); !allows {
+	if allowed, _ := allowance.Counts(allowance.Until(vc, v1alpha1.AllowForgetAnnotation), r.Now()); !allowed {
 		return false
 	}
 	var list v1alpha1.MemberClusterList

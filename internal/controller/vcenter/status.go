@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -77,7 +78,17 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 		conditions = append(conditions, predecessor(named, health))
 	}
 	apply(&s, vc.Generation, now, conditions)
+	setAllowances(&s, vc, now)
 	return s
+}
+
+// setAllowances tells what is wrong with the annotation that allows something for a while.
+func setAllowances(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time) {
+	if problem, _ := allowance.Problem("vcenter", vc, now, v1alpha1.AllowForgetAnnotation); problem != "" {
+		apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionInvalidAllowances, metav1.ConditionTrue, v1alpha1.ReasonAllowanceInvalid, problem}})
+		return
+	}
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionInvalidAllowances)
 }
 
 // predecessor says whether the VMs of the installation that was named as predecessor may be stamped anew.
@@ -104,6 +115,7 @@ func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) 
 		{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message},
 		{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected},
 	})
+	setAllowances(&s, vc, now)
 	return s
 }
 

@@ -222,6 +222,7 @@ func TestMoreVMsThanAreWantedAreLeftAndFewerAreCompleted(t *testing.T) {
 	if vm, _ := r.vcenter.VM(vms[1].Ref.Value); vm.Stamp.Group != string(heirUID) || vm.Name != "shop-1" {
 		t.Errorf("the second VM is %+v", vm)
 	}
+	says(t, r.group(), v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded)
 }
 
 func TestVMsThatWereRetainedAreTakenOverWithoutAReceipt(t *testing.T) {

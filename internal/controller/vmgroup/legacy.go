@@ -11,20 +11,25 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// findLegacy reads afresh which VMs of the original operator lie in the folder that the hub grants to the group. The error is one of the hub.
+// findLegacy reads afresh which VMs of the original operator lie in the folder that the hub grants to the group. A group that has taken its VMs over once needs
+// no folder any more: the hub may have granted it to another group since, or somebody has deleted it. The error is one of the hub.
 func (p *pass) findLegacy(ctx context.Context, s *group.Snapshot) (*group.AdoptionAnswer, error) {
 	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) { return &group.AdoptionAnswer{Blocked: b}, nil }
 	grants, err := p.legacyFolders(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	nothing, over := &group.AdoptionAnswer{Folder: &vsphere.FolderContent{}}, s.Group.Status.AdoptedFrom == s.Adoption.From
 	folder := ""
 	for i := range grants {
 		if g := &grants[i]; g.MemberCluster == s.Member && g.Namespace == s.Group.Namespace && g.Group == s.Group.Name {
 			folder = g.Folder
 		}
 	}
-	if folder == "" {
+	switch {
+	case folder == "" && over:
+		return nothing, nil
+	case folder == "":
 		return blocked(s.LegacyNotGranted())
 	}
 	twice := 0
@@ -37,7 +42,10 @@ func (p *pass) findLegacy(ctx context.Context, s *group.Snapshot) (*group.Adopti
 		return blocked(s.LegacyFolderTwice(folder))
 	}
 	content, err := p.server.ReadFolder(ctx, folder)
-	if err != nil {
+	switch {
+	case over && vsphere.KindOf(err) == vsphere.KindNotFound:
+		return nothing, nil
+	case err != nil:
 		return blocked(s.LegacyFolderProblem(folder, err))
 	}
 	return &group.AdoptionAnswer{Folder: &content}, nil

@@ -21,7 +21,7 @@ func (r *rig) legacy(n int) (vms []vsphere.VM) {
 	r.t.Helper()
 	hands, root := r.vcenter.ByHand(), r.vcenter.Root()
 	for i := range n {
-		name := fmt.Sprintf("web-replica-%d", i)
+		name := replica("web", i)
 		ref := hands.AddForeignVM(root, name)
 		hands.Edit(ref.Value, func(vm *vsphere.VM) { vm.CPU, vm.MemoryMiB = 1, 1024 })
 		hands.SetCreated(name, noon.Add(-time.Duration(i)*time.Hour))
@@ -37,6 +37,39 @@ func (r *rig) legacy(n int) (vms []vsphere.VM) {
 	}
 	r.vcenter.ClearJournal()
 	return vms
+}
+
+// replica is a name in the form of the original operator.
+func replica(group string, i int) string {
+	return group + "-replica-" + strings.Repeat("z", 7) + string(rune('a'+i))
+}
+
+// stranger is a VM of others in the folder.
+type stranger struct {
+	ref  vsphere.Ref
+	name string
+}
+
+// besides puts VMs of others into the folder.
+func (r *rig) besides(names ...string) (strangers []stranger) {
+	r.t.Helper()
+	hands, root := r.vcenter.ByHand(), r.vcenter.Root()
+	for _, name := range names {
+		strangers = append(strangers, stranger{hands.AddForeignVM(root, name), name})
+		hands.MoveOut(name)
+	}
+	r.vcenter.ClearJournal()
+	return strangers
+}
+
+// leftAlone checks that VMs have their names, lie in the folder still, and carry nothing.
+func (r *rig) leftAlone(strangers []stranger) {
+	r.t.Helper()
+	for _, s := range strangers {
+		if vm, _ := r.vcenter.VM(s.ref.Value); vm.Name != s.name || vm.Folder.Value != "group-v-elsewhere" || vm.Stamp != nil || vm.Released != nil {
+			r.t.Errorf("%s became %+v", s.name, vm)
+		}
+	}
 }
 
 // grant grants folders to groups.
@@ -185,6 +218,130 @@ func TestMoreLegacyVMsThanAreWantedAreLeft(t *testing.T) {
 	r.tookLegacy(vms[2], vms[1], vms[0])
 	if r.clones() > 0 {
 		t.Errorf("%d VMs were cloned", r.clones())
+	}
+	says(t, r.group(), v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded)
+}
+
+// The original's folder a-b-x is that of group x in namespace a-b, and of group b-x in namespace a.
+func TestGroupsThatShareALegacyFolderTakeEachItsOwn(t *testing.T) {
+	r := newRig(t)
+	mine := r.legacy(2)
+	others := r.besides(replica("shop", 0), replica("shop", 1))
+	r.grant(legacyFolder(fake.Outside))
+	r.settle()
+	r.tookLegacy(mine[1], mine[0])
+	r.leftAlone(others)
+	for _, want := range []string{"2 VMs are", "web-replica-<8 letters a-z>", replica("shop", 0) + ", " + replica("shop", 1), "rename it so in vCenter"} {
+		if message := says(t, r.group(), v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonVMsLeft); !strings.Contains(message, want) {
+			t.Errorf("%q is not in %q", want, message)
+		}
+	}
+	web := r.request
+
+	r.heir(heirUID, v1alpha1.AdoptLegacy, 2)
+	r.rounds(3)
+	r.asksNothing()
+	says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionNotAllowed)
+	moved := legacyFolder(fake.Outside)
+	moved.Group = "shop"
+	r.grant(moved)
+	g := r.settle()
+	for _, s := range others {
+		if vm, _ := r.vcenter.VM(s.ref.Value); vm.Stamp == nil || vm.Stamp.Group != string(g.UID) {
+			t.Errorf("%s was not taken over: %+v", s.name, vm)
+		}
+	}
+	if message := says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded); strings.Contains(message, "web-replica") {
+		t.Errorf("told is %q", message)
+	}
+
+	// The grant is another's now, and a VM that is lost is made anew all the same.
+	r.request = web
+	r.vcenter.ByHand().Delete("web-1")
+	r.vcenter.ClearJournal()
+	r.rounds(3)
+	if g := r.settle(); r.clones() != 1 || g.Status.Replicas != 2 {
+		t.Errorf("%d clones, status %+v", r.clones(), g.Status)
+	}
+	says(t, r.group(), v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded)
+}
+
+func TestALostVMIsMadeAnewAfterTheLegacyFolderIsGone(t *testing.T) {
+	r := newRig(t)
+	vms := r.legacy(2)
+	r.besides("precious")
+	r.grant(legacyFolder(fake.Outside))
+	r.settle()
+	r.tookLegacy(vms[1], vms[0])
+	r.grant(legacyFolder("somewhere/else"))
+	r.vcenter.ByHand().Delete("web-1")
+	r.rounds(3)
+	if g := r.settle(); r.clones() != 1 || g.Status.Replicas != 2 {
+		t.Errorf("%d clones, status %+v", r.clones(), g.Status)
+	}
+}
+
+func TestOfManyVMsInALegacyFolderOnlyTheGroupsAreTaken(t *testing.T) {
+	r := newRig(t)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	vms := r.legacy(3)
+	names := make([]string, 2000)
+	for i := range names {
+		names[i] = fmt.Sprintf("somebody-elses-machine-%04d", i)
+	}
+	others := r.besides(names...)
+	r.grant(legacyFolder(fake.Outside))
+	g := r.settle()
+	r.tookLegacy(vms[2], vms[1], vms[0])
+	r.leftAlone(others)
+	if r.clones() > 0 || g.Status.Replicas != 3 {
+		t.Errorf("%d clones, status %+v", r.clones(), g.Status)
+	}
+	message := says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonVMsLeft)
+	if len(message) > 1000 || !strings.Contains(message, "2000 VMs are") || !strings.Contains(message, names[7]+" and 1992 more") || strings.Contains(message, names[8]) {
+		t.Errorf("told is %q", message)
+	}
+}
+
+func TestARenamedLegacyVMIsTakenOverOnceItHasItsNameBack(t *testing.T) {
+	r := newRig(t)
+	vms := r.legacy(1)
+	renamed := r.besides("database")
+	r.grant(legacyFolder(fake.Outside))
+	r.settle()
+	if vm, _ := r.vcenter.VM(vms[0].Ref.Value); vm.Stamp == nil || r.clones() != 1 {
+		t.Fatalf("one became %+v, and %d VMs were cloned", vm, r.clones())
+	}
+	r.leftAlone(renamed)
+	r.vcenter.ByHand().Rename("database", replica("web", 7))
+	r.vcenter.ClearJournal()
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	r.rounds(10)
+	g := r.settle()
+	if vm, _ := r.vcenter.VM(renamed[0].ref.Value); vm.Stamp == nil || vm.Stamp.Group != string(g.UID) || r.clones() > 0 {
+		t.Errorf("it became %+v, and %d VMs were cloned", vm, r.clones())
+	}
+	says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded)
+}
+
+func TestALegacyFolderWithoutAVMOfTheGroupHoldsIt(t *testing.T) {
+	r := newRig(t)
+	r.legacy(0)
+	others := r.besides("database", replica("shop", 0))
+	r.grant(legacyFolder(fake.Outside))
+	r.rounds(4)
+	r.asksNothing()
+	message := says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionRefused)
+	for _, want := range []string{"database, " + replica("shop", 0), "web-replica-<8 letters a-z>", v1alpha1.AdoptAnnotation + "=" + v1alpha1.AdoptAbandon} {
+		if !strings.Contains(message, want) {
+			t.Errorf("%q is not in %q", want, message)
+		}
+	}
+	r.vcenter.ByHand().Rename("database", replica("web", 0))
+	r.vcenter.ClearJournal()
+	r.settle()
+	if vm, _ := r.vcenter.VM(others[0].ref.Value); vm.Stamp == nil || r.clones() != 1 {
+		t.Errorf("it became %+v, and %d VMs were cloned", vm, r.clones())
 	}
 }
 

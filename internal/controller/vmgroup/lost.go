@@ -3,7 +3,6 @@ package vmgroup
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 )
 
 // lost reads what the hub says of a vCenter that cannot be looked at, for a group that is being deleted. Since when it is away is what its condition says, which
@@ -30,9 +30,7 @@ func (g gatherer) lost(ctx context.Context, s *group.Snapshot) error {
 		if c := meta.FindStatusCondition(vcenter.Status.Conditions, v1alpha1.ConditionReachable); c != nil && c.Status == metav1.ConditionFalse {
 			s.Lost.Since = c.LastTransitionTime.Time
 		}
-		if until, err := time.Parse(time.RFC3339, vcenter.Annotations[v1alpha1.AllowForgetAnnotation]); err == nil {
-			s.Lost.AllowedUntil = until
-		}
+		s.Lost.AllowedUntil = allowance.Until(&vcenter, v1alpha1.AllowForgetAnnotation)
 	}
 	if v1alpha1.ForgetAsked(s.Group) {
 		seen, err := g.seenIn(ctx, s)

@@ -12,15 +12,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-const (
-	// unreadInterval is when to look again while the records have not been read.
-	unreadInterval = 200 * time.Millisecond
-	// acceptAhead is the longest for which a hub administrator can accept what status shows.
-	acceptAhead = time.Hour
-)
+// unreadInterval is when to look again while the records have not been read.
+const unreadInterval = 200 * time.Millisecond
 
 // Records keep on the hub what was admitted to groups. *admitted.Records implements it.
 type Records interface {
@@ -43,8 +40,8 @@ func (r *Reconciler) record(member Member, key vsphere.GroupKey) group.Record {
 	case found:
 		return group.Record{Admitted: &e.Admitted}
 	}
-	now := r.Now()
-	return group.Record{Accepted: now.Before(member.AcceptAdmitted) && !now.Add(acceptAhead).Before(member.AcceptAdmitted)}
+	accepted, _ := allowance.Counts(member.AcceptAdmitted, r.Now())
+	return group.Record{Accepted: accepted}
 }
 
 // RecordChanged takes the news that somebody else changed what the hub has on record of a group.

@@ -370,21 +370,3 @@ func TestAskingCostsNothingInProportionToTheGroups(t *testing.T) {
 		t.Error("all groups were looked at again within a tenth of a second")
 	}
 }
-
-func TestAnAllowanceCountsWithinItsHour(t *testing.T) {
-	for _, test := range []struct {
-		ahead, again time.Duration
-		allows       bool
-	}{
-		{ahead: -time.Second}, {ahead: 0}, {ahead: time.Second, allows: true}, {ahead: time.Hour, allows: true},
-		{ahead: time.Hour + time.Second, again: time.Second}, {ahead: 24 * time.Hour, again: 23 * time.Hour},
-	} {
-		allows, again := Allows(noon.Add(test.ahead), noon)
-		if allows != test.allows || again.IsZero() != (test.again == 0) || test.again != 0 && !again.Equal(noon.Add(test.again)) {
-			t.Errorf("%s ahead: %t, again at %s", test.ahead, allows, again)
-		}
-	}
-	if allows, again := Allows(time.Time{}, noon); allows || !again.IsZero() {
-		t.Error("without a time there is an allowance")
-	}
-}

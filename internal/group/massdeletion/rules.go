@@ -1,7 +1,6 @@
 package massdeletion
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 )
 
 // Rules are the times of a mass deletion.
@@ -82,22 +82,7 @@ func (l Limit) String() string {
 	}
 }
 
-// longestAllowance is how far ahead a whole member may be allowed to lose its VMs.
-const longestAllowance = time.Hour
-
-// Allows reports whether the annotation that lets a member's removals pass does so now: it has a time within the next hour. Otherwise, again is
-// when it will, or zero for never.
-func Allows(until, now time.Time) (allows bool, again time.Time) {
-	switch begins := until.Add(-longestAllowance); {
-	case !now.Before(until):
-		return false, time.Time{}
-	case now.Before(begins):
-		return false, begins
-	}
-	return true, time.Time{}
-}
-
 // AllowCommand is what lets all removals of a member pass for half an hour.
 func AllowCommand(member string) string {
-	return fmt.Sprintf("kubectl annotate membercluster %s %s=$(date -u -d +30min +%%FT%%TZ) --overwrite", member, v1alpha1.AllowMassDeletionAnnotation)
+	return allowance.Command("membercluster", member, v1alpha1.AllowMassDeletionAnnotation)
 }

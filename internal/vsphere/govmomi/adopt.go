@@ -93,30 +93,14 @@ func (s *Server) Claim(ctx context.Context, a vsphere.Adoption) error {
 		case o.refOf(propParent) != a.From.Folder:
 			return types.ManagedObjectReference{}, &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: errNotGranted}
 		}
-		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
-			This: toRef(a.VM), Spec: types.VirtualMachineConfigSpec{ChangeVersion: a.ChangeVersion, ExtraConfig: extraConfig(keys)},
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return resp.Returnval, nil
+		return writeKeys(ctx, c, a.VM, a.ChangeVersion, keys)
 	})
 }
 
 // Move moves a VM into the group's folder: see vsphere.Server.
 func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
-	r, err := s.adoption(vsphere.OpMove, a)
-	if err != nil {
-		return err
-	}
-	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
-		o, err := s.mayAdopt(ctx, c, r, a)
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		if o.refOf(propParent) == a.Folder {
-			return types.ManagedObjectReference{}, errDone
-		}
+	moved := func(o object) bool { return o.refOf(propParent) == a.Folder }
+	return s.place(ctx, vsphere.OpMove, a, moved, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
 		resp, err := methods.MoveIntoFolder_Task(ctx, c.client, &types.MoveIntoFolder_Task{
 			This: toRef(a.Folder), List: []types.ManagedObjectReference{toRef(a.VM)},
 		})
@@ -129,23 +113,31 @@ func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
 
 // Rename gives a VM the group's name for it: see vsphere.Server.
 func (s *Server) Rename(ctx context.Context, a vsphere.Adoption) error {
-	r, err := s.adoption(vsphere.OpRename, a)
-	if err != nil {
-		return err
-	}
-	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
-		o, err := s.mayAdopt(ctx, c, r, a)
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		if o.text(propName) == a.Name {
-			return types.ManagedObjectReference{}, errDone
-		}
+	renamed := func(o object) bool { return o.text(propName) == a.Name }
+	return s.place(ctx, vsphere.OpRename, a, renamed, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
 		resp, err := methods.Rename_Task(ctx, c.client, &types.Rename_Task{This: toRef(a.VM), NewName: a.Name})
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
 		return resp.Returnval, nil
+	})
+}
+
+// place submits a step that brings a VM nearer to its place in the group's folder, unless that is done.
+func (s *Server) place(ctx context.Context, kind vsphere.OperationKind, a vsphere.Adoption, done func(object) bool, send call) error {
+	r, err := s.adoption(kind, a)
+	if err != nil {
+		return err
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		o, err := s.mayAdopt(ctx, c, r, a)
+		switch {
+		case err != nil:
+			return types.ManagedObjectReference{}, err
+		case done(o):
+			return types.ManagedObjectReference{}, errDone
+		}
+		return send(ctx, c)
 	})
 }
 
@@ -176,13 +168,7 @@ func (s *Server) Adopt(ctx context.Context, a vsphere.Adoption) error {
 		case a.Stamp.UUID == "" || !strings.EqualFold(o.text(propInstanceUUID), a.Stamp.UUID):
 			return types.ManagedObjectReference{}, conflict(errOtherUUID)
 		}
-		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
-			This: toRef(a.VM), Spec: types.VirtualMachineConfigSpec{ChangeVersion: a.ChangeVersion, ExtraConfig: extraConfig(stamp)},
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return resp.Returnval, nil
+		return writeKeys(ctx, c, a.VM, a.ChangeVersion, stamp)
 	})
 }
 
@@ -198,14 +184,8 @@ func (s *Server) adoption(kind vsphere.OperationKind, a vsphere.Adoption) (opera
 	if a.Stamp.Installation != s.cfg.Installation {
 		return fail(vsphere.KindForeign, errOtherInstallation)
 	}
-	switch _, state := s.index.FolderState(a.Folder); state {
-	case inventory.Present:
-	case inventory.Unknown, inventory.Suspect:
-		return fail(vsphere.KindTransient, fmt.Errorf("folder %s is not in the inventory; it is being looked up", a.Folder))
-	case inventory.Gone:
-		return fail(vsphere.KindNotFound, fmt.Errorf("folder %s does not exist any more", a.Folder))
-	default:
-		return fail(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move it back", a.Folder))
+	if kind, cause := s.unusable(a.Folder); cause != nil {
+		return fail(kind, cause)
 	}
 	s.acts(a.VM)
 	return r, nil

@@ -44,15 +44,8 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	if req.Stamp.Installation != s.cfg.Installation {
 		return spec(vsphere.KindForeign, errOtherInstallation)
 	}
-	switch _, state := s.index.FolderState(req.Folder); state {
-	case inventory.Present:
-	case inventory.Unknown, inventory.Suspect:
-		return spec(vsphere.KindTransient, fmt.Errorf("folder %s is not in the inventory; it is being looked up", req.Folder))
-	case inventory.Gone:
-		return spec(vsphere.KindNotFound, fmt.Errorf("folder %s does not exist any more", req.Folder))
-	default:
-		return spec(vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move "+
-			"it back", req.Folder))
+	if kind, cause := s.unusable(req.Folder); cause != nil {
+		return spec(kind, cause)
 	}
 	if req.Linked && s.entry(req.Template.Ref).snapshot.IsZero() {
 		return spec(vsphere.KindSpec, errNoSnapshot)

@@ -32,6 +32,20 @@ func (s *Server) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsp
 	return folder, nil
 }
 
+// unusable says why no VM can be put into a folder, as far as the inventory knows. The error is nil if one can.
+func (s *Server) unusable(folder vsphere.Ref) (vsphere.Kind, error) {
+	switch _, state := s.index.FolderState(folder); state {
+	case inventory.Present:
+		return "", nil
+	case inventory.Unknown, inventory.Suspect:
+		return vsphere.KindTransient, fmt.Errorf("folder %s is not in the inventory; it is being looked up", folder)
+	case inventory.Gone:
+		return vsphere.KindNotFound, fmt.Errorf("folder %s does not exist any more", folder)
+	default:
+		return vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move it back", folder)
+	}
+}
+
 func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.Folder, name string,
 	path vsphere.FolderPath) (vsphere.Folder, error) {
 	op := "create folder " + parent.Path + "/" + name

@@ -66,15 +66,19 @@ func (s *Server) Restamp(ctx context.Context, t vsphere.Target, installation str
 // reconfigure changes extraConfig, if the VM is still what was observed.
 func (s *Server) reconfigure(ctx context.Context, r operations.Request, t vsphere.Target, keys []inventory.KV) error {
 	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
-		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
-			This: toRef(t.VM),
-			Spec: types.VirtualMachineConfigSpec{ChangeVersion: t.ChangeVersion, ExtraConfig: extraConfig(keys)},
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
-		}
-		return resp.Returnval, nil
+		return writeKeys(ctx, c, t.VM, t.ChangeVersion, keys)
 	})
+}
+
+// writeKeys starts a task that changes extraConfig, if the VM's configuration still is that of a change version.
+func writeKeys(ctx context.Context, c *connection, vm vsphere.Ref, changeVersion string, keys []inventory.KV) (types.ManagedObjectReference, error) {
+	resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
+		This: toRef(vm), Spec: types.VirtualMachineConfigSpec{ChangeVersion: changeVersion, ExtraConfig: extraConfig(keys)},
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return resp.Returnval, nil
 }
 
 // Destroy submits a VM's destruction after it read, afresh, that the VM is the group's, marked, off, below the

@@ -1,0 +1,63 @@
+package configmaps_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
+	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
+)
+
+// asked is a client that notes what is asked for.
+type asked struct {
+	*receiptstest.ConfigMaps
+	selectors chan string
+}
+
+func (a asked) List(ctx context.Context, o metav1.ListOptions) (*corev1.ConfigMapList, error) {
+	a.selectors <- o.LabelSelector
+	return a.ConfigMaps.List(ctx, o)
+}
+
+func (a asked) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	a.selectors <- o.LabelSelector
+	return a.ConfigMaps.Watch(ctx, o)
+}
+
+func TestAWatchAsksForItsComponentAndTellsWhatIsThere(t *testing.T) {
+	client := asked{&receiptstest.ConfigMaps{}, make(chan string, 10)}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "one", Labels: map[string]string{configmaps.ComponentLabel: "part"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
+	}}
+	if _, err := client.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	seen, gone, synced, ended := make(chan *corev1.ConfigMap, 10), make(chan *corev1.ConfigMap, 10), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		configmaps.Watch(ctx, client, "part", configmaps.Watcher{
+			Seen: func(o *corev1.ConfigMap) { seen <- o }, Gone: func(o *corev1.ConfigMap) { gone <- o }, Synced: func() { close(synced) },
+		})
+	}()
+	defer func() { cancel(); <-ended }()
+	for range 2 { // a list and a watch
+		if selector := <-client.selectors; selector != "app.kubernetes.io/component=part" {
+			t.Errorf("asked for is %q", selector)
+		}
+	}
+	if o := <-seen; o.Name != "one" || o.ManagedFields != nil {
+		t.Errorf("told is %+v", o)
+	}
+	<-synced
+	if err := client.Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-gone; o.Name != "one" {
+		t.Errorf("gone is %+v", o)
+	}
+}

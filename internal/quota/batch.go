@@ -1,0 +1,22 @@
+package quota
+
+// batch is what one write is to do.
+type batch struct {
+	claims []Claim
+	lowers map[Key]giveBack
+}
+
+func (w batch) empty() bool { return len(w.claims)+len(w.lowers) == 0 }
+
+// next takes everything that waits.
+func (b *book) next() batch {
+	work := batch{claims: b.claims, lowers: b.lowers}
+	b.claims, b.lowers = nil, map[Key]giveBack{}
+	for id, g := range work.lowers {
+		b.flying[id] = g.to
+	}
+	for _, c := range work.claims {
+		b.flying[c.Key()] = c.Wants
+	}
+	return work
+}

@@ -1,0 +1,225 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// task is what one round does for one ledger.
+type task struct {
+	*book
+	work batch
+	// current is what was stored when the groups were looked at, of the ledgers of set.
+	current Stored
+	set     string
+	err     error
+}
+
+// round answers everything that waits, with one write of each ledger that needs one. What fails waits still, and goes to failed.
+func (l *Ledger) round(ctx context.Context, width int, failed func(*book)) error {
+	if err := l.settle(ctx); err != nil {
+		l.mu.Lock()
+		notify := l.fail(ctx, l.head, batch{}, err)
+		for _, c := range l.pending {
+			notify = append(notify, c.Key())
+		}
+		failed(l.head)
+		l.mu.Unlock()
+		l.tell(notify)
+		return err
+	}
+	l.route(ctx)
+	due := l.due()
+	// All ledgers are read before the groups are looked at once: what was given back since would look as if it were missing in them.
+	each(due, width, func(t *task) { t.err = l.read(ctx, t) })
+	var found *survey
+	var blind error
+	if slices.ContainsFunc(due, func(t *task) bool { return !t.work.empty() }) {
+		found, blind = l.survey(ctx)
+	}
+	each(due, width, func(t *task) {
+		if t.err == nil && !t.work.empty() {
+			t.err = blind
+		}
+		if t.err == nil {
+			t.err = l.carryOut(ctx, t, found)
+		}
+		l.mu.Lock()
+		var notify []Key
+		if t.err == nil {
+			t.pause = retry
+		} else {
+			notify = l.fail(ctx, t.book, t.work, t.err)
+			failed(t.book)
+		}
+		l.mu.Unlock()
+		l.tell(notify)
+	})
+	errs := make([]error, 0, len(due))
+	for _, t := range due {
+		errs = append(errs, t.err)
+	}
+	return errors.Join(errs...)
+}
+
+// each calls do for all of them, some at a time.
+func each(tasks []*task, width int, do func(*task)) {
+	if width == 1 {
+		for _, t := range tasks {
+			do(t)
+		}
+		return
+	}
+	var running sync.WaitGroup
+	places := make(chan struct{}, width)
+	for _, t := range tasks {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			do(t)
+		})
+	}
+	running.Wait()
+}
+
+// settle finds out which ledgers count, and makes the first one if there is none.
+func (l *Ledger) settle(ctx context.Context) error {
+	for range conflicts {
+		l.mu.Lock()
+		known, settled, waiting := l.head.known, l.settled(), len(l.pending)+len(l.later) > 0
+		l.mu.Unlock()
+		switch {
+		case known && (settled || !waiting):
+			return nil
+		case known:
+			writes.Inc()
+			if err := l.mark(ctx, ""); err != nil && !errors.Is(err, ErrConflict) {
+				return err
+			}
+		}
+		l.mu.Lock()
+		l.head.known = false
+		l.mu.Unlock()
+		if err := l.read(ctx, &task{book: l.head}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w, %d times in a row", ErrConflict, conflicts)
+}
+
+// route brings to their ledgers what waited until it was known which ones count.
+func (l *Ledger) route(ctx context.Context) {
+	l.mu.Lock()
+	if !l.settled() {
+		l.mu.Unlock()
+		return
+	}
+	claims := l.pending
+	l.pending = nil
+	for id, back := range l.later {
+		for _, key := range back.keys {
+			if b := l.book(key); l.set != "" && !b.known {
+				b.lower(id, back)
+			}
+		}
+		l.lower(id, back)
+	}
+	clear(l.later)
+	l.mu.Unlock()
+	for _, c := range claims {
+		if answer := l.Ask(ctx, c); answer.Outcome != Waiting && c.grows() {
+			l.opts.Notify(c.Key())
+		}
+	}
+}
+
+// due are the ledgers at which something waits, in order, with that.
+func (l *Ledger) due() (due []*task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	*l.dirty = false
+	for _, b := range append(slices.Collect(maps.Values(l.books)), l.head) {
+		if b.due && !b.resting && (l.set != "" || b == l.head) {
+			b.due = false
+			due = append(due, &task{book: b, work: b.next()})
+		}
+	}
+	slices.SortFunc(due, func(a, b *task) int { return cmp.Compare(a.key, b.key) })
+	return due
+}
+
+// fail lets all of a batch wait still, and returns the groups to tell.
+func (l *Ledger) fail(ctx context.Context, b *book, work batch, err error) (notify []Key) {
+	log.FromContext(ctx).Info("The ledger of quotas cannot be written; nothing that a quota holds for grows",
+		"ledger", nameOf(b.key), "claims", len(work.claims), "reason", err.Error())
+	b.known = false // nobody knows what became of the write
+	b.failure = "The ledger of quotas on the hub cannot be written: " + err.Error()
+	b.want()
+	*l.dirty = false // it is tried again after a pause
+	clear(b.flying)
+	for _, c := range work.claims {
+		notify = append(notify, c.Key())
+	}
+	if b == l.head && l.set != "" {
+		l.putOff(work)
+		return notify
+	}
+	newer := map[Key]bool{}
+	for _, c := range b.claims {
+		newer[c.Key()] = true
+	}
+	again := slices.DeleteFunc(slices.Clone(work.claims), func(c Claim) bool { return newer[c.Key()] })
+	b.claims = append(again, b.claims...)
+	for id, g := range work.lowers {
+		if _, ok := b.lowers[id]; !ok && !newer[id] {
+			b.lowers[id] = g
+		}
+	}
+	return notify
+}
+
+// read has a ledger known, and what is current: from memory if that is what was written or read last.
+func (l *Ledger) read(ctx context.Context, t *task) error {
+	b := t.book
+	l.mu.Lock()
+	known := b.known
+	t.current, t.set = b.stored, l.set
+	l.mu.Unlock()
+	if known {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s, err := l.opts.Store.Read(ctx, b.key)
+	if err != nil {
+		return err
+	}
+	if s.Err != nil {
+		return s.Err
+	}
+	l.mu.Lock()
+	var notify []Key
+	if !b.overtaken(s.Seen) {
+		notify = b.learn(s, l.set)
+	}
+	if b == l.head {
+		notify = append(notify, l.follow()...)
+	}
+	t.current, t.set = b.stored, l.set
+	l.mu.Unlock()
+	l.tell(notify)
+	return nil
+}
+
+func (l *Ledger) mark(ctx context.Context, version string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return l.opts.Store.Mark(ctx, version)
+}

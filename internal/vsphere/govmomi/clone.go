@@ -19,7 +19,8 @@ var (
 	errOtherInstallation = errors.New("the stamp names another installation")
 	errNoSnapshot        = errors.New("the template has no snapshot, which a linked clone needs; " +
 		"take one, or use full clones")
-	errNoNIC = errors.New("the template has no network adapter to connect to the wanted network")
+	errNotCatalogued = errors.New("the template is not among those that were read last, as while somebody converts it to a virtual machine and back; it is looked for again")
+	errNoNIC         = errors.New("the template has no network adapter to connect to the wanted network")
 )
 
 // nicCache is the first network adapter of a template, as of a change version.
@@ -47,11 +48,16 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	if kind, cause := s.unusable(req.Folder); cause != nil {
 		return spec(kind, cause)
 	}
-	if req.Linked && s.entry(req.Template.Ref).snapshot.IsZero() {
+	template, ok := s.entry(req.Template.Ref)
+	switch {
+	case !ok: // its disks are not known, and would not be told from others later
+		s.lookAgain()
+		return spec(vsphere.KindTransient, errNotCatalogued)
+	case req.Linked && template.snapshot.IsZero():
 		return spec(vsphere.KindSpec, errNoSnapshot)
 	}
 	return s.submit(ctx, r, req.Template.Host, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
-		clone, err := s.cloneSpec(ctx, c, req, stamp)
+		clone, err := s.cloneSpec(ctx, c, req, template, stamp)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
@@ -65,8 +71,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	})
 }
 
-func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, stamp []inventory.KV) (types.VirtualMachineCloneSpec, error) {
-	template := s.entry(req.Template.Ref)
+func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, template templateEntry, stamp []inventory.KV) (types.VirtualMachineCloneSpec, error) {
 	spec := types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{
 			Pool:      refOrNil(req.Placement.ResourcePool),
@@ -87,7 +92,7 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 		spec.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsCreateNewChildDiskBacking)
 	}
 	if !req.Placement.Network.IsZero() {
-		change, err := s.connectNIC(ctx, c, req.Template.Ref, req.Placement.Network)
+		change, err := s.connectNIC(ctx, c, template, req.Placement.Network)
 		if err != nil {
 			return spec, readOnlyError(err)
 		}
@@ -104,20 +109,20 @@ func extraConfig(kvs []inventory.KV) []types.BaseOptionValue {
 	return out
 }
 
-// entry returns what the catalog has of a template, or nothing.
-func (s *Server) entry(ref vsphere.Ref) templateEntry {
+// entry returns what the catalog has of a template.
+func (s *Server) entry(ref vsphere.Ref) (entry templateEntry, ok bool) {
 	if got := s.cat.get(); got != nil {
 		for _, t := range got.templates {
 			if t.Ref == ref {
-				return t
+				return t, true
 			}
 		}
 	}
-	return templateEntry{}
+	return templateEntry{}, false
 }
 
 // connectNIC returns the edit that connects the template's first network adapter to a network.
-func (s *Server) connectNIC(ctx context.Context, c *connection, template, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
+func (s *Server) connectNIC(ctx context.Context, c *connection, template templateEntry, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
 	device, err := s.nic(ctx, c, template)
 	if err != nil {
 		return nil, err
@@ -137,15 +142,14 @@ func (s *Server) connectNIC(ctx context.Context, c *connection, template, networ
 	return &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: edited}, nil
 }
 
-func (s *Server) nic(ctx context.Context, c *connection, template vsphere.Ref) (types.BaseVirtualDevice, error) {
-	known := s.entry(template)
+func (s *Server) nic(ctx context.Context, c *connection, template templateEntry) (types.BaseVirtualDevice, error) {
 	s.mu.Lock()
-	cached, ok := s.nics[template]
+	cached, ok := s.nics[template.Ref]
 	s.mu.Unlock()
-	if ok && cached.changeVersion == known.changeVersion {
+	if ok && cached.changeVersion == template.changeVersion {
 		return cached.device, nil
 	}
-	o, err := exact(ctx, c.client, template, propDevices)
+	o, err := exact(ctx, c.client, template.Ref, propDevices)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +157,12 @@ func (s *Server) nic(ctx context.Context, c *connection, template vsphere.Ref) (
 	for _, d := range devices.VirtualDevice {
 		if _, ok := d.(types.BaseVirtualEthernetCard); ok {
 			s.mu.Lock()
-			s.nics[template] = nicCache{known.changeVersion, d}
+			s.nics[template.Ref] = nicCache{template.changeVersion, d}
 			s.mu.Unlock()
 			return d, nil
 		}
 	}
-	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "read the template's devices", Object: template, Err: errNoNIC}
+	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "read the template's devices", Object: template.Ref, Err: errNoNIC}
 }
 
 func (s *Server) backing(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {

@@ -42,7 +42,13 @@ func (r *rig) doomed(vms int32, linked ...int32) []vsphere.VM {
 	each(func(ordinal int32) {
 		req := r.request(ordinal)
 		req.Template, req.Linked = template, slices.Contains(linked, ordinal)
-		must(r.t, r.server.Clone(r.ctx, req))
+		r.until("the template was read after it was one again", func() bool {
+			err := r.server.Clone(r.ctx, req)
+			if vsphere.KindOf(err) != vsphere.KindTransient {
+				r.t.Fatal(err)
+			}
+			return err == nil
+		})
 	})
 	each(func(ordinal int32) { must(r.t, r.server.Mark(r.ctx, target(r.settled(ordinal)))) })
 	var out []vsphere.VM
@@ -128,6 +134,32 @@ func TestAVMIsDestroyedWithTheDisksOfItsCloneOnly(t *testing.T) {
 		if got, err := r.person.HasFile(r.ctx, file); err != nil || got != stays {
 			t.Errorf("%s is there: %t %v, want %t", file, got, err, stays)
 		}
+	}
+}
+
+// A VM that was cloned without a list of its disks could be destroyed with disks of others.
+func TestNothingIsClonedFromATemplateThatWasNotReadLast(t *testing.T) {
+	r := withDisks(t)
+	template, err := r.server.Template(disked)
+	must(t, err)
+	must(t, r.person.MarkAsVM(r.ctx, "/DC0/vm/"+disked))
+	r.until("the template is none any more", func() bool { _, err := r.server.Template(disked); return err != nil })
+	req := r.request(0)
+	req.Template = template
+	if err := r.server.Clone(r.ctx, req); err == nil || vsphere.KindOf(err) != vsphere.KindTransient {
+		t.Errorf("the clone is answered with %v", err)
+	}
+	if o := r.observe(); len(o.InFlight)+len(o.VMs) > 0 {
+		t.Errorf("something was sent: %+v", o)
+	}
+	must(t, r.person.MarkAsTemplate(r.ctx, "/DC0/vm/"+disked))
+	r.until("it is a template again", func() bool { _, err := r.server.Template(disked); return err == nil })
+	must(t, r.server.Clone(r.ctx, req))
+	vm := r.settled(0)
+	shown, err := r.person.VMs(r.ctx)
+	must(t, err)
+	if got := shown[vmPath+vm.Name].Extra[inventory.KeyDisks]; got != "v1;2000,2001" {
+		t.Errorf("it carries %q", got)
 	}
 }
 

@@ -204,8 +204,8 @@ func (p *planner) wake(t time.Time) {
 
 // turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
 var turn = map[ActionKind]int{
-	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6, RestampVM: 7,
-	AdoptVM: 8, RenameVM: 9, MoveVM: 10, ClaimVM: 11,
+	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, ReconfigureVM: 4, PowerOnVM: 5, ShutdownGuest: 6, CreateVM: 7, RestampVM: 8,
+	AdoptVM: 9, RenameVM: 10, MoveVM: 11, ClaimVM: 12,
 }
 
 // operationOf names the operation that an action becomes.
@@ -213,6 +213,7 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
 	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease, RestampVM: vsphere.OpRestamp,
 	ClaimVM: vsphere.OpClaim, MoveVM: vsphere.OpMove, RenameVM: vsphere.OpRename, AdoptVM: vsphere.OpAdopt,
+	ReconfigureVM: vsphere.OpReconfigure,
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for

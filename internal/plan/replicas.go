@@ -97,6 +97,6 @@ func (p *planner) create(ordinal int32, m *member, reason string) {
 	m.status, m.kept = status, true
 	p.insert(m)
 	p.try(m, Action{
-		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Reason: reason,
+		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Revision: status.Revision, Reason: reason,
 	})
 }

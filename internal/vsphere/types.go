@@ -161,6 +161,10 @@ type VM struct {
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
+	// CPUHotAdd and MemoryHotAdd are true for a VM that can get more of it while it is on.
+	CPUHotAdd, MemoryHotAdd bool
+	// GuestInfo is the value of the guestinfo key that the group's readiness asks for, or empty.
+	GuestInfo string
 	// IsTemplate is true for a VM that is marked as template.
 	IsTemplate bool
 	// ChangeVersion changes with every change of the VM's configuration.
@@ -320,6 +324,7 @@ const (
 	OpMove          OperationKind = "Move"
 	OpRename        OperationKind = "Rename"
 	OpAdopt         OperationKind = "Adopt"
+	OpReconfigure   OperationKind = "Reconfigure"
 )
 
 // Operation is something that was submitted and is not visible yet.

@@ -37,7 +37,7 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 		return &methods.ReconfigVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
 	}
 	s := &submission{entity: req.This}
-	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
+	s.around = func(t *simulator.Task, work execute) (types.AnyType, types.BaseMethodFault) {
 		if v := req.Spec.ChangeVersion; v != "" && v != vm.Config.ChangeVersion {
 			return nil, &types.ConcurrentAccess{}
 		}
@@ -52,6 +52,14 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 		req.Spec.ChangeVersion = ""
 		dropEmptyOptions(vm, &req.Spec)
 		old, wanted := vm.Config.InstanceUuid, req.Spec.InstanceUuid
+		extra := req.Spec.ExtraConfig
+		run := func(t *simulator.Task) (types.AnyType, types.BaseMethodFault) {
+			res, fault := work(t)
+			if fault == nil {
+				d.strict.guests.writes(ctx, vm, extra)
+			}
+			return res, fault
+		}
 		if wanted == "" || strings.EqualFold(wanted, old) {
 			return run(t)
 		}

@@ -161,6 +161,11 @@ type VM struct {
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
+	// HotAdd is what the VM can get more of while it runs.
+	HotAdd HotAdd
+	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
+	// resume a VM leaves it as it is.
+	BootTime time.Time
 	// IsTemplate is true for a VM that is marked as template.
 	IsTemplate bool
 	// ChangeVersion changes with every change of the VM's configuration.
@@ -312,6 +317,7 @@ const (
 	OpPowerOn       OperationKind = "PowerOn"
 	OpPowerOff      OperationKind = "PowerOff"
 	OpShutdownGuest OperationKind = "ShutdownGuest"
+	OpReconfigure   OperationKind = "Reconfigure"
 	OpMark          OperationKind = "Mark"
 	OpDestroy       OperationKind = "Destroy"
 	OpRelease       OperationKind = "Release"
@@ -347,7 +353,7 @@ type Failure struct {
 	At, RetryAt time.Time
 	// Count of failures in a row.
 	Count int
-	// Revision that a clone failed with; another revision may be tried at once.
+	// Revision that a clone failed with, or a reconfiguration; another revision may be tried at once.
 	Revision string
 }
 

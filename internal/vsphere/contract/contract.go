@@ -23,6 +23,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a running VM is reconfigured as far as hot add goes", reconfiguredWhileItRuns},
 		{"a VM is connected to another network", reconnected},
 		{"a reconfiguration is a task", reconfiguredOnce},
+		{"a clone tells its guest who it is", guestIdentity},
 		{"nothing without a fence", fence},
 		{"one VM per ordinal", oneVMPerOrdinal},
 		{"a name is taken once", nameTaken},

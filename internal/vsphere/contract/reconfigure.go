@@ -16,7 +16,9 @@ func resized(vm vsphere.VM, revision string, cpu int32, memoryMiB int64) vsphere
 // becomes waits until the VM of ordinal 0 has a revision and a size, and checks that the rest of it is as before.
 func (r *run) becomes(before vsphere.VM, revision string, cpu int32, memoryMiB int64) vsphere.VM {
 	r.t.Helper()
-	vm := r.vm("reconfigured to "+revision, 0, func(vm vsphere.VM) bool { return vm.Stamp.Revision == revision && vm.ChangeVersion != before.ChangeVersion })
+	vm := r.vm("reconfigured to "+revision, 0, func(vm vsphere.VM) bool {
+		return vm.Stamp.Revision == revision && vm.ChangeVersion != before.ChangeVersion
+	})
 	stamp := *before.Stamp
 	stamp.Revision = revision
 	if vm.CPU != cpu || vm.MemoryMiB != memoryMiB || *vm.Stamp != stamp || vm.Power != before.Power || vm.BootTime != before.BootTime || vm.InstanceUUID != before.InstanceUUID {

@@ -44,6 +44,9 @@ type Person struct {
 	SetReleaseMark func(folder vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark)
 	// AttachDisk attaches a First Class Disk to a VM, and DetachDisk detaches it again.
 	AttachDisk, DetachDisk func(folder vsphere.Folder, vm vsphere.VM)
+	// SetTemplateInfo sets keys of guestinfo that the template carries, and GuestInfo reads those of a VM.
+	SetTemplateInfo func(keys map[string]string)
+	GuestInfo       func(folder vsphere.Folder, vm vsphere.VM) map[string]string
 	// AllowHotAdd has a VM that is powered off take more CPUs and memory while it runs.
 	AllowHotAdd func(folder vsphere.Folder, vm vsphere.VM)
 	// Network reads where the first network adapter of a VM is.

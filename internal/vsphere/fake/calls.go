@@ -23,6 +23,10 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	if s.movedOut(req.Folder) {
 		return fail(vsphere.KindConflict, c.op, "the folder is not below the operator's root folder")
 	}
+	guest, err := req.GuestInfo()
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindSpec, Op: c.op, Err: err}
+	}
 	c.check = func() (bool, *vsphere.Error) {
 		for _, t := range s.templates {
 			if t.Ref == req.Template.Ref {
@@ -51,6 +55,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, HotAdd: hot, Stamp: &stamp,
 		})
 		s.networks[vm.Ref] = req.Placement.Network
+		s.inherit(vm.Ref, req.Template.Ref, guest)
 		return nil
 	}
 	return s.submit(ctx, c)

@@ -36,7 +36,9 @@ func TestContract(t *testing.T) {
 				AttachDisk: func(_ vsphere.Folder, vm vsphere.VM) {
 					hands.AttachDisks(vm.Ref.Value, vsphere.Disk{Device: "disk-1000-1", FirstClassID: "6f1-2"})
 				},
-				DetachDisk: func(_ vsphere.Folder, vm vsphere.VM) { hands.AttachDisks(vm.Ref.Value) },
+				DetachDisk:      func(_ vsphere.Folder, vm vsphere.VM) { hands.AttachDisks(vm.Ref.Value) },
+				SetTemplateInfo: func(keys map[string]string) { hands.SetTemplateInfo("debian-12", keys) },
+				GuestInfo:       func(_ vsphere.Folder, vm vsphere.VM) map[string]string { return s.GuestInfo(vm.Ref.Value) },
 				AllowHotAdd: func(_ vsphere.Folder, vm vsphere.VM) {
 					reconfigure(vm, func(vm *vsphere.VM) {
 						vm.HotAdd = vsphere.HotAdd{CPU: true, Memory: true, CoresPerSocket: 1, MemoryLimitMiB: 16 * vm.MemoryMiB, MemoryStepMiB: 128}

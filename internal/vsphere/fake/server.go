@@ -61,6 +61,8 @@ type Server struct {
 	disks map[vsphere.Ref][]vsphere.Disk
 	// networks are those that the first adapters of VMs are connected to.
 	networks map[vsphere.Ref]vsphere.Ref
+	// extra are the guestinfo keys of VMs and templates.
+	extra map[vsphere.Ref]map[string]string
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
@@ -90,7 +92,7 @@ func New(opt Options) *Server {
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{},
-		networks: map[vsphere.Ref]vsphere.Ref{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		networks: map[vsphere.Ref]vsphere.Ref{}, extra: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}

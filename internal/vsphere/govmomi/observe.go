@@ -157,6 +157,9 @@ func (s *Server) visible(e operations.Effect) bool {
 		return vm.Power == vsphere.PoweredOn
 	case vsphere.OpPowerOff, vsphere.OpShutdownGuest:
 		return vm.Power == vsphere.PoweredOff
+	case vsphere.OpReconfigure:
+		want := vsphere.Reconfiguration{Revision: e.Stamp.Revision, CPU: e.CPU, MemoryMiB: e.MemoryMiB}
+		return want.Done(vm) && (e.ChangeVersion == "" || vm.ChangeVersion != e.ChangeVersion)
 	case vsphere.OpMark:
 		return vm.Tombstone
 	case vsphere.OpRelease:

@@ -38,11 +38,15 @@ func (s *Snapshot) Preview() Preview {
 	}
 	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
 	for {
-		switch d := Decide(s); d.Step {
+		d := Decide(s)
+		switch d.Step {
 		case MakeFolder:
 			s.FolderMade = &Attempt{}
 		case ReadUserData:
-			s.UserData = &UserDataAnswer{}
+			s.UserData = map[string]*UserDataAnswer{}
+			for _, name := range d.Secrets {
+				s.UserData[name] = &UserDataAnswer{}
+			}
 		default:
 			p.Plan = d.Plan
 			return p

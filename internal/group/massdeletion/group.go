@@ -1,7 +1,6 @@
 package massdeletion
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,20 +49,12 @@ func Of(group *v1alpha1.VmGroup) Group {
 }
 
 // updates is how many VMs a group may have above what it wants because its VMs are updated: the new ones are cloned before the old ones leave, and
-// what they take the place of does not count. Status can be forged, so it is no more than spec allows, and no more than there are VMs to be
-// updated. A group that wants none updates none.
+// what they take the place of does not count. Status can be forged, so it is no more than spec allows. A group that wants none updates none.
 func updates(group *v1alpha1.VmGroup, wanted int32) int {
-	r := group.Status.Rollout
-	if r == nil || len(r.From) == 0 || wanted == 0 {
+	if r := group.Status.Rollout; r == nil || len(r.From) == 0 || wanted == 0 {
 		return 0
 	}
-	left := 0
-	for i := range group.Status.VMs {
-		if vm := &group.Status.VMs[i]; vm.MoRef != "" && (vm.Updating || slices.Contains(r.From, vm.Revision)) {
-			left++
-		}
-	}
-	return min(int(Surge(group.Spec)), left)
+	return int(Surge(group.Spec))
 }
 
 // Surge is how many VMs a group may have above spec.replicas while its VMs are updated.

@@ -55,6 +55,8 @@ type Input struct {
 	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known: a
 	// released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
 	Observation vsphere.Observation
+	// Desired is how many VMs status says are wanted: if Spec wants fewer, it was just scaled down.
+	Desired int32
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32

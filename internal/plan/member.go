@@ -49,6 +49,8 @@ type member struct {
 	wasReady bool
 	// wrongPower is true when somebody else changed the power state and repair means to change it back.
 	wrongPower bool
+	// changes is true when the update stops or changes the VM now: it is not powered on meanwhile.
+	changes bool
 }
 
 // exists is true for a VM that is there as far as anybody knows. A suspect one does: unknown is not absent.
@@ -76,12 +78,25 @@ func newOperations(in *Input, spec settings) operations {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
 	}
 	for _, f := range in.Observation.Failures {
-		if f.Kind == vsphere.OpClone && f.Revision != "" && f.Revision != in.Revision {
+		if f.Kind == vsphere.OpClone && f.Revision != "" && !in.clones(f.Revision) {
 			continue // what was wrong may have been the spec
 		}
 		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], explained(f))
 	}
 	return o
+}
+
+// clones reports whether VMs of a revision may still be cloned: spec's, or one that an update found.
+func (in *Input) clones(revision string) bool {
+	return revision == in.Revision || in.Rollout != nil && slices.Contains(in.Rollout.From, revision)
+}
+
+// cloneFailure is that of a clone of the revision. What another one failed with may have been the spec.
+func (o operations) cloneFailure(ordinal int32, revision string) *failure {
+	if f := o.failure(ordinal, vsphere.OpClone); f != nil && (f.Revision == "" || f.Revision == revision) {
+		return f
+	}
+	return nil
 }
 
 // cloning is true while a clone of this ordinal is in flight.

@@ -28,22 +28,36 @@ const (
 // Begin returns what status is to record of an update, given what it records, and the revisions that VMs have. It must also be recorded by who
 // finds that nothing can be planned, before status says that the edit was observed: the edit is seen once only.
 //
-// An update begins with an edit that asks for another revision than the recorded one. It concerns the VMs that are there then. What else differs
+// An update begins with an edit that asks for another revision than the recorded one. It concerns the VMs that are there then, and what the updates
+// before it had not ended with. What else differs
 // was edited by nobody: status was lost or restored, or an older version wrote it.
 func Begin(r *Rollout, edited bool, target string, revisions []string, now time.Time) Rollout {
+	next := Rollout{Revision: target, Start: now}
 	switch {
 	case r != nil && r.Revision == target:
-		return Rollout{Revision: r.Revision, From: slices.Clone(r.From), Start: r.Start, Failed: slices.Clone(r.Failed)}
-	case r == nil || !edited:
+		next.From, next.Start, next.Failed = slices.Clone(r.From), r.Start, sorted(r.Failed)
+	case r != nil && edited && len(revisions) > 0:
+		// What is under way for the updates before may show later.
+		next.From = slices.Concat(sorted(revisions), []string{r.Revision}, sorted(r.From))
+	}
+	seen := map[string]bool{target: true, "": true}
+	next.From = slices.DeleteFunc(next.From, func(revision string) bool {
+		again := seen[revision]
+		seen[revision] = true
+		return again
+	})
+	if len(next.From) == 0 {
 		return Rollout{Revision: target}
 	}
-	from := slices.DeleteFunc(slices.Clone(revisions), func(revision string) bool { return revision == target || revision == "" })
-	slices.Sort(from)
-	from = slices.Compact(from)
-	if len(from) == 0 {
-		return Rollout{Revision: target}
-	}
-	return Rollout{Revision: target, From: from[:min(len(from), maxFrom)], Start: now}
+	next.From = sorted(next.From[:min(len(next.From), maxFrom)])
+	return next
+}
+
+// sorted returns another list, in order and without duplicates.
+func sorted(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // SurgeRoom is how many VMs the quotas let in for an update.

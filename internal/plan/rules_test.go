@@ -20,7 +20,11 @@ func checkRules(t fataler, in Input, p Plan) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf(format+"\ninput: %+v\nplan: %+v", append(args, in, p)...)
+		came := ""
+		if s, ok := t.(*simFatal); ok {
+			came = s.how()
+		}
+		t.Fatalf(format+"%s\ninput: %+v\nplan: %+v", append(args, came, in, p)...)
 	}
 	if (!in.Observation.Complete || in.Paused != nil) && len(p.Actions) > 0 {
 		fail("hands off, but there are actions")
@@ -34,8 +38,9 @@ func checkRules(t fataler, in Input, p Plan) {
 	checkOperations(fail, in, p)
 	checkOutcome(fail, in, p)
 	checkKept(fail, in, p)
+	checkRollout(fail, in, p)
 	if in.Hold != nil && slices.ContainsFunc(p.Actions, func(a Action) bool {
-		return a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal))
+		return !replaces(in, p, a.Ordinal) && (a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal)))
 	}) {
 		fail("what is to leave is held, and is on its way")
 	}
@@ -44,7 +49,7 @@ func checkRules(t fataler, in Input, p Plan) {
 // checkOutcome: settled and gone mean what they say, and lists are sorted.
 func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	if p.Settled && (len(p.Actions) > 0 || len(p.Doomed) > 0 || len(in.Observation.InFlight) > 0 ||
-		p.Existing != p.Desired || p.Ready != p.Desired) {
+		p.Existing != p.Desired+p.Surge || p.Ready != p.Desired+p.Surge) {
 		fail("settled with work left")
 	}
 	if p.Gone && (len(p.VMs) > 0 || !in.Deleting) {
@@ -112,7 +117,7 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 		if at < 0 || in.Observation.VMs[at].Stamp == nil || foreign[a.MoRef] || s.MoRef != a.MoRef {
 			fail("%s acts on %s, which is not ours", a.Kind, a.MoRef)
 		}
-		checkStep(fail, in, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal))
+		checkStep(fail, in, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal), s.Updating)
 	}
 	checkDoomed(fail, in, p, foreign)
 }
@@ -135,7 +140,7 @@ func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string
 }
 
 // checkStep: removals concern doomed VMs only, in the right order, and nothing else does.
-func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed bool) {
+func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed, updating bool) {
 	if a.Reason == "" {
 		fail("%s %s has no reason", a.Kind, a.Name)
 	}
@@ -145,7 +150,7 @@ func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 			fail("%s is powered on and doomed", a.Name)
 		}
 	case ShutdownGuest, PowerOffVM:
-		checkStop(fail, in, a, vm, isDoomed)
+		checkStop(fail, in, a, vm, isDoomed, updating)
 	case MarkVM, ReleaseVM:
 		if !isDoomed {
 			fail("%s of %s, which is not doomed", a.Kind, a.Name)
@@ -157,13 +162,13 @@ func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 	}
 }
 
-// checkStop: nothing is stopped but what leaves, once it is marked, and what shall be off; and a guest that can be asked is asked first,
+// checkStop: nothing is stopped but what leaves, once it is marked, what shall be off, and what status says is updated; and a guest that can be asked is asked first,
 // and has its time.
-func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed bool) {
+func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed, updating bool) {
 	within, graceful := grace(in)
 	retained := in.Spec.DeletionPolicy == v1alpha1.DeletionRetain
 	switch {
-	case isDoomed && (!vm.Tombstone || retained), !isDoomed && in.Spec.PowerState != v1alpha1.PowerOff:
+	case isDoomed && (!vm.Tombstone || retained), !isDoomed && !updating && in.Spec.PowerState != v1alpha1.PowerOff:
 		fail("%s %s, which is not to be stopped", a.Kind, a.Name)
 	case !vm.Connected:
 		fail("%s %s, which is out of reach", a.Kind, a.Name)
@@ -214,7 +219,7 @@ func checkArithmetic(fail func(string, ...any), in Input, p Plan) {
 			coming++
 		}
 	}
-	if p.Creates() > 0 && p.Existing+coming > p.Desired {
+	if p.Creates() > 0 && p.Existing+coming > p.Desired+p.Surge {
 		fail("%d exist and %d come, but %d are wanted", p.Existing, coming, p.Desired)
 	}
 	if in.Deleting && p.Creates() > 0 {

@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// checkRollout checks what holds of every step of an update. It knows nothing of how the planner decides: it compares what was with what is planned.
+func checkRollout(fail func(string, ...any), in Input, p Plan) {
+	checkStart(fail, in, p)
+	checkUpdateTouches(fail, in, p)
+	checkBudget(fail, in, p)
+	checkClones(fail, in, p)
+}
+
+// checkStart: nothing but an edit begins an update, and what is recorded of one stays until it has ended.
+func checkStart(fail func(string, ...any), in Input, p Plan) {
+	r := p.Rollout
+	if r.Revision != in.UpdateRevision {
+		fail("the update is to %q, and spec is %q", r.Revision, in.UpdateRevision)
+	}
+	if slices.Contains(r.From, r.Revision) || !slices.IsSorted(r.From) || !slices.IsSorted(r.Failed) {
+		fail("an update from its own revision, or not sorted: %+v", r)
+	}
+	switch was := in.Rollout; {
+	case len(r.From) == 0:
+		if len(r.Failed) > 0 || !r.Start.IsZero() {
+			fail("something is left of an update that has ended: %+v", r)
+		}
+	case was == nil || was.Revision != r.Revision && !in.Edited:
+		fail("an update without an edit: %+v", r)
+	case was.Revision == r.Revision:
+		for _, uuid := range was.Failed {
+			if !slices.Contains(r.Failed, uuid) {
+				fail("the failure of %s is forgotten", uuid)
+			}
+		}
+		for _, revision := range r.From {
+			if !slices.Contains(was.From, revision) {
+				fail("revision %s joins an update that is under way", revision)
+			}
+		}
+	case len(r.Failed) > 0 && !slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.Revision == r.Revision }):
+		fail("failures of another update: %+v", r)
+	}
+}
+
+// begun is what an update concerns, by the plan or, if it ends with that, by what was recorded.
+func begun(in Input, p Plan) []string {
+	if len(p.Rollout.From) == 0 && in.Rollout != nil && in.Rollout.Revision == in.UpdateRevision {
+		return in.Rollout.From
+	}
+	return p.Rollout.From
+}
+
+func stopsUpdates(in Input, p Plan) bool {
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	return in.UpdateBlocked != nil || in.Deleting || u.paused || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures || in.Paused != nil || !in.Observation.Complete
+}
+
+// checkUpdateTouches: VMs of the revisions that the update concerns are changed, and no others, and none while it does not go on.
+func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
+	from := begun(in, p)
+	known := knownByRef(in)
+	vms := vmsByOrdinal(p)
+	for _, a := range p.Actions {
+		if a.Kind != ReconfigureVM {
+			continue
+		}
+		s := vms[a.Ordinal]
+		if !slices.Contains(from, s.Revision) || a.Revision != in.UpdateRevision || stopsUpdates(in, p) || slices.Contains(p.Doomed, a.Ordinal) {
+			fail("%s, of revision %s, is changed to %s, from %v", a.Name, s.Revision, a.Revision, from)
+		}
+		vm := observedVM(in, a.MoRef)
+		if vm.Power == vsphere.PoweredOn && (a.CPU != 0 && (a.CPU < vm.CPU || !vm.CPUHotAdd) || a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.MemoryHotAdd)) {
+			fail("%s cannot be changed while it is on", a.Name)
+		}
+	}
+	for _, s := range p.VMs {
+		if s.Updating && !known[s.MoRef].Updating && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
+			fail("%s is restarted, and the update does not ask for it", s.Name)
+		}
+	}
+}
+
+func resizes(in Input) v1alpha1.ResizeMode {
+	return strategyOf(in.Spec.UpdateStrategy, 0).resize
+}
+
+func knownByRef(in Input) map[string]Known {
+	known := map[string]Known{}
+	for _, k := range in.Known {
+		if _, ok := known[k.MoRef]; !ok {
+			known[k.MoRef] = k
+		}
+	}
+	return known
+}
+
+func observedVM(in Input, moRef string) vsphere.VM {
+	at := slices.IndexFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref.Value == moRef })
+	if at < 0 {
+		return vsphere.VM{}
+	}
+	return in.Observation.VMs[at]
+}
+
+// checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than
+// leave enough of them, new ones that are not available not counted.
+func checkBudget(fail func(string, ...any), in Input, p Plan) {
+	if in.Deleting || in.MayStay > 0 {
+		return
+	}
+	from, known := begun(in, p), knownByRef(in)
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	there, leave, taken, listed, coming := int32(0), int32(0), int32(0), false, int32(0)
+	unproven := int32(0)
+	for _, s := range p.VMs {
+		if !isThere(in, s) {
+			if cloningInFlight(in, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) {
+				coming++
+			}
+			continue
+		}
+		there++
+		isDoomed := slices.Contains(p.Doomed, s.Ordinal)
+		vm, k := observedVM(in, s.MoRef), known[s.MoRef]
+		if isDoomed {
+			leave++
+		} else if s.Revision == p.Rollout.Revision && !s.Available || s.Updating {
+			unproven++
+		}
+		chosen := isDoomed && !slices.Contains(in.Doomed, s.Ordinal) && !vm.Tombstone && vm.Ref.Value != "" && !leavesInFlight(in, s.Ordinal)
+		if (chosen || s.Updating && !k.Updating) && slices.Contains(from, s.Revision) {
+			taken++
+			listed = listed || in.Spec.ScaleDown != nil && slices.Contains(in.Spec.ScaleDown.DeleteFirst, s.Name)
+		}
+	}
+	if taken == 0 || listed || there+coming-leaveBefore(in, p) > p.Desired+p.Surge {
+		return // nothing was taken, or some leave because fewer are wanted
+	}
+	if left := there - leave - unproven; left < p.Desired-u.unavailable {
+		fail("%d of %d VMs are taken away, and %d old or available ones are left: %d may be missing", taken, there, left, u.unavailable)
+	}
+	if wasAvailable(in, p, from) && p.Ready < p.Desired-u.unavailable {
+		fail("a VM that is available is taken away, and %d of %d are left: %d may be missing", p.Ready, p.Desired, u.unavailable)
+	}
+}
+
+// leaveBefore is how many VMs of the table left before this look.
+func leaveBefore(in Input, p Plan) int32 {
+	n := int32(0)
+	for _, s := range p.VMs {
+		if isThere(in, s) && (slices.Contains(in.Doomed, s.Ordinal) || observedVM(in, s.MoRef).Tombstone) {
+			n++
+		}
+	}
+	return n
+}
+
+// isThere is true for a VM that is there as far as anybody knows.
+func isThere(in Input, s VMStatus) bool {
+	return s.MoRef != "" && !slices.Contains(in.Observation.Gone, vsphere.VMRef(s.MoRef))
+}
+
+func cloningInFlight(in Input, ordinal int32) bool {
+	return slices.ContainsFunc(in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone && op.Ordinal == ordinal })
+}
+
+func leavesInFlight(in Input, ordinal int32) bool {
+	return newOperations(&in, settingsOf(&in)).leaving(ordinal)
+}
+
+// wasAvailable reports whether a VM that is taken away now was available for sure: it is on, or off as asked for, passes its gate, and has
+// been ready for long.
+func wasAvailable(in Input, p Plan, from []string) bool {
+	known := knownByRef(in)
+	for _, s := range p.VMs {
+		vm, k := observedVM(in, s.MoRef), known[s.MoRef]
+		chosen := slices.Contains(p.Doomed, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) && !vm.Tombstone && !leavesInFlight(in, s.Ordinal) || s.Updating && !k.Updating
+		if !chosen || !slices.Contains(from, s.Revision) || !vm.Connected || vm.IsTemplate {
+			continue
+		}
+		if in.Spec.PowerState == v1alpha1.PowerOff {
+			if vm.Power == vsphere.PoweredOff {
+				return true
+			}
+			continue
+		}
+		minReady, gate := int32(0), v1alpha1.GatePoweredOn
+		if r := in.Spec.Readiness; r != nil {
+			minReady, gate = r.MinReadySeconds, r.Gate
+		}
+		ready := vm.Power == vsphere.PoweredOn && (gate != v1alpha1.GateGuestHeartbeat || vm.HeartbeatGreen) && gate != v1alpha1.GateGuestIP &&
+			(in.Spec.Readiness == nil || in.Spec.Readiness.GuestInfo == nil)
+		if ready && !k.Updating && (minReady == 0 || k.Phase == v1alpha1.VMReady && !k.ReadySince.IsZero() && in.Now.Sub(k.ReadySince).Seconds() >= float64(minReady)) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkClones: an update never adds VMs above what it may, and every clone has a revision that may be cloned.
+func checkClones(fail func(string, ...any), in Input, p Plan) {
+	if p.Creates() == 0 {
+		return
+	}
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	if len(begun(in, p)) > 0 {
+		n := int32(p.Creates())
+		for _, s := range p.VMs {
+			if isThere(in, s) || cloningInFlight(in, s.Ordinal) {
+				n++
+			}
+		}
+		if n > p.Desired+u.surge {
+			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, u.surge)
+		}
+	}
+	if in.Surge.Limited && p.Surge > max(in.Surge.VMs, p.Existing-p.Desired, 0) {
+		fail("the quota lets %d more VMs in, and the update wants %d", in.Surge.VMs, p.Surge)
+	}
+	for _, a := range p.Actions {
+		if a.Kind != CreateVM {
+			continue
+		}
+		at := slices.IndexFunc(in.Shapes, func(s Shape) bool { return s.Recorded.Revision == a.Revision })
+		switch {
+		case a.Revision == in.Revision && in.CreateBlocked == nil:
+		case a.Revision == in.Revision || at < 0 || in.Shapes[at].Blocked != nil:
+			fail("%s is cloned in revision %q, which cannot be", a.Name, a.Revision)
+		}
+		checkReturn(fail, in, p, a, at >= 0)
+	}
+}
+
+// checkReturn: a VM that was lost while an update is under way returns in the revision that it had.
+func checkReturn(fail func(string, ...any), in Input, p Plan, a Action, older bool) {
+	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	if at < 0 || slices.Contains(in.Doomed, a.Ordinal) || len(begun(in, p)) == 0 || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures {
+		return
+	}
+	k := in.Known[at]
+	returns := k.MoRef != "" && slices.Contains(in.Observation.Gone, vsphere.VMRef(k.MoRef))
+	shape := slices.IndexFunc(in.Shapes, func(s Shape) bool { return s.Recorded.Revision == k.Revision && s.Blocked == nil })
+	if returns && shape >= 0 && k.Revision != a.Revision {
+		fail("%s had revision %s and returns in %s", a.Name, k.Revision, a.Revision)
+	}
+	if returns && k.Revision != a.Revision && !older && a.Revision != in.Revision {
+		fail("%s returns in revision %s, which nobody knows", a.Name, a.Revision)
+	}
+}
+
+// replaces is true for a VM that leaves because another comes in its place: see RemovalHold.
+func replaces(in Input, p Plan, ordinal int32) bool {
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	there := int32(0)
+	for _, s := range p.VMs {
+		if s.MoRef != "" {
+			there++
+		}
+	}
+	return slices.Contains(begun(in, p), vmsByOrdinal(p)[ordinal].Revision) && there <= p.Desired+u.surge
+}

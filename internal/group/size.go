@@ -154,7 +154,7 @@ const mostReplicas = 500
 // older is the size of the largest shape that VMs are updated from, and how many such VMs there are.
 func (s *Snapshot) older() (largest size, left int64) {
 	from := s.updates().From
-	if len(from) == 0 {
+	if u := s.Group.Spec.UpdateStrategy; len(from) == 0 || u != nil && u.Type == v1alpha1.UpdateOnDelete {
 		return size{}, 0
 	}
 	for i := range s.Old {

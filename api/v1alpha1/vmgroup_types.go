@@ -399,7 +399,7 @@ type VmGroupSpec struct {
 	// With deletionPolicy Retain nothing is stopped.
 	// +optional
 	Shutdown *Shutdown `json:"shutdown,omitempty"`
-	// updateStrategy says how an edit reaches VMs that exist. It has no effect yet: an edit reaches new VMs only.
+	// updateStrategy says how an edit reaches VMs that exist. Without it they are updated as with its defaults.
 	// +optional
 	UpdateStrategy *UpdateStrategy `json:"updateStrategy,omitempty"`
 	// scaleDown chooses the VMs that leave first.

@@ -101,7 +101,7 @@ func (p *planner) surge() int32 {
 	case p.spec.desired == 0 || !p.roll.going && p.in.Desired > p.spec.desired:
 		return 0
 	case !p.roll.going:
-		return min(extra, most, p.updated())
+		return min(max(p.population()+p.missed()-p.spec.desired, 0), most, p.updated()) // who was lost returns, too
 	}
 	var replaced, restarted int32
 	for _, m := range p.table() {
@@ -124,6 +124,17 @@ func (p *planner) surge() int32 {
 	return want
 }
 
+// missed is the number of VMs that are gone, and that others are to make up for.
+func (p *planner) missed() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && p.had(m) != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // updated is the number of VMs of the target that are there or on their way, and do not leave.
 func (p *planner) updated() int32 {
 	n := int32(0)
@@ -144,6 +155,9 @@ func (p *planner) mayCome() int32 {
 		return math.MaxInt32
 	}
 	n := p.spec.desired + p.spec.update.surge
+	if room := p.in.Surge; room.Limited {
+		n = p.spec.desired + min(p.spec.update.surge, max(room.VMs, 0)) // what leaves is still there
+	}
 	for _, m := range p.table() {
 		if m.exists() || m.state == cloning {
 			n--

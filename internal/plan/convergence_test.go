@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"flag"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -306,8 +308,16 @@ func TestDeletionConverges(t *testing.T) {
 	})
 }
 
+var histories = flag.Int("plan.histories", 5000, "histories that end with an update")
+
 // TestEveryUpdateEnds: whatever happened, an edit reaches every VM once nothing is in its way.
 func TestEveryUpdateEnds(t *testing.T) {
+	checks := flag.Lookup("rapid.checks").Value // there is no other way to say how many
+	before := checks.String()
+	if err := checks.Set(strconv.Itoa(*histories)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = checks.Set(before) }()
 	rapid.Check(t, func(t *rapid.T) {
 		s := troubled(t)
 		for range 3 { // of what came before status was wiped nobody knows what it is: see ReasonNotStarted

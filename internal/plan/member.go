@@ -78,25 +78,16 @@ func newOperations(in *Input, spec settings) operations {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
 	}
 	for _, f := range in.Observation.Failures {
-		if f.Kind == vsphere.OpClone && f.Revision != "" && !in.clones(f.Revision) {
-			continue // what was wrong may have been the spec
-		}
 		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], explained(f))
 	}
 	return o
 }
 
-// clones reports whether VMs of a revision may still be cloned: spec's, or one that an update found.
-func (in *Input) clones(revision string) bool {
-	return revision == in.Revision || in.Rollout != nil && slices.Contains(in.Rollout.From, revision)
-}
-
 // cloneFailure is that of a clone of the revision. What another one failed with may have been the spec.
 func (o operations) cloneFailure(ordinal int32, revision string) *failure {
-	if f := o.failure(ordinal, vsphere.OpClone); f != nil && (f.Revision == "" || f.Revision == revision) {
-		return f
-	}
-	return nil
+	return o.worst(ordinal, func(f *failure) bool {
+		return f.Kind == vsphere.OpClone && (f.Revision == "" || f.Revision == revision)
+	})
 }
 
 // cloning is true while a clone of this ordinal is in flight.
@@ -132,10 +123,14 @@ func (o operations) overdue(op vsphere.Operation) bool {
 
 // failure returns the failure of an operation that may be repeated last, or nil.
 func (o operations) failure(ordinal int32, kind vsphere.OperationKind) *failure {
+	return o.worst(ordinal, func(f *failure) bool { return f.Kind == kind })
+}
+
+func (o operations) worst(ordinal int32, is func(*failure) bool) *failure {
 	var worst *failure
 	for i := range o.failures[ordinal] {
 		f := &o.failures[ordinal][i]
-		if f.Kind == kind && (worst == nil || compareFailures(f, worst) > 0) {
+		if is(f) && (worst == nil || compareFailures(f, worst) > 0) {
 			worst = f
 		}
 	}

@@ -146,7 +146,7 @@ type Plan struct {
 	Rollout Rollout
 	// Revisions are the shapes that status is to record, the newest last.
 	Revisions []v1alpha1.Revision
-	// Update says how far the VMs are as spec says.
+	// Update says how far the VMs are as spec says; empty for a group that is being deleted.
 	Update Update
 	// Surge is how many VMs above Desired an update wants to have now. They are no surplus.
 	Surge int32

@@ -13,8 +13,14 @@ import (
 // progress says how far the VMs are as spec says, and what is waited for. Its times are of the clock: a message that counts seconds would be written
 // each second.
 func (p *planner) progress() Update {
-	counts := fmt.Sprintf("%d of %s updated", p.plan.Updated, vms(int(p.plan.Updated)+len(p.plan.Outdated)))
+	all := p.spec.desired
+	if !p.roll.active() {
+		all = p.plan.Updated + int32(len(p.plan.Outdated))
+	}
+	counts := fmt.Sprintf("%d of %s updated", min(p.plan.Updated, all), vms(int(all)))
 	switch {
+	case p.in.Deleting:
+		return Update{}
 	case !p.roll.active() && len(p.plan.Outdated) == 0:
 		return Update{v1alpha1.ReasonUpToDate, "All VMs have the revision of spec."}
 	case !p.roll.active():
@@ -48,8 +54,8 @@ func (p *planner) underWay(counts string) Update {
 		return Update{v1alpha1.ReasonRetainForbidsReplacement, fmt.Sprintf("%s; the others would have to be replaced, and spec.deletionPolicy Retain destroys no VM: %s. "+
 			"Set it to Delete until the update has ended, or set spec.updateStrategy.type to OnDelete.", counts, enumerate(p.plan.Outdated))}
 	case p.roll.lacksQuota && p.spec.update.unavailable == 0:
-		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and the quota has no room for it: %s Or set "+
-			"spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
+		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and there is no room for it: %s If one "+
+			"may be missing meanwhile, set spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
 	}
 	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s.", counts, p.waitsFor())}
 }
@@ -75,6 +81,9 @@ func (p *planner) remaining() (pending, replaced, others int) {
 func (p *planner) waitsFor() string {
 	if !p.in.Observation.Complete {
 		return "waiting for the inventory of vCenter"
+	}
+	if b := p.in.CreateBlocked; b != nil && p.createsWanted > 0 {
+		return "waiting, because no VM of the new revision can be cloned: " + strings.TrimSuffix(b.Message, ".")
 	}
 	if p.repairHeld {
 		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
@@ -110,6 +119,8 @@ func (p *planner) waitsForOthers() string {
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
 		case m.status.Available:
+		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
+			note("starting %s", m)
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
 		default:
@@ -117,7 +128,7 @@ func (p *planner) waitsForOthers() string {
 		}
 	}
 	for _, what := range []string{
-		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "changing %s", "waiting for %s, which is not available",
+		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s", "waiting for %s, which is not available",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)
@@ -151,6 +162,9 @@ func (p *planner) failedMembers() []*member {
 // whoFailed says which VMs stopped the update.
 func (p *planner) whoFailed() string {
 	within := fmt.Sprintf("within %s (spec.readiness.startupTimeoutSeconds)", p.spec.startup)
+	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" {
+		within += fmt.Sprintf(", or set %s to %q", g.Key, g.FailedValue)
+	}
 	if failed := p.failedMembers(); len(failed) > 0 {
 		return fmt.Sprintf("%s did not become ready %s", enumerate(labels(failed)), within)
 	}

@@ -101,8 +101,12 @@ func (p *planner) takeAway() {
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		change := p.change(m)
-		if change == changeReplace && (p.in.CreateBlocked != nil && spare <= 0 || p.spec.policy != v1alpha1.DeletionDelete) {
-			continue // nothing could come in its place, or nobody may destroy it
+		if change == changeReplace && p.in.CreateBlocked != nil && spare <= 0 {
+			p.createsWanted++
+			continue // nothing could come in its place
+		}
+		if change == changeReplace && p.spec.policy != v1alpha1.DeletionDelete {
+			continue // nobody may destroy it
 		}
 		if !b.take(m.status.Available) {
 			continue

@@ -50,7 +50,7 @@ func checkStart(fail func(string, ...any), in Input, p Plan) {
 // begun is what an update concerns, by the plan or, if it ends with that, by what was recorded.
 func begun(in Input, p Plan) []string {
 	if len(p.Rollout.From) == 0 && in.Rollout != nil && in.Rollout.Revision == in.UpdateRevision {
-		return in.Rollout.From
+		return slices.DeleteFunc(slices.Clone(in.Rollout.From), func(revision string) bool { return revision == in.UpdateRevision })
 	}
 	return p.Rollout.From
 }
@@ -79,7 +79,7 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 		}
 	}
 	for _, s := range p.VMs {
-		if s.Updating && !known[s.MoRef].Updating && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
+		if s.Updating && !known[s.MoRef].Updating && !recordedTwice(in) && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
 			fail("%s is restarted, and the update does not ask for it", s.Name)
 		}
 	}
@@ -87,6 +87,18 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 
 func resizes(in Input) v1alpha1.ResizeMode {
 	return strategyOf(in.Spec.UpdateStrategy, 0).resize
+}
+
+// recordedTwice is true for a status that nobody wrote: which record of a VM counts is not said.
+func recordedTwice(in Input) bool {
+	ordinals, moRefs := map[int32]bool{}, map[string]bool{}
+	for _, k := range in.Known {
+		if ordinals[k.Ordinal] || k.MoRef != "" && moRefs[k.MoRef] {
+			return true
+		}
+		ordinals[k.Ordinal], moRefs[k.MoRef] = true, true
+	}
+	return false
 }
 
 func knownByRef(in Input) map[string]Known {
@@ -110,7 +122,7 @@ func observedVM(in Input, moRef string) vsphere.VM {
 // checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than
 // leave enough of them, new ones that are not available not counted.
 func checkBudget(fail func(string, ...any), in Input, p Plan) {
-	if in.Deleting || in.MayStay > 0 {
+	if in.Deleting || in.MayStay > 0 || recordedTwice(in) {
 		return
 	}
 	from, known := begun(in, p), knownByRef(in)
@@ -215,8 +227,12 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 				n++
 			}
 		}
-		if n > p.Desired+u.surge {
-			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, u.surge)
+		most := p.Desired + u.surge
+		if in.Surge.Limited {
+			most = p.Desired + min(u.surge, max(in.Surge.VMs, 0))
+		}
+		if n > most {
+			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, most-p.Desired)
 		}
 	}
 	if in.Surge.Limited && p.Surge > max(in.Surge.VMs, p.Existing-p.Desired, 0) {
@@ -240,7 +256,7 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 func checkReturn(fail func(string, ...any), in Input, p Plan, a Action, older bool) {
 	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
 	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
-	if at < 0 || slices.Contains(in.Doomed, a.Ordinal) || len(begun(in, p)) == 0 || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures {
+	if at < 0 || recordedTwice(in) || slices.Contains(in.Doomed, a.Ordinal) || len(begun(in, p)) == 0 || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures {
 		return
 	}
 	k := in.Known[at]

@@ -268,7 +268,7 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		}
 		for _, f := range in.Observation.Failures {
 			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
-				(f.Kind != vsphere.OpClone || f.Revision == "" || f.Revision == in.Revision) {
+				(f.Kind != vsphere.OpClone || f.Revision == "" || f.Revision == a.Revision) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}
@@ -311,9 +311,13 @@ func anyInput(t *rapid.T) Input {
 		if rarely("unstamped") {
 			vm.Stamp = nil
 		}
-		if rarely("outdated") && vm.Stamp != nil {
-			outdated(&vm)
+		if vm.Stamp != nil {
+			s := *vm.Stamp
+			s.Revision = rapid.SampledFrom([]string{revision, revision, "1-old", resized.Revision, replaced.Revision}).Draw(t, "revision")
+			vm.Stamp = &s
 		}
+		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 3).Draw(t, "cpu"), 4096
+		vm.CPUHotAdd, vm.HeartbeatGreen = flag("hot add"), flag("heartbeat")
 		in.Observation.VMs = append(in.Observation.VMs, vm)
 	}
 	moRefs := append([]string{"", "", "vm-91", "vm-92"}, refs...)
@@ -328,6 +332,10 @@ func anyInput(t *rapid.T) Input {
 		if rarely("asked") {
 			k.ShutdownTime = ago("asked ago")
 		}
+		if flag("starting") {
+			k.StartTime = ago("started ago")
+		}
+		k.Updating = rarely("updating")
 		in.Known = append(in.Known, k)
 		switch {
 		case k.MoRef == "" || flag("suspect"):
@@ -342,8 +350,9 @@ func anyInput(t *rapid.T) Input {
 	if rarely("held") {
 		removalHeld(&in)
 	}
+	anyUpdate(t, &in)
 	kinds := rapid.SampledFrom([]vsphere.OperationKind{
-		vsphere.OpClone, vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease,
+		vsphere.OpReconfigure, vsphere.OpClone, vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease,
 	})
 	for range rapid.IntRange(0, 2).Draw(t, "operations") {
 		in.Observation.InFlight = append(in.Observation.InFlight, vsphere.Operation{
@@ -360,6 +369,46 @@ func anyInput(t *rapid.T) Input {
 		})
 	}
 	return in
+}
+
+// resized and replaced are shapes of older VMs that are changed, and that are replaced.
+var resized, replaced = func() (v1alpha1.Revision, v1alpha1.Revision) {
+	smaller, older := validSpec(0), validSpec(0)
+	smaller.CPU, older.Template = 1, "debian-11"
+	return ShapeOf(smaller), ShapeOf(older)
+}()
+
+// anyUpdate draws what status may say of an update, and what is in its way.
+func anyUpdate(t *rapid.T, in *Input) {
+	flag := func(label string) bool { return rapid.IntRange(0, 3).Draw(t, label) == 0 }
+	in.Spec.UpdateStrategy = anyStrategy(t)
+	in.Revision = Revision(in.Spec)
+	in.UpdateRevision = in.Revision
+	in.Edited, in.Desired = flag("edited"), rapid.Int32Range(0, 6).Draw(t, "desired")
+	for _, shape := range []v1alpha1.Revision{resized, replaced} {
+		if !flag("unknown") {
+			in.Shapes = append(in.Shapes, Shape{Recorded: shape})
+		}
+	}
+	if len(in.Shapes) > 0 && flag("shape blocked") {
+		in.Shapes[0].Blocked = &Blocker{Reason: v1alpha1.ReasonNotGranted, Message: "Not granted."}
+	}
+	if !flag("no rollout") {
+		in.Rollout = &Rollout{Revision: in.UpdateRevision, Start: epoch.Add(-time.Hour)}
+		if flag("another") {
+			in.Rollout.Revision = "1-before"
+		}
+		in.Rollout.From = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1-old", revision, resized.Revision, replaced.Revision}), 0, 4, rapid.ID).Draw(t, "from")
+		if rapid.Bool().Draw(t, "failed") {
+			in.Rollout.Failed = []string{InstanceUUID(groupUID, rapid.Int32Range(0, 5).Draw(t, "failed VM"), 0)}
+		}
+	}
+	if flag("update blocked") {
+		in.UpdateBlocked = &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: "Forbidden.", Terminal: true}
+	}
+	if flag("quota") {
+		in.Surge = SurgeRoom{Limited: true, VMs: rapid.Int32Range(0, 2).Draw(t, "room")}
+	}
 }
 
 // drawSpec varies the parts of a valid spec that a plan depends on.
@@ -379,7 +428,7 @@ func drawSpec(t *rapid.T, s *v1alpha1.VmGroupSpec) {
 		s.ScaleDown.DeleteFirst = append(s.ScaleDown.DeleteFirst, VMName(groupName, o))
 	}
 	s.Shutdown = anyShutdown(t)
-	s.Readiness = &v1alpha1.Readiness{MinReadySeconds: rapid.Int32Range(0, 60).Draw(t, "minReady")}
+	s.Readiness = anyReadiness(t)
 }
 
 func anyShutdown(t *rapid.T) *v1alpha1.Shutdown {
@@ -392,6 +441,11 @@ func anyShutdown(t *rapid.T) *v1alpha1.Shutdown {
 func shuffled(in Input, seed uint64) Input {
 	r := rand.New(rand.NewPCG(seed, seed))
 	in.Known, in.Doomed = shuffle(r, in.Known), shuffle(r, in.Doomed)
+	if in.Rollout != nil {
+		was := *in.Rollout
+		was.From, was.Failed = shuffle(r, was.From), shuffle(r, was.Failed)
+		in.Rollout = &was
+	}
 	o := &in.Observation
 	o.VMs, o.Gone, o.Elsewhere = shuffle(r, o.VMs), shuffle(r, o.Gone), shuffle(r, o.Elsewhere)
 	o.InFlight, o.Failures = shuffle(r, o.InFlight), shuffle(r, o.Failures)

@@ -106,8 +106,7 @@ func CheckGuestInfoKey(key string) error {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
 	}
-	switch {
-	case !ok || name == "" || len(key) > longestGuestInfoKey || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }):
+	if !ok || name == "" || len(key) > longestGuestInfoKey || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
 		return fmt.Errorf("%q is no key that a guest writes: it must begin with %s and have letters, digits, dots, hyphens and underscores, at most %d characters",
 			key, guestInfoPrefix, longestGuestInfoKey)
 	}

@@ -16,7 +16,7 @@ import (
 func (s *Server) readGuests(ctx context.Context, c *connection) error {
 	for {
 		var timer <-chan time.Time
-		if wait, any := s.guests.next(s.cfg.Now()); any {
+		if wait, waits := s.guests.next(s.cfg.Now()); waits {
 			timer = time.After(wait)
 		}
 		select {

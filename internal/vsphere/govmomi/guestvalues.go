@@ -109,15 +109,15 @@ func (g *guestValues) of(now time.Time, q vsphere.Query, vm vsphere.VM) *guestVa
 }
 
 // next is how long until a VM is to be read, or false if none is.
-func (g *guestValues) next(now time.Time) (in time.Duration, any bool) {
+func (g *guestValues) next(now time.Time) (in time.Duration, waits bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, v := range g.vms {
-		if left := max(0, v.due().Sub(now)); !v.over() && (!any || left < in) {
-			in, any = left, true
+		if left := max(0, v.due().Sub(now)); !v.over() && (!waits || left < in) {
+			in, waits = left, true
 		}
 	}
-	return in, any
+	return in, waits
 }
 
 // take returns the VMs that are to be read now, or nearly so, by key. Those that are not to be kept are forgotten.

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -178,6 +179,7 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 	for i := range observation.VMs {
 		vm := &observation.VMs[i]
 		vm.CPUHotAdd, vm.MemoryHotAdd = vm.HotAdd.CPU, vm.HotAdd.Memory
+		s.assume(vm)
 		switch {
 		case !s.stamped(*vm):
 		case vm.Tombstone || doomed[vm.Stamp.Ordinal]:
@@ -193,6 +195,17 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		if op.Kind == vsphere.OpClone {
 			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(size{})
 		}
+	}
+}
+
+// assume takes the guest of a VM that was ready for ready as long as nobody knows what it has written since: unknown is not sick.
+func (s *Snapshot) assume(vm *vsphere.VM) {
+	r := s.Group.Spec.Readiness
+	if r == nil || r.GuestInfo == nil || vm.GuestInfoKnown || vm.Power != vsphere.PoweredOn {
+		return
+	}
+	if slices.ContainsFunc(s.Group.Status.VMs, func(was v1alpha1.VMStatus) bool { return was.MoRef == vm.Ref.Value && was.Phase == v1alpha1.VMReady }) {
+		vm.GuestInfo = r.GuestInfo.Value
 	}
 }
 

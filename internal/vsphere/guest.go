@@ -83,6 +83,17 @@ func (r CloneRequest) GuestInfo() (map[string]string, error) {
 	return out, nil
 }
 
+// GuestInfoQuery asks for a value that guests write; the zero value asks for none.
+type GuestInfoQuery struct {
+	// Key that the guests write. One that CheckGuestInfoKey refuses is not asked for.
+	Key string
+	// Value that a guest writes once it is ready; empty for any. A VM whose guest has written it is not asked again until it is powered on anew.
+	Value string
+}
+
+// LongestGuestInfo is how much is kept of a value that a guest has written.
+const LongestGuestInfo = 1024
+
 const guestInfoPrefix = "guestinfo."
 
 // longestGuestInfoKey is more than anybody needs.
@@ -95,8 +106,7 @@ func CheckGuestInfoKey(key string) error {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
 	}
-	switch {
-	case !ok || name == "" || len(key) > longestGuestInfoKey || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }):
+	if !ok || name == "" || len(key) > longestGuestInfoKey || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
 		return fmt.Errorf("%q is no key that a guest writes: it must begin with %s and have letters, digits, dots, hyphens and underscores, at most %d characters",
 			key, guestInfoPrefix, longestGuestInfoKey)
 	}

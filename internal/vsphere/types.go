@@ -157,14 +157,16 @@ type VM struct {
 	HeartbeatGreen bool
 	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
 	ToolsRunning bool
+	// GuestInfo is the value that Query.GuestInfo asks for, GuestInfoKnown whether it is known: it was read since the VM was powered on, or the VM is off, when
+	// there is none. The guest may write anything, so that it is Quoted before it is shown to a person.
+	GuestInfo      string
+	GuestInfoKnown bool
 	// CPU is the number of virtual CPUs.
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
 	// CPUHotAdd and MemoryHotAdd are true for a VM that can get more of it while it is on.
 	CPUHotAdd, MemoryHotAdd bool
-	// GuestInfo is the value of the guestinfo key that the group's readiness asks for, or empty.
-	GuestInfo string
 	// HotAdd is what the VM can get more of while it runs.
 	HotAdd HotAdd
 	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
@@ -271,6 +273,9 @@ type Query struct {
 	Templates []string
 	// Created is when the group was created, if that is known: a clone that is older is not the group's.
 	Created time.Time
+	// GuestInfo asks for a value that the guests of the group's VMs write. While a VM that is on has not the wanted one, it is read now and then, and the
+	// group is notified of what was read. That costs calls; a group that asks for nothing, or whose VMs all have it, costs none.
+	GuestInfo GuestInfoQuery
 }
 
 // Observation is what is known of one group, from memory.

@@ -129,6 +129,9 @@ func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 	if folder.IsZero() {
 		q.Path = s.FolderPath()
 	}
+	if key := guestInfoKey(&s.Group.Spec); key != "" && s.Group.DeletionTimestamp.IsZero() {
+		q.GuestInfo = vsphere.GuestInfoQuery{Key: key, Value: s.Group.Spec.Readiness.GuestInfo.Value}
+	}
 	return q
 }
 

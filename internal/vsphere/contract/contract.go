@@ -24,6 +24,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a VM is connected to another network", reconnected},
 		{"a reconfiguration is a task", reconfiguredOnce},
 		{"a clone tells its guest who it is", guestIdentity},
+		{"what a guest has written is observed by who asks", guestWrites},
 		{"nothing without a fence", fence},
 		{"one VM per ordinal", oneVMPerOrdinal},
 		{"a name is taken once", nameTaken},

@@ -97,6 +97,13 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				maps.DeleteFunc(extra, func(key, _ string) bool { return !strings.HasPrefix(key, "guestinfo.") })
 				return extra
 			},
+			Boots: func(f vsphere.Folder, vm vsphere.VM) {
+				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{sim.GuestBoot: "0s"}))
+			},
+			GuestWrites: func(f vsphere.Folder, vm vsphere.VM, key, value string) {
+				key, value = sim.GuestWrites(key, 0, value)
+				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{key: value}))
+			},
 			AllowHotAdd: func(f vsphere.Folder, vm vsphere.VM) { must(person.AllowHotAdd(ctx, f.Path+"/"+vm.Name)) },
 			Network: func(f vsphere.Folder, vm vsphere.VM) contract.Adapter {
 				network, mac, err := person.Adapter(ctx, f.Path+"/"+vm.Name)

@@ -48,3 +48,32 @@ func guestIdentity(r *run) {
 		r.t.Errorf("traces of a clone that was not sent: %+v", o)
 	}
 }
+
+func guestWrites(r *run) {
+	const key = "guestinfo.ready"
+	r.asks = vsphere.GuestInfoQuery{Key: key, Value: "true"}
+	vm := r.clone(0)
+	r.Person.Boots(r.folder, vm)
+	says := func(what, value string, power vsphere.PowerState) {
+		r.t.Helper()
+		vm = r.vm(what, 0, func(vm vsphere.VM) bool { return vm.GuestInfoKnown && vm.GuestInfo == value && vm.Power == power })
+	}
+	says("off, it says nothing", "", vsphere.PoweredOff)
+	r.ok(r.Server.PowerOn(r.ctx, target(vm)))
+	says("on, it has written nothing yet", "", vsphere.PoweredOn)
+	r.until("the guest has booted", func() bool { vm, _ := stamped(r.observe(), 0); return vm.ToolsRunning })
+	for _, value := range []string{"starting", "true"} {
+		r.Person.GuestWrites(r.folder, vm, key, value)
+		says("it has written "+value, value, vsphere.PoweredOn)
+	}
+	for _, other := range []vsphere.GuestInfoQuery{{}, {Key: "guestinfo.userdata"}, {Key: "vmgroup.owner"}} {
+		r.asks = other
+		if vm, _ := stamped(r.observe(), 0); vm.GuestInfo != "" || vm.GuestInfoKnown {
+			r.t.Errorf("a group that asks for %+v is told %q", other, vm.GuestInfo)
+		}
+	}
+	r.asks = vsphere.GuestInfoQuery{Key: key}
+	says("asked again, it says the same", "true", vsphere.PoweredOn)
+	r.ok(r.Server.PowerOff(r.ctx, target(vm)))
+	says("off, what it has written is gone", "", vsphere.PoweredOff)
+}

@@ -47,6 +47,9 @@ type Person struct {
 	// SetTemplateInfo sets keys of guestinfo that the template carries, and GuestInfo reads those of a VM.
 	SetTemplateInfo func(keys map[string]string)
 	GuestInfo       func(folder vsphere.Folder, vm vsphere.VM) map[string]string
+	// Boots has the guest of a VM that is off boot with it. GuestWrites has one that is on write a value into guestinfo.
+	Boots       func(folder vsphere.Folder, vm vsphere.VM)
+	GuestWrites func(folder vsphere.Folder, vm vsphere.VM, key, value string)
 	// AllowHotAdd has a VM that is powered off take more CPUs and memory while it runs.
 	AllowHotAdd func(folder vsphere.Folder, vm vsphere.VM)
 	// Network reads where the first network adapter of a VM is.
@@ -74,6 +77,8 @@ type run struct {
 	t      *testing.T
 	ctx    context.Context
 	folder vsphere.Folder
+	// asks is what the group asks for of what its guests write.
+	asks vsphere.GuestInfoQuery
 }
 
 func newRun(t *testing.T, rig Rig) *run {
@@ -125,7 +130,7 @@ func (r *run) refused(err error, kind vsphere.Kind) {
 }
 
 func (r *run) observe(known ...vsphere.Ref) vsphere.Observation {
-	return r.Server.Observe(vsphere.Query{ID: id, Folder: r.folder.Ref, Known: known})
+	return r.Server.Observe(vsphere.Query{ID: id, Folder: r.folder.Ref, Known: known, GuestInfo: r.asks})
 }
 
 // settled waits until an observation is complete, has nothing in flight, and satisfies a condition.

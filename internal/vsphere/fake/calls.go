@@ -113,6 +113,7 @@ func (s *Server) setPower(vm *vsphere.VM, state vsphere.PowerState) {
 		vm.BootTime = s.opt.Now().UTC().Round(0)
 	} else if state == vsphere.PoweredOff {
 		vm.BootTime = time.Time{}
+		delete(s.written, vm.Ref)
 	}
 	vm.Power = state
 	on := state == vsphere.PoweredOn && !s.opt.ManualGuest

@@ -39,6 +39,10 @@ func TestContract(t *testing.T) {
 				DetachDisk:      func(_ vsphere.Folder, vm vsphere.VM) { hands.AttachDisks(vm.Ref.Value) },
 				SetTemplateInfo: func(keys map[string]string) { hands.SetTemplateInfo("debian-12", keys) },
 				GuestInfo:       func(_ vsphere.Folder, vm vsphere.VM) map[string]string { return s.GuestInfo(vm.Ref.Value) },
+				Boots:           func(vsphere.Folder, vsphere.VM) {},
+				GuestWrites: func(_ vsphere.Folder, vm vsphere.VM, key, value string) {
+					hands.WriteGuestInfo(vm.Ref.Value, key, value)
+				},
 				AllowHotAdd: func(_ vsphere.Folder, vm vsphere.VM) {
 					reconfigure(vm, func(vm *vsphere.VM) {
 						vm.HotAdd = vsphere.HotAdd{CPU: true, Memory: true, CoresPerSocket: 1, MemoryLimitMiB: 16 * vm.MemoryMiB, MemoryStepMiB: 128}

@@ -63,6 +63,9 @@ type Server struct {
 	networks map[vsphere.Ref]vsphere.Ref
 	// extra are the guestinfo keys of VMs and templates.
 	extra map[vsphere.Ref]map[string]string
+	// written are those that guests have written since their VMs are on; guestsUnread is true while nobody knows them.
+	written      map[vsphere.Ref]map[string]string
+	guestsUnread bool
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
@@ -92,7 +95,7 @@ func New(opt Options) *Server {
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{},
-		networks: map[vsphere.Ref]vsphere.Ref{}, extra: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		networks: map[vsphere.Ref]vsphere.Ref{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}

@@ -28,6 +28,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		s.ask(g.Ask)
 		s.askAgain(q, g)
 	}
+	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
+		kick(s.guestKick)
+	}
 	known, unknown := unread(g, q.Known, cloning)
 	if complete {
 		complete, why = conclusive(g, known, q.Folder)

@@ -163,6 +163,6 @@ func (s *Snapshot) surgeRoom() plan.SurgeRoom {
 		return plan.SurgeRoom{}
 	}
 	return plan.SurgeRoom{Limited: true, VMs: s.Quota.Surge, Blocker: plan.Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: fmt.Sprintf(
-		"The update may have %s more than spec.replicas (updateStrategy.maxSurge), and quotas leave room for %d: %s. It goes on when there is more room; "+
-			"with updateStrategy.maxUnavailable of 1 or more it needs none", vmCount(massdeletion.Surge(s.Group.Spec)), s.Quota.Surge, strings.TrimSuffix(s.Quota.Short, "."))}}
+		"of the %s that updateStrategy.maxSurge adds, quotas let in %d: %s. It goes on when there is room.",
+		vmCount(massdeletion.Surge(s.Group.Spec)), s.Quota.Surge, strings.TrimSuffix(s.Quota.Short, "."))}}
 }

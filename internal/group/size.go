@@ -93,7 +93,15 @@ func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 
 // wants is what the group takes at most until it is as spec says: its VMs stay as large as they are, new ones are as spec says, and they are
 // cloned beside those that leave.
-func (s *Snapshot) wants() policy.Usage { return s.wantsWith(s.amounts(), 0) }
+func (s *Snapshot) wants() policy.Usage { return s.wantsWith(s.amounts(), s.extra()) }
+
+// extra is how many VMs an update finds that are too many. They may stay for a while beside those that grow, or grow themselves.
+func (s *Snapshot) extra() int64 {
+	if len(s.updates().From) == 0 {
+		return 0
+	}
+	return max(0, int64(s.existing())-policy.UsageOf(s.Group.Spec).VMs)
+}
 
 // surges are what the group takes at most while its VMs are updated, with one VM more than it wants, with two more, and so on. What leaves is among
 // them: an update clones nothing beside it.
@@ -102,9 +110,9 @@ func (s *Snapshot) surges() (all []policy.Usage) {
 	if n == 0 {
 		return nil
 	}
-	sizes := s.amounts()
+	sizes, extra := s.amounts(), s.extra()
 	for k := int32(1); k <= n; k++ {
-		all = append(all, s.wantsWith(sizes, max(0, int64(k)-int64(len(s.leaving)))))
+		all = append(all, s.wantsWith(sizes, max(extra, int64(k)-int64(len(s.leaving)))))
 	}
 	return all
 }

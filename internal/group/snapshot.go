@@ -200,8 +200,11 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 
 // assume takes the guest of a VM that was ready for ready as long as nobody knows what it has written since: unknown is not sick.
 func (s *Snapshot) assume(vm *vsphere.VM) {
+	if s.Group == nil || vm.GuestInfoKnown || vm.Power != vsphere.PoweredOn {
+		return
+	}
 	r := s.Group.Spec.Readiness
-	if r == nil || r.GuestInfo == nil || vm.GuestInfoKnown || vm.Power != vsphere.PoweredOn {
+	if r == nil || r.GuestInfo == nil {
 		return
 	}
 	if slices.ContainsFunc(s.Group.Status.VMs, func(was v1alpha1.VMStatus) bool { return was.MoRef == vm.Ref.Value && was.Phase == v1alpha1.VMReady }) {

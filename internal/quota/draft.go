@@ -29,7 +29,7 @@ type Claim struct {
 	Spec v1alpha1.VmGroupSpec
 	// Wants is what the group takes with spec: more than spec says while it has VMs that are larger.
 	Wants policy.Usage
-	// Surges are what it takes with one VM more, with two more, and so on, for as long as its VMs are updated. As many are granted as there is
+	// Surges are what it takes with one VM more, with two more, and so on, each no less than Wants, for as long as its VMs are updated. As many are granted as there is
 	// room for. Without that the claim is granted all the same.
 	Surges []policy.Usage
 	// Epoch of the asking holder.

@@ -324,7 +324,9 @@ func TestEveryUpdateEnds(t *testing.T) {
 			s.step(nil)
 			s.tick()
 		}
-		s.step(nil)
+		if p := s.step(nil); slices.ContainsFunc(p.Foreign, func(f Foreign) bool { return f.Copy }) {
+			return // it may be a clone of ours that is adopted later (see TestConvergence), and was not there when the update began
+		}
 		s.replicas(rapid.Int32Range(0, 5).Draw(t, "wanted"))
 		s.spec.DeletionPolicy = v1alpha1.DeletionDelete
 		u := anyStrategy(t)

@@ -76,6 +76,15 @@ type simFatal struct {
 	sim *sim
 }
 
+// revisionsOf names the VMs of a plan with their revisions.
+func revisionsOf(p Plan) string {
+	var b strings.Builder
+	for _, v := range p.VMs {
+		fmt.Fprintf(&b, "%d:%s(%s) ", v.Ordinal, v.Phase, strings.TrimPrefix(v.Revision, "1-")[:4])
+	}
+	return b.String()
+}
+
 func (f *simFatal) how() string { return "\n" + strings.Join(f.sim.trail, "\n") + "\n" + f.sim.why }
 
 type simVM struct {
@@ -203,8 +212,8 @@ func (s *sim) blocks(template string) *Blocker {
 func (s *sim) step(allowed func(Plan) Plan) Plan {
 	in := s.input()
 	full := Compute(in)
-	if line := fmt.Sprintf("%s | doomed %v | %s | %s", vmsOf(full), full.Doomed, actionsOf(full), full.Update); len(s.trail) == 0 || !strings.HasSuffix(s.trail[len(s.trail)-1], line) {
-		s.trail = append(s.trail[max(len(s.trail)-15, 0):], s.now.Format(time.TimeOnly)+" "+line)
+	if line := fmt.Sprintf("%s | doomed %v | %s | %s", revisionsOf(full), full.Doomed, actionsOf(full), full.Update); len(s.trail) == 0 || !strings.HasSuffix(s.trail[len(s.trail)-1], line) {
+		s.trail = append(s.trail[max(len(s.trail)-20, 0):], s.now.Format(time.TimeOnly)+" "+line)
 	}
 	s.why = fmt.Sprintf("wants %d and %d more, policy %s, power %s, strategy %+v, rollout %+v, revisions %+v", full.Desired, full.Surge, s.spec.DeletionPolicy, s.spec.PowerState, strategyOf(s.spec.UpdateStrategy, full.Desired), full.Rollout, full.Revisions)
 	checkRules(&simFatal{s.t, s}, in, full)

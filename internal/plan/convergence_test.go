@@ -37,8 +37,9 @@ var happenings = []happening{
 	{"readiness", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Readiness = anyReadiness(t) }},
 	{"hot add", func(t *rapid.T, s *sim, vm *simVM, _ string) {
 		s.hotAdd = rapid.Bool().Draw(t, "hot add")
-		vm.CPUHotAdd, vm.MemoryHotAdd = s.hotAdd, s.hotAdd
+		vm.HotAdd = vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd}
 	}},
+	{"stubborn", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.stubborn = rapid.Bool().Draw(t, "stubborn") }},
 	{"boots", func(t *rapid.T, s *sim, vm *simVM, _ string) {
 		vm.boot = rapid.IntRange(-1, 4).Draw(t, "boot")
 		s.boots[anyTemplate(t)] = rapid.IntRange(-1, 4).Draw(t, "boots")

@@ -95,7 +95,9 @@ type simVM struct {
 	// slow is for how many ticks more its guest shuts down once it was asked. A negative one never does.
 	slow int
 	// boot is for how many ticks it boots, up for how many it is on.
-	boot, up          int
+	boot, up int
+	// stubborn VMs take nothing while they are on, whatever they say.
+	stubborn          bool
 	template, network string
 }
 
@@ -337,7 +339,7 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 			return vsphere.KindTransient
 		}
 		vm := s.put(vsphere.VM{
-			CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, CPUHotAdd: s.hotAdd, MemoryHotAdd: s.hotAdd,
+			CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
 			Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
 			Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
 				CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
@@ -380,8 +382,8 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 // reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
 func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
-	if vm.Power != vsphere.PoweredOff && (cpu < vm.CPU || memory < vm.MemoryMiB || !vm.CPUHotAdd && cpu > vm.CPU || !vm.MemoryHotAdd && memory > vm.MemoryMiB) {
-		return vsphere.KindTransient // it was powered on since
+	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
+		return vsphere.KindOffOnly // it was powered on since, or its host says no
 	}
 	vm.CPU, vm.MemoryMiB = cpu, memory
 	if a.Network != nil {

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -177,10 +176,7 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		}
 	}
 	for i := range observation.VMs {
-		vm := &observation.VMs[i]
-		vm.CPUHotAdd, vm.MemoryHotAdd = vm.HotAdd.CPU, vm.HotAdd.Memory
-		s.assume(vm)
-		switch {
+		switch vm := &observation.VMs[i]; {
 		case !s.stamped(*vm):
 		case vm.Tombstone || doomed[vm.Stamp.Ordinal]:
 			s.leaving = append(s.leaving, sizeOf(vm))
@@ -195,20 +191,6 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		if op.Kind == vsphere.OpClone {
 			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(size{})
 		}
-	}
-}
-
-// assume takes the guest of a VM that was ready for ready as long as nobody knows what it has written since: unknown is not sick.
-func (s *Snapshot) assume(vm *vsphere.VM) {
-	if s.Group == nil || vm.GuestInfoKnown || vm.Power != vsphere.PoweredOn {
-		return
-	}
-	r := s.Group.Spec.Readiness
-	if r == nil || r.GuestInfo == nil {
-		return
-	}
-	if slices.ContainsFunc(s.Group.Status.VMs, func(was v1alpha1.VMStatus) bool { return was.MoRef == vm.Ref.Value && was.Phase == v1alpha1.VMReady }) {
-		vm.GuestInfo = r.GuestInfo.Value
 	}
 }
 

@@ -47,7 +47,7 @@ func (p *planner) change(m *member) change {
 		return changeLive
 	case m.vm.Power != vsphere.PoweredOn:
 		return changeWaits // suspended from outside, or unknown
-	case hotRefused(m.vm, target.Recorded) == "" && !m.status.Updating:
+	case !p.hotRefused(m, target.Recorded) && !m.status.Updating:
 		return changeLive
 	case !p.spec.wantOn:
 		return changeWaits // it is being stopped anyway
@@ -83,17 +83,13 @@ func networkOf(r v1alpha1.Revision) string {
 // memoryMiB of a shape, which has GiB.
 func memoryMiB(r v1alpha1.Revision) int64 { return int64(r.Memory) * 1024 }
 
-// hotRefused says why a VM that is on cannot get the size of a shape, or nothing.
-func hotRefused(vm *vsphere.VM, shape v1alpha1.Revision) string {
-	switch {
-	case shape.CPU < vm.CPU || memoryMiB(shape) < vm.MemoryMiB:
-		return "a VM gets smaller only while it is off"
-	case shape.CPU > vm.CPU && !vm.CPUHotAdd:
-		return "CPU hot add is not enabled for it"
-	case memoryMiB(shape) > vm.MemoryMiB && !vm.MemoryHotAdd:
-		return "memory hot add is not enabled for it"
+// hotRefused is true for a VM that cannot get the size of the target while it is on: as far as it says, and as vCenter said when it was tried.
+func (p *planner) hotRefused(m *member, target v1alpha1.Revision) bool {
+	if can, _ := vsphere.CanHotAdd(*m.vm, target.CPU, memoryMiB(target)); !can {
+		return true
 	}
-	return ""
+	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
+	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly
 }
 
 // sizeOf names a size for a person.

@@ -90,6 +90,13 @@ func (o operations) cloneFailure(ordinal int32, revision string) *failure {
 	})
 }
 
+// reconfigureFailure is that of a change to the revision.
+func (o operations) reconfigureFailure(ordinal int32, revision string) *failure {
+	return o.worst(ordinal, func(f *failure) bool {
+		return f.Kind == vsphere.OpReconfigure && (f.Revision == "" || f.Revision == revision)
+	})
+}
+
 // cloning is true while a clone of this ordinal is in flight.
 func (o operations) cloning(ordinal int32) bool { return o.running(ordinal, vsphere.OpClone) }
 

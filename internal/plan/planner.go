@@ -224,9 +224,16 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 }
 
 // failureOf returns the failure that this action had last, or nil.
-func (p *planner) failureOf(a Action) *failure {
-	if a.Kind == CreateVM {
+func (p *planner) failureOf(m *member, a Action) *failure {
+	switch a.Kind {
+	case CreateVM:
 		return p.ops.cloneFailure(a.Ordinal, a.Revision)
+	case ReconfigureVM:
+		f := p.ops.reconfigureFailure(a.Ordinal, a.Revision)
+		if f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly && m.vm.Power == vsphere.PoweredOff {
+			return nil // it is off now
+		}
+		return f
 	}
 	return p.ops.failure(a.Ordinal, operationOf[a.Kind])
 }
@@ -242,7 +249,7 @@ func (p *planner) try(m *member, a Action) bool {
 		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
 	}
 	busy := p.ops.busy(a.Ordinal)
-	if f := p.failureOf(a); f != nil {
+	if f := p.failureOf(m, a); f != nil {
 		p.blockers.addFailure(f)
 		m.status.Message = f.message
 		if !m.doomed && !busy {

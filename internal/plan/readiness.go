@@ -70,7 +70,7 @@ func (p *planner) assessRunning(m *member) {
 	if !m.doomed {
 		status.ShutdownTime = time.Time{} // nobody waits for that any more
 	}
-	waiting := p.waitingFor(vm)
+	waiting := p.waitingFor(m)
 	if waiting == "" {
 		status.Phase, status.StartTime = v1alpha1.VMReady, time.Time{}
 		// A time that is yet to come was recorded by a clock that ran ahead. Nobody is to wait for that.
@@ -108,7 +108,8 @@ func (m *member) interrupted() bool {
 }
 
 // waitingFor says what keeps a connected VM from passing the readiness gate, or nothing.
-func (p *planner) waitingFor(vm *vsphere.VM) string {
+func (p *planner) waitingFor(m *member) string {
+	vm := m.vm
 	switch vm.Power {
 	case vsphere.PoweredOn:
 	case vsphere.PoweredOff:
@@ -124,7 +125,11 @@ func (p *planner) waitingFor(vm *vsphere.VM) string {
 	case p.spec.gate == v1alpha1.GateGuestIP && vm.GuestIP == "":
 		return "has no IP address reported by VMware Tools"
 	}
-	if g := p.spec.guestInfo; g != nil && vm.GuestInfo != g.Value {
+	g := p.spec.guestInfo
+	switch {
+	case g == nil || vm.GuestInfoKnown && vm.GuestInfo == g.Value:
+	case !vm.GuestInfoKnown && m.wasReady: // unknown is not sick: who looks now has not read it yet
+	default:
 		return fmt.Sprintf("has not set %s to %q in its guest (see spec.readiness.guestInfo)", g.Key, g.Value)
 	}
 	return ""

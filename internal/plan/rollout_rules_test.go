@@ -74,7 +74,7 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 			fail("%s, of revision %s, is changed to %s, from %v", a.Name, s.Revision, a.Revision, from)
 		}
 		vm := observedVM(in, a.MoRef)
-		if vm.Power == vsphere.PoweredOn && (a.CPU != 0 && (a.CPU < vm.CPU || !vm.CPUHotAdd) || a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.MemoryHotAdd)) {
+		if vm.Power == vsphere.PoweredOn && (a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU) || a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)) {
 			fail("%s cannot be changed while it is on", a.Name)
 		}
 	}

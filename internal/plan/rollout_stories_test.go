@@ -191,6 +191,21 @@ var sagas = []struct {
 		s.spec.CPU = 4
 		s.until(settled)
 	}},
+	{"hot-refused", 2, func(s *saga) {
+		s.strategy(number(0), number(1))
+		s.hot("web-0", "web-1")
+		s.byName("web-1").stubborn = true
+		s.spec.CPU = 4
+		s.until(settled)
+	}},
+	{"hot-refused-and-pending", 1, func(s *saga) {
+		s.strategy(number(0), number(1)).Resize = v1alpha1.ResizeHot
+		s.hot("web-0")
+		s.byName("web-0").stubborn = true
+		s.spec.CPU = 4
+		s.until(reason(v1alpha1.ReasonRestartPending))
+		s.looks(3)
+	}},
 	{"hot-and-pending", 2, func(s *saga) {
 		s.hot("web-0")
 		s.strategy(nil, nil).Resize = v1alpha1.ResizeHot
@@ -251,7 +266,7 @@ var sagas = []struct {
 		s.until(updated(1))
 		s.looks(2)
 		s.note("the guest of web-2 says that it will not do")
-		s.byName("web-2").GuestInfo = "no"
+		s.byName("web-2").GuestInfo, s.byName("web-2").GuestInfoKnown = "no", true
 		s.until(reason(v1alpha1.ReasonRolloutStopped))
 	}},
 	{"fix-after-a-failure", 2, func(s *saga) {
@@ -536,14 +551,14 @@ var sagas = []struct {
 // hot lets VMs get more while they are on.
 func (s *saga) hot(names ...string) {
 	for _, name := range names {
-		s.byName(name).CPUHotAdd, s.byName(name).MemoryHotAdd = true, true
+		s.byName(name).HotAdd = vsphere.HotAdd{CPU: true, Memory: true}
 	}
 }
 
 // guests has all guests say something.
 func (s *saga) guests(value string) {
 	for _, vm := range s.sorted() {
-		vm.GuestInfo = value
+		vm.GuestInfo, vm.GuestInfoKnown = value, true
 	}
 }
 

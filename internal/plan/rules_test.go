@@ -268,7 +268,8 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		}
 		for _, f := range in.Observation.Failures {
 			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
-				(f.Kind != vsphere.OpClone || f.Revision == "" || f.Revision == a.Revision) {
+				(f.Revision == "" || f.Revision == a.Revision || f.Kind != vsphere.OpClone && f.Kind != vsphere.OpReconfigure) &&
+				(vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}
@@ -317,7 +318,7 @@ func anyInput(t *rapid.T) Input {
 			vm.Stamp = &s
 		}
 		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 3).Draw(t, "cpu"), 4096
-		vm.CPUHotAdd, vm.HeartbeatGreen = flag("hot add"), flag("heartbeat")
+		vm.HotAdd.CPU, vm.HeartbeatGreen = flag("hot add"), flag("heartbeat")
 		in.Observation.VMs = append(in.Observation.VMs, vm)
 	}
 	moRefs := append([]string{"", "", "vm-91", "vm-92"}, refs...)
@@ -363,7 +364,7 @@ func anyInput(t *rapid.T) Input {
 		in.Observation.Failures = append(in.Observation.Failures, vsphere.Failure{
 			Kind: kinds.Draw(t, "failed"), Ordinal: ordinal.Draw(t, "failed ordinal"), RetryAt: ago("retry"),
 			Err: said{rapid.SampledFrom([]vsphere.Kind{
-				vsphere.KindNameTaken, vsphere.KindCapacity, vsphere.KindPermission,
+				vsphere.KindNameTaken, vsphere.KindCapacity, vsphere.KindPermission, vsphere.KindOffOnly,
 			}).Draw(t, "kind"), "It failed."},
 			Revision: rapid.SampledFrom([]string{"", revision, "1-old"}).Draw(t, "failed revision"),
 		})

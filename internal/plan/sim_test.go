@@ -76,6 +76,15 @@ type simFatal struct {
 	sim *sim
 }
 
+// revisionsOf names the VMs of a plan with their revisions.
+func revisionsOf(p Plan) string {
+	var b strings.Builder
+	for _, v := range p.VMs {
+		fmt.Fprintf(&b, "%d:%s(%s) ", v.Ordinal, v.Phase, strings.TrimPrefix(v.Revision, "1-")[:4])
+	}
+	return b.String()
+}
+
 func (f *simFatal) how() string { return "\n" + strings.Join(f.sim.trail, "\n") + "\n" + f.sim.why }
 
 type simVM struct {
@@ -86,7 +95,9 @@ type simVM struct {
 	// slow is for how many ticks more its guest shuts down once it was asked. A negative one never does.
 	slow int
 	// boot is for how many ticks it boots, up for how many it is on.
-	boot, up          int
+	boot, up int
+	// stubborn VMs take nothing while they are on, whatever they say.
+	stubborn          bool
 	template, network string
 }
 
@@ -203,8 +214,8 @@ func (s *sim) blocks(template string) *Blocker {
 func (s *sim) step(allowed func(Plan) Plan) Plan {
 	in := s.input()
 	full := Compute(in)
-	if line := fmt.Sprintf("%s | doomed %v | %s | %s", vmsOf(full), full.Doomed, actionsOf(full), full.Update); len(s.trail) == 0 || !strings.HasSuffix(s.trail[len(s.trail)-1], line) {
-		s.trail = append(s.trail[max(len(s.trail)-15, 0):], s.now.Format(time.TimeOnly)+" "+line)
+	if line := fmt.Sprintf("%s | doomed %v | %s | %s", revisionsOf(full), full.Doomed, actionsOf(full), full.Update); len(s.trail) == 0 || !strings.HasSuffix(s.trail[len(s.trail)-1], line) {
+		s.trail = append(s.trail[max(len(s.trail)-20, 0):], s.now.Format(time.TimeOnly)+" "+line)
 	}
 	s.why = fmt.Sprintf("wants %d and %d more, policy %s, power %s, strategy %+v, rollout %+v, revisions %+v", full.Desired, full.Surge, s.spec.DeletionPolicy, s.spec.PowerState, strategyOf(s.spec.UpdateStrategy, full.Desired), full.Rollout, full.Revisions)
 	checkRules(&simFatal{s.t, s}, in, full)
@@ -328,7 +339,7 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 			return vsphere.KindTransient
 		}
 		vm := s.put(vsphere.VM{
-			CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, CPUHotAdd: s.hotAdd, MemoryHotAdd: s.hotAdd,
+			CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
 			Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
 			Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
 				CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
@@ -371,8 +382,8 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 // reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
 func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
-	if vm.Power != vsphere.PoweredOff && (cpu < vm.CPU || memory < vm.MemoryMiB || !vm.CPUHotAdd && cpu > vm.CPU || !vm.MemoryHotAdd && memory > vm.MemoryMiB) {
-		return vsphere.KindTransient // it was powered on since
+	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
+		return vsphere.KindOffOnly // it was powered on since, or its host says no
 	}
 	vm.CPU, vm.MemoryMiB = cpu, memory
 	if a.Network != nil {

@@ -22,10 +22,10 @@ func (p *planner) failures() {
 // failedToStart is true for a VM that says so itself, or has had its time.
 func (p *planner) failedToStart(m *member) bool {
 	vm := m.vm
-	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(vm) == "" {
+	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" {
 		return false
 	}
-	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" && vm.GuestInfo == g.FailedValue {
+	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" && vm.GuestInfoKnown && vm.GuestInfo == g.FailedValue {
 		return true
 	}
 	at := m.status.StartTime

@@ -71,11 +71,26 @@ func TestGuestInfoGate(t *testing.T) {
 	for value, want := range map[string]struct {
 		ready, fails bool
 	}{"": {}, "soon": {}, "yes": {ready: true}, "no": {fails: true}} {
-		in := underWay(func(vm *vsphere.VM, _ *Known) { vm.GuestIP, vm.GuestInfo = "10.0.0.2", value })
+		in := underWay(func(vm *vsphere.VM, _ *Known) { vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown = "10.0.0.2", value, true })
 		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes", FailedValue: "no"}
 		p := Compute(in)
 		if s := vmStatus(t, p, 1); s.Available != want.ready || (len(p.Rollout.Failed) > 0) != want.fails {
 			t.Errorf("%q: available is %t, failed are %v", value, s.Available, p.Rollout.Failed)
+		}
+	}
+}
+
+// TestAValueThatNobodyHasReadYetIsNoOther: a replica that has just taken over knows none.
+func TestAValueThatNobodyHasReadYetIsNoOther(t *testing.T) {
+	for wasReady, want := range map[bool]v1alpha1.VMPhase{true: v1alpha1.VMReady, false: v1alpha1.VMStarting} {
+		in := underWay(func(vm *vsphere.VM, k *Known) {
+			if vm.GuestIP = "10.0.0.2"; wasReady {
+				k.ReadySince, k.Phase = epoch.Add(-time.Hour), v1alpha1.VMReady
+			}
+		})
+		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes"}
+		if s := vmStatus(t, Compute(in), 1); s.Phase != want || s.Available != wasReady {
+			t.Errorf("was ready %t: it is %s, available %t", wasReady, s.Phase, s.Available)
 		}
 	}
 }

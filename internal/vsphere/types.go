@@ -165,8 +165,6 @@ type VM struct {
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
-	// CPUHotAdd and MemoryHotAdd are true for a VM that can get more of it while it is on.
-	CPUHotAdd, MemoryHotAdd bool
 	// HotAdd is what the VM can get more of while it runs.
 	HotAdd HotAdd
 	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and

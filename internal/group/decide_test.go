@@ -233,7 +233,9 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 		"a quota that cannot be asked": {func(s *Snapshot) { s.Quota.Unwatched = true }, 30 * time.Second},
 		"a Secret that is missing":     {func(s *Snapshot) { s.UserData = map[string]*UserDataAnswer{"init": {Blocked: blocked}} }, 30 * time.Second},
 		"a Secret that is there":       {func(s *Snapshot) { s.UserData = map[string]*UserDataAnswer{"init": {Data: []byte("x")}} }, 0},
-		"a Secret that is not allowed": {func(s *Snapshot) { s.UserData, s.UserDataDenied = map[string]*UserDataAnswer{"init": {Blocked: blocked}}, true }, 0},
+		"a Secret that is not allowed": {func(s *Snapshot) {
+			s.UserData, s.UserDataDenied = map[string]*UserDataAnswer{"init": {Blocked: blocked}}, true
+		}, 0},
 		"a folder that was moved away": {func(s *Snapshot) {
 			s.Folder, s.Observation.FolderElsewhere = &v1alpha1.FolderStatus{MoRef: "group-v1"}, true
 		}, 30 * time.Second},

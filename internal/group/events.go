@@ -98,10 +98,11 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			}
 		case was.Phase == v1alpha1.VMAdopting && was.MoRef == vm.MoRef:
 			adopted = append(adopted, vm.Name)
-		case vm.MoRef != "" && was.MoRef != vm.MoRef && update != nil && vm.Revision == update.Revision: // told with the update
 		case vm.MoRef != "" && was.MoRef != vm.MoRef:
-			created = append(created, vm.Name)
-		case existed && vm.Incarnation > was.Incarnation:
+			if update == nil || vm.Revision != update.Revision { // or it is told with the update
+				created = append(created, vm.Name)
+			}
+		case existed && vm.Incarnation > was.Incarnation && !slices.Contains(old.Deleting, vm.Ordinal):
 			replaced = append(replaced, vm.Name)
 		case existed && vm.Phase == v1alpha1.VMLost && was.Phase != v1alpha1.VMLost:
 			lost = append(lost, vm.Name)

@@ -72,6 +72,14 @@ func TestAnUpdateSaysWhichVMsItChanged(t *testing.T) {
 	if reasons := reasonsOf(Events(statuses[1], *gone)); reasons != "VMsVanished" {
 		t.Errorf("a VM that vanished during an update: %s", reasons)
 	}
+	// Without more VMs, the one that comes takes the place of the one that left.
+	old := statuses[1].DeepCopy()
+	old.Deleting = []int32{0}
+	next = old.DeepCopy()
+	next.Deleting, next.VMs[0].MoRef, next.VMs[0].Incarnation, next.VMs[0].Revision = nil, "", 1, "b"
+	if reasons := reasonsOf(Events(*old, *next)); reasons != "" {
+		t.Errorf("a VM whose place is taken: %s", reasons)
+	}
 	ended := statuses[len(statuses)-1].DeepCopy()
 	ended.Deleting = []int32{ended.VMs[0].Ordinal}
 	smaller := ended.DeepCopy()

@@ -318,9 +318,7 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.Incomplete
 	}
 	counts := fmt.Sprintf("%d of %s ready", min(p.Ready, p.Desired), are(p.Desired))
-	// An update that somebody stopped on the way may have more VMs than are wanted.
-	satisfied := !f.Deleting && !f.Admission.Held && p.Existing == p.Desired+p.Surge && p.Ready >= p.Desired && len(p.Doomed) == 0 && !f.updating()
-	if satisfied && terminal(blockers) == nil {
+	if f.satisfied() && terminal(blockers) == nil {
 		if remark := f.remark(blockers); remark != "" {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + remark
 		}
@@ -351,6 +349,13 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	default:
 		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.VMs)
 	}
+}
+
+// satisfied reports whether all VMs are there and as asked for, as far as anybody wants that now. An update that was paused on its way may have more VMs
+// than are wanted.
+func (f Facts) satisfied() bool {
+	p := &f.Plan
+	return !f.Deleting && !f.Admission.Held && p.Existing == p.Desired+p.Surge && p.Ready >= p.Desired && len(p.Doomed) == 0 && !f.updating()
 }
 
 // remark is what there is to say of a group although all of its VMs are ready, or "".

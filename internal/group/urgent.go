@@ -30,13 +30,17 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 		before[old.VMs[i].Ordinal] = &old.VMs[i]
 	}
 	for _, vm := range next.VMs {
-		was := cmp.Or(before[vm.Ordinal], &v1alpha1.VMStatus{})
-		if vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef || vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) ||
-			vm.Updating && !was.Updating {
+		if urgentOf(cmp.Or(before[vm.Ordinal], &v1alpha1.VMStatus{}), &vm) {
 			return true
 		}
 	}
 	return false
+}
+
+// urgentOf is Urgent for one VM.
+func urgentOf(was, vm *v1alpha1.VMStatus) bool {
+	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
+		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating
 }
 
 func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.ConditionStatus {

@@ -43,8 +43,9 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 // asked for, so that nobody waits for a group in backoff. Clones of older revisions may be of templates on other hosts.
 func limit(server vsphere.Server, key vsphere.GroupKey, d group.Decision) (plan.Plan, grants) {
 	others := server.Acquire(key, "", d.Plan.Tasks())
-	g, left := grants{others}, map[string]int{}
-	for host, n := range clonesByHost(d) {
+	wanted := clonesByHost(d)
+	g, left := append(make(grants, 0, 1+len(wanted)), others), make(map[string]int, len(wanted))
+	for host, n := range wanted {
 		slots := server.Acquire(key, host, n)
 		g, left[host] = append(g, slots), slots.Granted()
 	}

@@ -217,7 +217,9 @@ func TestNothingButAnEditUpdatesVMs(t *testing.T) {
 		},
 		"a change of how updates go": func(r *rig) {
 			r.mustPass()
-			r.edit(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate} })
+			r.edit(func(s *v1alpha1.VmGroupSpec) {
+				s.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate}
+			})
 		},
 	} {
 		t.Run(story, func(t *testing.T) {
@@ -246,7 +248,7 @@ func TestAPolicyStartsNoUpdateAndStopsOne(t *testing.T) {
 	r := rolls(t, 3)
 	old := r.group().Status.UpdateRevision
 	r.edit(withTemplate("debian-13"))
-	for len(r.are(r.group().Status.UpdateRevision)) == 0 {
+	for len(r.are(plan.Revision(r.group().Spec))) == 0 {
 		r.mustPass()
 		r.vcenter.Finish(-1)
 		r.now = r.now.Add(2 * time.Second)
@@ -364,11 +366,13 @@ func TestAnUpdateThatNeedsNoMoreVMsDoesNotAskForThem(t *testing.T) {
 func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	r := rolls(t, 3)
 	old := r.group().Status.UpdateRevision
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{Paused: true} })
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.CPU, s.UpdateStrategy = "debian-13", 2, &v1alpha1.UpdateStrategy{Paused: true}
+	})
 	r.work()
 	r.vcenter.ByHand().Delete("web-1")
 	g := r.work()
-	if vm := r.vm("web-1"); vm == nil || vm.Stamp.Revision != old || len(r.vcenter.VMs()) != 3 {
+	if vm := r.vm("web-1"); vm == nil || vm.Stamp.Revision != old || vm.CPU != 1 || len(r.vcenter.VMs()) != 3 {
 		t.Fatalf("the lost VM came back as %+v", vm)
 	}
 	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 1 {
@@ -388,7 +392,9 @@ func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 
 func TestAShapeThatIsForgedIsNotCloned(t *testing.T) {
 	r := rolls(t, 2)
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{Paused: true} })
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{Paused: true}
+	})
 	r.work()
 	r.setStatus(func(g *v1alpha1.VmGroup) {
 		for i := range g.Status.Revisions {
@@ -407,7 +413,9 @@ func TestAShapeThatIsForgedIsNotCloned(t *testing.T) {
 // A policy judges an older shape before it is cloned again, also where what spec asks for now is allowed.
 func TestAnOlderShapeThatAPolicyForbidsIsNotCloned(t *testing.T) {
 	r := rolls(t, 2)
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{Paused: true} })
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{Paused: true}
+	})
 	r.work()
 	r.setPolicy(onlyTemplates("debian-13"))
 	r.vcenter.ByHand().Delete("web-1")

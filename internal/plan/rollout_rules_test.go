@@ -65,6 +65,9 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 	from := begun(in, p)
 	known := knownByRef(in)
 	vms := vmsByOrdinal(p)
+	if n := chosenStrangers(in, p, from); n > 0 && !in.Deleting && n > surplusOf(in, p) {
+		fail("%d VMs that the update does not concern are chosen to leave, and %d are too many", n, surplusOf(in, p))
+	}
 	for _, a := range p.Actions {
 		if a.Kind != ReconfigureVM {
 			continue
@@ -83,6 +86,29 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 			fail("%s is restarted, and the update does not ask for it", s.Name)
 		}
 	}
+}
+
+// chosenStrangers is how many VMs are chosen to leave now that the update does not concern.
+func chosenStrangers(in Input, p Plan, from []string) int32 {
+	n := int32(0)
+	for _, s := range p.VMs {
+		vm := observedVM(in, s.MoRef)
+		if slices.Contains(p.Doomed, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) && vm.Ref.Value != "" && !vm.Tombstone && !leavesInFlight(in, s.Ordinal) && !slices.Contains(from, s.Revision) {
+			n++
+		}
+	}
+	return n
+}
+
+// surplusOf is how many VMs are too many of those that are there and on their way.
+func surplusOf(in Input, p Plan) int32 {
+	n := -p.Desired - leaveBefore(in, p)
+	for _, s := range p.VMs {
+		if isThere(in, s) || cloningInFlight(in, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) {
+			n++
+		}
+	}
+	return n
 }
 
 func resizes(in Input) v1alpha1.ResizeMode {

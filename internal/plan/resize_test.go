@@ -36,7 +36,7 @@ func TestChangeThatFails(t *testing.T) {
 		{"a VM that was not started yet is changed first", resizing(off), false, "ReconfigureVM web-0"},
 		{"and started as it is if that fails", resizing(off), true, "PowerOnVM web-0"},
 		{"one that was stopped for that stays off", resizing(func(vm *vsphere.VM, k *Known) { off(vm, k); k.Updating = true }), true, ""},
-		{"and is told of", resizing(func(vm *vsphere.VM, k *Known) { k.Updating = true }), false, "PowerOffVM web-0"},
+		{"and is told of", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), false, "PowerOffVM web-0"},
 	} {
 		if test.fails {
 			denied(&test.in)

@@ -53,7 +53,7 @@ func (s *saga) looks(n int) {
 }
 
 func (s *saga) tell(p Plan) {
-	var vms []string
+	vms := make([]string, 0, len(p.VMs))
 	for _, v := range p.VMs {
 		vms = append(vms, fmt.Sprintf("%d%s %s", v.Ordinal, s.letter(v.Revision), v.Phase))
 	}

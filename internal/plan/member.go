@@ -49,7 +49,7 @@ type member struct {
 	wasReady bool
 	// wrongPower is true when somebody else changed the power state and repair means to change it back.
 	wrongPower bool
-	// changes is true when the update stops or changes the VM now: it is not powered on meanwhile.
+	// changes is true when the update stops or changes the VM now, or has stopped it to change it: it is not powered on meanwhile.
 	changes bool
 }
 

@@ -114,7 +114,7 @@ func (p *planner) waitsForOthers() string {
 		switch {
 		case m.doomed:
 			note("removing %s", m)
-		case m.missing() || m.state == cloning:
+		case m.status.Phase == v1alpha1.VMCloning:
 			note("cloning %s", m)
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)

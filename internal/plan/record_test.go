@@ -37,7 +37,7 @@ func TestBegin(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
-	var many []string
+	many := make([]string, 0, 30)
 	for i := range 30 {
 		many = append(many, fmt.Sprintf("r%02d", i))
 	}
@@ -50,7 +50,7 @@ func normal(r Rollout) string { return fmt.Sprintf("%+v", r) }
 
 // TestRevisionsThatStatusKeeps: those that VMs have before others, and spec's last.
 func TestRevisionsThatStatusKeeps(t *testing.T) {
-	var shapes []Shape
+	shapes := make([]Shape, 0, 6)
 	spec := validSpec(1)
 	for cpu := range int32(6) {
 		spec.CPU = 10 + cpu
@@ -59,7 +59,7 @@ func TestRevisionsThatStatusKeeps(t *testing.T) {
 	in := input(1, has(makeVM(0)))
 	in.Observation.VMs[0].Stamp.Revision = shapes[0].Recorded.Revision
 	in.Shapes = shapes
-	var cpus []int32
+	cpus := make([]int32, 0, maxRevisions)
 	for _, r := range Compute(in).Revisions {
 		cpus = append(cpus, r.CPU)
 	}

@@ -53,8 +53,8 @@ func (p *planner) reconfigure(m *member) {
 			a.Reason = "spec asks for another network"
 		}
 	}
-	m.changes = true
-	p.try(m, a)
+	tried := p.try(m, a)
+	m.changes = tried || m.status.Updating // one that was not stopped for that is not kept off by a change that fails
 }
 
 // restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.
@@ -75,6 +75,7 @@ func (p *planner) updating(m *member) {
 	switch {
 	case !asked.IsZero() && m.vm.ToolsRunning, p.roll.going && p.change(m) == changeRestart:
 		m.status.ShutdownTime = asked
+		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then it is not going down
 		m.status.Available, m.status.Phase = false, v1alpha1.VMStarting
 		m.status.Message = fmt.Sprintf("%s is restarted to be changed", m.vm.Ref.Value)
 	case m.status.Available:

@@ -63,26 +63,62 @@ func stopsUpdates(in Input, p Plan) bool {
 // checkUpdateTouches: VMs of the revisions that the update concerns are changed, and no others, and none while it does not go on.
 func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 	from := begun(in, p)
-	known := knownByRef(in)
+	if n := chosenStrangers(in, p, from); n > 0 && !in.Deleting && n > surplusOf(in, p) {
+		fail("%d VMs that the update does not concern are chosen to leave, and %d are too many", n, surplusOf(in, p))
+	}
 	vms := vmsByOrdinal(p)
 	for _, a := range p.Actions {
-		if a.Kind != ReconfigureVM {
-			continue
-		}
-		s := vms[a.Ordinal]
-		if !slices.Contains(from, s.Revision) || a.Revision != in.UpdateRevision || stopsUpdates(in, p) || slices.Contains(p.Doomed, a.Ordinal) {
-			fail("%s, of revision %s, is changed to %s, from %v", a.Name, s.Revision, a.Revision, from)
-		}
-		vm := observedVM(in, a.MoRef)
-		if vm.Power == vsphere.PoweredOn && (a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU) || a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)) {
-			fail("%s cannot be changed while it is on", a.Name)
+		if a.Kind == ReconfigureVM {
+			checkReconfigured(fail, in, p, a, vms[a.Ordinal].Revision)
 		}
 	}
 	for _, s := range p.VMs {
-		if s.Updating && !known[s.MoRef].Updating && !recordedTwice(in) && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
+		if stoppedNow(in, s) && !recordedTwice(in) && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
 			fail("%s is restarted, and the update does not ask for it", s.Name)
 		}
 	}
+}
+
+func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, revision string) {
+	if from := begun(in, p); !slices.Contains(from, revision) || a.Revision != in.UpdateRevision || stopsUpdates(in, p) || slices.Contains(p.Doomed, a.Ordinal) {
+		fail("%s, of revision %s, is changed to %s, from %v", a.Name, revision, a.Revision, from)
+	}
+	vm := observedVM(in, a.MoRef)
+	cpus, memory := a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU), a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)
+	if vm.Power == vsphere.PoweredOn && (cpus || memory) {
+		fail("%s cannot be changed while it is on", a.Name)
+	}
+}
+
+// chosenNow is true for a VM that is chosen to leave in this look.
+func chosenNow(in Input, p Plan, s VMStatus) bool {
+	vm := observedVM(in, s.MoRef)
+	return slices.Contains(p.Doomed, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) && vm.Ref.Value != "" && !vm.Tombstone && !leavesInFlight(in, s.Ordinal)
+}
+
+// stoppedNow is true for a VM that is chosen to be restarted in this look.
+func stoppedNow(in Input, s VMStatus) bool { return s.Updating && !knownByRef(in)[s.MoRef].Updating }
+
+// chosenStrangers is how many VMs are chosen to leave now that the update does not concern.
+func chosenStrangers(in Input, p Plan, from []string) int32 {
+	n := int32(0)
+	for _, s := range p.VMs {
+		if chosenNow(in, p, s) && !slices.Contains(from, s.Revision) {
+			n++
+		}
+	}
+	return n
+}
+
+// surplusOf is how many VMs are too many of those that are there and on their way.
+func surplusOf(in Input, p Plan) int32 {
+	n := -p.Desired - leaveBefore(in, p)
+	for _, s := range p.VMs {
+		if isThere(in, s) || cloningInFlight(in, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) {
+			n++
+		}
+	}
+	return n
 }
 
 func resizes(in Input) v1alpha1.ResizeMode {
@@ -117,101 +153,6 @@ func observedVM(in Input, moRef string) vsphere.VM {
 		return vsphere.VM{}
 	}
 	return in.Observation.VMs[at]
-}
-
-// checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than
-// leave enough of them, new ones that are not available not counted.
-func checkBudget(fail func(string, ...any), in Input, p Plan) {
-	if in.Deleting || in.MayStay > 0 || recordedTwice(in) {
-		return
-	}
-	from, known := begun(in, p), knownByRef(in)
-	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
-	there, leave, taken, listed, coming := int32(0), int32(0), int32(0), false, int32(0)
-	unproven := int32(0)
-	for _, s := range p.VMs {
-		if !isThere(in, s) {
-			if cloningInFlight(in, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) {
-				coming++
-			}
-			continue
-		}
-		there++
-		isDoomed := slices.Contains(p.Doomed, s.Ordinal)
-		vm, k := observedVM(in, s.MoRef), known[s.MoRef]
-		if isDoomed {
-			leave++
-		} else if s.Revision == p.Rollout.Revision && !s.Available || s.Updating {
-			unproven++
-		}
-		chosen := isDoomed && !slices.Contains(in.Doomed, s.Ordinal) && !vm.Tombstone && vm.Ref.Value != "" && !leavesInFlight(in, s.Ordinal)
-		if (chosen || s.Updating && !k.Updating) && slices.Contains(from, s.Revision) {
-			taken++
-			listed = listed || in.Spec.ScaleDown != nil && slices.Contains(in.Spec.ScaleDown.DeleteFirst, s.Name)
-		}
-	}
-	if taken == 0 || listed || there+coming-leaveBefore(in, p) > p.Desired+p.Surge {
-		return // nothing was taken, or some leave because fewer are wanted
-	}
-	if left := there - leave - unproven; left < p.Desired-u.unavailable {
-		fail("%d of %d VMs are taken away, and %d old or available ones are left: %d may be missing", taken, there, left, u.unavailable)
-	}
-	if wasAvailable(in, p, from) && p.Ready < p.Desired-u.unavailable {
-		fail("a VM that is available is taken away, and %d of %d are left: %d may be missing", p.Ready, p.Desired, u.unavailable)
-	}
-}
-
-// leaveBefore is how many VMs of the table left before this look.
-func leaveBefore(in Input, p Plan) int32 {
-	n := int32(0)
-	for _, s := range p.VMs {
-		if isThere(in, s) && (slices.Contains(in.Doomed, s.Ordinal) || observedVM(in, s.MoRef).Tombstone) {
-			n++
-		}
-	}
-	return n
-}
-
-// isThere is true for a VM that is there as far as anybody knows.
-func isThere(in Input, s VMStatus) bool {
-	return s.MoRef != "" && !slices.Contains(in.Observation.Gone, vsphere.VMRef(s.MoRef))
-}
-
-func cloningInFlight(in Input, ordinal int32) bool {
-	return slices.ContainsFunc(in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone && op.Ordinal == ordinal })
-}
-
-func leavesInFlight(in Input, ordinal int32) bool {
-	return newOperations(&in, settingsOf(&in)).leaving(ordinal)
-}
-
-// wasAvailable reports whether a VM that is taken away now was available for sure: it is on, or off as asked for, passes its gate, and has
-// been ready for long.
-func wasAvailable(in Input, p Plan, from []string) bool {
-	known := knownByRef(in)
-	for _, s := range p.VMs {
-		vm, k := observedVM(in, s.MoRef), known[s.MoRef]
-		chosen := slices.Contains(p.Doomed, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) && !vm.Tombstone && !leavesInFlight(in, s.Ordinal) || s.Updating && !k.Updating
-		if !chosen || !slices.Contains(from, s.Revision) || !vm.Connected || vm.IsTemplate {
-			continue
-		}
-		if in.Spec.PowerState == v1alpha1.PowerOff {
-			if vm.Power == vsphere.PoweredOff {
-				return true
-			}
-			continue
-		}
-		minReady, gate := int32(0), v1alpha1.GatePoweredOn
-		if r := in.Spec.Readiness; r != nil {
-			minReady, gate = r.MinReadySeconds, r.Gate
-		}
-		ready := vm.Power == vsphere.PoweredOn && (gate != v1alpha1.GateGuestHeartbeat || vm.HeartbeatGreen) && gate != v1alpha1.GateGuestIP &&
-			(in.Spec.Readiness == nil || in.Spec.Readiness.GuestInfo == nil)
-		if ready && !k.Updating && (minReady == 0 || k.Phase == v1alpha1.VMReady && !k.ReadySince.IsZero() && in.Now.Sub(k.ReadySince).Seconds() >= float64(minReady)) {
-			return true
-		}
-	}
-	return false
 }
 
 // checkClones: an update never adds VMs above what it may, and every clone has a revision that may be cloned.

@@ -53,7 +53,7 @@ func (s *saga) looks(n int) {
 }
 
 func (s *saga) tell(p Plan) {
-	var vms []string
+	vms := make([]string, 0, len(p.VMs))
 	for _, v := range p.VMs {
 		vms = append(vms, fmt.Sprintf("%d%s %s", v.Ordinal, s.letter(v.Revision), v.Phase))
 	}
@@ -456,6 +456,7 @@ var sagas = []struct {
 		s.until(settled)
 	}},
 	{"old-template-gone", 2, func(s *saga) {
+		s.boots["debian-13"] = 3
 		s.template("debian-13")
 		s.absent["debian-12"] = true
 		s.until(updated(1))
@@ -505,13 +506,37 @@ var sagas = []struct {
 		s.until(isGone)
 	}},
 	{"retain", 2, func(s *saga) {
+		s.strategy(number(0), number(1))
 		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
 		s.template("debian-13")
 		s.until(blocked(v1alpha1.ReasonRetainForbidsReplacement))
 		s.note("what can be changed in place is")
 		s.template("debian-12")
 		s.spec.CPU = 4
-		s.strategy(number(0), number(1))
+		s.until(settled)
+	}},
+	{"strangers", 3, func(s *saga) {
+		s.template("debian-13")
+		s.until(updated(1))
+		s.note("web-0 turns up in a revision that the update never knew: it stays as it is")
+		stamp := *s.byName("web-0").Stamp
+		stamp.Revision = "1-stranger"
+		s.byName("web-0").Stamp = &stamp
+		s.until(settled)
+	}},
+	{"loss-that-is-observed", 2, func(s *saga) {
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+		s.template("debian-13")
+		s.until(updated(1))
+		s.lose("web-0")
+		s.looks(4)
+		s.spec.Repair = nil
+		s.until(settled)
+	}},
+	{"restart-and-min-ready-seconds", 2, func(s *saga) {
+		s.spec.Readiness.MinReadySeconds = 20
+		s.until(settled)
+		s.spec.CPU = 4
 		s.until(settled)
 	}},
 	{"on-delete", 2, func(s *saga) {

@@ -331,21 +331,7 @@ func (s *sim) shutting(task simTask) bool {
 func (s *sim) finish(task simTask) vsphere.Kind {
 	a := task.action
 	if task.Kind == vsphere.OpClone {
-		if s.hidden[a.Name] || s.byName(a.Name) != nil {
-			return vsphere.KindNameTaken
-		}
-		shape := s.made[a.Revision]
-		if s.absent[shape.Template] {
-			return vsphere.KindTransient
-		}
-		vm := s.put(vsphere.VM{
-			CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
-			Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
-			Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
-				CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
-		}, true)
-		vm.boot, vm.template, vm.network = s.boots[shape.Template], shape.Template, networkOf(shape)
-		return ""
+		return s.clone(task)
 	}
 	vm := s.vms[a.MoRef]
 	switch {
@@ -376,6 +362,26 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		}
 		delete(s.vms, a.MoRef)
 	}
+	return ""
+}
+
+// clone makes a VM, and returns the kind of error why not.
+func (s *sim) clone(task simTask) vsphere.Kind {
+	a := task.action
+	if s.hidden[a.Name] || s.byName(a.Name) != nil {
+		return vsphere.KindNameTaken
+	}
+	shape := s.made[a.Revision]
+	if s.absent[shape.Template] {
+		return vsphere.KindTransient
+	}
+	vm := s.put(vsphere.VM{
+		CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
+		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
+		Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
+			CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
+	}, true)
+	vm.boot, vm.template, vm.network = s.boots[shape.Template], shape.Template, networkOf(shape)
 	return ""
 }
 

@@ -644,3 +644,43 @@ func TestGuestsAreToldWhoTheyAre(t *testing.T) {
 		t.Errorf("what guests are told makes revision %s of %s", after, before)
 	}
 }
+
+// An update of many old groups at once is no mass deletion, from its beginning to the last VM that leaves, and leaves others room to be deleted.
+func TestAnUpdateOfManyGroupsIsNoMassDeletion(t *testing.T) {
+	for story, change := range map[string]func(*v1alpha1.VmGroupSpec){"VMs are replaced": withTemplate("debian-13"), "VMs are restarted": larger} {
+		t.Run(story, func(t *testing.T) {
+			h := newHerd(t, 24, 1)
+			h.vcenter.AddTemplate(vsphere.Template{Name: "debian-13"})
+			for _, name := range h.names[4:] {
+				g := h.look(name)
+				change(&g.Spec)
+				g.Generation++
+				if err := h.member.Update(t.Context(), g); err != nil {
+					t.Fatal(err)
+				}
+			}
+			target := plan.Revision(h.look(h.names[4]).Spec)
+			for range 40 {
+				h.passes()
+				h.now = h.now.Add(2 * time.Second)
+				for _, name := range h.names {
+					if c := meta.FindStatusCondition(h.look(name).Status.Conditions, v1alpha1.ConditionStalled); c != nil {
+						t.Fatalf("%s: %s: %s", name, c.Reason, c.Message)
+					}
+				}
+			}
+			if updated, all := h.are(target), h.vcenter.VMs(); len(updated) != 20 || len(all) != 24 {
+				t.Fatalf("updated are %d of %d VMs", len(updated), len(all))
+			}
+			for _, name := range h.names[:4] {
+				if err := h.member.Delete(t.Context(), h.look(name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.spend(30 * time.Second)
+			if n := len(h.vcenter.VMs()); n != 20 {
+				t.Errorf("%d VMs after four groups were deleted: what was replaced counts as removed", n)
+			}
+		})
+	}
+}

@@ -305,3 +305,19 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 		}
 	}
 }
+
+// What a group is held at has the revision of then: another trigger is as little allowed as the rest of the edit.
+func TestAHeldGroupKeepsItsRevisionWhateverTriggerIsSet(t *testing.T) {
+	s := edited(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"} })
+	was := s.Group.Status.Revisions[0]
+	s.Admitted = &v1alpha1.Admitted{Revision: was.Revision, Replicas: 3, CPU: was.CPU, Memory: was.Memory, Template: was.Template}
+	s.Group.Status.Admitted = s.Admitted
+	s.Violations = []policy.Violation{{Field: "spec.template", Value: "debian-13", Rule: policy.RuleTemplateAllowed, Enforced: true}}
+	d := Decide(s)
+	if d.Step != Act || d.Revision != was.Revision || len(d.Plan.Actions) > 0 {
+		t.Errorf("decided %s with revision %s and %+v, want revision %s", d.Step, d.Revision, d.Plan.Actions, was.Revision)
+	}
+	if r := d.Status.Rollout; r == nil || r.Revision != s.Revision || !slices.Equal(r.From, []string{was.Revision}) {
+		t.Errorf("the edit is recorded as %+v", r)
+	}
+}

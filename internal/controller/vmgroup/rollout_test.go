@@ -684,3 +684,44 @@ func TestAnUpdateOfManyGroupsIsNoMassDeletion(t *testing.T) {
 		})
 	}
 }
+
+// Whoever undoes an edit that a policy forbids by now gets no more of it, and loses nothing.
+func TestAnUndoUnderATightenedPolicyStopsTheUpdate(t *testing.T) {
+	r := rolls(t, 3)
+	old := r.group().Status.UpdateRevision
+	r.edit(withTemplate("debian-13"))
+	target := plan.Revision(r.group().Spec)
+	for len(r.are(old)) > 2 || len(r.vcenter.VMs()) > 3 {
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	r.setPolicy(onlyTemplates("debian-13"))
+	r.edit(withTemplate("debian-12"))
+	r.work()
+	r.untouched("an undo that a policy forbids")
+	if len(r.are(old)) != 2 || len(r.are(target)) != 1 {
+		t.Errorf("of the old revision are %v, of the new one %v", r.are(old), r.are(target))
+	}
+	g := r.group()
+	says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonPolicyViolated)
+	says(t, g, v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPending)
+	r.setPolicy(onlyTemplates("debian-1*"))
+	r.watched(60, nil)
+	if len(r.are(old)) != 3 {
+		t.Errorf("once it is allowed: %v", r.are(old))
+	}
+}
+
+func TestAGuestSaysThatItIsReady(t *testing.T) {
+	r := newRig(t)
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		*s.Replicas = 1
+		s.Readiness = &v1alpha1.Readiness{GuestInfo: &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes"}}
+	})
+	if g := r.work(); g.Status.ReadyReplicas != 0 || r.vm("web-0").Power != vsphere.PoweredOn {
+		t.Fatalf("%d VMs are ready before the guest has said so: %s", g.Status.ReadyReplicas, words(g.Status.Conditions))
+	}
+	r.vcenter.ByHand().WriteGuestInfo("web-0", "guestinfo.ready", "yes")
+	r.settle()
+}

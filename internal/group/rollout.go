@@ -56,16 +56,21 @@ func (s *Snapshot) begun() *plan.Rollout {
 
 // revisions are those that VMs of the group have, as far as status and vCenter say.
 func (s *Snapshot) revisions() (all []string) {
+	add := func(revision string) {
+		if !slices.Contains(all, revision) { // there are few, of many VMs
+			all = append(all, revision)
+		}
+	}
 	for i := range s.Group.Status.VMs {
-		all = append(all, s.Group.Status.VMs[i].Revision)
+		add(s.Group.Status.VMs[i].Revision)
 	}
 	for i := range s.Observation.VMs {
 		if vm := &s.Observation.VMs[i]; s.stamped(*vm) {
-			all = append(all, vm.Stamp.Revision)
+			add(vm.Stamp.Revision)
 		}
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 // updates is the update that goes on, or is about to begin. It has no From if there is none.

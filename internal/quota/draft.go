@@ -68,7 +68,7 @@ type Answer struct {
 	Outcome Outcome
 	// Violations are what quotas refuse, and what those would that only warn.
 	Violations []policy.Violation
-	// Problem says why the quota is unavailable.
+	// Problem says why the quota is unavailable; of a claim that is granted, why nobody can say whether its Surges are: nobody tells when that changes.
 	Problem string
 	// Surge is how many of the claim's Surges are granted, with a claim that is. Short says why not all are, or is empty; the group is notified
 	// when there is more room.

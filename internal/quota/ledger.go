@@ -161,7 +161,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 			return Answer{Outcome: Unavailable, Problem: policiesUnread}
 		}
 		if len(c.Surges) > 0 {
-			return Answer{Short: policiesUnread}
+			return Answer{Short: policiesUnread, Problem: policiesUnread}
 		}
 		return Answer{}
 	}
@@ -178,7 +178,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 			if c.grows() {
 				return Answer{Outcome: Unavailable, Problem: problem}
 			}
-			return Answer{Short: problem}
+			return Answer{Short: problem, Problem: problem}
 		}
 		f = facts{set: set, served: l.opts.Lister.Served, members: members}
 	}

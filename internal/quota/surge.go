@@ -27,8 +27,10 @@ func (l *Ledger) askSurge(f facts, c Claim, quotas []*policy.Policy) (answer Ans
 	}
 	answer, again = l.ask(f, c, quotas)
 	if n > 0 && (answer.Outcome == Refused || answer.Outcome == Unavailable) {
-		c.Wants, n, said = base, 0, orElse(said, answer.Problem)
+		problem := answer.Problem
+		c.Wants, n, said = base, 0, orElse(said, problem)
 		answer, again = l.ask(f, c, quotas)
+		answer.Problem = orElse(answer.Problem, problem)
 	}
 	for _, s := range short {
 		s.short[c.Key()] = struct{}{}

@@ -95,7 +95,7 @@ func TestAnUpdateGoesOnWithoutMoreVMsWhileTheLedgerCannotBeAsked(t *testing.T) {
 	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 9))
 	d.grant(claim("one", "m", 0, 4, 1))
 	d.set = nil
-	if answer := d.Ask(t.Context(), updating(4, 4, 1)); answer.Outcome != quota.Granted || answer.Surge != 0 || answer.Short == "" {
+	if answer := d.Ask(t.Context(), updating(4, 4, 1)); answer.Outcome != quota.Granted || answer.Surge != 0 || answer.Short == "" || answer.Problem == "" {
 		t.Errorf("answered %+v", answer)
 	}
 }

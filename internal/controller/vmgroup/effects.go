@@ -148,8 +148,9 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
 	answer.Surge, answer.Short = int32(said.Surge), said.Short
 	if said.Outcome == quota.Unavailable {
-		answer.Unavailable, answer.Unwatched = said.Problem, true
+		answer.Unavailable = said.Problem
 	}
+	answer.Unwatched = answer.Unwatched || said.Problem != ""
 	return answer
 }
 

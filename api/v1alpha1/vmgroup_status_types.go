@@ -126,6 +126,15 @@ type VMStatus struct {
 	// shutdownTime is when the guest was asked to shut down, while that is waited for. spec.shutdown says for how long.
 	// +optional
 	ShutdownTime *metav1.Time `json:"shutdownTime,omitempty"`
+	// startTime is when the VM was found to be on for the first time, while it has not passed its readiness gate since.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// updating is true from before the VM is stopped for an update until it is ready again.
+	// +optional
+	Updating bool `json:"updating,omitempty"`
+	// restartPending is true while the VM needs a restart to be as spec says, and updateStrategy.resize is Hot.
+	// +optional
+	RestartPending bool `json:"restartPending,omitempty"`
 	// message says what is wrong with the VM and what to do, for a person.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
@@ -156,6 +165,55 @@ type Admitted struct {
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
 	// +optional
 	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
+}
+
+// Revision is what VMs of a revision were made of. It is believed only if the revision that is computed of it is the one that it names.
+type Revision struct {
+	// revision as in vms.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// cpu, memory, template, placement, cloneMode, userDataSecretRef and replaceTrigger are as in spec.
+	// +optional
+	CPU int32 `json:"cpu,omitempty"`
+	// +optional
+	Memory int32 `json:"memory,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Template string `json:"template,omitempty"`
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+	// +optional
+	CloneMode CloneMode `json:"cloneMode,omitempty"`
+	// +optional
+	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	ReplaceTrigger string `json:"replaceTrigger,omitempty"`
+}
+
+// Rollout is the update of a group's VMs to a revision, the one that is under way or the last one. What it does and waits for is
+// condition UpToDate.
+type Rollout struct {
+	// revision that VMs are brought to.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// from are the revisions whose VMs are updated. Without any, no VM is: the update has ended, or none was started.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	From []string `json:"from,omitempty"`
+	// startTime of the update, while there is one.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// failed are the instance UUIDs of updated VMs that did not become ready in time.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:items:MaxLength=64
+	Failed []string `json:"failed,omitempty"`
 }
 
 // VmGroupStatus is what the operator last saw and did.
@@ -205,6 +263,14 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UpdateRevision string `json:"updateRevision,omitempty"`
+	// rollout is the update of the VMs to updateRevision.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+	// revisions are what VMs of the group are or were made of, the newest last.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Revisions []Revision `json:"revisions,omitempty"`
 	// ownership is the fence against a controller that no longer owns the group.
 	// +optional
 	Ownership *Ownership `json:"ownership,omitempty"`

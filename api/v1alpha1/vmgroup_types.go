@@ -160,32 +160,49 @@ const (
 	ResizeRecreate ResizeMode = "Recreate"
 )
 
-// UpdateStrategy says how an edit reaches the VMs that already exist.
+// UpdateStrategy says how an edit of spec reaches the VMs that already exist.
 //
-// Its numbers are of a type that can also hold a percentage, before anything reads one: a replica of the operator that
-// cannot decode one group cannot list the groups of that group's member. The schema lets numbers in only, for now.
+// A percentage is of spec.replicas. That of maxSurge is rounded up, that of maxUnavailable down; if both are percentages that round to
+// zero, maxUnavailable counts as 1.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.maxSurge) && has(self.maxUnavailable) && type(self.maxSurge) == int && self.maxSurge == 0 && type(self.maxUnavailable) == int && self.maxUnavailable == 0)",message="maxSurge and maxUnavailable must not both be 0: no VM could be updated"
 type UpdateStrategy struct {
-	// type is RollingUpdate or OnDelete. It has no effect yet.
+	// type is RollingUpdate, which updates VMs after an edit, or OnDelete, which leaves it to people to delete VMs, in vCenter or with
+	// spec.scaleDown.deleteFirst; what comes in their place is as spec says.
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
 	// maxSurge is the number of VMs that may exist above spec.replicas during an update: a whole number from 0
-	// to 500, and no percentage. It has no effect yet.
+	// to 500, or a percentage up to 100%.
 	// +optional
 	// +kubebuilder:default=1
-	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxSurge must be a whole number from 0 to 500; percentages are not built yet"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 500 : self.matches('^(100|[0-9]{1,2})%$')",message="maxSurge must be a whole number from 0 to 500, or a percentage up to 100%"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 	// maxUnavailable is the number of VMs that may be missing below spec.replicas during an update: a whole number
-	// from 0 to 500, and no percentage. It has no effect yet.
+	// from 0 to 500, or a percentage up to 100%.
 	// +optional
 	// +kubebuilder:default=0
-	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxUnavailable must be a whole number from 0 to 500; percentages are not built yet"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 500 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a whole number from 0 to 500, or a percentage up to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// resize is Hot (never disturb), Restart (hot where the VM allows it, else one restart at a time) or Recreate.
-	// It has no effect yet.
+	// resize says how cpu and memory reach a VM. Hot never restarts one: where the VM cannot be changed while it runs, status.vms says
+	// restartPending, and it is changed when it is off. Restart changes it while it runs where the VM can do that, and restarts it otherwise, within
+	// maxUnavailable. Recreate replaces it.
 	// +optional
 	// +kubebuilder:default=Restart
 	Resize ResizeMode `json:"resize,omitempty"`
+	// paused stops the update where it is. What exists stays, and is repaired.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+	// replaceTrigger replaces all VMs when it changes: after a template was rebuilt under its name, or user data changed. Any text will do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	ReplaceTrigger string `json:"replaceTrigger,omitempty"`
+	// maxFailures is how many updated VMs may fail to become ready within readiness.startupTimeoutSeconds before the update stops.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=500
+	MaxFailures int32 `json:"maxFailures,omitempty"`
 }
 
 // ScaleDownOrder says which VM leaves first.
@@ -227,6 +244,26 @@ const (
 	GateGuestIP ReadinessGate = "GuestIP"
 )
 
+// GuestInfoGate is a guestinfo value by which a guest says that it is ready, for example with
+// vmtoolsd --cmd "info-set guestinfo.ready yes". It is gone when the VM is powered off, and cleared in a clone.
+type GuestInfoGate struct {
+	// key begins with guestinfo.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^guestinfo\.[A-Za-z0-9_.-]+$`
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['guestinfo.metadata', 'guestinfo.metadata.encoding', 'guestinfo.userdata', 'guestinfo.userdata.encoding', 'guestinfo.vendordata', 'guestinfo.vendordata.encoding'])",message="the key is one that cloud-init reads"
+	Key string `json:"key"`
+	// value that the key has to have.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Value string `json:"value"`
+	// failedValue says that the guest will not become ready: an updated VM counts as failed at once.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	FailedValue string `json:"failedValue,omitempty"`
+}
+
 // Readiness says when a VM counts as ready.
 type Readiness struct {
 	// gate is PoweredOn, GuestHeartbeat or GuestIP.
@@ -238,6 +275,16 @@ type Readiness struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+	// startupTimeoutSeconds is how long an updated VM may take from its first start until it passes the gate, in seconds. After that it
+	// counts as failed: see updateStrategy.maxFailures.
+	// +optional
+	// +kubebuilder:default=600
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	StartupTimeoutSeconds int32 `json:"startupTimeoutSeconds,omitempty"`
+	// guestInfo is a value that the guest has to publish, beside the gate.
+	// +optional
+	GuestInfo *GuestInfoGate `json:"guestInfo,omitempty"`
 	// progressDeadlineSeconds is how long a change may take before the group is reported Stalled, in seconds.
 	// Zero means no deadline. The operator keeps trying after the deadline.
 	// +optional
@@ -270,6 +317,33 @@ type Repair struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxUnhealthy must be a whole number from 0 to 500; percentages are not built yet"
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
+}
+
+// GuestHostname says which host name a guest gets.
+// +kubebuilder:validation:Enum=Name;Keep
+type GuestHostname string
+
+// Host names of guests.
+const (
+	// GuestHostnameName gives a guest the name of its VM.
+	GuestHostnameName GuestHostname = "Name"
+	// GuestHostnameKeep leaves it to the template and to user data.
+	GuestHostnameKeep GuestHostname = "Keep"
+)
+
+// Guest is what each guest is told about itself, through guestinfo.metadata for cloud-init. It is written with the clone, and never changed: VMs
+// that exist do not get it, since cloud-init would take them for new ones. An edit of it is no update.
+type Guest struct {
+	// hostname is Name or Keep.
+	// +optional
+	// +kubebuilder:default=Keep
+	Hostname GuestHostname `json:"hostname,omitempty"`
+	// metadata are further entries for the guest. instance-id, local-hostname and hostname are the operator's.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() > 0 && k.size() <= 128 && self[k].size() <= 1024)",message="keys have 1 to 128 characters, values at most 1024"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['instance-id', 'local-hostname', 'hostname'])",message="instance-id, local-hostname and hostname are set by the operator"
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // LocalObjectReference names an object in the same namespace and cluster.
@@ -325,7 +399,7 @@ type VmGroupSpec struct {
 	// With deletionPolicy Retain nothing is stopped.
 	// +optional
 	Shutdown *Shutdown `json:"shutdown,omitempty"`
-	// updateStrategy says how an edit reaches VMs that exist. It has no effect yet: an edit reaches new VMs only.
+	// updateStrategy says how an edit reaches VMs that exist. Without it they are updated as with its defaults.
 	// +optional
 	UpdateStrategy *UpdateStrategy `json:"updateStrategy,omitempty"`
 	// scaleDown chooses the VMs that leave first.
@@ -334,6 +408,9 @@ type VmGroupSpec struct {
 	// readiness says when a VM counts as ready.
 	// +optional
 	Readiness *Readiness `json:"readiness,omitempty"`
+	// guest is what each guest is told about itself.
+	// +optional
+	Guest *Guest `json:"guest,omitempty"`
 	// repair says how far the operator repairs on its own.
 	// +optional
 	Repair *Repair `json:"repair,omitempty"`

@@ -41,7 +41,7 @@ const (
 	MakeFolder Step = "MakeFolder"
 	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
 	AskQuota Step = "AskQuota"
-	// ReadUserData reads the user data Secret. Its answer is UserData.
+	// ReadUserData reads the user data Secrets that Secrets names. Its answer is UserData.
 	ReadUserData Step = "ReadUserData"
 	// Act writes Status, if there is one, and then submits as much of Plan as the budget of the vCenter allows.
 	Act Step = "Act"
@@ -89,6 +89,10 @@ type Decision struct {
 	Spec     v1alpha1.VmGroupSpec
 	Revision string
 	Names    Names
+	// Old are the shapes of older revisions that VMs have.
+	Old []OldShape
+	// Secrets are what ReadUserData reads.
+	Secrets []string
 	// Plan is what Act submits.
 	Plan plan.Plan
 	// adoption is what Plan knew of the VMs to be taken over.
@@ -112,6 +116,8 @@ type QuotaQuestion struct {
 	// Claims is true when spec is to be claimed for a group that Holds this much.
 	Claims bool
 	Holds  policy.Usage
+	// Surges are what it wants for an update, with one VM more, with two more, and so on.
+	Surges []policy.Usage
 }
 
 // Decide says what a pass over a group does next. It computes one plan at most, and changes nothing.
@@ -137,8 +143,11 @@ func Decide(s *Snapshot) Decision {
 	}
 	next := s.plan(admission)
 	creates := next.Plan.Creates() > 0
+	if s.UserData == nil {
+		next.Secrets = s.secrets(&next)
+	}
 	switch {
-	case creates && next.Spec.UserDataSecretRef != nil && s.UserData == nil:
+	case len(next.Secrets) > 0:
 		next.Step = ReadUserData
 		return next
 	case next.Plan.Gone:
@@ -298,30 +307,34 @@ func UserDataDenial(member string) policy.Denial {
 // plan decides what is done next for the spec that hold allows. What the held shape names has to be there, and granted, for a VM that
 // is lost to come back.
 func (s *Snapshot) plan(admission policy.Admission) Decision {
-	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names}
+	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names, Old: s.Old}
 	in := plan.Input{
 		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.FolderRef(), UpdateRevision: s.Revision,
 		Deleting: s.deleting(), Keep: s.releases(), Paused: s.Paused,
 		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting,
+		Edited: s.edited(), Rollout: rolloutOf(&s.Group.Status), Surge: s.surgeRoom(),
 	}
 	in.Hold, _ = s.removal()
+	in.UpdateBlocked = s.updateBlocked(admission, in.Hold)
 	in.Adoption = s.toAdopt(admission)
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}
 	if admission.Reshaped {
-		d.Revision, d.Names = plan.Revision(admission.Spec), s.AdmittedNames
+		d.Spec = s.asAdmitted(admission.Spec)
+		d.Revision, d.Names = plan.Revision(d.Spec), s.AdmittedNames
 	}
 	if admission.NoCreate {
 		d.Names.Blocked = BlockerOf(admission)
 	}
-	if d.Names.Blocked == nil && s.UserData != nil {
-		d.Names.Blocked = s.UserData.Blocked
+	if ref := d.Spec.UserDataSecretRef; d.Names.Blocked == nil && ref != nil && s.UserData[ref.Name] != nil {
+		d.Names.Blocked = s.UserData[ref.Name].Blocked
 	}
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
+	in.Shapes = s.shapes(admission, &d)
 	d.Plan = plan.Compute(in)
 	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)
 	s.explainPredecessor(&d.Plan)
@@ -358,6 +371,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()
 	// VMs whose clone has not been sent yet show as Pending.
 	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
+	f.Rollout = s.recorded(&d.Plan)
 	_, f.RemovingSince = s.removal()
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
 	if problem != nil {
@@ -389,7 +403,17 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 // unwatched reports whether the group waits for something that no event tells of.
 func (s *Snapshot) unwatched() bool {
 	return s.Observation.FolderElsewhere || len(s.Observation.Elsewhere)+len(s.Observation.Others) > 0 || s.Quota != nil && s.Quota.Unwatched ||
-		s.UserData != nil && s.UserData.Blocked != nil && !s.UserDataDenied
+		!s.UserDataDenied && s.lacksSecret()
+}
+
+// lacksSecret reports whether user data was read and is not there.
+func (s *Snapshot) lacksSecret() bool {
+	for _, answer := range s.UserData {
+		if answer.Blocked != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // finish removes the folder of a group whose VMs are gone, and lets the group go.
@@ -432,7 +456,7 @@ func (s *Snapshot) holdsStrangers(err error) bool {
 func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 	d := Decision{Step: Report, After: after}
 	f := s.facts()
-	f.Incomplete, f.Failure = b.Message, &b
+	f.Incomplete, f.Failure, f.Rollout = b.Message, &b, s.begun()
 	s.say(&d, f.blockedStatus())
 	return d
 }
@@ -474,10 +498,13 @@ func known(status *v1alpha1.VmGroupStatus) []plan.Known {
 	for _, vm := range status.VMs {
 		k := plan.Known{
 			Ordinal: vm.Ordinal, Incarnation: vm.Incarnation, MoRef: vm.MoRef, UUID: vm.UUID, Revision: vm.Revision,
-			Phase: vm.Phase,
+			Phase: vm.Phase, Updating: vm.Updating,
 		}
 		if vm.ReadySince != nil {
 			k.ReadySince = vm.ReadySince.Time
+		}
+		if vm.StartTime != nil {
+			k.StartTime = vm.StartTime.Time
 		}
 		if vm.ShutdownTime != nil {
 			k.ShutdownTime = vm.ShutdownTime.Time

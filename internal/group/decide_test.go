@@ -68,7 +68,7 @@ func TestANewGroupIsDecidedAboutStepByStep(t *testing.T) {
 	}
 	s.Quota = &QuotaAnswer{}
 	step(ReadUserData)
-	s.UserData = &UserDataAnswer{Data: []byte("x")}
+	s.UserData = map[string]*UserDataAnswer{"init": {Data: []byte("x")}}
 	step(MakeFolder)
 	s.FolderMade, s.Folder = &Attempt{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
 	d := step(Act)
@@ -231,9 +231,11 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 		"nothing of the kind":          {func(*Snapshot) {}, 0},
 		"a VM outside of the root":     {func(s *Snapshot) { s.Observation.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-1")} }, 30 * time.Second},
 		"a quota that cannot be asked": {func(s *Snapshot) { s.Quota.Unwatched = true }, 30 * time.Second},
-		"a Secret that is missing":     {func(s *Snapshot) { s.UserData = &UserDataAnswer{Blocked: blocked} }, 30 * time.Second},
-		"a Secret that is there":       {func(s *Snapshot) { s.UserData = &UserDataAnswer{Data: []byte("x")} }, 0},
-		"a Secret that is not allowed": {func(s *Snapshot) { s.UserData, s.UserDataDenied = &UserDataAnswer{Blocked: blocked}, true }, 0},
+		"a Secret that is missing":     {func(s *Snapshot) { s.UserData = map[string]*UserDataAnswer{"init": {Blocked: blocked}} }, 30 * time.Second},
+		"a Secret that is there":       {func(s *Snapshot) { s.UserData = map[string]*UserDataAnswer{"init": {Data: []byte("x")}} }, 0},
+		"a Secret that is not allowed": {func(s *Snapshot) {
+			s.UserData, s.UserDataDenied = map[string]*UserDataAnswer{"init": {Blocked: blocked}}, true
+		}, 0},
 		"a folder that was moved away": {func(s *Snapshot) {
 			s.Folder, s.Observation.FolderElsewhere = &v1alpha1.FolderStatus{MoRef: "group-v1"}, true
 		}, 30 * time.Second},
@@ -301,7 +303,8 @@ func TestUserDataThatIsNotAllowedIsRefusedAsAChangeAndTellsWhenCloning(t *testin
 func TestUserDataThatIsMissingKeepsAGroupFromCloning(t *testing.T) {
 	s := ours()
 	s.Quota, s.Folder = &QuotaAnswer{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
-	s.UserData = &UserDataAnswer{Blocked: &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound, Message: "create it", Terminal: true}}
+	s.Group.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "init"}
+	s.UserData = map[string]*UserDataAnswer{"init": {Blocked: &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound, Message: "create it", Terminal: true}}}
 	d := Decide(s)
 	if d.Step != Act || d.Plan.Creates() != 0 || d.Status == nil || d.Status.LastMessage != "create it" {
 		t.Errorf("decided %s with %d clones and status %+v", d.Step, d.Plan.Creates(), d.Status)

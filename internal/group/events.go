@@ -20,7 +20,7 @@ type Event struct {
 // Events compares two statuses. What happened to VMs comes before what follows from it. VMs of one pass share an event, so that
 // a big scale-up does not flood the API server.
 func Events(old, next v1alpha1.VmGroupStatus) []Event {
-	out := vmEvents(old, next)
+	out := append(vmEvents(old, next), rolloutEvents(&old, &next)...)
 	out = append(out, policyEvent(old, next)...)
 	for _, conditionType := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionForeignVMs} {
 		was, is := meta.FindStatusCondition(old.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
@@ -45,7 +45,7 @@ func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 // readyEventType is Normal where the operator goes about its work or was asked not to, and Warning where something is in its way.
 func readyEventType(reason string) string {
 	switch reason {
-	case v1alpha1.ReasonAllVMsReady, v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping,
+	case v1alpha1.ReasonAllVMsReady, v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping,
 		v1alpha1.ReasonRepairing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeleting, v1alpha1.ReasonReleasing, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused:
 		return corev1.EventTypeNormal
 	}
@@ -64,11 +64,13 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
-// left returns the VMs that status does not show any more: those that were to leave, and others. One that was another group's still is neither.
-func left(old v1alpha1.VmGroupStatus, there map[int32]bool) (removed, vanished []string) {
+// left returns the VMs that status does not show any more: those that were to leave, and others. One that was another group's still is neither, and
+// that one is replaced is told with the update.
+func left(old v1alpha1.VmGroupStatus, there map[int32]bool, update *v1alpha1.Rollout) (removed, vanished []string) {
 	for _, vm := range old.VMs {
 		switch {
 		case there[vm.Ordinal] || vm.MoRef == "" || vm.Phase == v1alpha1.VMAdopting:
+		case (vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal)) && update != nil && slices.Contains(update.From, vm.Revision):
 		case vm.Phase == v1alpha1.VMDeleting || slices.Contains(old.Deleting, vm.Ordinal):
 			removed = append(removed, vm.Name)
 		default:
@@ -84,7 +86,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	for _, vm := range old.VMs {
 		before[vm.Ordinal] = vm
 	}
-	after := map[int32]bool{}
+	after, update := map[int32]bool{}, underWay(&old, &next)
 	var created, adopting, adopted, replaced, lost []string
 	for _, vm := range next.VMs {
 		after[vm.Ordinal] = true
@@ -97,14 +99,16 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 		case was.Phase == v1alpha1.VMAdopting && was.MoRef == vm.MoRef:
 			adopted = append(adopted, vm.Name)
 		case vm.MoRef != "" && was.MoRef != vm.MoRef:
-			created = append(created, vm.Name)
-		case existed && vm.Incarnation > was.Incarnation:
+			if update == nil || vm.Revision != update.Revision { // or it is told with the update
+				created = append(created, vm.Name)
+			}
+		case existed && vm.Incarnation > was.Incarnation && !slices.Contains(old.Deleting, vm.Ordinal):
 			replaced = append(replaced, vm.Name)
 		case existed && vm.Phase == v1alpha1.VMLost && was.Phase != v1alpha1.VMLost:
 			lost = append(lost, vm.Name)
 		}
 	}
-	removed, vanished := left(old, after)
+	removed, vanished := left(old, after, update)
 	var out []Event
 	tell := func(eventType, reason, action, format string, names []string) {
 		if len(names) > 0 {

@@ -28,8 +28,8 @@ type MassDeletion struct {
 
 // Removes reports whether VMs are to leave because the group is deleted or wants fewer, as far as status knows or vCenter shows.
 func (s *Snapshot) Removes() bool {
-	wanted, known := plan.Wanted(s.Group.Spec)
-	return s.deleting() || known && max(massdeletion.Of(s.Group).Existing, int(s.existing())+len(s.leaving)) > int(wanted)
+	own := massdeletion.Of(s.Group)
+	return s.deleting() || max(own.Existing, int(s.existing())+len(s.leaving)) > own.Wanted+own.Updates
 }
 
 // removal says why VMs that are to leave are kept for now, or nil, and since when all of them are to leave, or zero. A group that is deleted, or wants

@@ -20,6 +20,8 @@ type Preview struct {
 	TemplateMissing bool
 	// Plan is what the planner would do next. Quotas are left out: they are granted to groups that exist.
 	Plan plan.Plan
+	// Update is what becomes of VMs that exist and are not as spec says.
+	Update Foretold
 }
 
 // Preview says what a pass would do now for a group that has our finalizer, if each step on the way went well. It changes the snapshot.
@@ -36,13 +38,18 @@ func (s *Snapshot) Preview() Preview {
 		p.Reason = s.Observation.Incomplete
 		return p
 	}
+	p.Update = s.foretell()
 	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
 	for {
-		switch d := Decide(s); d.Step {
+		d := Decide(s)
+		switch d.Step {
 		case MakeFolder:
 			s.FolderMade = &Attempt{}
 		case ReadUserData:
-			s.UserData = &UserDataAnswer{}
+			s.UserData = map[string]*UserDataAnswer{}
+			for _, name := range d.Secrets {
+				s.UserData[name] = &UserDataAnswer{}
+			}
 		default:
 			p.Plan = d.Plan
 			return p

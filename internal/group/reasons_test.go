@@ -50,7 +50,7 @@ func documentedReasons(t *testing.T) []documented {
 
 // TestEveryReasonMeansWhatItsRowInTheDocumentationSays puts each reason in the way of a group, in each phase that the table names.
 func TestEveryReasonMeansWhatItsRowInTheDocumentationSays(t *testing.T) {
-	normal := []string{v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused} // the operator's own work, or asked for
+	normal := []string{v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused} // the operator's own work, or asked for
 	unseen := []string{v1alpha1.ReasonVCenterUnreachable, v1alpha1.ReasonInventoryIncomplete}
 	rows := documentedReasons(t)
 	if len(rows) < 30 {

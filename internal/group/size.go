@@ -93,21 +93,102 @@ func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 
 // wants is what the group takes at most until it is as spec says: its VMs stay as large as they are, new ones are as spec says, and they are
 // cloned beside those that leave.
-func (s *Snapshot) wants() policy.Usage {
-	wants, least := policy.UsageOf(s.Group.Spec), asked(s.Group.Spec)
-	cpus, memories := make([]int64, 0, len(s.sizes)), make([]int64, 0, len(s.sizes))
-	for _, z := range s.sizes {
-		z = z.max(least)
-		cpus, memories = append(cpus, z.cpu), append(memories, z.memory)
+func (s *Snapshot) wants() policy.Usage { return s.wantsWith(s.amounts(), s.extra()) }
+
+// extra is how many VMs an update finds that are too many. They may stay for a while beside those that grow, or grow themselves.
+func (s *Snapshot) extra() int64 {
+	if len(s.updates().From) == 0 {
+		return 0
 	}
-	wants.CPU, wants.Memory = largest(cpus, wants.VMs, least.cpu), largest(memories, wants.VMs, least.memory)
+	return max(0, int64(s.existing())-policy.UsageOf(s.Group.Spec).VMs)
+}
+
+// surges are what the group takes at most while its VMs are updated, with one VM more than it wants, with two more, and so on. What leaves is among
+// them: an update clones nothing beside it.
+func (s *Snapshot) surges() (all []policy.Usage) {
+	n := s.surge()
+	if n == 0 {
+		return nil
+	}
+	sizes, extra := s.amounts(), s.extra()
+	for k := int32(1); k <= n; k++ {
+		all = append(all, s.wantsWith(sizes, max(extra, int64(k)-int64(len(s.leaving)))))
+	}
+	return all
+}
+
+// amounts are the CPUs and memories of VMs, the largest first.
+type amounts struct {
+	cpus, memories []int64
+	least          size
+}
+
+func (a *amounts) add(z size) {
+	z = z.max(a.least)
+	a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
+}
+
+// amounts are those of the VMs that are there, or come back as they were, each at least as large as spec says. As long as no VM of spec's revision has
+// been ready, an update makes up for others with older ones.
+func (s *Snapshot) amounts() amounts {
+	n := len(s.sizes) + len(s.Group.Status.VMs)
+	a := amounts{make([]int64, 0, n), make([]int64, 0, n), asked(s.Group.Spec)}
+	for _, z := range s.sizes {
+		a.add(z)
+	}
+	for i := range s.Group.Status.VMs {
+		vm := &s.Group.Status.VMs[i]
+		if _, there := s.sizes[vm.Ordinal]; there || slices.Contains(s.Group.Status.Deleting, vm.Ordinal) {
+			continue
+		}
+		if old := s.old(vm.Revision); old != nil {
+			a.add(asked(old.Spec))
+		}
+	}
+	if largest, left := s.older(); left > 0 {
+		for range min(policy.UsageOf(s.Group.Spec).VMs, mostReplicas) - left {
+			a.add(largest)
+		}
+	}
+	descending := func(a, b int64) int { return cmp.Compare(b, a) }
+	slices.SortFunc(a.cpus, descending)
+	slices.SortFunc(a.memories, descending)
+	return a
+}
+
+// mostReplicas is the most that a group can have: of one that asks for more nothing is cloned.
+const mostReplicas = 500
+
+// older is the size of the largest shape that VMs are updated from, and how many such VMs there are.
+func (s *Snapshot) older() (largest size, left int64) {
+	from := s.updates().From
+	if u := s.Group.Spec.UpdateStrategy; len(from) == 0 || u != nil && u.Type == v1alpha1.UpdateOnDelete {
+		return size{}, 0
+	}
+	for i := range s.Old {
+		if slices.Contains(from, s.Old[i].Recorded.Revision) {
+			largest = largest.max(asked(s.Old[i].Spec))
+		}
+	}
+	for i := range s.Observation.VMs {
+		if vm := &s.Observation.VMs[i]; s.stamped(*vm) && !vm.Tombstone && slices.Contains(from, vm.Stamp.Revision) {
+			left++
+		}
+	}
+	return largest, left
+}
+
+// wantsWith is what the group wants with so many VMs more than spec says.
+func (s *Snapshot) wantsWith(a amounts, more int64) policy.Usage {
+	wants := policy.UsageOf(s.Group.Spec)
+	wants.VMs += more
+	wants.CPU, wants.Memory = largest(a.cpus, wants.VMs, a.least.cpu), largest(a.memories, wants.VMs, a.least.memory)
 	return wants.Add(sum(s.leaving)).Add(sum(s.released))
 }
 
-// largest adds up the n largest of some amounts, with others where there are fewer. Which VMs leave is for their owner to say, so those that stay
-// may be the largest.
+// largest adds up the n largest of some amounts, which come first, with others where there are fewer. Which VMs leave is for their owner to say, so
+// those that stay may be the largest.
 func largest(amounts []int64, n, others int64) int64 {
-	slices.SortFunc(amounts, func(a, b int64) int { return cmp.Compare(b, a) })
 	total := max(0, n-int64(len(amounts))) * others
 	for _, amount := range amounts[:min(int(n), len(amounts))] {
 		total += amount

@@ -47,6 +47,8 @@ type Snapshot struct {
 	MassDeletion MassDeletion
 	// Names are what spec names; AdmittedNames are those of the shape that was admitted, if that is another.
 	Names, AdmittedNames Names
+	// Old are the shapes of older revisions that VMs have: see OldRevisions.
+	Old []OldShape
 	// Violations of policies by spec, quotas left out. PoliciesUnread says why they cannot be read, or is empty.
 	Violations     []policy.Violation
 	PoliciesUnread string
@@ -71,8 +73,8 @@ type Snapshot struct {
 	Definition *DefinitionAnswer
 	// Quota is what quotas said.
 	Quota *QuotaAnswer
-	// UserData is what became of reading the user data Secret.
-	UserData *UserDataAnswer
+	// UserData is what became of reading user data Secrets, by name.
+	UserData map[string]*UserDataAnswer
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
 	// Receipt is what became of writing one.
@@ -106,6 +108,9 @@ type QuotaAnswer struct {
 	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.
 	Violations  []policy.Violation
 	Unavailable string
+	// Surge is how many VMs more are granted for an update; Short says why they are fewer than it may have, or is empty.
+	Surge int32
+	Short string
 	// Unwatched is true when there is more to ask later, and no event will tell when.
 	Unwatched bool
 }

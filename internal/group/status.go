@@ -44,6 +44,8 @@ type Facts struct {
 	WithoutEffect string
 	// Plan is what is done next.
 	Plan plan.Plan
+	// Rollout is what is to be recorded of the update of the VMs, or nil if that does not change.
+	Rollout *plan.Rollout
 	// Complete is false when the observation may miss VMs, and Incomplete says why. Unavailable then says why if vCenter itself is
 	// the reason.
 	Complete    bool
@@ -83,6 +85,9 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	}
 	s.Selector = selectorKey + "=" + f.Name
 	s.UpdateRevision = plan.Revision(f.Spec)
+	if f.Rollout != nil {
+		s.Rollout = toStatus(*f.Rollout)
+	}
 	s.Folder = f.Folder
 	switch {
 	case f.Folder != nil:
@@ -104,6 +109,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.ReadyReplicas, s.UpdatedReplicas = f.Plan.Ready, f.Plan.Updated
 		s.VMs = vmStatuses(f.Plan.VMs)
 		s.Deleting = slices.Clone(f.Plan.Doomed)
+		s.Revisions = f.Plan.Revisions
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	}
 	setConditions(&s, f)
@@ -142,7 +148,10 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
 			IPAddress: truncate(vm.IPAddress, 64), Revision: vm.Revision, CloneMode: vm.CloneMode,
-			Message: truncate(vm.Message, maxVMMessage),
+			Message: truncate(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
+		}
+		if !vm.StartTime.IsZero() {
+			s.StartTime = &metav1.Time{Time: vm.StartTime.Truncate(time.Second)}
 		}
 		if !vm.ReadySince.IsZero() {
 			s.ReadySince = &metav1.Time{Time: vm.ReadySince.Truncate(time.Second)}
@@ -258,6 +267,12 @@ func (f Facts) blockers() []plan.Blocker {
 		}
 		all = append(all, b)
 	}
+	switch update := f.Plan.Update; update.Reason {
+	case v1alpha1.ReasonRolloutStopped, v1alpha1.ReasonRetainForbidsReplacement:
+		if f.updating() {
+			all = append(all, plan.Blocker{Reason: update.Reason, Message: update.Message, Terminal: true})
+		}
+	}
 	return all
 }
 
@@ -303,9 +318,8 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		}
 		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.Incomplete
 	}
-	counts := fmt.Sprintf("%d of %s ready", p.Ready, are(p.Desired))
-	satisfied := !f.Deleting && !f.Admission.Held && p.Existing == p.Desired && p.Ready == p.Desired && len(p.Doomed) == 0
-	if satisfied && terminal(blockers) == nil {
+	counts := fmt.Sprintf("%d of %s ready", min(p.Ready, p.Desired), are(p.Desired))
+	if f.satisfied() && terminal(blockers) == nil {
 		if remark := f.remark(blockers); remark != "" {
 			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + remark
 		}
@@ -323,6 +337,8 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionFalse, v1alpha1.ReasonReleasing, f.keeping()
 	case f.Deleting:
 		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left%s%s", are(int32(len(p.VMs))), f.guests(), f.WithoutEffect)
+	case f.updating():
+		return metav1.ConditionFalse, p.Update.Reason, p.Update.Message
 	case p.Repairing:
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
@@ -336,6 +352,13 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 	}
 }
 
+// satisfied reports whether all VMs are there and as asked for, as far as anybody wants that now. An update that was paused on its way may have more VMs
+// than are wanted.
+func (f Facts) satisfied() bool {
+	p := &f.Plan
+	return !f.Deleting && !f.Admission.Held && p.Existing == p.Desired+p.Surge && p.Ready >= p.Desired && len(p.Doomed) == 0 && !f.updating()
+}
+
 // remark is what there is to say of a group although all of its VMs are ready, or "".
 func (f Facts) remark(blockers []plan.Blocker) string {
 	switch {
@@ -343,10 +366,25 @@ func (f Facts) remark(blockers []plan.Blocker) string {
 		return "; " + blockers[0].Message
 	case f.CreateBlocked != nil:
 		return ", but a VM that is lost could not be replaced: " + f.CreateBlocked.Message
-	case len(f.Plan.Outdated) > 0:
-		return fmt.Sprintf(", but %s of an older revision of spec; see condition UpToDate", are(int32(len(f.Plan.Outdated))))
+	case f.Plan.Update.Reason != "" && f.Plan.Update.Reason != v1alpha1.ReasonUpToDate:
+		return ", but not all are as spec says: " + f.Plan.Update.Message
 	}
 	return ""
+}
+
+// updating reports whether VMs are not as spec says and are about to become so, or cannot. Where somebody said that they shall wait, nothing is
+// about to happen.
+func (f Facts) updating() bool {
+	if f.Paused != nil || f.Deleting {
+		return false
+	}
+	switch f.Plan.Update.Reason {
+	case v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonWaitingForQuota, v1alpha1.ReasonRolloutStopped, v1alpha1.ReasonRetainForbidsReplacement:
+		return true
+	case v1alpha1.ReasonRolloutPending: // people do it, or spec is not allowed
+		return f.Spec.UpdateStrategy == nil || f.Spec.UpdateStrategy.Type != v1alpha1.UpdateOnDelete
+	}
+	return false
 }
 
 // are says how many VMs there are, as the beginning of a sentence.
@@ -407,21 +445,21 @@ func ProgressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time
 	if reconciling == nil || spec.Readiness == nil || spec.Readiness.ProgressDeadlineSeconds == 0 {
 		return time.Time{}
 	}
-	return reconciling.LastTransitionTime.Add(time.Duration(spec.Readiness.ProgressDeadlineSeconds) * time.Second)
+	since := reconciling.LastTransitionTime.Time
+	if r := s.Rollout; r != nil && r.StartTime != nil && r.StartTime.After(since) {
+		since = r.StartTime.Time // another edit, and another change
+	}
+	return since.Add(time.Duration(spec.Readiness.ProgressDeadlineSeconds) * time.Second)
 }
 
 func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f Facts) {
-	if len(f.Plan.Outdated) == 0 {
-		set(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, v1alpha1.ReasonUpToDate, "Every VM has the current revision.")
-		return
+	update := f.Plan.Update
+	switch update.Reason {
+	case v1alpha1.ReasonUpToDate, "":
+		set(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, v1alpha1.ReasonUpToDate, cmp.Or(update.Message, "Every VM has the current revision."))
+	default:
+		set(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, update.Reason, update.Message)
 	}
-	advice := "To replace one, raise spec.replicas by one, name it in spec.scaleDown.deleteFirst once the new one is ready, and lower spec.replicas again"
-	if f.CreateBlocked != nil {
-		advice = "No VM can be created now; see condition Ready"
-	}
-	set(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonRolloutPending,
-		fmt.Sprintf("%s of an older revision of spec: %s. New VMs get the current one; the operator does not change existing VMs in this version. %s",
-			are(int32(len(f.Plan.Outdated))), list(f.Plan.Outdated, 10), advice))
 }
 
 // describeForeign names VMs that are not ours, and what to do about them.

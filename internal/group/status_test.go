@@ -1,6 +1,7 @@
 package group
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -104,9 +105,96 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			phase: v1alpha1.PhaseRunning, message: `could not be replaced: template "t" does not exist`, ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 		},
 		{
-			story:  "a group that an edit has not reached is not all well",
-			change: func(f *Facts) { f.Plan.Outdated = []string{"vg-1-0"} },
-			phase:  v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready, but 1 VM is of an older revision", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+			story: "a group whose VMs nobody edited is not all well",
+			change: func(f *Facts) {
+				f.Plan.Update = plan.Update{Reason: v1alpha1.ReasonNotStarted, Message: "0 of 2 updated"}
+			},
+			phase: v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready, but not all are as spec says: 0 of 2 updated", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+		},
+		{
+			story:  "an edit that is about to reach the VMs",
+			change: func(f *Facts) { updating(f, v1alpha1.ReasonRolloutProgressing) },
+			phase:  v1alpha1.PhasePending, message: "1 of 2 updated", ready: "False", reason: v1alpha1.ReasonRolloutProgressing,
+			present: []string{v1alpha1.ConditionReconciling}, absent: []string{v1alpha1.ConditionStalled},
+		},
+		{
+			story:  "an edit for which there is no quota",
+			change: func(f *Facts) { updating(f, v1alpha1.ReasonWaitingForQuota) },
+			phase:  v1alpha1.PhasePending, message: "1 of 2 updated", ready: "False", reason: v1alpha1.ReasonWaitingForQuota,
+			present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story:  "an edit that spec is not allowed to make",
+			change: func(f *Facts) { updating(f, v1alpha1.ReasonRolloutPending) },
+			phase:  v1alpha1.PhasePending, message: "1 of 2 updated", ready: "False", reason: v1alpha1.ReasonRolloutPending,
+			present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story:  "an edit that made VMs fail",
+			change: func(f *Facts) { updating(f, v1alpha1.ReasonRolloutStopped) },
+			phase:  v1alpha1.PhaseError, message: "1 of 2 updated", ready: "False", reason: v1alpha1.ReasonRolloutStopped,
+			present: []string{v1alpha1.ConditionStalled}, absent: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story:  "an edit that would destroy VMs that are to be retained",
+			change: func(f *Facts) { updating(f, v1alpha1.ReasonRetainForbidsReplacement) },
+			phase:  v1alpha1.PhaseError, message: "1 of 2 updated", ready: "False", reason: v1alpha1.ReasonRetainForbidsReplacement,
+			present: []string{v1alpha1.ConditionStalled},
+		},
+		{
+			story: "people bring the edit to the VMs",
+			change: func(f *Facts) {
+				updating(f, v1alpha1.ReasonRolloutPending)
+				f.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+			},
+			phase: v1alpha1.PhaseRunning, message: "1 of 2 updated", ready: "True", reason: v1alpha1.ReasonAllVMsReady, absent: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story: "an update that was paused half-way, with a VM more than is wanted",
+			change: func(f *Facts) {
+				updating(f, v1alpha1.ReasonRolloutPaused)
+				f.Plan.Existing, f.Plan.Ready, f.Plan.Surge = 3, 3, 1
+			},
+			phase: v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready, but not all are as spec says: 1 of 2 updated", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+		},
+		{
+			story:  "VMs that need a restart which nobody shall make",
+			change: func(f *Facts) { updating(f, v1alpha1.ReasonRestartPending) },
+			phase:  v1alpha1.PhaseRunning, message: "1 of 2 updated", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+		},
+		{
+			story: "a paused group that an edit has not reached",
+			change: func(f *Facts) {
+				updating(f, v1alpha1.ReasonRolloutProgressing)
+				f.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true"}
+				f.Plan.Blockers = []plan.Blocker{*f.Paused}
+			},
+			phase: v1alpha1.PhaseRunning, message: "spec.paused is true", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
+		},
+		{
+			story: "an update that began after another change counts from its own start",
+			change: func(f *Facts) {
+				updating(f, v1alpha1.ReasonRolloutProgressing)
+				f.Spec.Readiness = &v1alpha1.Readiness{ProgressDeadlineSeconds: 60}
+				f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon.Add(-time.Second)}
+				f.Old.Conditions = []metav1.Condition{{
+					Type: v1alpha1.ConditionReconciling, Status: "True", Reason: "x", LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour)),
+				}}
+			},
+			phase: v1alpha1.PhasePending, message: "1 of 2 updated", ready: "False", reason: v1alpha1.ReasonRolloutProgressing, absent: []string{v1alpha1.ConditionStalled},
+		},
+		{
+			story: "an update slower than the deadline",
+			change: func(f *Facts) {
+				updating(f, v1alpha1.ReasonRolloutProgressing)
+				f.Spec.Readiness = &v1alpha1.Readiness{ProgressDeadlineSeconds: 60}
+				f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon.Add(-time.Minute)}
+				f.Old.Conditions = []metav1.Condition{{
+					Type: v1alpha1.ConditionReconciling, Status: "True", Reason: "x", LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour)),
+				}}
+			},
+			phase: v1alpha1.PhaseError, message: "progressDeadlineSeconds (60 s): 1 of 2 updated", ready: "False", reason: v1alpha1.ReasonRolloutProgressing,
+			present: []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling},
 		},
 		{
 			story: "a paused group says so, however well it is",
@@ -186,7 +274,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			}
 			f.Old, f.Now = s, noon.Add(time.Hour)
 			f.Spec.Readiness = nil
-			if again := f.Status(); c.reason != v1alpha1.ReasonStarting && !equality.Semantic.DeepEqual(s, again) {
+			if again := f.Status(); !strings.Contains(c.message, "progressDeadlineSeconds") && !equality.Semantic.DeepEqual(s, again) {
 				t.Error("the same facts give another status an hour later: it would be written for ever")
 			}
 		})
@@ -197,10 +285,23 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	f := running()
 	f.Plan.VMs[0].Incarnation, f.Plan.VMs[0].ShutdownTime = 2, noon.Add(time.Second)
 	f.Plan.VMs[1].Phase, f.Plan.VMs[1].ReadySince = v1alpha1.VMCloning, time.Time{}
+	f.Plan.VMs[1].StartTime, f.Plan.VMs[1].Updating, f.Plan.VMs[1].RestartPending = noon, true, true
+	f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}}
+	f.Plan.Revisions = []v1alpha1.Revision{{Revision: "a"}}
 	status := f.Status()
+	if got := rolloutOf(&status); !reflect.DeepEqual(got, f.Rollout) {
+		t.Errorf("status says of the update\n%+v, want\n%+v", got, f.Rollout)
+	}
+	if len(status.Revisions) != 1 || !status.VMs[1].RestartPending {
+		t.Errorf("status has the shapes %+v, and of the second VM %+v", status.Revisions, status.VMs[1])
+	}
+	f.Rollout, f.Old, f.Complete = nil, status, false
+	if kept := f.Status(); len(kept.Revisions) != 1 || kept.Rollout == nil {
+		t.Errorf("while nobody knows which VMs there are: %+v, %+v", kept.Rollout, kept.Revisions)
+	}
 	want := []plan.Known{
 		{Ordinal: 0, Incarnation: 2, MoRef: "vm-1", UUID: "u0", Revision: "1-a", ReadySince: noon, ShutdownTime: noon.Add(time.Second), Phase: v1alpha1.VMReady},
-		{Ordinal: 1, MoRef: "vm-2", UUID: "u1", Revision: "1-a", Phase: v1alpha1.VMCloning},
+		{Ordinal: 1, MoRef: "vm-2", UUID: "u1", Revision: "1-a", StartTime: noon, Updating: true, Phase: v1alpha1.VMCloning},
 	}
 	if got := known(&status); !slices.Equal(got, want) {
 		t.Errorf("status says of its VMs\n%+v, want\n%+v", got, want)
@@ -224,6 +325,10 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"another epoch":                      func(f *Facts) { f.Epoch = v1alpha1.Epoch{Number: 1} },
 		"what was admitted":                  func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
 		"a guest that is asked to shut down": func(f *Facts) { f.Plan.VMs[0].ShutdownTime = noon },
+		"a VM that is stopped for an update": func(f *Facts) { f.Plan.VMs[0].Updating = true },
+		"an update that begins":              func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", From: []string{"1-a"}} },
+		"a VM that failed an update":         func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", Failed: []string{"u0"}} },
+		"what VMs are made of":               func(f *Facts) { f.Plan.Revisions = []v1alpha1.Revision{{Revision: "1-a"}} },
 		"losing readiness":                   func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
 	} {
 		f := running()
@@ -330,21 +435,22 @@ func TestTheCurrentRevisionIsThatOfAllVMsThatStay(t *testing.T) {
 	}
 }
 
-func TestAnOldRevisionIsToldWithWhatToDo(t *testing.T) {
-	for story, c := range map[string]struct {
-		change func(*Facts)
-		status metav1.ConditionStatus
-		words  string
-	}{
-		"none is old":                   {func(*Facts) {}, metav1.ConditionTrue, "Every VM"},
-		"one is old":                    {func(f *Facts) { f.Plan.Outdated = []string{"vg-1-0"} }, metav1.ConditionFalse, "vg-1-0. New VMs get the current one; the operator does not change existing VMs in this version. To replace one, raise spec.replicas"},
-		"one is old, and irreplaceable": {func(f *Facts) { f.Plan.Outdated, f.CreateBlocked = []string{"vg-1-0"}, &plan.Blocker{} }, metav1.ConditionFalse, "No VM can be created now"},
-	} {
+// updating is a group of which one VM of two is as spec says.
+func updating(f *Facts, reason string) {
+	f.Plan.Update, f.Plan.Settled = plan.Update{Reason: reason, Message: "1 of 2 updated"}, false
+}
+
+func TestHowFarAnUpdateIsIsACondition(t *testing.T) {
+	for _, reason := range []string{v1alpha1.ReasonUpToDate, v1alpha1.ReasonNotStarted, v1alpha1.ReasonRolloutStopped} {
 		f := running()
-		c.change(&f)
-		s := f.Status()
-		if got := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate); got == nil || got.Status != c.status || !strings.Contains(got.Message, c.words) {
-			t.Errorf("%s: %+v, want %s with %q", story, got, c.status, c.words)
+		f.Plan.Update = plan.Update{Reason: reason, Message: "why"}
+		is := meta.FindStatusCondition(f.Status().Conditions, v1alpha1.ConditionUpToDate)
+		if is == nil || is.Reason != reason || is.Message != "why" || (is.Status == metav1.ConditionTrue) != (reason == v1alpha1.ReasonUpToDate) {
+			t.Errorf("%s: %+v", reason, is)
+		}
+		f.Complete = false
+		if is := meta.FindStatusCondition(f.Status().Conditions, v1alpha1.ConditionUpToDate); is != nil {
+			t.Errorf("%s: while nobody knows which VMs there are: %+v", reason, is)
 		}
 	}
 }

@@ -14,23 +14,20 @@ import (
 func TestAFieldWithoutEffectIsToldAndHoldsNothingUp(t *testing.T) {
 	f := running()
 	plain := f.Status()
-	f.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{}
 	f.Spec.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
 	told := f.Status()
 	got := meta.FindStatusCondition(told.Conditions, v1alpha1.ConditionFieldsWithoutEffect)
 	if got == nil || got.Status != metav1.ConditionTrue || got.Reason != v1alpha1.ReasonNotSupported {
 		t.Fatalf("the condition is %+v", got)
 	}
-	for _, field := range []string{"spec.updateStrategy ", "spec.placement.antiAffinity "} {
-		if !strings.Contains(got.Message, field) {
-			t.Errorf("%q does not say %q", got.Message, field)
-		}
+	if !strings.Contains(got.Message, "spec.placement.antiAffinity ") {
+		t.Errorf("%q does not say which field", got.Message)
 	}
 	if told.Phase != plain.Phase || told.LastMessage != plain.LastMessage || len(told.Conditions) != len(plain.Conditions)+1 {
 		t.Errorf("it changes more than one condition: %s, %q, %+v", told.Phase, told.LastMessage, told.Conditions)
 	}
 
-	f.Old, f.Spec.UpdateStrategy, f.Spec.Placement = told, nil, &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityNone}
+	f.Old, f.Spec.Placement = told, &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityNone}
 	if c := meta.FindStatusCondition(f.Status().Conditions, v1alpha1.ConditionFieldsWithoutEffect); c != nil {
 		t.Errorf("nobody sets a field without effect any more, and status says %+v", c)
 	}
@@ -51,7 +48,7 @@ func TestAFieldWithoutEffectIsToldWhateverElseIsTrue(t *testing.T) {
 		"the group goes away": {func(f *Facts) { f.Deleting = true }, false},
 	} {
 		f := running()
-		f.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+		f.Spec.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
 		c.change(&f)
 		s := f.Status()
 		if got := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionFieldsWithoutEffect); got != c.told {

@@ -12,11 +12,12 @@ import (
 )
 
 // Urgent reports whether something depends on next being stored: an intent, an ordinal's identity, the time of a
-// shutdown, or a verdict that people and tools wait for.
+// shutdown, what an update is about to do, or a verdict that people and tools wait for. When a VM was started is no more than a second late.
 func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
 		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
-		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) {
+		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) || !equality.Semantic.DeepEqual(old.Rollout, next.Rollout) ||
+		!equality.Semantic.DeepEqual(old.Revisions, next.Revisions) {
 		return true
 	}
 	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused, v1alpha1.ConditionRemoving, v1alpha1.ConditionAdopted} {
@@ -29,12 +30,17 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 		before[old.VMs[i].Ordinal] = &old.VMs[i]
 	}
 	for _, vm := range next.VMs {
-		was := cmp.Or(before[vm.Ordinal], &v1alpha1.VMStatus{})
-		if vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef || vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) {
+		if urgentOf(cmp.Or(before[vm.Ordinal], &v1alpha1.VMStatus{}), &vm) {
 			return true
 		}
 	}
 	return false
+}
+
+// urgentOf is Urgent for one VM.
+func urgentOf(was, vm *v1alpha1.VMStatus) bool {
+	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
+		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating
 }
 
 func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.ConditionStatus {

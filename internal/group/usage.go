@@ -88,6 +88,9 @@ func (s *Snapshot) holds() policy.Usage {
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Admitted)
+	if claims {
+		q.Surges = s.surges()
+	}
 	if claims || !admitted {
 		q.Holds = s.holds()
 	}

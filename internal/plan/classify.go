@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -103,7 +104,7 @@ func (p *planner) toAdopt() map[string]*Candidate {
 func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 	status := VMStatus{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
-		ReadySince: k.ReadySince,
+		ReadySince: k.ReadySince, StartTime: k.StartTime, Updating: k.Updating,
 	}
 	switch {
 	case vm != nil:
@@ -129,7 +130,10 @@ func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 	status.Name = VMName(p.in.Name, status.Ordinal)
 	m := &member{state: s, known: k, vm: vm, status: status, doomed: p.doomed[status.Ordinal]}
-	m.wasReady = s == present && !status.ReadySince.IsZero()
+	if status.Updating && vm != nil && vm.Power == vsphere.PoweredOff {
+		m.status.ReadySince = time.Time{} // it was stopped for an update, and not from outside
+	}
+	m.wasReady = s == present && !m.status.ReadySince.IsZero()
 	if vm != nil {
 		if vm.InstanceUUID != "" {
 			m.status.UUID = vm.InstanceUUID // vCenter may have assigned another
@@ -225,7 +229,7 @@ func recorded(in []Known) []*Known {
 	slices.SortFunc(all, func(a, b *Known) int {
 		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Incarnation, a.Incarnation),
 			strings.Compare(b.MoRef, a.MoRef), strings.Compare(b.UUID, a.UUID), b.ReadySince.Compare(a.ReadySince),
-			strings.Compare(a.Revision, b.Revision), strings.Compare(string(a.Phase), string(b.Phase)))
+			b.StartTime.Compare(a.StartTime), compareBools(a.Updating, b.Updating), strings.Compare(a.Revision, b.Revision), strings.Compare(string(a.Phase), string(b.Phase)))
 	})
 	ordinals, moRefs := make(map[int32]bool, len(all)), make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(k *Known) bool {
@@ -235,6 +239,17 @@ func recorded(in []Known) []*Known {
 		ordinals[k.Ordinal], moRefs[k.MoRef] = true, true
 		return false
 	})
+}
+
+// compareBools puts true first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // observed returns the observed VMs by managed object reference. Of each, the stamp is the group's, whichever installation wrote it,

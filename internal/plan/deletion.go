@@ -80,17 +80,13 @@ func (p *planner) explainElsewhere() {
 func (p *planner) removal() {
 	if p.in.Hold != nil {
 		p.holdRemoval()
-		return
 	}
 	var unreachable []*member
 	for _, m := range p.table() {
-		if !m.doomed || m.awaits || m.state != present {
+		if !m.doomed || m.awaits || m.state != present || p.in.Hold != nil && !p.replaced(m) {
 			continue
 		}
-		why, cause := "it was chosen to leave the group", RemovedByScaleDown
-		if p.in.Deleting {
-			why, cause = "the group is being deleted", RemovedByDeletion
-		}
+		why, cause := p.whyLeaves(m)
 		switch {
 		case p.spec.policy == v1alpha1.DeletionRecycle:
 			p.notRecycled = append(p.notRecycled, m)
@@ -118,9 +114,32 @@ func (p *planner) removal() {
 	}
 }
 
+// whyLeaves is why a VM is removed.
+func (p *planner) whyLeaves(m *member) (string, RemovalCause) {
+	switch {
+	case p.in.Deleting:
+		return "the group is being deleted", RemovedByDeletion
+	case p.outdated(m):
+		return "it is of an older revision and leaves the group", RemovedByReplacement
+	}
+	return "it was chosen to leave the group", RemovedByScaleDown
+}
+
+// replaced is true for a VM that leaves for no other reason than that another comes, or came, in its place: a hold is not for it. If there are more
+// VMs than are wanted and an update may add, which of them leave for that cannot be told.
+func (p *planner) replaced(m *member) bool {
+	there := int32(0)
+	for _, other := range p.table() {
+		if other.exists() || other.state == cloning {
+			there++
+		}
+	}
+	return p.roll.going && p.outdated(m) && there <= p.spec.desired+p.spec.update.surge
+}
+
 // holdRemoval keeps what is to leave, as it is. It says so only if there is something to keep.
 func (p *planner) holdRemoval() {
-	kept := slices.ContainsFunc(p.table(), func(m *member) bool { return p.in.Deleting || m.doomed })
+	kept := slices.ContainsFunc(p.table(), func(m *member) bool { return p.in.Deleting || m.doomed && !p.replaced(m) })
 	if !kept && !p.surplusHeld {
 		return
 	}

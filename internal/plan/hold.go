@@ -4,6 +4,6 @@ package plan
 // again while it was paused or vCenter was away. What is lost of them comes back as far as it was admitted.
 func (p *planner) hold() {
 	if !p.spec.keep {
-		p.spec.desired = max(p.spec.desired, min(p.population(), p.in.MayStay))
+		p.spec.desired = max(p.spec.desired, min(p.population()-p.roll.surge, p.in.MayStay))
 	}
 }

@@ -80,3 +80,24 @@ func TestWhatIsHeldRunsOn(t *testing.T) {
 		t.Errorf("a hold of two VMs is not told: %+v", p)
 	}
 }
+
+// TestAHoldIsNotForWhatIsReplaced: while there are no more VMs than an update may have, those that another comes for go on leaving. With more nobody
+// can tell why one leaves.
+func TestAHoldIsNotForWhatIsReplaced(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		in      Input
+		actions string
+	}{
+		{"as many as an update may have", input(2, has(makeVM(0, marked, outdated), makeVM(1, outdated), makeVM(2)), doomed(0)), "PowerOffVM web-0"},
+		{"one that is not older", input(2, has(makeVM(0, marked), makeVM(1, outdated), makeVM(2)), doomed(0)), ""},
+		{"more", input(2, has(makeVM(0, marked, outdated), makeVM(1, outdated), makeVM(2), makeVM(3)), doomed(0)), ""},
+	} {
+		test.in.Rollout = &Rollout{Revision: revision, From: []string{"1-old"}, Start: epoch}
+		removalHeld(&test.in)
+		p := Compute(test.in)
+		if got := actionsOf(p); got != test.actions || (p.Held == nil) != (test.actions != "") {
+			t.Errorf("%s: actions are [%s], want [%s]; held is %v", test.name, got, test.actions, p.Held)
+		}
+	}
+}

@@ -21,10 +21,21 @@ type Input struct {
 	Folder vsphere.Ref
 	// Spec of the VmGroup, as stored. Unset optional fields mean their documented defaults.
 	Spec v1alpha1.VmGroupSpec
-	// Revision of Spec: see Revision.
+	// Revision of Spec: see Revision. A VM that is cloned gets it, unless Rollout has older VMs that it must not take the place of: see Shapes.
 	Revision string
 	// UpdateRevision is the revision that VMs are to have. It is Revision unless the group is held at an older shape than it asks for.
 	UpdateRevision string
+	// Edited is true when the VmGroup was edited since the status that Known is of: its generation is above observedGeneration.
+	Edited bool
+	// Rollout that status records, or nil when it records none: the group is new, or its status was lost or written by an older version.
+	Rollout *Rollout
+	// UpdateBlocked says why no VM is updated now (the group is not allowed as written), or is nil. An update begins all the same: an edit is
+	// seen once only.
+	UpdateBlocked *Blocker
+	// Surge is how many VMs the quotas let in for an update.
+	Surge SurgeRoom
+	// Shapes are those that status records, the newest last. See Believed.
+	Shapes []Shape
 	// MayStay is how many VMs may stay although Spec wants fewer: what a group asks for that is held at less. A hold only keeps
 	// a group from growing. 0 when it is not held.
 	MayStay int32
@@ -44,6 +55,8 @@ type Input struct {
 	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known: a
 	// released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
 	Observation vsphere.Observation
+	// Desired is how many VMs status says are wanted: if Spec wants fewer, it was just scaled down.
+	Desired int32
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32
@@ -65,6 +78,10 @@ type Known struct {
 	UUID       string
 	Revision   string
 	ReadySince time.Time
+	// StartTime is when it was found to be on, while it has not passed its readiness gate since; Updating says that it is stopped, or was,
+	// for an update. See VMStatus.
+	StartTime time.Time
+	Updating  bool
 	// ShutdownTime is when its guest was asked to shut down, or zero.
 	ShutdownTime time.Time
 	// Phase that status recorded last, or empty. ReadySince outlives an outage, so that a VM that was ready once

@@ -49,6 +49,8 @@ type member struct {
 	wasReady bool
 	// wrongPower is true when somebody else changed the power state and repair means to change it back.
 	wrongPower bool
+	// changes is true when the update stops or changes the VM now, or has stopped it to change it: it is not powered on meanwhile.
+	changes bool
 }
 
 // exists is true for a VM that is there as far as anybody knows. A suspect one does: unknown is not absent.
@@ -76,12 +78,23 @@ func newOperations(in *Input, spec settings) operations {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
 	}
 	for _, f := range in.Observation.Failures {
-		if f.Kind == vsphere.OpClone && f.Revision != "" && f.Revision != in.Revision {
-			continue // what was wrong may have been the spec
-		}
 		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], explained(f))
 	}
 	return o
+}
+
+// cloneFailure is that of a clone of the revision. What another one failed with may have been the spec.
+func (o operations) cloneFailure(ordinal int32, revision string) *failure {
+	return o.worst(ordinal, func(f *failure) bool {
+		return f.Kind == vsphere.OpClone && (f.Revision == "" || f.Revision == revision)
+	})
+}
+
+// reconfigureFailure is that of a change to the revision.
+func (o operations) reconfigureFailure(ordinal int32, revision string) *failure {
+	return o.worst(ordinal, func(f *failure) bool {
+		return f.Kind == vsphere.OpReconfigure && (f.Revision == "" || f.Revision == revision)
+	})
 }
 
 // cloning is true while a clone of this ordinal is in flight.
@@ -117,10 +130,14 @@ func (o operations) overdue(op vsphere.Operation) bool {
 
 // failure returns the failure of an operation that may be repeated last, or nil.
 func (o operations) failure(ordinal int32, kind vsphere.OperationKind) *failure {
+	return o.worst(ordinal, func(f *failure) bool { return f.Kind == kind })
+}
+
+func (o operations) worst(ordinal int32, is func(*failure) bool) *failure {
 	var worst *failure
 	for i := range o.failures[ordinal] {
 		f := &o.failures[ordinal][i]
-		if f.Kind == kind && (worst == nil || compareFailures(f, worst) > 0) {
+		if is(f) && (worst == nil || compareFailures(f, worst) > 0) {
 			worst = f
 		}
 	}

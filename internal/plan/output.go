@@ -24,6 +24,8 @@ const (
 	MoveVM        ActionKind = "MoveVM"
 	RenameVM      ActionKind = "RenameVM"
 	AdoptVM       ActionKind = "AdoptVM"
+	// ReconfigureVM changes size or network of a VM, and the revision in its stamp, in one call.
+	ReconfigureVM ActionKind = "ReconfigureVM"
 )
 
 // Action is one step. A step is submitted and never waited for; the next Compute sees its effect.
@@ -46,9 +48,16 @@ type Action struct {
 	Cause RemovalCause
 	// Quiet is true for a step that is tried every few minutes until a person has acted: nothing is told of a try that brings nothing new.
 	Quiet bool
-	// Origin and Revision are set for ClaimVM, MoveVM, RenameVM and AdoptVM: what makes the VM the group's to take, and what its stamp shall say.
-	Origin   vsphere.Origin
+	// Origin is set for ClaimVM, MoveVM, RenameVM and AdoptVM: what makes the VM the group's to take.
+	Origin vsphere.Origin
+	// Revision is what the stamp of the VM shall say. It is set for those, for CreateVM, which clones what the revision stands for (it may be an
+	// older one than that of spec: see Input.Shapes), and for ReconfigureVM.
 	Revision string
+	// CPU, MemoryMiB and Network are set for ReconfigureVM, as far as they change: zero and nil leave what the VM has. Network is as in
+	// spec.placement; an empty one is the vCenter's default.
+	CPU       int32
+	MemoryMiB int64
+	Network   *string
 }
 
 // RemovalCause is why a VM is destroyed, as audit and metrics name it.
@@ -58,6 +67,8 @@ type RemovalCause string
 const (
 	RemovedByDeletion  RemovalCause = "deletion"
 	RemovedByScaleDown RemovalCause = "scale-down"
+	// RemovedByReplacement is a VM of an older revision, in whose place another comes, or came.
+	RemovedByReplacement RemovalCause = "replacement"
 )
 
 // Blocker explains what is not done and what a person can do about it.
@@ -91,6 +102,14 @@ type VMStatus struct {
 	// ShutdownTime is when the guest was asked to shut down, as long as that is waited for. It must be persisted before ShutdownGuest: what
 	// is left of the wait is computed from it after a takeover.
 	ShutdownTime time.Time
+	// StartTime is when the VM was found to be on, while it has not passed its readiness gate since. It must be persisted: from it follows when an
+	// updated VM has failed.
+	StartTime time.Time
+	// Updating is true from before the VM is stopped for an update until it is ready again. It must be persisted before the VM is stopped, so that it
+	// is started again whoever goes on.
+	Updating bool
+	// RestartPending is true for a VM that spec.updateStrategy.resize Hot leaves as it is until it is off.
+	RestartPending bool
 	// Message says what is wrong and what to do; empty when nothing is.
 	Message string
 }
@@ -122,6 +141,15 @@ type Plan struct {
 	Foreign []Foreign
 	// Outdated are the names of VMs of another revision, sorted by ordinal.
 	Outdated []string
+	// Rollout is what status is to record of the update, also while the observation is incomplete or the group is paused. It must be persisted
+	// before any action.
+	Rollout Rollout
+	// Revisions are the shapes that status is to record, the newest last.
+	Revisions []v1alpha1.Revision
+	// Update says how far the VMs are as spec says; empty for a group that is being deleted.
+	Update Update
+	// Surge is how many VMs above Desired an update wants to have now. They are no surplus.
+	Surge int32
 	// Desired is the wanted number of VMs; Existing those that exist and are not doomed; Ready (available ones)
 	// and Updated are subsets of Existing.
 	Desired, Existing, Ready, Updated int32

@@ -33,6 +33,8 @@ type planner struct {
 	// handsOff is true when nothing may be decided: the group is paused, the observation incomplete, or its VMs are another
 	// installation's.
 	handsOff bool
+	// roll is the update of VMs to the revision of spec.
+	roll rollout
 	// repairHeld is true when maxUnhealthy forbids repairs.
 	repairHeld bool
 	// templates are members that somebody converted to templates: vCenter changes nothing of such a VM but its mark.
@@ -63,15 +65,20 @@ var passes = []pass{
 	{name: "adoption", run: (*planner).adoption, looks: true},
 	{name: "installation", run: (*planner).installation, looks: true},
 	{name: "takeOver", run: (*planner).takeOver, looks: true},
+	{name: "begin", run: (*planner).begin, looks: true},
+	{name: "failures", run: (*planner).failures, looks: true},
+	{name: "aim", run: (*planner).aim},
 	{name: "reprieve", run: (*planner).reprieve},
 	{name: "readiness", run: (*planner).readiness, looks: true},
 	{name: "deletion", run: (*planner).deletion, looks: true},
 	{name: "hold", run: (*planner).hold},
+	{name: "aim", run: (*planner).aim},
 	{name: "repair", run: (*planner).repair},
 	{name: "replicas", run: (*planner).replicas},
+	{name: "update", run: (*planner).update},
 	{name: "removal", run: (*planner).removal},
 	{name: "power", run: (*planner).power},
-	{name: "rollout", run: (*planner).rollout, looks: true},
+	{name: "conclude", run: (*planner).conclude, looks: true},
 }
 
 // Compute decides what to do next. It never fails: what cannot be done is a Blocker.
@@ -162,7 +169,7 @@ func (p *planner) finish() Plan {
 	idle := len(p.in.Observation.InFlight) == 0
 	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.VMs) == 0
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
-		plan.Existing == plan.Desired && plan.Ready == plan.Desired &&
+		plan.Existing == p.wanted() && plan.Ready == p.wanted() && plan.Update.Reason != v1alpha1.ReasonRolloutProgressing &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
 	plan.Kept = p.kept()
 	return *plan
@@ -204,8 +211,8 @@ func (p *planner) wake(t time.Time) {
 
 // turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
 var turn = map[ActionKind]int{
-	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, PowerOnVM: 4, ShutdownGuest: 5, CreateVM: 6, RestampVM: 7,
-	AdoptVM: 8, RenameVM: 9, MoveVM: 10, ClaimVM: 11,
+	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, ReconfigureVM: 4, PowerOnVM: 5, ShutdownGuest: 6, CreateVM: 7, RestampVM: 8,
+	AdoptVM: 9, RenameVM: 10, MoveVM: 11, ClaimVM: 12,
 }
 
 // operationOf names the operation that an action becomes.
@@ -213,6 +220,22 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
 	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease, RestampVM: vsphere.OpRestamp,
 	ClaimVM: vsphere.OpClaim, MoveVM: vsphere.OpMove, RenameVM: vsphere.OpRename, AdoptVM: vsphere.OpAdopt,
+	ReconfigureVM: vsphere.OpReconfigure,
+}
+
+// failureOf returns the failure that this action had last, or nil.
+func (p *planner) failureOf(m *member, a Action) *failure {
+	switch a.Kind {
+	case CreateVM:
+		return p.ops.cloneFailure(a.Ordinal, a.Revision)
+	case ReconfigureVM:
+		f := p.ops.reconfigureFailure(a.Ordinal, a.Revision)
+		if f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly && m.vm.Power == vsphere.PoweredOff {
+			return nil // it is off now
+		}
+		return f
+	}
+	return p.ops.failure(a.Ordinal, operationOf[a.Kind])
 }
 
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
@@ -226,7 +249,7 @@ func (p *planner) try(m *member, a Action) bool {
 		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
 	}
 	busy := p.ops.busy(a.Ordinal)
-	if f := p.ops.failure(a.Ordinal, operationOf[a.Kind]); f != nil {
+	if f := p.failureOf(m, a); f != nil {
 		p.blockers.addFailure(f)
 		m.status.Message = f.message
 		if !m.doomed && !busy {

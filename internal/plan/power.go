@@ -20,6 +20,7 @@ func (p *planner) power() {
 		case m.doomed || m.state != present:
 		case !m.vm.Connected:
 			unreachable = append(unreachable, m)
+		case m.changes:
 		case !p.spec.wantOn:
 			p.powerOff(m)
 		case m.wrongPower && (p.spec.observe || p.repairHeld):
@@ -35,6 +36,9 @@ func (p *planner) power() {
 			reason := "it was cloned"
 			if m.known != nil && m.known.Phase == v1alpha1.VMStopped {
 				reason = "spec.powerState is On"
+			}
+			if m.status.Updating {
+				reason = "it was stopped for an update"
 			}
 			p.try(m, Action{Kind: PowerOnVM, Reason: reason})
 		}

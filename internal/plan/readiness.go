@@ -28,7 +28,8 @@ func (p *planner) readiness() {
 			p.lost(m, "does not exist in vCenter any more")
 		case cloning, intended:
 			m.status.Phase, m.status.ReadySince = v1alpha1.VMCloning, time.Time{}
-			if f := p.ops.failure(ordinal, vsphere.OpClone); f != nil && m.state == cloning && !m.doomed {
+			m.status.StartTime, m.status.Updating = time.Time{}, false
+			if f := p.ops.cloneFailure(ordinal, m.status.Revision); f != nil && m.state == cloning && !m.doomed {
 				p.blockers.addFailure(f) // the attempt that runs has not done better yet
 				m.status.Message = f.message
 			}
@@ -54,6 +55,7 @@ func (p *planner) assess(m *member) {
 			"bring the host or its storage back", vm.Ref.Value)
 	case p.spec.wantOn:
 		p.assessRunning(m)
+		p.updating(m)
 	default:
 		p.assessStopped(m)
 	}
@@ -68,9 +70,9 @@ func (p *planner) assessRunning(m *member) {
 	if !m.doomed {
 		status.ShutdownTime = time.Time{} // nobody waits for that any more
 	}
-	waiting := p.waitingFor(vm)
+	waiting := p.waitingFor(m)
 	if waiting == "" {
-		status.Phase = v1alpha1.VMReady
+		status.Phase, status.StartTime = v1alpha1.VMReady, time.Time{}
 		// A time that is yet to come was recorded by a clock that ran ahead. Nobody is to wait for that.
 		if status.ReadySince.IsZero() || status.ReadySince.After(p.in.Now) || m.interrupted() {
 			status.ReadySince = p.in.Now
@@ -80,6 +82,7 @@ func (p *planner) assessRunning(m *member) {
 		p.wake(availableAt)
 		return
 	}
+	p.starts(m)
 	status.Phase = v1alpha1.VMStarting
 	if m.wasReady || vm.Power == vsphere.Suspended {
 		status.Phase = v1alpha1.VMUnhealthy
@@ -105,7 +108,8 @@ func (m *member) interrupted() bool {
 }
 
 // waitingFor says what keeps a connected VM from passing the readiness gate, or nothing.
-func (p *planner) waitingFor(vm *vsphere.VM) string {
+func (p *planner) waitingFor(m *member) string {
+	vm := m.vm
 	switch vm.Power {
 	case vsphere.PoweredOn:
 	case vsphere.PoweredOff:
@@ -121,6 +125,13 @@ func (p *planner) waitingFor(vm *vsphere.VM) string {
 	case p.spec.gate == v1alpha1.GateGuestIP && vm.GuestIP == "":
 		return "has no IP address reported by VMware Tools"
 	}
+	g := p.spec.guestInfo
+	switch {
+	case g == nil || vm.GuestInfoKnown && vm.GuestInfo == g.Value:
+	case !vm.GuestInfoKnown && m.wasReady: // unknown is not sick: who looks now has not read it yet
+	default:
+		return fmt.Sprintf("has not set %s to %q in its guest (see spec.readiness.guestInfo)", g.Key, g.Value)
+	}
 	return ""
 }
 
@@ -128,6 +139,7 @@ func (p *planner) waitingFor(vm *vsphere.VM) string {
 // powered on again, that is a start and not a repair.
 func (p *planner) assessStopped(m *member) {
 	vm, status := m.vm, &m.status
+	status.StartTime, status.Updating = time.Time{}, false
 	if vm.Power == vsphere.PoweredOff {
 		status.Phase, status.Available, status.ReadySince = v1alpha1.VMStopped, true, time.Time{}
 		return
@@ -143,7 +155,8 @@ func (p *planner) assessStopped(m *member) {
 	}
 }
 
-// unhealthy is true for a VM that leaves before healthy ones: wrong power state, unreachable, or failed.
+// unhealthy is true for a VM that leaves before healthy ones: wrong power state, unreachable, failed, or not ready any more. One that was not
+// started yet is not ready, and no more than that.
 func (p *planner) unhealthy(m *member) bool {
 	switch m.state {
 	case present:
@@ -151,9 +164,9 @@ func (p *planner) unhealthy(m *member) bool {
 		if p.spec.wantOn {
 			want = vsphere.PoweredOn
 		}
-		return !m.vm.Connected || m.vm.Power != want
+		return !m.vm.Connected || m.vm.Power != want && (m.wasReady || m.vm.Power != vsphere.PoweredOff) || m.status.Phase == v1alpha1.VMUnhealthy
 	case cloning:
-		return p.ops.failure(m.status.Ordinal, vsphere.OpClone) != nil
+		return p.ops.cloneFailure(m.status.Ordinal, m.status.Revision) != nil
 	default:
 		return false
 	}

@@ -17,7 +17,7 @@ func (p *planner) repair() {
 	if p.in.Deleting {
 		return
 	}
-	room := p.spec.desired - p.population()
+	room := p.wanted() - p.population()
 	var lost, held []*member
 	unhealthy := int32(0)
 	for _, m := range p.table() {

@@ -16,7 +16,7 @@ func (p *planner) replicas() {
 		return
 	}
 	have := p.population()
-	switch surplus := have - p.spec.desired; {
+	switch surplus := have - p.wanted(); {
 	case p.spec.keep:
 	case surplus > 0 && p.in.Hold != nil:
 		p.surplusHeld = surplus > p.suspects()
@@ -34,33 +34,53 @@ func (p *planner) replicas() {
 
 // fill creates what is missing. A VM that was chosen to leave, and that nobody sees now, may yet stay: see reprieve.
 func (p *planner) fill(have int32) {
-	room := p.spec.desired - have
+	room := p.wanted() - have
 	for _, m := range p.table() {
 		if m.missing() && m.kept || m.doomed && m.state == suspect {
 			room--
 		}
 	}
-	blocked := p.spec.noCreate || p.in.CreateBlocked != nil
 	reason := fmt.Sprintf("the group wants %s and has %d", vms(int(p.spec.desired)), have)
+	if have >= p.spec.desired {
+		reason = "an update replaces older VMs"
+	}
+	may := p.mayCome()
 	for ordinal := int32(0); room > 0; ordinal++ {
 		if p.occupied(ordinal) {
 			continue
 		}
 		room--
-		p.createsWanted++
 		m := p.member(ordinal)
+		if may--; may < 0 { // what leaves makes room for it
+			if m != nil {
+				m.kept = true
+			}
+			continue
+		}
 		if m != nil && (m.state == gone || p.replacement(m)) {
 			p.plan.Repairing = true
 		}
-		switch {
-		case !blocked:
-			p.create(ordinal, m, reason)
-		case m != nil:
-			m.kept = true // its incarnation is needed when the clone is allowed
-			m.status.Message = "the VM cannot be cloned now: see the group's message"
-		}
+		p.cloneOrSay(ordinal, m, reason)
 	}
 	slices.Sort(p.ordinals)
+}
+
+// cloneOrSay clones the VM of an ordinal, in the revision that it shall have, or says why that cannot be.
+func (p *planner) cloneOrSay(ordinal int32, m *member, reason string) {
+	revision, blocked := p.revisionFor(m)
+	switch {
+	case revision == p.in.Revision && blocked == p.in.CreateBlocked:
+		p.createsWanted++
+	case blocked != nil:
+		p.explainOlder(revision, *blocked)
+	}
+	switch {
+	case !p.spec.noCreate && blocked == nil:
+		p.create(ordinal, m, revision, reason)
+	case m != nil:
+		m.kept = true // its incarnation is needed when the clone is allowed
+		m.status.Message = "the VM cannot be cloned now: see the group's message"
+	}
 }
 
 // occupied reports whether an ordinal cannot get a new VM: it has one, its VM is being removed, another VM has its name, or a call about
@@ -75,9 +95,9 @@ func (p *planner) occupied(ordinal int32) bool {
 // create plans a clone. If this clone was decided on before, it keeps its incarnation and its UUID: the VM of the earlier decision may
 // appear late, and is recognized then. A VM that replaces a lost one gets the next incarnation. An incarnation is left out if another
 // VM has its UUID.
-func (p *planner) create(ordinal int32, m *member, reason string) {
+func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	status := VMStatus{
-		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: p.in.Revision,
+		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: revision,
 	}
 	if m == nil {
 		m = &member{state: intended}
@@ -97,6 +117,6 @@ func (p *planner) create(ordinal int32, m *member, reason string) {
 	m.status, m.kept = status, true
 	p.insert(m)
 	p.try(m, Action{
-		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Reason: reason,
+		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Revision: status.Revision, Reason: reason,
 	})
 }

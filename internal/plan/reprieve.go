@@ -10,7 +10,7 @@ func (p *planner) reprieve() {
 	if p.in.Deleting && p.in.Keep {
 		p.spare()
 	}
-	room := p.spec.desired - p.population()
+	room := p.wanted() - p.population()
 	if p.in.Deleting || p.spec.keep || room+p.suspects() <= 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -16,7 +17,50 @@ const revisionVersion = "1"
 
 // Revision returns the revision of a spec: equal for equal VMs, different when a new VM would differ. Fields
 // at their default do not count, so that a default added to the API later changes no revision.
-func Revision(spec v1alpha1.VmGroupSpec) string {
+func Revision(spec v1alpha1.VmGroupSpec) string { return hash(ShapeOf(spec)) }
+
+// ShapeOf returns what VMs of a spec are made of. Its revision is that of the spec.
+func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
+	shape := v1alpha1.Revision{
+		CPU: spec.CPU, Memory: spec.Memory, Template: spec.Template, Placement: spec.Placement, CloneMode: spec.CloneMode,
+		UserDataSecretRef: spec.UserDataSecretRef,
+	}
+	if s := spec.UpdateStrategy; s != nil {
+		shape.ReplaceTrigger = s.ReplaceTrigger
+	}
+	shape.Revision = hash(shape)
+	return *shape.DeepCopy()
+}
+
+// Believed returns the shapes that status records as far as they are what they say: the revision that is computed of one is the one that it names.
+// Status can be written by hand.
+func Believed(recorded []v1alpha1.Revision) []Shape {
+	var shapes []Shape
+	for _, r := range recorded {
+		known := slices.ContainsFunc(shapes, func(s Shape) bool { return s.Recorded.Revision == r.Revision })
+		if r.Revision == hash(r) && !known {
+			shapes = append(shapes, Shape{Recorded: r})
+		}
+	}
+	return shapes
+}
+
+// Apply returns spec with another shape: what a VM of that shape is cloned with.
+func Apply(shape v1alpha1.Revision, spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
+	out := *spec.DeepCopy()
+	shape = *shape.DeepCopy()
+	out.CPU, out.Memory, out.Template, out.CloneMode = shape.CPU, shape.Memory, shape.Template, shape.CloneMode
+	out.Placement, out.UserDataSecretRef = shape.Placement, shape.UserDataSecretRef
+	if out.UpdateStrategy != nil || shape.ReplaceTrigger != "" {
+		if out.UpdateStrategy == nil {
+			out.UpdateStrategy = &v1alpha1.UpdateStrategy{}
+		}
+		out.UpdateStrategy.ReplaceTrigger = shape.ReplaceTrigger
+	}
+	return out
+}
+
+func hash(spec v1alpha1.Revision) string {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" {
@@ -37,6 +81,7 @@ func Revision(spec v1alpha1.VmGroupSpec) string {
 	if r := spec.UserDataSecretRef; r != nil {
 		field("userData", r.Name)
 	}
+	field("replaceTrigger", spec.ReplaceTrigger)
 	sum := sha256.Sum256([]byte(b.String()))
 	return revisionVersion + "-" + hex.EncodeToString(sum[:])[:10]
 }

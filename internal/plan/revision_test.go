@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -15,6 +16,8 @@ func TestRevision(t *testing.T) {
 		edit    func(*v1alpha1.VmGroupSpec)
 		differs bool
 	}{
+		"trigger":         {func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "1"} }, true},
+		"strategy":        {func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{Paused: true} }, false},
 		"cpu":             {func(s *v1alpha1.VmGroupSpec) { s.CPU++ }, true},
 		"memory":          {func(s *v1alpha1.VmGroupSpec) { s.Memory++ }, true},
 		"template":        {func(s *v1alpha1.VmGroupSpec) { s.Template += "x" }, true},
@@ -31,5 +34,36 @@ func TestRevision(t *testing.T) {
 		if differs := Revision(spec) != recorded; differs != test.differs {
 			t.Errorf("%s: the revision differs: %t, want %t", name, differs, test.differs)
 		}
+	}
+}
+
+// TestRecordedRevisions pins the revisions of specs that set everything: VMs carry them.
+func TestRecordedRevisions(t *testing.T) {
+	spec := validSpec(1)
+	spec.Placement = &v1alpha1.Placement{ResourcePool: "pool", Datastore: "ssd", Network: "lan", AntiAffinity: v1alpha1.AntiAffinityNone}
+	spec.CloneMode, spec.UserDataSecretRef = v1alpha1.CloneLinked, &v1alpha1.LocalObjectReference{Name: "boot"}
+	if got := Revision(spec); got != "1-89571704ac" {
+		t.Errorf("the revision of a full spec without a trigger is %s now", got)
+	}
+	spec.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"}
+	if got := Revision(spec); got != "1-050cf82d9f" {
+		t.Errorf("the revision of a full spec is %s now", got)
+	}
+}
+
+func TestShapesAreBelievedIfTheyAreWhatTheySay(t *testing.T) {
+	spec := validSpec(1)
+	spec.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"}
+	shape := ShapeOf(spec)
+	forged := shape
+	forged.Template = "mine"
+	got := Believed([]v1alpha1.Revision{forged, shape, shape, {}})
+	if len(got) != 1 || !reflect.DeepEqual(got[0].Recorded, shape) {
+		t.Fatalf("believed are %+v, want only %+v", got, shape)
+	}
+	other := validSpec(7)
+	other.CPU, other.Template, other.Placement = 9, "other", &v1alpha1.Placement{Network: "dmz"}
+	if applied := Apply(shape, other); Revision(applied) != shape.Revision || *applied.Replicas != 7 || other.CPU != 9 {
+		t.Errorf("applied, the shape is %s with %d replicas, want %s with 7", Revision(applied), *applied.Replicas, shape.Revision)
 	}
 }

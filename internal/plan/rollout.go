@@ -1,9 +1,134 @@
 package plan
 
-// rollout counts and names the VMs of another revision. Edits reach new VMs only: bringing older ones up to
-// date (spec.updateStrategy) is a later piece of work, whose actions belong into this pass, after replicas and
-// repair have made the group whole, because an update takes VMs away and must not do so while some are missing.
-func (p *planner) rollout() {
+import (
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// rollout is the update of this look.
+type rollout struct {
+	Rollout
+	from map[string]bool
+	// shapes of the revisions that are known, by revision.
+	shapes map[string]*Shape
+	// going is true when VMs may be changed.
+	going bool
+	// surge is how many VMs above what is wanted there shall be; lacksQuota that a quota forbids them all.
+	surge      int32
+	lacksQuota bool
+	// told are the older revisions of which it was said that nothing can be cloned.
+	told []string
+}
+
+// active is true while there are VMs to update, or new ones to wait for.
+func (r *rollout) active() bool { return len(r.From) > 0 }
+
+// begin reads what status records of an update, or begins one. It also does while nothing may be done, since an edit is seen once only.
+func (p *planner) begin() {
+	var revisions []string
+	for _, m := range p.table() {
+		revisions = append(revisions, m.status.Revision) // one that leaves may yet stay: see reprieve
+	}
+	if p.in.UpdateBlocked != nil {
+		revisions = append(revisions, p.in.Revision) // what is cloned until it is allowed
+	}
+	p.roll.Rollout = Begin(p.in.Rollout, p.in.Edited, p.in.UpdateRevision, revisions, p.in.Now)
+	if p.roll.from = map[string]bool{}; p.in.Deleting {
+		return
+	}
+	for _, revision := range p.roll.From {
+		p.roll.from[revision] = true
+	}
+	p.roll.shapes = make(map[string]*Shape, len(p.in.Shapes)+1)
+	for i := range p.in.Shapes {
+		p.roll.shapes[p.in.Shapes[i].Recorded.Revision] = &p.in.Shapes[i]
+	}
+	own := ShapeOf(p.in.Spec)
+	p.roll.shapes[p.in.Revision] = &Shape{Recorded: own, Blocked: p.in.CreateBlocked}
+}
+
+// aim decides whether the update goes on, and how many VMs it wants: before any pass could take away what it made.
+func (p *planner) aim() {
+	p.roll.going = p.roll.active() && !p.in.Deleting && p.in.UpdateBlocked == nil && !p.spec.keep && !p.spec.noCreate &&
+		!p.spec.update.onDelete && !p.spec.update.paused && !p.stopped()
+	p.roll.surge = p.surge()
+}
+
+// stopped is true for an update of which too many VMs failed.
+func (p *planner) stopped() bool {
+	return p.roll.active() && len(p.roll.Failed) >= p.spec.update.maxFailures
+}
+
+// outdated is true for a VM that the update concerns.
+func (p *planner) outdated(m *member) bool { return p.roll.from[m.status.Revision] }
+
+// update takes the next steps.
+func (p *planner) update() {
+	if p.roll.going && !p.repairHeld && !p.surplusHeld {
+		p.changeInPlace()
+		p.takeAway()
+	}
+	for _, m := range p.table() {
+		if p.roll.active() && !m.doomed && p.change(m) == changePending {
+			m.status.RestartPending = true
+		}
+	}
+}
+
+// takeAway replaces and restarts VMs, as many as the budget allows. Those that are not available go first.
+func (p *planner) takeAway() {
+	b := p.budget()
+	var candidates []*member
+	for _, m := range p.table() {
+		change := p.change(m)
+		if m.doomed || m.state != present || !m.vm.Connected || m.vm.IsTemplate || change != changeReplace && change != changeRestart {
+			continue
+		}
+		if m.status.Updating && change == changeRestart {
+			p.restart(m) // it was taken away before
+			continue
+		}
+		candidates = append(candidates, m)
+	}
+	slices.SortStableFunc(candidates, func(a, b *member) int {
+		if a.status.Available != b.status.Available {
+			return availability(a) - availability(b)
+		}
+		return p.compareLeaving(a, b)
+	})
+	spare := p.population() - p.spec.desired
+	for _, m := range candidates {
+		change := p.change(m)
+		if change == changeReplace && p.in.CreateBlocked != nil && spare <= 0 {
+			p.createsWanted++
+			continue // nothing could come in its place
+		}
+		if change == changeReplace && p.spec.policy != v1alpha1.DeletionDelete {
+			continue // nobody may destroy it
+		}
+		if !b.take(m.status.Available) {
+			continue
+		}
+		if change == changeRestart {
+			p.restart(m)
+		} else {
+			p.doom(m)
+			spare--
+		}
+	}
+}
+
+func availability(m *member) int {
+	if m.status.Available {
+		return 1
+	}
+	return 0
+}
+
+// conclude ends the update once all is as it was meant to be, and counts.
+func (p *planner) conclude() {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || !m.exists():
@@ -12,5 +137,78 @@ func (p *planner) rollout() {
 		default:
 			p.plan.Outdated = append(p.plan.Outdated, m.status.Name)
 		}
+	}
+	if !p.handsOff && !p.in.Deleting && p.ended() {
+		p.roll.Rollout = Rollout{Revision: p.roll.Revision}
+	}
+	p.plan.Surge = p.roll.surge
+	p.plan.Rollout = p.roll.Rollout
+	p.plan.Revisions = p.revisions()
+	p.plan.Update = p.progress()
+	p.explainUpdate()
+}
+
+// explainUpdate tells of an update that waits for somebody, as of what is in the way of the group.
+func (p *planner) explainUpdate() {
+	message := p.plan.Update.Message
+	switch p.plan.Update.Reason {
+	case v1alpha1.ReasonRolloutStopped:
+		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: message, Terminal: true})
+	case v1alpha1.ReasonRetainForbidsReplacement:
+		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRetainForbidsReplacement, Message: message, Terminal: true})
+	case v1alpha1.ReasonWaitingForQuota:
+		p.blockers.add(rankObserved, Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: message})
+	}
+}
+
+// left is true while a VM of an older revision is there, may come, or was not restarted to its end.
+func (p *planner) left() bool {
+	return slices.ContainsFunc(p.table(), func(m *member) bool { return p.outdated(m) || m.status.Updating && !m.doomed })
+}
+
+// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too.
+func (p *planner) ended() bool {
+	if !p.roll.active() || p.in.UpdateBlocked != nil || p.left() || p.population() < p.spec.desired {
+		return false
+	}
+	return !slices.ContainsFunc(p.table(), func(m *member) bool {
+		return !m.doomed && m.status.Revision == p.roll.Revision && !m.status.Available && m.status.ReadySince.IsZero()
+	})
+}
+
+// revisions returns the shapes that status is to record: those that VMs have, and others as far as there is room, the newest last.
+func (p *planner) revisions() []v1alpha1.Revision {
+	inUse := map[string]bool{}
+	for _, m := range p.table() {
+		inUse[m.status.Revision] = true
+	}
+	var kept []v1alpha1.Revision
+	for _, s := range p.in.Shapes {
+		if s.Recorded.Revision != p.in.Revision {
+			kept = append(kept, s.Recorded)
+		}
+	}
+	if !p.spec.keep {
+		kept = append(kept, ShapeOf(p.in.Spec))
+	}
+	for len(kept) > maxRevisions {
+		at := slices.IndexFunc(kept, func(r v1alpha1.Revision) bool { return !inUse[r.Revision] })
+		if at < 0 || at == len(kept)-1 {
+			at = 0
+		}
+		kept = slices.Delete(kept, at, at+1)
+	}
+	return kept
+}
+
+// maxRevisions is how many shapes status records.
+const maxRevisions = 5
+
+// fail adds a VM to those that failed.
+func (r *Rollout) fail(uuid string) {
+	uuid = strings.ToLower(uuid)
+	if uuid != "" && !slices.Contains(r.Failed, uuid) && len(r.Failed) < maxFailed {
+		r.Failed = append(r.Failed, uuid)
+		slices.Sort(r.Failed)
 	}
 }

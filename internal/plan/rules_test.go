@@ -20,7 +20,11 @@ func checkRules(t fataler, in Input, p Plan) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf(format+"\ninput: %+v\nplan: %+v", append(args, in, p)...)
+		came := ""
+		if s, ok := t.(*simFatal); ok {
+			came = s.how()
+		}
+		t.Fatalf(format+"%s\ninput: %+v\nplan: %+v", append(args, came, in, p)...)
 	}
 	if (!in.Observation.Complete || in.Paused != nil) && len(p.Actions) > 0 {
 		fail("hands off, but there are actions")
@@ -34,8 +38,9 @@ func checkRules(t fataler, in Input, p Plan) {
 	checkOperations(fail, in, p)
 	checkOutcome(fail, in, p)
 	checkKept(fail, in, p)
+	checkRollout(fail, in, p)
 	if in.Hold != nil && slices.ContainsFunc(p.Actions, func(a Action) bool {
-		return a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal))
+		return !replaces(in, p, a.Ordinal) && (a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal)))
 	}) {
 		fail("what is to leave is held, and is on its way")
 	}
@@ -44,7 +49,7 @@ func checkRules(t fataler, in Input, p Plan) {
 // checkOutcome: settled and gone mean what they say, and lists are sorted.
 func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	if p.Settled && (len(p.Actions) > 0 || len(p.Doomed) > 0 || len(in.Observation.InFlight) > 0 ||
-		p.Existing != p.Desired || p.Ready != p.Desired) {
+		p.Existing != p.Desired+p.Surge || p.Ready != p.Desired+p.Surge) {
 		fail("settled with work left")
 	}
 	if p.Gone && (len(p.VMs) > 0 || !in.Deleting) {
@@ -112,7 +117,7 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 		if at < 0 || in.Observation.VMs[at].Stamp == nil || foreign[a.MoRef] || s.MoRef != a.MoRef {
 			fail("%s acts on %s, which is not ours", a.Kind, a.MoRef)
 		}
-		checkStep(fail, in, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal))
+		checkStep(fail, in, a, in.Observation.VMs[at], slices.Contains(p.Doomed, a.Ordinal), s.Updating)
 	}
 	checkDoomed(fail, in, p, foreign)
 }
@@ -135,7 +140,7 @@ func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string
 }
 
 // checkStep: removals concern doomed VMs only, in the right order, and nothing else does.
-func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed bool) {
+func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed, updating bool) {
 	if a.Reason == "" {
 		fail("%s %s has no reason", a.Kind, a.Name)
 	}
@@ -145,7 +150,7 @@ func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 			fail("%s is powered on and doomed", a.Name)
 		}
 	case ShutdownGuest, PowerOffVM:
-		checkStop(fail, in, a, vm, isDoomed)
+		checkStop(fail, in, a, vm, isDoomed, updating)
 	case MarkVM, ReleaseVM:
 		if !isDoomed {
 			fail("%s of %s, which is not doomed", a.Kind, a.Name)
@@ -157,13 +162,13 @@ func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 	}
 }
 
-// checkStop: nothing is stopped but what leaves, once it is marked, and what shall be off; and a guest that can be asked is asked first,
+// checkStop: nothing is stopped but what leaves, once it is marked, what shall be off, and what status says is updated; and a guest that can be asked is asked first,
 // and has its time.
-func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed bool) {
+func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed, updating bool) {
 	within, graceful := grace(in)
 	retained := in.Spec.DeletionPolicy == v1alpha1.DeletionRetain
 	switch {
-	case isDoomed && (!vm.Tombstone || retained), !isDoomed && in.Spec.PowerState != v1alpha1.PowerOff:
+	case isDoomed && (!vm.Tombstone || retained), !isDoomed && !updating && in.Spec.PowerState != v1alpha1.PowerOff:
 		fail("%s %s, which is not to be stopped", a.Kind, a.Name)
 	case !vm.Connected:
 		fail("%s %s, which is out of reach", a.Kind, a.Name)
@@ -214,7 +219,7 @@ func checkArithmetic(fail func(string, ...any), in Input, p Plan) {
 			coming++
 		}
 	}
-	if p.Creates() > 0 && p.Existing+coming > p.Desired {
+	if p.Creates() > 0 && p.Existing+coming > p.Desired+p.Surge {
 		fail("%d exist and %d come, but %d are wanted", p.Existing, coming, p.Desired)
 	}
 	if in.Deleting && p.Creates() > 0 {
@@ -263,7 +268,8 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		}
 		for _, f := range in.Observation.Failures {
 			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
-				(f.Kind != vsphere.OpClone || f.Revision == "" || f.Revision == in.Revision) {
+				(f.Revision == "" || f.Revision == a.Revision || f.Kind != vsphere.OpClone && f.Kind != vsphere.OpReconfigure) &&
+				(vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}
@@ -306,9 +312,13 @@ func anyInput(t *rapid.T) Input {
 		if rarely("unstamped") {
 			vm.Stamp = nil
 		}
-		if rarely("outdated") && vm.Stamp != nil {
-			outdated(&vm)
+		if vm.Stamp != nil {
+			s := *vm.Stamp
+			s.Revision = rapid.SampledFrom([]string{revision, revision, "1-old", resized.Revision, replaced.Revision}).Draw(t, "revision")
+			vm.Stamp = &s
 		}
+		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 3).Draw(t, "cpu"), 4096
+		vm.HotAdd.CPU, vm.HeartbeatGreen = flag("hot add"), flag("heartbeat")
 		in.Observation.VMs = append(in.Observation.VMs, vm)
 	}
 	moRefs := append([]string{"", "", "vm-91", "vm-92"}, refs...)
@@ -323,6 +333,10 @@ func anyInput(t *rapid.T) Input {
 		if rarely("asked") {
 			k.ShutdownTime = ago("asked ago")
 		}
+		if flag("starting") {
+			k.StartTime = ago("started ago")
+		}
+		k.Updating = rarely("updating")
 		in.Known = append(in.Known, k)
 		switch {
 		case k.MoRef == "" || flag("suspect"):
@@ -337,8 +351,9 @@ func anyInput(t *rapid.T) Input {
 	if rarely("held") {
 		removalHeld(&in)
 	}
+	anyUpdate(t, &in)
 	kinds := rapid.SampledFrom([]vsphere.OperationKind{
-		vsphere.OpClone, vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease,
+		vsphere.OpReconfigure, vsphere.OpClone, vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpShutdownGuest, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease,
 	})
 	for range rapid.IntRange(0, 2).Draw(t, "operations") {
 		in.Observation.InFlight = append(in.Observation.InFlight, vsphere.Operation{
@@ -349,12 +364,52 @@ func anyInput(t *rapid.T) Input {
 		in.Observation.Failures = append(in.Observation.Failures, vsphere.Failure{
 			Kind: kinds.Draw(t, "failed"), Ordinal: ordinal.Draw(t, "failed ordinal"), RetryAt: ago("retry"),
 			Err: said{rapid.SampledFrom([]vsphere.Kind{
-				vsphere.KindNameTaken, vsphere.KindCapacity, vsphere.KindPermission,
+				vsphere.KindNameTaken, vsphere.KindCapacity, vsphere.KindPermission, vsphere.KindOffOnly,
 			}).Draw(t, "kind"), "It failed."},
 			Revision: rapid.SampledFrom([]string{"", revision, "1-old"}).Draw(t, "failed revision"),
 		})
 	}
 	return in
+}
+
+// resized and replaced are shapes of older VMs that are changed, and that are replaced.
+var resized, replaced = func() (v1alpha1.Revision, v1alpha1.Revision) {
+	smaller, older := validSpec(0), validSpec(0)
+	smaller.CPU, older.Template = 1, "debian-11"
+	return ShapeOf(smaller), ShapeOf(older)
+}()
+
+// anyUpdate draws what status may say of an update, and what is in its way.
+func anyUpdate(t *rapid.T, in *Input) {
+	flag := func(label string) bool { return rapid.IntRange(0, 3).Draw(t, label) == 0 }
+	in.Spec.UpdateStrategy = anyStrategy(t)
+	in.Revision = Revision(in.Spec)
+	in.UpdateRevision = in.Revision
+	in.Edited, in.Desired = flag("edited"), rapid.Int32Range(0, 6).Draw(t, "desired")
+	for _, shape := range []v1alpha1.Revision{resized, replaced} {
+		if !flag("unknown") {
+			in.Shapes = append(in.Shapes, Shape{Recorded: shape})
+		}
+	}
+	if len(in.Shapes) > 0 && flag("shape blocked") {
+		in.Shapes[0].Blocked = &Blocker{Reason: v1alpha1.ReasonNotGranted, Message: "Not granted."}
+	}
+	if !flag("no rollout") {
+		in.Rollout = &Rollout{Revision: in.UpdateRevision, Start: epoch.Add(-time.Hour)}
+		if flag("another") {
+			in.Rollout.Revision = "1-before"
+		}
+		in.Rollout.From = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1-old", revision, resized.Revision, replaced.Revision}), 0, 4, rapid.ID).Draw(t, "from")
+		if rapid.Bool().Draw(t, "failed") {
+			in.Rollout.Failed = []string{InstanceUUID(groupUID, rapid.Int32Range(0, 5).Draw(t, "failed VM"), 0)}
+		}
+	}
+	if flag("update blocked") {
+		in.UpdateBlocked = &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: "Forbidden.", Terminal: true}
+	}
+	if flag("quota") {
+		in.Surge = SurgeRoom{Limited: true, VMs: rapid.Int32Range(0, 2).Draw(t, "room")}
+	}
 }
 
 // drawSpec varies the parts of a valid spec that a plan depends on.
@@ -374,7 +429,7 @@ func drawSpec(t *rapid.T, s *v1alpha1.VmGroupSpec) {
 		s.ScaleDown.DeleteFirst = append(s.ScaleDown.DeleteFirst, VMName(groupName, o))
 	}
 	s.Shutdown = anyShutdown(t)
-	s.Readiness = &v1alpha1.Readiness{MinReadySeconds: rapid.Int32Range(0, 60).Draw(t, "minReady")}
+	s.Readiness = anyReadiness(t)
 }
 
 func anyShutdown(t *rapid.T) *v1alpha1.Shutdown {
@@ -387,6 +442,11 @@ func anyShutdown(t *rapid.T) *v1alpha1.Shutdown {
 func shuffled(in Input, seed uint64) Input {
 	r := rand.New(rand.NewPCG(seed, seed))
 	in.Known, in.Doomed = shuffle(r, in.Known), shuffle(r, in.Doomed)
+	if in.Rollout != nil {
+		was := *in.Rollout
+		was.From, was.Failed = shuffle(r, was.From), shuffle(r, was.Failed)
+		in.Rollout = &was
+	}
 	o := &in.Observation
 	o.VMs, o.Gone, o.Elsewhere = shuffle(r, o.VMs), shuffle(r, o.Gone), shuffle(r, o.Elsewhere)
 	o.InFlight, o.Failures = shuffle(r, o.InFlight), shuffle(r, o.Failures)

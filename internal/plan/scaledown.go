@@ -7,8 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then by
-// spec.scaleDown.order. A clone in flight counts as the newest of all and is deleted once it appears, so that
+// scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then those that are not available yet, then
+// those that an update concerns, then by spec.scaleDown.order. A clone in flight counts as the newest of all and is deleted once it appears, so that
 // no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen. One that is
 // elsewhere counts. One that is suspect may be gone already, so that no other goes before that is known.
 func (p *planner) scaleDown(surplus int) {
@@ -40,7 +40,8 @@ func (p *planner) compareLeaving(a, b *member) int {
 		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
 	}
 	age = cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
-	if p.spec.oldestFirst {
+	if p.spec.oldestFirst && (!p.roll.going || p.left()) { // who made up for VMs that were restarted is the newest
+
 		return age
 	}
 	return -age
@@ -52,8 +53,12 @@ func (p *planner) leavingRank(m *member) int {
 		return 0
 	case p.unhealthy(m):
 		return 1
-	default:
+	case !m.status.Available:
 		return 2
+	case p.outdated(m):
+		return 3
+	default:
+		return 4
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 // maxReplicas is the bound of spec.replicas in the API.
 const maxReplicas = 500
 
+// defaultStartupSeconds is readiness.startupTimeoutSeconds of a group that does not say it.
+const defaultStartupSeconds = 600
+
 // settings is a spec with its defaults filled in, and what is wrong with it.
 type settings struct {
 	desired int32
@@ -35,6 +38,10 @@ type settings struct {
 	deleteFirst  map[string]bool
 	// shutdown is how long a guest may take to shut down; zero for guests that are not asked.
 	shutdown time.Duration
+	// startup is how long an updated VM may take to become ready, guestInfo what it has to say, or nil.
+	startup   time.Duration
+	guestInfo *v1alpha1.GuestInfoGate
+	update    strategy
 }
 
 func settingsOf(in *Input) settings {
@@ -45,6 +52,7 @@ func settingsOf(in *Input) settings {
 		policy:      v1alpha1.DeletionDelete,
 		deleteFirst: map[string]bool{},
 		shutdown:    v1alpha1.DefaultShutdownTimeoutSeconds * time.Second,
+		startup:     defaultStartupSeconds * time.Second,
 	}
 	if d := spec.Shutdown; d != nil {
 		switch {
@@ -64,7 +72,10 @@ func settingsOf(in *Input) settings {
 		if r.Gate != "" {
 			s.gate = r.Gate
 		}
-		s.minReady = time.Duration(r.MinReadySeconds) * time.Second
+		s.minReady, s.guestInfo = time.Duration(r.MinReadySeconds)*time.Second, r.GuestInfo
+		if r.StartupTimeoutSeconds > 0 {
+			s.startup = time.Duration(r.StartupTimeoutSeconds) * time.Second
+		}
 	}
 	if d := spec.ScaleDown; d != nil {
 		s.oldestFirst = d.Order == v1alpha1.ScaleDownOldest
@@ -75,6 +86,7 @@ func settingsOf(in *Input) settings {
 	if !in.Deleting {
 		s.count(spec)
 	}
+	s.update = strategyOf(spec.UpdateStrategy, s.desired)
 	return s
 }
 

@@ -25,7 +25,7 @@ func guestsOf(in *Input, spec settings) guests {
 	g := guests{now: in.Now, within: spec.shutdown, asked: map[string]time.Time{}}
 	for _, k := range in.Known {
 		at := k.ShutdownTime
-		if at.IsZero() || at.After(in.Now) || !in.Now.Before(g.end(at).Add(shutdownLapses)) {
+		if k.MoRef == "" || at.IsZero() || at.After(in.Now) || !in.Now.Before(g.end(at).Add(shutdownLapses)) {
 			continue
 		}
 		if first, ok := g.asked[k.MoRef]; !ok || at.Before(first) {

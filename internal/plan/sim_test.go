@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,8 +37,28 @@ type sim struct {
 	// taken names would be tried in turn for ever.
 	attempts map[string]int
 
-	known  []Known
-	doomed []int32
+	// what status has
+	known   []Known
+	doomed  []int32
+	rollout *Rollout
+	shapes  []v1alpha1.Revision
+	// seen is the spec that status is of, admitted the one that was allowed last.
+	seen, admitted v1alpha1.VmGroupSpec
+
+	// made are all shapes that spec ever had, by revision.
+	made map[string]v1alpha1.Revision
+	// boots is for how many ticks a guest of a template boots; a negative number is for ever. absent templates are not in vCenter, and
+	// forbidden ones are refused by policy.
+	boots             map[string]int
+	absent, forbidden map[string]bool
+	// hotAdd is true for VMs that get more while they are on.
+	hotAdd bool
+	room   SurgeRoom
+	// trail is what the last looks decided, for who wonders how it came to a failure.
+	trail []string
+	why   string
+	// watch is called with every plan and what it was made of.
+	watch func(Input, Plan)
 
 	clones, others int // budget of one step
 }
@@ -48,6 +70,23 @@ type fataler interface {
 
 var _ fataler = (*testing.T)(nil)
 
+// simFatal says how it came to a failure.
+type simFatal struct {
+	fataler
+	sim *sim
+}
+
+// revisionsOf names the VMs of a plan with their revisions.
+func revisionsOf(p Plan) string {
+	var b strings.Builder
+	for _, v := range p.VMs {
+		fmt.Fprintf(&b, "%d:%s(%s) ", v.Ordinal, v.Phase, strings.TrimPrefix(v.Revision, "1-")[:4])
+	}
+	return b.String()
+}
+
+func (f *simFatal) how() string { return "\n" + strings.Join(f.sim.trail, "\n") + "\n" + f.sim.why }
+
 type simVM struct {
 	vsphere.VM
 	// ours is true for what the operator cloned and still owns.
@@ -55,6 +94,11 @@ type simVM struct {
 	away bool
 	// slow is for how many ticks more its guest shuts down once it was asked. A negative one never does.
 	slow int
+	// boot is for how many ticks it boots, up for how many it is on.
+	boot, up int
+	// stubborn VMs take nothing while they are on, whatever they say.
+	stubborn          bool
+	template, network string
 }
 
 type simTask struct {
@@ -67,8 +111,9 @@ type simTask struct {
 
 func newSim(t fataler, replicas int32) *sim {
 	return &sim{
-		t: t, now: epoch, spec: validSpec(replicas), vms: map[string]*simVM{}, hidden: map[string]bool{},
-		confirmed: map[string]bool{}, attempts: map[string]int{}, clones: 99, others: 99,
+		t: t, now: epoch, spec: validSpec(replicas), seen: validSpec(replicas), admitted: validSpec(replicas), vms: map[string]*simVM{}, hidden: map[string]bool{},
+		confirmed: map[string]bool{}, attempts: map[string]int{}, clones: 99, others: 99, made: map[string]v1alpha1.Revision{},
+		boots: map[string]int{}, absent: map[string]bool{}, forbidden: map[string]bool{},
 	}
 }
 
@@ -104,8 +149,13 @@ func (s *sim) put(vm vsphere.VM, ours bool) *simVM {
 
 func (s *sim) input() Input {
 	in := Input{
-		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: s.spec, Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
-		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed),
+		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: *s.spec.DeepCopy(), Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
+		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Rollout: s.rollout,
+		Edited: !reflect.DeepEqual(s.spec, s.seen), Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
+	}
+	s.admit(&in)
+	for i := range in.Shapes {
+		in.Shapes[i].Blocked = s.blocks(in.Shapes[i].Recorded.Template)
 	}
 	if s.paused {
 		in.Paused = &Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true."}
@@ -139,17 +189,48 @@ func (s *sim) input() Input {
 	return in
 }
 
+// admit holds the group at what was allowed last if its template is forbidden.
+func (s *sim) admit(in *Input) {
+	if s.forbidden[s.spec.Template] {
+		in.UpdateBlocked = &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: s.spec.Template + " is forbidden.", Terminal: true}
+		in.Spec = Apply(ShapeOf(s.admitted), s.spec)
+		in.Revision, in.MayStay = Revision(in.Spec), *s.spec.Replicas
+	} else {
+		s.admitted = *s.spec.DeepCopy()
+	}
+	s.made[in.Revision] = ShapeOf(in.Spec)
+	in.CreateBlocked = s.blocks(in.Spec.Template)
+}
+
+// blocks says why nothing can be cloned of a template, or is nil.
+func (s *sim) blocks(template string) *Blocker {
+	if s.absent[template] {
+		return &Blocker{Reason: v1alpha1.ReasonTemplateNotFound, Message: "There is no template " + template + ".", Terminal: true}
+	}
+	return nil
+}
+
 // step reconciles once, and carries out the plan as far as allowed says.
 func (s *sim) step(allowed func(Plan) Plan) Plan {
 	in := s.input()
 	full := Compute(in)
-	checkRules(s.t, in, full)
+	if line := fmt.Sprintf("%s | doomed %v | %s | %s", revisionsOf(full), full.Doomed, actionsOf(full), full.Update); len(s.trail) == 0 || !strings.HasSuffix(s.trail[len(s.trail)-1], line) {
+		s.trail = append(s.trail[max(len(s.trail)-20, 0):], s.now.Format(time.TimeOnly)+" "+line)
+	}
+	s.why = fmt.Sprintf("wants %d and %d more, policy %s, power %s, strategy %+v, rollout %+v, revisions %+v", full.Desired, full.Surge, s.spec.DeletionPolicy, s.spec.PowerState, strategyOf(s.spec.UpdateStrategy, full.Desired), full.Rollout, full.Revisions)
+	checkRules(&simFatal{s.t, s}, in, full)
+	if s.watch != nil {
+		s.watch(in, full)
+	}
 	p := full.Limit(s.clones, s.others)
 	submitted := p
 	if allowed != nil {
 		submitted = allowed(p)
 	}
-	s.known, s.doomed = persist(p), p.Doomed
+	if in.Observation.Complete { // an older table is worth more than one full of holes
+		s.known, s.doomed = persist(p), p.Doomed
+	}
+	s.rollout, s.shapes, s.seen = &p.Rollout, p.Revisions, *s.spec.DeepCopy()
 	for _, a := range submitted.Actions {
 		s.submit(a)
 	}
@@ -163,6 +244,9 @@ func (s *sim) submit(a Action) {
 		if k < 0 || s.known[k].UUID != a.UUID || s.known[k].Incarnation != a.Incarnation {
 			s.t.Fatalf("%s is cloned, but its intent is not recorded", a.Name)
 		}
+		if shape := s.made[a.Revision]; shape.Revision == "" || s.absent[shape.Template] {
+			s.t.Fatalf("%s is cloned in revision %q, which nobody knows, or cannot be", a.Name, a.Revision)
+		}
 	} else if vm := s.vms[a.MoRef]; vm == nil || !vm.ours || vm.away {
 		s.t.Fatalf("%s acts on %s, which is not the group's", a.Kind, a.MoRef)
 	}
@@ -174,7 +258,7 @@ func (s *sim) submit(a Action) {
 	})
 	s.tasks = append(s.tasks, simTask{
 		Operation: vsphere.Operation{Kind: operationOf[a.Kind], Ordinal: a.Ordinal, VM: vsphere.VMRef(a.MoRef), Since: s.now},
-		action:    a, revision: Revision(s.spec),
+		action:    a, revision: a.Revision,
 	})
 }
 
@@ -191,8 +275,12 @@ func (s *sim) crash() {
 // tick ends every task, but guests that take their time.
 func (s *sim) tick() {
 	s.now = s.now.Add(10 * time.Second)
+	for _, vm := range s.vms {
+		vm.up++
+	}
 	tasks := s.tasks
 	s.tasks = nil
+	defer s.boot()
 	for _, task := range tasks {
 		if s.shutting(task) {
 			s.tasks = append(s.tasks, task)
@@ -216,6 +304,19 @@ func (s *sim) tick() {
 	}
 }
 
+// boot lets guests boot.
+func (s *sim) boot() {
+	for _, vm := range s.vms {
+		if !vm.ours {
+			continue // what becomes of it is not told from what would be done to it
+		}
+		if vm.Power != vsphere.PoweredOn {
+			vm.up = 0
+		}
+		vm.HeartbeatGreen = vm.Power == vsphere.PoweredOn && vm.boot >= 0 && vm.up >= vm.boot
+	}
+}
+
 // shutting reports whether a guest has not shut down yet, and is waited for.
 func (s *sim) shutting(task simTask) bool {
 	vm := s.vms[task.action.MoRef]
@@ -230,15 +331,7 @@ func (s *sim) shutting(task simTask) bool {
 func (s *sim) finish(task simTask) vsphere.Kind {
 	a := task.action
 	if task.Kind == vsphere.OpClone {
-		if s.hidden[a.Name] || s.byName(a.Name) != nil {
-			return vsphere.KindNameTaken
-		}
-		s.put(vsphere.VM{
-			Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
-			Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
-				CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
-		}, true)
-		return ""
+		return s.clone(task)
 	}
 	vm := s.vms[a.MoRef]
 	switch {
@@ -259,6 +352,8 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		vm.Power = vsphere.PoweredOff
 	case vsphere.OpPowerOff:
 		vm.Power = vsphere.PoweredOff
+	case vsphere.OpReconfigure:
+		return s.reconfigure(vm, a)
 	case vsphere.OpRelease:
 		vm.Stamp, vm.ours = nil, false
 	case vsphere.OpDestroy:
@@ -267,6 +362,42 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		}
 		delete(s.vms, a.MoRef)
 	}
+	return ""
+}
+
+// clone makes a VM, and returns the kind of error why not.
+func (s *sim) clone(task simTask) vsphere.Kind {
+	a := task.action
+	if s.hidden[a.Name] || s.byName(a.Name) != nil {
+		return vsphere.KindNameTaken
+	}
+	shape := s.made[a.Revision]
+	if s.absent[shape.Template] {
+		return vsphere.KindTransient
+	}
+	vm := s.put(vsphere.VM{
+		CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
+		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
+		Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
+			CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
+	}, true)
+	vm.boot, vm.template, vm.network = s.boots[shape.Template], shape.Template, networkOf(shape)
+	return ""
+}
+
+// reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
+func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
+	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
+	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
+		return vsphere.KindOffOnly // it was powered on since, or its host says no
+	}
+	vm.CPU, vm.MemoryMiB = cpu, memory
+	if a.Network != nil {
+		vm.network = *a.Network
+	}
+	stamp := *vm.Stamp
+	stamp.Revision = a.Revision
+	vm.Stamp = &stamp
 	return ""
 }
 
@@ -280,8 +411,8 @@ func (s *sim) run(done func(Plan) bool) Plan {
 		}
 		s.tick()
 	}
-	s.t.Fatalf("the group does not converge: actions [%s], blockers %v, vms [%s], doomed %v, in flight %v",
-		actionsOf(p), p.Blockers, vmsOf(p), p.Doomed, s.tasks)
+	s.t.Fatalf("the group does not converge: actions [%s], blockers %v, vms [%s], doomed %v, in flight %v\n%s\n%s",
+		actionsOf(p), p.Blockers, vmsOf(p), p.Doomed, s.tasks, strings.Join(s.trail, "\n"), s.why)
 	return p
 }
 
@@ -295,6 +426,7 @@ func persist(p Plan) []Known {
 		ks = append(ks, Known{
 			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
 			ReadySince: s.ReadySince.Truncate(time.Second), ShutdownTime: s.ShutdownTime.Truncate(time.Second), Phase: s.Phase,
+			StartTime: s.StartTime.Truncate(time.Second), Updating: s.Updating,
 		})
 	}
 	return ks

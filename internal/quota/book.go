@@ -39,6 +39,8 @@ type book struct {
 	flying map[Key]policy.Usage
 	// refused are the groups that want more than there is, unsure those that asked for their surplus while nobody knew.
 	refused, unsure map[Key]struct{}
+	// short are the groups that have what their specs need, and would get more VMs for an update if there was room.
+	short map[Key]struct{}
 	// problems are why claims could not be judged when they were written.
 	problems map[Key]problem
 	// foreign are the groups whose entry somebody else changed after this replica had claimed it. It may be an entry of long ago, from
@@ -63,7 +65,7 @@ const catchesUp = 20 * time.Second
 func newBook(key string, where map[Key][]*book, dirty *bool) *book {
 	return &book{
 		key: key, where: where, dirty: dirty, pause: retry, lowers: map[Key]giveBack{}, flying: map[Key]policy.Usage{},
-		refused: map[Key]struct{}{}, unsure: map[Key]struct{}{}, problems: map[Key]problem{}, foreign: map[Key]struct{}{},
+		refused: map[Key]struct{}{}, unsure: map[Key]struct{}{}, short: map[Key]struct{}{}, problems: map[Key]problem{}, foreign: map[Key]struct{}{},
 	}
 }
 
@@ -144,6 +146,7 @@ func (b *book) want() { b.due, *b.dirty = true, true }
 func (b *book) forget(id Key) {
 	b.claims = slices.DeleteFunc(b.claims, func(c Claim) bool { return c.Key() == id })
 	delete(b.refused, id)
+	delete(b.short, id)
 	delete(b.problems, id)
 }
 
@@ -199,7 +202,7 @@ func (b *book) take(s Stored, set string) (notify, others []Key) {
 	if !room {
 		return nil, others
 	}
-	return drained(b.refused), others
+	return append(drained(b.refused), drained(b.short)...), others
 }
 
 // index notes whether a group has an entry here.

@@ -29,6 +29,9 @@ type Claim struct {
 	Spec v1alpha1.VmGroupSpec
 	// Wants is what the group takes with spec: more than spec says while it has VMs that are larger.
 	Wants policy.Usage
+	// Surges are what it takes with one VM more, with two more, and so on, each no less than Wants, for as long as its VMs are updated. As many are granted as there is
+	// room for. Without that the claim is granted all the same.
+	Surges []policy.Usage
 	// Epoch of the asking holder.
 	Epoch v1alpha1.Epoch
 }
@@ -65,8 +68,12 @@ type Answer struct {
 	Outcome Outcome
 	// Violations are what quotas refuse, and what those would that only warn.
 	Violations []policy.Violation
-	// Problem says why the quota is unavailable.
+	// Problem says why the quota is unavailable; of a claim that is granted, why nobody can say whether its Surges are: nobody tells when that changes.
 	Problem string
+	// Surge is how many of the claim's Surges are granted, with a claim that is. Short says why not all are, or is empty; the group is notified
+	// when there is more room.
+	Surge int
+	Short string
 }
 
 // facts is what is known besides the ledger.

@@ -147,6 +147,8 @@ func (l *Ledger) of(id Key) []*book {
 	return books
 }
 
+const policiesUnread = "The VmGroupPolicies on the hub have not been read yet"
+
 // Ask claims what a group's spec needs beyond what it holds. It reads memory and never blocks: a claim that needs a
 // write is Waiting, and the group is notified. The holder of the group asks again in each pass; what was granted stays
 // granted, and costs nothing.
@@ -156,21 +158,32 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
 		if c.grows() {
-			return Answer{Outcome: Unavailable, Problem: "The VmGroupPolicies on the hub have not been read yet"}
+			return Answer{Outcome: Unavailable, Problem: policiesUnread}
+		}
+		if len(c.Surges) > 0 {
+			return Answer{Short: policiesUnread, Problem: policiesUnread}
 		}
 		return Answer{}
 	}
 	quotas := set.Quotas(c.Requester)
 	var f facts
-	if c.grows() && slices.ContainsFunc(quotas, (*policy.Policy).Enforced) {
+	most := c
+	if n := len(c.Surges); n > 0 {
+		most.Wants = c.Surges[n-1]
+	}
+	if most.grows() && slices.ContainsFunc(quotas, (*policy.Policy).Enforced) {
 		members, err := l.opts.Lister.Members(ctx)
 		if err != nil {
-			return Answer{Outcome: Unavailable, Problem: "The MemberClusters on the hub cannot be read: " + err.Error()}
+			problem := "The MemberClusters on the hub cannot be read: " + err.Error()
+			if c.grows() {
+				return Answer{Outcome: Unavailable, Problem: problem}
+			}
+			return Answer{Short: problem, Problem: problem}
 		}
 		f = facts{set: set, served: l.opts.Lister.Served, members: members}
 	}
 	l.mu.Lock()
-	answer, again := l.ask(f, c, quotas)
+	answer, again := l.askSurge(f, c, quotas)
 	l.signal()
 	l.mu.Unlock()
 	if again {
@@ -445,7 +458,7 @@ func (l *Ledger) follow() (notify []Key) {
 	for _, b := range append(slices.Collect(maps.Values(l.books)), l.head) {
 		l.putOff(batch{claims: b.claims, lowers: b.lowers})
 		b.claims, b.lowers = nil, map[Key]giveBack{}
-		notify = append(append(notify, drained(b.refused)...), drained(b.unsure)...)
+		notify = append(append(append(notify, drained(b.refused)...), drained(b.short)...), drained(b.unsure)...)
 		clear(b.problems)
 		if known := b.known; b.read && b != l.head {
 			_, others := b.take(b.raw, l.set)

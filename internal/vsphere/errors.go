@@ -16,6 +16,8 @@ const (
 	KindBusy Kind = "Busy"
 	// KindSpec: what was asked for is impossible until spec or template change.
 	KindSpec Kind = "Spec"
+	// KindOffOnly: what was asked for is possible only while the VM is powered off.
+	KindOffOnly Kind = "OffOnly"
 	// KindCredentials: the login was refused; wait for another Secret.
 	KindCredentials Kind = "Credentials"
 	// KindCertificate: the server's certificate is not trusted.

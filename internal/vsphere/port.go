@@ -55,6 +55,11 @@ type Server interface {
 	PowerOff(ctx context.Context, t Target) error
 	ShutdownGuest(ctx context.Context, t Target) error
 
+	// Reconfigure changes a VM's size, its network, or both, and the revision in its stamp, in one step. Only what is asked for is changed; a VM that is
+	// like that already is no error. It fails with KindOffOnly for what vCenter changes only while the VM is off, with KindConflict for a VM that was changed
+	// since it was observed or is marked to be destroyed, and with KindPermission, which names the privilege, where the account may not change it.
+	Reconfigure(ctx context.Context, r Reconfiguration) error
+
 	// Mark writes the tombstone, after which the VM may be destroyed and is never revived.
 	Mark(ctx context.Context, t Target) error
 

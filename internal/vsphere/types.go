@@ -157,10 +157,19 @@ type VM struct {
 	HeartbeatGreen bool
 	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
 	ToolsRunning bool
+	// GuestInfo is the value that Query.GuestInfo asks for, GuestInfoKnown whether it is known: it was read since the VM was powered on, or the VM is off, when
+	// there is none. The guest may write anything, so that it is Quoted before it is shown to a person.
+	GuestInfo      string
+	GuestInfoKnown bool
 	// CPU is the number of virtual CPUs.
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
+	// HotAdd is what the VM can get more of while it runs.
+	HotAdd HotAdd
+	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
+	// resume a VM leaves it as it is.
+	BootTime time.Time
 	// IsTemplate is true for a VM that is marked as template.
 	IsTemplate bool
 	// ChangeVersion changes with every change of the VM's configuration.
@@ -262,6 +271,9 @@ type Query struct {
 	Templates []string
 	// Created is when the group was created, if that is known: a clone that is older is not the group's.
 	Created time.Time
+	// GuestInfo asks for a value that the guests of the group's VMs write. While a VM that is on has not the wanted one, it is read now and then, and the
+	// group is notified of what was read. That costs calls; a group that asks for nothing, or whose VMs all have it, costs none.
+	GuestInfo GuestInfoQuery
 }
 
 // Observation is what is known of one group, from memory.
@@ -312,6 +324,7 @@ const (
 	OpPowerOn       OperationKind = "PowerOn"
 	OpPowerOff      OperationKind = "PowerOff"
 	OpShutdownGuest OperationKind = "ShutdownGuest"
+	OpReconfigure   OperationKind = "Reconfigure"
 	OpMark          OperationKind = "Mark"
 	OpDestroy       OperationKind = "Destroy"
 	OpRelease       OperationKind = "Release"
@@ -347,7 +360,7 @@ type Failure struct {
 	At, RetryAt time.Time
 	// Count of failures in a row.
 	Count int
-	// Revision that a clone failed with; another revision may be tried at once.
+	// Revision that a clone failed with, or a reconfiguration; another revision may be tried at once.
 	Revision string
 }
 
@@ -365,6 +378,11 @@ type CloneRequest struct {
 	Linked bool
 	// UserData is handed to cloud-init through guestinfo; empty for none. It is a secret.
 	UserData []byte
+	// Metadata is handed to cloud-init likewise; nil for none. A clone that gets either of the two has none that its template carries; one that gets neither
+	// keeps the template's. The instance ID is UUID.
+	Metadata *Metadata
+	// GuestInfoKey is a key that the guest is to write. What the template carries there is not handed on. Empty for none.
+	GuestInfoKey string
 }
 
 // Target names a VM that was observed, and whose it must be.

@@ -11,7 +11,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
@@ -32,8 +31,8 @@ type effect struct {
 // field that nothing reads yet belongs into plan.Unbuilt, and its description says "no effect yet".
 var fieldEffects = map[string]map[string]effect{
 	"VmGroup": {
-		"cpu":                    {file: "internal/controller/vmgroup/act.go", text: "d.Spec.CPU"},
-		"memory":                 {file: "internal/controller/vmgroup/act.go", text: "d.Spec.Memory"},
+		"cpu":                    {file: "internal/controller/vmgroup/act.go", text: "of.Spec.CPU"},
+		"memory":                 {file: "internal/controller/vmgroup/act.go", text: "of.Spec.Memory"},
 		"template":               {file: "internal/controller/vmgroup/resolve.go", text: "spec.Template"},
 		"replicas":               {file: "internal/plan/settings.go", text: "*spec.Replicas"},
 		"vcenter":                {file: "internal/controller/vmgroup/resolve.go", text: "Spec.VCenter"},
@@ -43,32 +42,33 @@ var fieldEffects = map[string]map[string]effect{
 		"placement.antiAffinity": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
 			s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
 		}},
-		"cloneMode":  {file: "internal/controller/vmgroup/resolve.go", text: "spec.CloneMode"},
-		"powerState": {file: "internal/plan/settings.go", text: "spec.PowerState"},
-		"updateStrategy.type": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
-			s.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
-		}},
-		"updateStrategy.maxSurge": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
-			s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: new(intstr.FromInt32(2))}
-		}},
-		"updateStrategy.maxUnavailable": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
-			s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(2))}
-		}},
-		"updateStrategy.resize": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
-			s.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
-		}},
+		"cloneMode":                         {file: "internal/controller/vmgroup/resolve.go", text: "spec.CloneMode"},
+		"powerState":                        {file: "internal/plan/settings.go", text: "spec.PowerState"},
+		"updateStrategy.type":               {file: "internal/plan/budget.go", text: "spec.Type == v1alpha1.UpdateOnDelete"},
+		"updateStrategy.maxSurge":           {file: "internal/plan/budget.go", text: "spec.MaxSurge"},
+		"updateStrategy.maxUnavailable":     {file: "internal/plan/budget.go", text: "spec.MaxUnavailable"},
+		"updateStrategy.resize":             {file: "internal/plan/budget.go", text: "spec.Resize"},
+		"updateStrategy.paused":             {file: "internal/plan/budget.go", text: "spec.Paused"},
+		"updateStrategy.maxFailures":        {file: "internal/plan/budget.go", text: "spec.MaxFailures"},
+		"updateStrategy.replaceTrigger":     {file: "internal/plan/revision.go", text: "s.ReplaceTrigger"},
 		"scaleDown.order":                   {file: "internal/plan/settings.go", text: "d.Order"},
 		"scaleDown.deleteFirst":             {file: "internal/plan/settings.go", text: "d.DeleteFirst"},
 		"readiness.gate":                    {file: "internal/plan/settings.go", text: "r.Gate"},
 		"readiness.minReadySeconds":         {file: "internal/plan/settings.go", text: "r.MinReadySeconds"},
 		"readiness.progressDeadlineSeconds": {file: "internal/group/status.go", text: "spec.Readiness.ProgressDeadlineSeconds"},
+		"readiness.startupTimeoutSeconds":   {file: "internal/plan/settings.go", text: "r.StartupTimeoutSeconds"},
+		"readiness.guestInfo.key":           {file: "internal/controller/vmgroup/act.go", text: "spec.Readiness.GuestInfo.Key"},
+		"readiness.guestInfo.value":         {file: "internal/plan/readiness.go", text: "g.Value"},
+		"readiness.guestInfo.failedValue":   {file: "internal/plan/startup.go", text: "g.FailedValue"},
+		"guest.hostname":                    {file: "internal/controller/vmgroup/act.go", text: "spec.Guest.Hostname"},
+		"guest.metadata":                    {file: "internal/controller/vmgroup/act.go", text: "spec.Guest.Metadata"},
 		"repair.mode":                       {file: "internal/plan/settings.go", text: "r.Mode"},
 		"repair.maxUnhealthy":               {file: "internal/plan/settings.go", text: "r.MaxUnhealthy"},
 		"deletionProtection":                {file: "internal/admission/objects/deletion.go", text: "oldObject.?spec.?deletionProtection"},
 		"deletionPolicy":                    {file: "internal/plan/settings.go", text: "spec.DeletionPolicy"},
 		"shutdown.mode":                     {file: "internal/plan/settings.go", text: "d.Mode"},
 		"shutdown.timeoutSeconds":           {file: "internal/plan/settings.go", text: "d.TimeoutSeconds"},
-		"userDataSecretRef.name":            {file: "internal/controller/vmgroup/effects.go", text: "Spec.UserDataSecretRef.Name"},
+		"userDataSecretRef.name":            {file: "internal/group/shapes.go", text: "shape.Spec.UserDataSecretRef"},
 		"paused":                            {file: "internal/group/paused.go", text: "Spec.Paused"},
 	},
 	"VCenter": {
@@ -271,9 +271,6 @@ func checkTold(t *testing.T, path string, set func(*v1alpha1.VmGroupSpec)) {
 	t.Helper()
 	warning, condition := saidOf(t, set)
 	field := "spec." + path
-	if strings.HasPrefix(path, "updateStrategy.") {
-		field = "spec.updateStrategy" // told as a whole
-	}
 	for where, text := range map[string]string{"the warning": warning, "the condition": condition} {
 		if !strings.Contains(text, field) || !strings.Contains(text, "not built yet and has no effect") {
 			t.Errorf("spec.%s is set, and %s says %q", path, where, text)
@@ -324,32 +321,19 @@ func TestNobodyIsWarnedOfAFieldThatTheSchemaFilledIn(t *testing.T) {
 	}
 }
 
-func TestAnUpdateStrategyIsWarnedOfAlsoWithTheValuesThatAreDefaults(t *testing.T) {
-	for story, written := range map[string]string{
-		"nothing in it": `{}`, "what is the default": `{"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0, "resize": "Restart"}`,
-	} {
-		warning, condition := saidOf(t, func(s *v1alpha1.VmGroupSpec) {
-			if err := json.Unmarshal([]byte(written), &s.UpdateStrategy); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if warning == "" || condition == "" {
-			t.Errorf("%s: who wrote it waits for an update that does not come; the warning is %q, the condition %q", story, warning, condition)
-		}
-	}
-}
-
 func TestAFieldWithoutEffectIsWarnedOfWhereNothingIsKnownOfTheVCenter(t *testing.T) {
 	w := knowledgeWith()
 	w.preview = func(*v1alpha1.VmGroup) (Preview, error) {
 		return Preview{VCenter: "default", Reason: "away"}, nil
 	}
 	s := serve(t, w, nil)
-	set := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{} })
+	set := aGroup(func(g *v1alpha1.VmGroup) {
+		g.Spec.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
+	})
 	for story, got := range map[string][]string{
 		"a new group": s.validate(requestFor(t, nil, set)).Warnings, "a change": s.validate(requestFor(t, aGroup(), set)).Warnings,
 	} {
-		if len(got) != 2 || !strings.HasPrefix(got[0], "spec.updateStrategy is not built yet") {
+		if len(got) != 2 || !strings.HasPrefix(got[0], "spec.placement.antiAffinity Preferred is not built yet") {
 			t.Errorf("%s: %q", story, got)
 		}
 	}
@@ -358,7 +342,7 @@ func TestAFieldWithoutEffectIsWarnedOfWhereNothingIsKnownOfTheVCenter(t *testing
 		"only a label":     {set, aGroup(func(g *v1alpha1.VmGroup) { g.Spec, g.Labels = set.Spec, map[string]string{"a": "b"} })},
 	} {
 		for _, warning := range s.validate(requestFor(t, request.old, request.group)).Warnings {
-			if strings.Contains(warning, "updateStrategy") {
+			if strings.Contains(warning, "antiAffinity") {
 				t.Errorf("%s: %q", story, warning)
 			}
 		}

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
@@ -18,15 +21,17 @@ var told = []string{
 
 // forecast says in sentences what the operator does for a change of old, nil for a new group, into group. It says nothing
 // of a new group whose VMs can be made: the object says so itself.
-func forecast(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
+func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
+	p := preview.Plan
 	var sentences []string
 	if old != nil {
-		if does := effects(old, group, p); len(does) > 0 {
-			sentences = append(sentences, "this change "+join(does))
+		does := effects(old, group, p)
+		if plan.Revision(old.Spec) != plan.Revision(group.Spec) && preview.Update.VMs() > 0 {
+			more, waits := updates(group, preview.Update)
+			does, sentences = append(does, more...), append(sentences, waits...)
 		}
-		if plan.Revision(old.Spec) != plan.Revision(group.Spec) && len(p.Outdated) > 0 {
-			// What edits do to VMs that exist is not built yet.
-			sentences = append(sentences, fmt.Sprintf("%s an older revision until replaced: existing VMs are not changed", keep(len(p.Outdated))))
+		if len(does) > 0 {
+			sentences = append([]string{"this change " + join(does)}, sentences...)
 		}
 	}
 	for _, blocker := range p.Blockers {
@@ -92,6 +97,52 @@ func keep(n int) string {
 		return "1 VM keeps"
 	}
 	return fmt.Sprintf("%d VMs keep", n)
+}
+
+// updates are what happens to VMs that exist and are not as spec says, as phrases; waits are sentences about those to which nothing happens by itself.
+func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
+	strategy := v1alpha1.UpdateStrategy{}
+	if of.Spec.UpdateStrategy != nil {
+		strategy = *of.Spec.UpdateStrategy
+	}
+	switch {
+	case !u.Known:
+		return nil, []string{keep(u.VMs()) + " an older revision: status does not say what they were; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"}
+	case strategy.Type == v1alpha1.UpdateOnDelete:
+		return nil, []string{keep(u.VMs()) + " an older revision until deleted: spec.updateStrategy.type is OnDelete"}
+	case strategy.Paused:
+		return nil, []string{keep(u.VMs()) + " an older revision for now: spec.updateStrategy.paused is true"}
+	}
+	if n := u.Replaced; n > 0 && of.Spec.DeletionPolicy == v1alpha1.DeletionRetain {
+		waits = append(waits, keep(n)+" an older revision: only another VM could be like spec, and spec.deletionPolicy is Retain")
+	} else if n > 0 {
+		does = append(does, "replaces "+vms(n)+inTurn(n, strategy))
+	}
+	if n := u.Restarted; n > 0 {
+		does = append(does, "restarts "+vms(n)+inTurn(n, strategy)+" to resize")
+	}
+	if n := u.Grown; n > 0 {
+		does = append(does, "resizes "+vms(n)+" in place without a restart")
+	}
+	if n := u.Moved; n > 0 {
+		does = append(does, "connects "+vms(n)+" to another network without a restart")
+	}
+	if u.Surge > 0 && len(does) > 0 && u.Replaced+u.Restarted > 0 {
+		does = append(does, fmt.Sprintf("needs quota for %d more meanwhile", u.Surge))
+	}
+	if n := u.Pending; n > 0 {
+		waits = append(waits, keep(n)+" the size until powered off: it cannot change while a VM runs, and spec.updateStrategy.resize is Hot")
+	}
+	return does, waits
+}
+
+// inTurn says that VMs go one by one, where they do.
+func inTurn(n int, strategy v1alpha1.UpdateStrategy) string {
+	one := func(v *intstr.IntOrString, is int32) bool { return v == nil || v.Type == intstr.Int && v.IntVal <= is }
+	if n > 1 && one(strategy.MaxSurge, 1) && one(strategy.MaxUnavailable, 0) || n > 1 && strategy.MaxSurge != nil && one(strategy.MaxSurge, 0) && one(strategy.MaxUnavailable, 1) {
+		return " one by one"
+	}
+	return ""
 }
 
 // enumerate lists names as far as they fit into a warning.

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -59,6 +62,7 @@ func TestForecast(t *testing.T) {
 		before, after func(*v1alpha1.VmGroupSpec)
 		status        v1alpha1.VmGroupStatus
 		input         func(*plan.Input)
+		update        group.Foretold
 		want          []string
 	}{
 		{story: "nothing", before: same, after: same},
@@ -109,13 +113,74 @@ func TestForecast(t *testing.T) {
 			want: []string{"this change powers off 2 VMs"},
 		},
 		{
-			story: "another size", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 },
-			want: []string{"3 VMs keep an older revision until replaced: existing VMs are not changed"},
+			story: "another size", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 }, update: group.Foretold{Known: true, Grown: 2, Restarted: 1, Surge: 1},
+			want: []string{"this change restarts 1 VM to resize, resizes 2 VMs in place without a restart and needs quota for 1 more meanwhile"},
 		},
 		{
 			story: "another template and more", before: same,
-			after: func(s *v1alpha1.VmGroupSpec) { s.Template, s.Replicas = "linux-13", new(int32(4)) },
-			want:  []string{"this change adds 1 VM", "3 VMs keep an older revision until replaced: existing VMs are not changed"},
+			after:  func(s *v1alpha1.VmGroupSpec) { s.Template, s.Replicas = "linux-13", new(int32(4)) },
+			update: group.Foretold{Known: true, Replaced: 3, Surge: 1},
+			want:   []string{"this change adds 1 VM, replaces 3 VMs one by one and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "another template, several at a time", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.Template, s.UpdateStrategy = "linux-13", &v1alpha1.UpdateStrategy{MaxSurge: new(intstr.FromString("50%"))}
+			},
+			update: group.Foretold{Known: true, Replaced: 3, Surge: 2},
+			want:   []string{"this change replaces 3 VMs and needs quota for 2 more meanwhile"},
+		},
+		{
+			story: "another template, without more VMs", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.Template, s.UpdateStrategy = "linux-13", &v1alpha1.UpdateStrategy{MaxSurge: new(intstr.FromInt32(0)), MaxUnavailable: new(intstr.FromInt32(1))}
+			},
+			update: group.Foretold{Known: true, Replaced: 3},
+			want:   []string{"this change replaces 3 VMs one by one"},
+		},
+		{
+			story: "another network", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{Network: "dmz"} },
+			update: group.Foretold{Known: true, Moved: 3}, want: []string{"this change connects 3 VMs to another network without a restart"},
+		},
+		{
+			story: "another size, and nobody may restart", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.CPU, s.UpdateStrategy = 4, &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
+			},
+			update: group.Foretold{Known: true, Pending: 2, Grown: 1},
+			want: []string{
+				"this change resizes 1 VM in place without a restart",
+				"2 VMs keep the size until powered off: it cannot change while a VM runs, and spec.updateStrategy.resize is Hot",
+			},
+		},
+		{
+			story: "another template, and nothing is to be destroyed", before: same,
+			after:  func(s *v1alpha1.VmGroupSpec) { s.Template, s.DeletionPolicy = "linux-13", v1alpha1.DeletionRetain },
+			update: group.Foretold{Known: true, Replaced: 3},
+			want:   []string{"3 VMs keep an older revision: only another VM could be like spec, and spec.deletionPolicy is Retain"},
+		},
+		{
+			story: "another template, and people replace", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.Template, s.UpdateStrategy = "linux-13", &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+			},
+			update: group.Foretold{Known: true, Replaced: 1}, want: []string{"1 VM keeps an older revision until deleted: spec.updateStrategy.type is OnDelete"},
+		},
+		{
+			story: "another template, and updates wait", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.Template, s.UpdateStrategy = "linux-13", &v1alpha1.UpdateStrategy{Paused: true}
+			},
+			update: group.Foretold{Known: true, Replaced: 2}, want: []string{"2 VMs keep an older revision for now: spec.updateStrategy.paused is true"},
+		},
+		{
+			story: "another template, and nobody knows what the VMs were", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Template = "linux-13" },
+			update: group.Foretold{Replaced: 2},
+			want:   []string{"2 VMs keep an older revision: status does not say what they were; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"},
+		},
+		{
+			story: "how VMs are updated, and nothing else", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxFailures: 2} },
+			update: group.Foretold{Known: true, Replaced: 2},
 		},
 		{
 			story: "paused", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Paused, s.Replicas = true, new(int32(9)) },
@@ -139,7 +204,7 @@ func TestForecast(t *testing.T) {
 		t.Run(c.story, func(t *testing.T) {
 			before, after := spec(c.before), spec(c.after)
 			before.Status, after.Status = c.status, c.status
-			got := forecast(before, after, planned(before, after, c.input))
+			got := forecast(before, after, Preview{Plan: planned(before, after, c.input), Update: c.update})
 			if !slices.Equal(got, c.want) {
 				t.Errorf("\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
@@ -149,13 +214,13 @@ func TestForecast(t *testing.T) {
 
 func TestForecastOfANewGroupSaysOnlyWhatStopsIt(t *testing.T) {
 	none := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
-	if got := forecast(nil, aGroup(), planned(none, aGroup(), nil)); len(got) != 0 {
+	if got := forecast(nil, aGroup(), Preview{Plan: planned(none, aGroup(), nil)}); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	blocked := planned(none, aGroup(), func(in *plan.Input) {
 		in.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonNotSupported, Message: "template has no snapshot"}
 	})
-	if got := forecast(nil, aGroup(), blocked); !slices.Equal(got, []string{"template has no snapshot"}) {
+	if got := forecast(nil, aGroup(), Preview{Plan: blocked}); !slices.Equal(got, []string{"template has no snapshot"}) {
 		t.Errorf("%q", got)
 	}
 }

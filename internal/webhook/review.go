@@ -188,7 +188,7 @@ func (said *review) foretell(old, group *v1alpha1.VmGroup, preview Preview) {
 		said.add("what this does in vCenter cannot be said now: " + reason)
 		return
 	}
-	for _, sentence := range forecast(old, group, preview.Plan) {
+	for _, sentence := range forecast(old, group, preview) {
 		said.add(sentence)
 	}
 }

@@ -113,12 +113,12 @@ func TestAnUnknownVCenterIsNamedAndDoesNotHoldTheDeletion(t *testing.T) {
 	p.untilGone("vg")
 }
 
-func TestEditsApplyToNewVMsAndOldOnesAreNamed(t *testing.T) {
+func TestEditsApplyToNewVMsAndOldOnesAreNamedWherePeopleReplaceThem(t *testing.T) {
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "edits")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
-	p.patch("vg", `{"spec":{"cpu":2,"memory":3}}`)
+	p.patch("vg", `{"spec":{"cpu":2,"memory":3,"updateStrategy":{"type":"OnDelete"}}}`)
 	g := p.untilSays("vg", v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPending, "vg-0", "vg-1")
 	if g.Status.UpdatedReplicas != 0 || g.Status.Replicas != 2 {
 		t.Errorf("updated %d of %d, want 0 of 2", g.Status.UpdatedReplicas, g.Status.Replicas)

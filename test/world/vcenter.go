@@ -259,6 +259,11 @@ func (w *wire) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 	return w.onVM(ctx, vsphere.OpShutdownGuest, t, w.Server.ShutdownGuest)
 }
 
+// Reconfigure implements vsphere.Server.
+func (w *wire) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) error {
+	return w.onVM(ctx, vsphere.OpReconfigure, r.Target, func(ctx context.Context, _ vsphere.Target) error { return w.Server.Reconfigure(ctx, r) })
+}
+
 // Mark implements vsphere.Server.
 func (w *wire) Mark(ctx context.Context, t vsphere.Target) error {
 	return w.onVM(ctx, vsphere.OpMark, t, w.Server.Mark)

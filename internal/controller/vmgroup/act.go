@@ -2,6 +2,8 @@ package vmgroup
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -38,15 +40,41 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 }
 
 // limit asks the vCenter's budget for slots and cuts the plan to what was granted. Asking for none takes back what an earlier pass
-// asked for, so that nobody waits for a group in backoff.
+// asked for, so that nobody waits for a group in backoff. Clones of older revisions may be of templates on other hosts.
 func limit(server vsphere.Server, key vsphere.GroupKey, d group.Decision) (plan.Plan, grants) {
 	others := server.Acquire(key, "", d.Plan.Tasks())
-	g, clones := grants{others}, 0
-	if host := d.Names.Template.Host; host != "" { // no template, no clones
-		slots := server.Acquire(key, host, d.Plan.Creates())
-		g, clones = append(g, slots), slots.Granted()
+	wanted := clonesByHost(d)
+	g, left := append(make(grants, 0, 1+len(wanted)), others), make(map[string]int, len(wanted))
+	for host, n := range wanted {
+		slots := server.Acquire(key, host, n)
+		g, left[host] = append(g, slots), slots.Granted()
 	}
-	return d.Plan.Limit(clones, others.Granted()), g
+	todo := d.Plan.Limit(len(d.Plan.Actions), others.Granted())
+	todo.Actions = slices.DeleteFunc(todo.Actions, func(a plan.Action) bool {
+		if a.Kind != plan.CreateVM {
+			return false
+		}
+		shape, _ := d.Shape(a.Revision)
+		host := shape.Names.Template.Host
+		left[host]--
+		return left[host] < 0 // no template, no clones
+	})
+	return todo, g
+}
+
+// clonesByHost counts the clones of a plan by the host of their template. Hosts of templates that none is cloned of are among them.
+func clonesByHost(d group.Decision) map[string]int {
+	clones := map[string]int{d.Names.Template.Host: 0}
+	for i := range d.Old {
+		clones[d.Old[i].Names.Template.Host] = 0
+	}
+	for _, a := range d.Plan.Actions {
+		if shape, known := d.Shape(a.Revision); known && a.Kind == plan.CreateVM {
+			clones[shape.Names.Template.Host]++
+		}
+	}
+	delete(clones, "")
+	return clones
 }
 
 // grants are the slots of one pass.
@@ -103,7 +131,11 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	}
 	switch action.Kind {
 	case plan.CreateVM:
-		return p.server.Clone(ctx, cloneRequest(s, d, action))
+		shape, known := d.Shape(action.Revision)
+		if !known {
+			return &vsphere.Error{Kind: vsphere.KindSpec, Op: fmt.Sprintf("clone a VM of revision %s, of which nobody knows what it is made of", action.Revision)}
+		}
+		return p.server.Clone(ctx, cloneRequest(s, shape, action))
 	case plan.PowerOnVM:
 		return p.server.PowerOn(ctx, target)
 	case plan.PowerOffVM:
@@ -111,6 +143,12 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	case plan.ShutdownGuest:
 		target.Within = action.Within
 		return p.server.ShutdownGuest(ctx, target)
+	case plan.ReconfigureVM:
+		r, err := reconfiguration(d, action, target)
+		if err != nil {
+			return err
+		}
+		return p.server.Reconfigure(ctx, r)
 	case plan.MarkVM:
 		return p.server.Mark(ctx, target)
 	case plan.DestroyVM:
@@ -132,23 +170,64 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	return &vsphere.Error{Kind: vsphere.KindSpec, Op: "carry out " + string(action.Kind)}
 }
 
-func cloneRequest(s *group.Snapshot, d group.Decision, action plan.Action) vsphere.CloneRequest {
+// reconfiguration is what changes of a VM. Only the shape of spec is given to VMs that exist, once it is granted and allowed.
+func reconfiguration(d group.Decision, action plan.Action, target vsphere.Target) (vsphere.Reconfiguration, error) {
+	r := vsphere.Reconfiguration{Target: target, Revision: action.Revision, CPU: action.CPU, MemoryMiB: action.MemoryMiB}
+	op := "change " + action.Name
+	if action.Revision != d.Revision || d.Names.Blocked != nil {
+		return r, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: fmt.Errorf("revision %s is not what spec asks for, or it is not allowed", action.Revision)}
+	}
+	if action.Network == nil {
+		return r, nil
+	}
+	var wanted string
+	if p := d.Spec.Placement; p != nil {
+		wanted = p.Network
+	}
+	if r.Network = d.Names.Placement.Network; *action.Network != wanted || r.Network.IsZero() {
+		return r, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: fmt.Errorf("spec.placement.network is %q, and %q was to be connected", wanted, *action.Network)}
+	}
+	return r, nil
+}
+
+// metadataOf is what the guest of a VM is told about itself, or nil for nothing.
+func metadataOf(spec *v1alpha1.VmGroupSpec, vm string) *vsphere.Metadata {
+	if spec.Guest == nil {
+		return nil
+	}
+	m := &vsphere.Metadata{More: spec.Guest.Metadata}
+	if spec.Guest.Hostname == v1alpha1.GuestHostnameName {
+		m.Hostname = vm
+	}
+	return m
+}
+
+// guestInfoKey is the key by which guests say that they are ready, or empty.
+func guestInfoKey(spec *v1alpha1.VmGroupSpec) string {
+	if spec.Readiness == nil || spec.Readiness.GuestInfo == nil {
+		return ""
+	}
+	return spec.Readiness.GuestInfo.Key
+}
+
+func cloneRequest(s *group.Snapshot, of group.Shape, action plan.Action) vsphere.CloneRequest {
 	mode := v1alpha1.CloneFull
-	if d.Names.Linked {
+	if of.Names.Linked {
 		mode = v1alpha1.CloneLinked
 	}
 	var userData []byte
-	if s.UserData != nil {
-		userData = s.UserData.Data
+	if ref := of.Spec.UserDataSecretRef; ref != nil && s.UserData[ref.Name] != nil {
+		userData = s.UserData[ref.Name].Data
 	}
 	return vsphere.CloneRequest{
-		Template: d.Names.Template, Folder: vsphere.FolderRef(s.Folder.MoRef), Name: action.Name, UUID: action.UUID,
+		Template: of.Names.Template, Folder: vsphere.FolderRef(s.Folder.MoRef), Name: action.Name, UUID: action.UUID,
 		Stamp: vsphere.Stamp{
 			GroupID: s.ID, Ordinal: action.Ordinal, Incarnation: action.Incarnation,
-			Revision: d.Revision, CloneMode: string(mode),
+			Revision: action.Revision, CloneMode: string(mode),
 			Epoch: vsphere.Epoch(s.Epoch), Created: s.Now,
 		},
-		CPU: d.Spec.CPU, MemoryMiB: int64(d.Spec.Memory) * 1024,
-		Placement: d.Names.Placement, Linked: d.Names.Linked, UserData: userData,
+		CPU: of.Spec.CPU, MemoryMiB: int64(of.Spec.Memory) * 1024,
+		Placement: of.Names.Placement, Linked: of.Names.Linked, UserData: userData,
+		Metadata: metadataOf(&of.Spec, action.Name), GuestInfoKey: guestInfoKey(&of.Spec),
 	}
 }

@@ -392,7 +392,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 // gatherer returns one for the groups of a member.
 func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
 	return gatherer{
-		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, record: r.record, claimed: r.claimed,
+		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, judge: r.evaluate, record: r.record, claimed: r.claimed,
 		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
 	}
 }

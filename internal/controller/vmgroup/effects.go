@@ -49,7 +49,7 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		s.Quota = p.askQuota(ctx, s, d.Quota)
 		return false, false, nil
 	case group.ReadUserData:
-		s.UserData, err = p.readUserData(ctx, s, d.Spec.UserDataSecretRef.Name)
+		s.UserData, err = p.readSecrets(ctx, s, d.Secrets)
 		return false, false, err
 	case group.RemoveFolder:
 		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
@@ -124,8 +124,14 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 	answer := &group.QuotaAnswer{}
 	if p.r.Quotas == nil {
 		set, ok := p.r.Policies(ctx)
-		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 && !q.Holds.Covers(q.Wants) {
-			answer.Unavailable = "This operator keeps no ledger of quotas"
+		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 {
+			const noLedger = "This operator keeps no ledger of quotas"
+			if !q.Holds.Covers(q.Wants) {
+				answer.Unavailable = noLedger
+			}
+			if len(q.Surges) > 0 {
+				answer.Short = noLedger
+			}
 		}
 		return answer
 	}
@@ -137,19 +143,25 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 	}
 	said := p.r.Quotas.Ask(ctx, quota.Claim{
 		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
-		Spec:  s.Group.Spec, Wants: q.Wants, Epoch: s.Epoch,
+		Spec:  s.Group.Spec, Wants: q.Wants, Surges: q.Surges, Epoch: s.Epoch,
 	})
 	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
+	answer.Surge, answer.Short = int32(said.Surge), said.Short
 	if said.Outcome == quota.Unavailable {
-		answer.Unavailable, answer.Unwatched = said.Problem, true
+		answer.Unavailable = said.Problem
 	}
+	answer.Unwatched = answer.Unwatched || said.Problem != ""
 	return answer
 }
 
 // returnQuota gives back what the group was granted and does not need any more. Whether it does is read afresh: a cache may not know
 // yet what a former holder of the group did. It reports whether nothing is left to give back.
 func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) bool {
-	needs, some := p.r.Quotas.Surplus(quotaKey(s), q.Occupies, q.Wants)
+	wants := q.Wants
+	if n := len(q.Surges); n > 0 {
+		wants = wants.Max(q.Surges[n-1])
+	}
+	needs, some := p.r.Quotas.Surplus(quotaKey(s), q.Occupies, wants)
 	if !some {
 		return true
 	}
@@ -169,7 +181,20 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 	return false
 }
 
-// readUserData reads the user data Secret afresh, and only for a clone that is about to be sent: the
+// readSecrets reads user data Secrets, by name.
+func (p *pass) readSecrets(ctx context.Context, s *group.Snapshot, names []string) (map[string]*group.UserDataAnswer, error) {
+	answers := make(map[string]*group.UserDataAnswer, len(names))
+	for _, name := range names {
+		answer, err := p.readUserData(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		answers[name] = answer
+	}
+	return answers, nil
+}
+
+// readUserData reads a user data Secret afresh, and only for a clone that is about to be sent: the
 // operator keeps no Secrets of members in memory.
 func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string) (*group.UserDataAnswer, error) {
 	blocked := func(reason, format string, args ...any) (*group.UserDataAnswer, error) {

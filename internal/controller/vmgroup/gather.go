@@ -3,6 +3,8 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,6 +27,8 @@ type gatherer struct {
 	inventory func(vcenter string) (vsphere.Inventory, bool)
 	// violations of policies by a spec whose template has this path.
 	violations func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
+	// judge is violations of a spec that is not the group's own, so that nothing of it is remembered.
+	judge func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
 	// record of what was admitted to a group of the member.
 	record func(Member, vsphere.GroupKey) group.Record
 	// claimed is what this process has claimed for a group of VMs of the group with this UID, or nil.
@@ -125,22 +129,28 @@ func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 	if folder.IsZero() {
 		q.Path = s.FolderPath()
 	}
+	if key := guestInfoKey(&s.Group.Spec); key != "" && s.Group.DeletionTimestamp.IsZero() {
+		q.GuestInfo = vsphere.GuestInfoQuery{Key: key, Value: s.Group.Spec.Readiness.GuestInfo.Value}
+	}
 	return q
 }
 
-// templatesOf returns the templates of which a clone of the group may run: those of its spec and of its admitted shape. It returns none,
-// which stands for all, if a clone was decided on for yet another shape: nobody knows its template any more.
+// templatesOf returns the templates of which a clone of the group may run: those of its spec, of its admitted shape, and of older ones that its VMs
+// have. It returns none, which stands for all, if a clone was decided on for yet another shape: nobody knows its template any more.
 func templatesOf(s *group.Snapshot) []string {
-	spec, admitted := s.Group.Spec.Template, s.Admitted
+	of := map[string]string{s.Revision: s.Group.Spec.Template}
+	for _, old := range s.OldRevisions() {
+		of[old.Revision] = old.Template
+	}
+	if a := s.Admitted; a != nil && a.Template != "" {
+		of[a.Revision] = a.Template
+	}
 	for _, vm := range s.Group.Status.VMs {
-		if vm.MoRef == "" && vm.Revision != s.Revision && (admitted == nil || vm.Revision != admitted.Revision) {
+		if _, known := of[vm.Revision]; vm.MoRef == "" && !known {
 			return nil
 		}
 	}
-	if admitted == nil || admitted.Template == "" || admitted.Template == spec {
-		return []string{spec}
-	}
-	return []string{spec, admitted.Template}
+	return slices.Compact(slices.Sorted(maps.Values(of)))
 }
 
 // look reads what is known of the group's vCenter.
@@ -190,7 +200,22 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	if s.Reshaped() {
 		s.AdmittedNames = resolver.resolve(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 	}
+	for _, old := range s.OldRevisions() {
+		s.Old = append(s.Old, g.oldShape(ctx, s, resolver, old))
+	}
 	return nil
+}
+
+// oldShape finds out what an older revision names, and what policies say of it.
+func (g gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, recorded v1alpha1.Revision) group.OldShape {
+	old := group.OldShape{Recorded: recorded, Shape: group.Shape{Spec: plan.Apply(recorded, s.Group.Spec)}}
+	old.Names = r.resolve(old.Spec)
+	of := &v1alpha1.VmGroup{TypeMeta: s.Group.TypeMeta, ObjectMeta: s.Group.ObjectMeta, Spec: old.Spec, Status: v1alpha1.VmGroupStatus{VCenter: s.Group.Status.VCenter}}
+	var err error
+	if old.Violations, err = g.judge(ctx, s.ID.Key(), s.Requester, of, template{path: old.Names.Template.Path}); err != nil {
+		old.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
+	}
+	return old
 }
 
 // refusesNewGroups says why a VCenter takes no group that has nothing in it yet; reason is empty if it does. The groups that it has are served on:

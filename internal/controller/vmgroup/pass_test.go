@@ -610,7 +610,7 @@ func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 	r.settle()
 }
 
-func TestASatisfiedGroupSaysWhenItCouldNotBeRepaired(t *testing.T) {
+func TestAnEditThatNamesNoTemplateHasNotReachedTheVMs(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
 	g.Spec.Template = "gone"
@@ -621,11 +621,11 @@ func TestASatisfiedGroupSaysWhenItCouldNotBeRepaired(t *testing.T) {
 	r.mustPass()
 	g = r.group()
 	ready := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionReady)
-	if g.Status.Phase != v1alpha1.PhaseRunning || !strings.Contains(ready.Message, `"gone"`) || g.Status.LastMessage != ready.Message {
-		t.Errorf("phase %s, Ready %q, message %q; want RUNNING and a word about the missing template", g.Status.Phase, ready.Message, g.Status.LastMessage)
+	if g.Status.Phase != v1alpha1.PhasePending || !strings.Contains(ready.Message, `"gone"`) || g.Status.LastMessage != ready.Message {
+		t.Errorf("phase %s, Ready %q, message %q; want PENDING and a word about the missing template", g.Status.Phase, ready.Message, g.Status.LastMessage)
 	}
-	if upToDate := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate); !strings.Contains(upToDate.Message, "No VM can be created now") {
-		t.Errorf("UpToDate advises: %q", upToDate.Message)
+	if message := says(t, g, v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPending); message != ready.Message {
+		t.Errorf("UpToDate says %q, and Ready %q", message, ready.Message)
 	}
 }
 

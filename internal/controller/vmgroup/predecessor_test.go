@@ -124,7 +124,9 @@ func TestAGroupThatIsGivenAnotherTemplateWaitsForTheClonesThatItDecidedOnBefore(
 	r, foreign := hung(t)
 	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-13"})
 	r.vcenter.AwaitClones("debian-12", "task-7 of template debian-12 runs")
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template = "debian-13" })
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+	})
 	r.vcenter.ClearJournal()
 	r.rounds(5)
 	if calls := r.vcenter.Journal(); len(calls) != 0 {

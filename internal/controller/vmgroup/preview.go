@@ -34,7 +34,7 @@ func (r *Reconciler) Preview(ctx context.Context, member string, of *v1alpha1.Vm
 	return s.Preview(), nil
 }
 
-// evaluate is violations of a group that need not exist, so that nothing of it is remembered.
+// evaluate is violations of a group that need not exist, or of a shape that it has no more, so that nothing of it is remembered.
 func (r *Reconciler) evaluate(ctx context.Context, _ vsphere.GroupKey, q policy.Requester, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
 	set, err := r.policies.get(ctx, r.Hub)
 	if err != nil {

@@ -281,7 +281,9 @@ func TestCloningLargeAndEditingSmallFreesNoQuota(t *testing.T) {
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 })
 	rounds()
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 1 })
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.CPU, s.UpdateStrategy = 1, &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+	})
 	rounds()
 	key := localKey(r.group().UID)
 	if used := store.Entries()[key].Usage.CPU; used != 8 {

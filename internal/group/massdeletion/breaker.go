@@ -47,8 +47,8 @@ func (b *Breaker) Set(key vsphere.GroupKey, group Group, now time.Time) {
 	if known {
 		b.drop(old)
 		if old.counted && !group.Spared {
-			// What went for another reason, such as a VM that somebody else deleted, did not leave so.
-			wanted := min(old.Wanted, group.Wanted)
+			// What went for another reason, such as a VM that somebody else deleted, or that was replaced, did not leave so.
+			wanted := min(old.Wanted, group.Wanted) + old.Updates
 			b.window.add(key, min(old.Existing-group.Existing, old.Existing-wanted), now, b.rules.Window)
 		}
 	}

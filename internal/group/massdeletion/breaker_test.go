@@ -174,6 +174,29 @@ func TestOnlyWhatWasMeantToLeaveHasLeft(t *testing.T) {
 	}
 }
 
+// 300 groups that are updated at once lose a VM each, and have got another.
+func TestWhatAnUpdateReplacesHasNotLeft(t *testing.T) {
+	b := member(times(300, old(3, 3))...)
+	for i := range 300 {
+		during := old(4, 3)
+		during.Updates = 1
+		b.Set(key(i), during, noon)
+		b.Set(key(i), old(3, 3), noon) // the last one is gone, and with it the update has ended
+	}
+	if b.Trips(key(1), old(3, 2), Limit{}, noon) {
+		t.Error("VMs that were replaced count as removed")
+	}
+	for i := range 300 {
+		during := old(4, 3)
+		during.Updates = 1
+		b.Set(key(i), during, noon)
+		b.Set(key(i), old(2, 2), noon) // it shrank as well
+	}
+	if !b.Trips(key(1), old(2, 1), Limit{}, noon) {
+		t.Error("VMs that were removed during an update do not count")
+	}
+}
+
 func TestAGroupGrowsOldWhileItIsKnown(t *testing.T) {
 	b := member(times(11, young(1, 0))...)
 	if b.Trips(key(0), young(1, 0), Limit{}, noon) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -18,6 +19,8 @@ type Group struct {
 	Created, Deleted time.Time
 	// Existing is how many VMs it has, also those that are leaving; Wanted how many of them it wants to keep.
 	Existing, Wanted int
+	// Updates is how many it may have beyond that because its VMs are updated.
+	Updates int
 	// Spared is true for a group that never counts: it destroys nothing, or somebody confirmed what it removes.
 	Spared bool
 	// Held is true while status says that its removals are held.
@@ -40,9 +43,35 @@ func Of(group *v1alpha1.VmGroup) Group {
 	}
 	g.Wanted = mostVMs
 	if wanted, known := plan.Wanted(group.Spec); known { // nothing leaves because of a number that nobody meant
-		g.Wanted = min(int(wanted), mostVMs)
+		g.Wanted, g.Updates = min(int(wanted), mostVMs), updates(group, wanted)
 	}
 	return g
+}
+
+// updates is how many VMs a group may have above what it wants because its VMs are updated: the new ones are cloned before the old ones leave, and
+// what they take the place of does not count. Status can be forged, so it is no more than spec allows. A group that wants none updates none.
+func updates(group *v1alpha1.VmGroup, wanted int32) int {
+	if r := group.Status.Rollout; r == nil || len(r.From) == 0 || wanted == 0 {
+		return 0
+	}
+	return int(Surge(group.Spec))
+}
+
+// Surge is how many VMs a group may have above spec.replicas while its VMs are updated.
+func Surge(spec v1alpha1.VmGroupSpec) int32 {
+	wanted, known := plan.Wanted(spec)
+	if !known {
+		return 0
+	}
+	surge := intstr.FromInt32(1)
+	if u := spec.UpdateStrategy; u != nil && u.MaxSurge != nil {
+		surge = *u.MaxSurge
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&surge, int(wanted), true)
+	if err != nil {
+		return 0
+	}
+	return int32(min(max(n, 0), mostVMs/2))
 }
 
 // Confirms reports whether annotations confirm what the object with this UID removes.
@@ -65,7 +94,7 @@ func existing(group *v1alpha1.VmGroup) int {
 }
 
 // Removes is how many VMs leave because the group was deleted or wants fewer. What is replaced does not leave.
-func (g Group) Removes() int { return max(0, g.Existing-g.Wanted) }
+func (g Group) Removes() int { return max(0, g.Existing-g.Wanted-g.Updates) }
 
 // RemovesAll reports whether none is to stay.
 func (g Group) RemovesAll() bool { return g.Wanted == 0 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -43,6 +45,16 @@ func TestWhatCountsOfAVmGroup(t *testing.T) {
 		"held while it shrinks": {edits: []func(*v1alpha1.VmGroup){replicas(1), func(g *v1alpha1.VmGroup) {
 			g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonMassDeletion}}
 		}}, existing: 3, removes: 2, held: true},
+		"updated":                          {edits: []func(*v1alpha1.VmGroup){updated(3, 4)}, existing: 4},
+		"more VMs than an update may have": {edits: []func(*v1alpha1.VmGroup){updated(3, 6)}, existing: 6, removes: 2},
+		"as many as an update may have": {edits: []func(*v1alpha1.VmGroup){updated(3, 6), func(g *v1alpha1.VmGroup) {
+			g.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromString("100%"))}
+		}}, existing: 6},
+		"an update of a group that wants none": {edits: []func(*v1alpha1.VmGroup){updated(0, 4)}, existing: 4, removes: 4, all: true},
+		"an update of a group that is deleted": {edits: []func(*v1alpha1.VmGroup){updated(3, 4), deleted}, existing: 4, removes: 4, all: true},
+		"an update that has ended": {edits: []func(*v1alpha1.VmGroup){updated(3, 4), func(g *v1alpha1.VmGroup) {
+			g.Status.Rollout.From = nil
+		}}, existing: 4, removes: 1},
 		"pending": {edits: []func(*v1alpha1.VmGroup){deleted, func(g *v1alpha1.VmGroup) {
 			g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDeletionPending}}
 		}}, existing: 3, removes: 3, all: true},
@@ -62,6 +74,14 @@ func TestWhatCountsOfAVmGroup(t *testing.T) {
 				t.Errorf("%+v removes %d", g, g.Removes())
 			}
 		})
+	}
+}
+
+// updated is a group that wants so many VMs and has others, while they are updated.
+func updated(wanted int32, existing int) func(*v1alpha1.VmGroup) {
+	return func(g *v1alpha1.VmGroup) {
+		g.Spec.Replicas, g.Status.VMs = &wanted, many(existing)
+		g.Status.Rollout = &v1alpha1.Rollout{Revision: "new", From: []string{"old"}}
 	}
 }
 

@@ -19,6 +19,12 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 	}{
 		{"life of a VM", life},
 		{"repetition is no error", repetition},
+		{"a VM is reconfigured", reconfigured},
+		{"a running VM is reconfigured as far as hot add goes", reconfiguredWhileItRuns},
+		{"a VM is connected to another network", reconnected},
+		{"a reconfiguration is a task", reconfiguredOnce},
+		{"a clone tells its guest who it is", guestIdentity},
+		{"what a guest has written is observed by who asks", guestWrites},
 		{"nothing without a fence", fence},
 		{"one VM per ordinal", oneVMPerOrdinal},
 		{"a name is taken once", nameTaken},
@@ -145,6 +151,10 @@ func fence(r *run) {
 		r.refused(r.Server.PowerOn(ctx, target(vm)), vsphere.KindFenced)
 		r.refused(r.Server.Mark(ctx, target(vm)), vsphere.KindFenced)
 		r.refused(r.Server.Release(ctx, target(vm)), vsphere.KindFenced)
+		what := resized(vm, "2-a", 1, 0)
+		r.refused(r.Server.Reconfigure(ctx, what), vsphere.KindFenced)
+		what.Network = vsphere.Ref{Type: "Network", Value: "network-1"}
+		r.refused(r.Server.Reconfigure(ctx, what), vsphere.KindFenced)
 		r.refused(r.Server.DestroyFolder(ctx, empty.Ref), vsphere.KindFenced)
 	}
 	o := r.settled("nothing in flight", vm.Ref, func(vsphere.Observation) bool { return true })

@@ -2,7 +2,9 @@ package contract_test
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,7 +61,7 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 		}
 	})
 	return contract.Rig{
-		Server: server, Template: "vm-operator-template",
+		Server: server, Template: "vm-operator-template", Network: "DC0_DVPG0",
 		Person: contract.Person{
 			AddVM: func(f vsphere.Folder, name string) {
 				_, err := person.CreateVM(ctx, f.Path, name)
@@ -86,7 +88,28 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			AttachDisk: func(f vsphere.Folder, vm vsphere.VM) {
 				must(person.AddDisk(ctx, f.Path+"/"+vm.Name, volume, "6f1-2"))
 			},
-			DetachDisk: func(f vsphere.Folder, vm vsphere.VM) { must(person.DetachDisk(ctx, f.Path+"/"+vm.Name, volume)) },
+			DetachDisk:      func(f vsphere.Folder, vm vsphere.VM) { must(person.DetachDisk(ctx, f.Path+"/"+vm.Name, volume)) },
+			SetTemplateInfo: func(keys map[string]string) { must(person.SetTemplate(ctx, "/DC0/vm/vm-operator-template", keys)) },
+			GuestInfo: func(f vsphere.Folder, vm vsphere.VM) map[string]string {
+				vms, err := person.VMs(ctx)
+				must(err)
+				extra := vms[f.Path+"/"+vm.Name].Extra
+				maps.DeleteFunc(extra, func(key, _ string) bool { return !strings.HasPrefix(key, "guestinfo.") })
+				return extra
+			},
+			Boots: func(f vsphere.Folder, vm vsphere.VM) {
+				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{sim.GuestBoot: "0s"}))
+			},
+			GuestWrites: func(f vsphere.Folder, vm vsphere.VM, key, value string) {
+				key, value = sim.GuestWrites(key, 0, value)
+				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{key: value}))
+			},
+			AllowHotAdd: func(f vsphere.Folder, vm vsphere.VM) { must(person.AllowHotAdd(ctx, f.Path+"/"+vm.Name)) },
+			Network: func(f vsphere.Folder, vm vsphere.VM) contract.Adapter {
+				network, mac, err := person.Adapter(ctx, f.Path+"/"+vm.Name)
+				must(err)
+				return contract.Adapter{Ref: vsphere.Ref{Type: network.Type, Value: network.Value}, MAC: mac}
+			},
 			AddTemplate: func(name string, mark vsphere.ReleaseMark) {
 				_, err := person.CreateVM(ctx, "/DC0/vm", name)
 				must(err)

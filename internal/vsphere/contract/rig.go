@@ -18,6 +18,8 @@ type Rig struct {
 	Server vsphere.Server
 	// Template is the name of a template that can be cloned. There is nothing whose name begins with "missing".
 	Template string
+	// Network is the name of a network that the template is not connected to.
+	Network string
 	// Person acts with vCenter's own client.
 	Person Person
 	// Progress is called now and then while the test waits: it lets tasks end where they do not by themselves. It
@@ -42,10 +44,26 @@ type Person struct {
 	SetReleaseMark func(folder vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark)
 	// AttachDisk attaches a First Class Disk to a VM, and DetachDisk detaches it again.
 	AttachDisk, DetachDisk func(folder vsphere.Folder, vm vsphere.VM)
+	// SetTemplateInfo sets keys of guestinfo that the template carries, and GuestInfo reads those of a VM.
+	SetTemplateInfo func(keys map[string]string)
+	GuestInfo       func(folder vsphere.Folder, vm vsphere.VM) map[string]string
+	// Boots has the guest of a VM that is off boot with it. GuestWrites has one that is on write a value into guestinfo.
+	Boots       func(folder vsphere.Folder, vm vsphere.VM)
+	GuestWrites func(folder vsphere.Folder, vm vsphere.VM, key, value string)
+	// AllowHotAdd has a VM that is powered off take more CPUs and memory while it runs.
+	AllowHotAdd func(folder vsphere.Folder, vm vsphere.VM)
+	// Network reads where the first network adapter of a VM is.
+	Network func(folder vsphere.Folder, vm vsphere.VM) Adapter
 	// AddTemplate makes a template that carries a release mark.
 	AddTemplate func(name string, mark vsphere.ReleaseMark)
 	// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder.
 	MoveFolderOut func(folder vsphere.Folder)
+}
+
+// Adapter is a network adapter: where it is connected to, and its address.
+type Adapter struct {
+	Ref vsphere.Ref
+	MAC string
 }
 
 var (
@@ -59,6 +77,8 @@ type run struct {
 	t      *testing.T
 	ctx    context.Context
 	folder vsphere.Folder
+	// asks is what the group asks for of what its guests write.
+	asks vsphere.GuestInfoQuery
 }
 
 func newRun(t *testing.T, rig Rig) *run {
@@ -110,7 +130,7 @@ func (r *run) refused(err error, kind vsphere.Kind) {
 }
 
 func (r *run) observe(known ...vsphere.Ref) vsphere.Observation {
-	return r.Server.Observe(vsphere.Query{ID: id, Folder: r.folder.Ref, Known: known})
+	return r.Server.Observe(vsphere.Query{ID: id, Folder: r.folder.Ref, Known: known, GuestInfo: r.asks})
 }
 
 // settled waits until an observation is complete, has nothing in flight, and satisfies a condition.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -21,6 +22,10 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	}
 	if s.movedOut(req.Folder) {
 		return fail(vsphere.KindConflict, c.op, "the folder is not below the operator's root folder")
+	}
+	guest, err := req.GuestInfo()
+	if err != nil {
+		return &vsphere.Error{Kind: vsphere.KindSpec, Op: c.op, Err: err}
 	}
 	c.check = func() (bool, *vsphere.Error) {
 		for _, t := range s.templates {
@@ -42,10 +47,15 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			err.Object = other
 			return err
 		}
-		stamp := req.Stamp
-		s.addVM(&vsphere.VM{
-			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, Stamp: &stamp,
+		stamp, hot := req.Stamp, s.opt.HotAdd
+		if hot.Memory && hot.MemoryLimitMiB == 0 {
+			hot.MemoryLimitMiB = 16 * req.MemoryMiB
+		}
+		vm := s.addVM(&vsphere.VM{
+			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, HotAdd: hot, Stamp: &stamp,
 		})
+		s.networks[vm.Ref] = req.Placement.Network
+		s.inherit(vm.Ref, req.Template.Ref, guest)
 		return nil
 	}
 	return s.submit(ctx, c)
@@ -99,6 +109,12 @@ func (s *Server) powerOff(vm *vsphere.VM, _ string) *vsphere.Error {
 
 // setPower sets the power state and what follows from it.
 func (s *Server) setPower(vm *vsphere.VM, state vsphere.PowerState) {
+	if was := vm.Power; state == vsphere.PoweredOn && was != vsphere.PoweredOn && was != vsphere.Suspended {
+		vm.BootTime = s.opt.Now().UTC().Round(0)
+	} else if state == vsphere.PoweredOff {
+		vm.BootTime = time.Time{}
+		delete(s.written, vm.Ref)
+	}
 	vm.Power = state
 	on := state == vsphere.PoweredOn && !s.opt.ManualGuest
 	vm.ToolsRunning, vm.HeartbeatGreen, vm.GuestIP = on, on, ""
@@ -199,9 +215,15 @@ func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 // not any more when the task ends, is an error for all but Destroy and Release.
 func (s *Server) onVM(ctx context.Context, kind vsphere.OperationKind, verb string, t vsphere.Target,
 	check func(*vsphere.VM, string) (bool, *vsphere.Error), effect func(*vsphere.VM, string) *vsphere.Error) error {
+	return s.onVMWith(ctx, kind, verb, "", t, check, effect)
+}
+
+// onVMWith is onVM for an operation whose failure is one of a revision.
+func (s *Server) onVMWith(ctx context.Context, kind vsphere.OperationKind, verb, revision string, t vsphere.Target,
+	check func(*vsphere.VM, string) (bool, *vsphere.Error), effect func(*vsphere.VM, string) *vsphere.Error) error {
 	c := call{
 		Operation: vsphere.Operation{Kind: kind, Ordinal: t.Ordinal, VM: t.VM},
-		Group:     t.ID.Key(), Name: t.VM.Value, op: verb + " " + t.VM.Value,
+		Group:     t.ID.Key(), Name: t.VM.Value, op: verb + " " + t.VM.Value, revision: revision,
 	}
 	s.mu.Lock()
 	if vm, ok := s.vms[t.VM]; ok {

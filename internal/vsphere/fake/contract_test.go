@@ -19,8 +19,9 @@ func TestContract(t *testing.T) {
 				vm.ChangeVersion += "0" // as with any change of a configuration
 			})
 		}
+		s.AddPlace(fake.Network, "/DC0/network/other")
 		return contract.Rig{
-			Server: s, Template: "debian-12", Progress: func() { s.Step() },
+			Server: s, Template: "debian-12", Network: "other", Progress: func() { s.Step() },
 			Person: contract.Person{
 				AddVM:       func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
 				CopyVM:      func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
@@ -35,7 +36,21 @@ func TestContract(t *testing.T) {
 				AttachDisk: func(_ vsphere.Folder, vm vsphere.VM) {
 					hands.AttachDisks(vm.Ref.Value, vsphere.Disk{Device: "disk-1000-1", FirstClassID: "6f1-2"})
 				},
-				DetachDisk: func(_ vsphere.Folder, vm vsphere.VM) { hands.AttachDisks(vm.Ref.Value) },
+				DetachDisk:      func(_ vsphere.Folder, vm vsphere.VM) { hands.AttachDisks(vm.Ref.Value) },
+				SetTemplateInfo: func(keys map[string]string) { hands.SetTemplateInfo("debian-12", keys) },
+				GuestInfo:       func(_ vsphere.Folder, vm vsphere.VM) map[string]string { return s.GuestInfo(vm.Ref.Value) },
+				Boots:           func(vsphere.Folder, vsphere.VM) {},
+				GuestWrites: func(_ vsphere.Folder, vm vsphere.VM, key, value string) {
+					hands.WriteGuestInfo(vm.Ref.Value, key, value)
+				},
+				AllowHotAdd: func(_ vsphere.Folder, vm vsphere.VM) {
+					reconfigure(vm, func(vm *vsphere.VM) {
+						vm.HotAdd = vsphere.HotAdd{CPU: true, Memory: true, CoresPerSocket: 1, MemoryLimitMiB: 16 * vm.MemoryMiB, MemoryStepMiB: 128}
+					})
+				},
+				Network: func(_ vsphere.Folder, vm vsphere.VM) contract.Adapter {
+					return contract.Adapter{Ref: s.NetworkOf(vm.Ref.Value)}
+				},
 				// Its templates have no configuration that a clone would copy.
 				AddTemplate:   func(name string, _ vsphere.ReleaseMark) { s.AddTemplate(vsphere.Template{Name: name}) },
 				MoveFolderOut: func(f vsphere.Folder) { hands.MoveFolderOut(f.Ref) },

@@ -62,6 +62,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		o.Complete, o.Incomplete = false, why
 	}
 	s.observeVMs(q, &o)
+	s.observeGuests(q, &o)
 	s.observeKnown(q, &o)
 	s.observeFolder(q, &o)
 	for _, t := range s.tasks {

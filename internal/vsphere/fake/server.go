@@ -28,6 +28,8 @@ type Options struct {
 	// ManualGuest leaves VMware Tools, heartbeat and address of a powered-on VM to ByHand().Edit; otherwise they
 	// are there at once.
 	ManualGuest bool
+	// HotAdd is what a clone can get more of while it runs. Without a limit for its memory it is 16 times what the clone has.
+	HotAdd vsphere.HotAdd
 	// InstanceUUID of the vCenter; "fake" unless set.
 	InstanceUUID string
 }
@@ -57,6 +59,13 @@ type Server struct {
 	folders map[vsphere.Ref]*vsphere.Folder
 	// disks are those that somebody attached to a VM.
 	disks map[vsphere.Ref][]vsphere.Disk
+	// networks are those that the first adapters of VMs are connected to.
+	networks map[vsphere.Ref]vsphere.Ref
+	// extra are the guestinfo keys of VMs and templates.
+	extra map[vsphere.Ref]map[string]string
+	// written are those that guests have written since their VMs are on; guestsUnread is true while nobody knows them.
+	written      map[vsphere.Ref]map[string]string
+	guestsUnread bool
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
@@ -85,7 +94,8 @@ func New(opt Options) *Server {
 	}
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
-		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{},
+		networks: map[vsphere.Ref]vsphere.Ref{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}

@@ -2,9 +2,10 @@ package govmomi
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	govc "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -38,9 +39,16 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	spec := func(kind vsphere.Kind, cause error) error {
 		return &vsphere.Error{Kind: kind, Op: "clone " + req.Name + " from " + req.Template.Name, Err: cause}
 	}
-	stamp, err := inventory.EncodeStamp(req.Stamp)
+	extra, err := inventory.EncodeStamp(req.Stamp)
 	if err != nil {
 		return spec(vsphere.KindSpec, err)
+	}
+	guest, err := req.GuestInfo()
+	if err != nil {
+		return spec(vsphere.KindSpec, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(guest)) {
+		extra = append(extra, inventory.KV{Key: key, Value: guest[key]})
 	}
 	if req.Stamp.Installation != s.cfg.Installation {
 		return spec(vsphere.KindForeign, errOtherInstallation)
@@ -57,7 +65,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 		return spec(vsphere.KindSpec, errNoSnapshot)
 	}
 	return s.submit(ctx, r, req.Template.Host, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
-		clone, err := s.cloneSpec(ctx, c, req, template, stamp)
+		clone, err := s.cloneSpec(ctx, c, req, template, extra)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
@@ -71,21 +79,15 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	})
 }
 
-func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, template templateEntry, stamp []inventory.KV) (types.VirtualMachineCloneSpec, error) {
+func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, template templateEntry, extra []inventory.KV) (types.VirtualMachineCloneSpec, error) {
 	spec := types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{
 			Pool:      refOrNil(req.Placement.ResourcePool),
 			Datastore: refOrNil(req.Placement.Datastore),
 		},
 		Config: &types.VirtualMachineConfigSpec{
-			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(append(stamp, template.disks(req.Linked).encoded())),
+			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(append(extra, template.disks(req.Linked).encoded())),
 		},
-	}
-	if len(req.UserData) > 0 {
-		spec.Config.ExtraConfig = append(spec.Config.ExtraConfig, extraConfig([]inventory.KV{
-			{Key: "guestinfo.userdata", Value: base64.StdEncoding.EncodeToString(req.UserData)},
-			{Key: "guestinfo.userdata.encoding", Value: "base64"},
-		})...)
 	}
 	if req.Linked {
 		spec.Snapshot = refOrNil(template.snapshot)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/types"
@@ -108,6 +109,9 @@ var classes = []class{
 	{vsphere.KindBusy, has[*types.FileLocked]},
 	{vsphere.KindBusy, has[*types.TooManyConcurrentNativeClones]},
 
+	{vsphere.KindOffOnly, has[*types.CpuHotPlugNotSupported]},
+	{vsphere.KindOffOnly, has[*types.MemoryHotPlugNotSupported]},
+
 	{vsphere.KindSpec, has[types.BaseInvalidArgument]},
 	{vsphere.KindSpec, has[types.BaseVmConfigFault]},
 	{vsphere.KindSpec, has[types.BaseNotSupported]},
@@ -158,9 +162,9 @@ func withCauses(err error, f *types.NoCompatibleHost) error {
 }
 
 // alreadyThere reports whether a power operation was refused because the VM is in the wanted state.
-func alreadyThere(err error) bool {
+func alreadyThere(kind vsphere.OperationKind, err error) bool {
 	f, ok := is[*types.InvalidPowerState](err)
-	return ok && f.RequestedState != "" && f.RequestedState == f.ExistingState
+	return ok && kind != vsphere.OpReconfigure && f.RequestedState != "" && f.RequestedState == f.ExistingState
 }
 
 // notFound reports whether vCenter said that this very object does not exist.
@@ -174,8 +178,16 @@ func notFound(err error, ref vsphere.Ref) bool {
 func translateFor(r operations.Request, err error) error {
 	out := translate(phrase(r), err)
 	var e *vsphere.Error
-	if (r.Kind == vsphere.OpMark || r.Kind == vsphere.OpRelease || r.Kind == vsphere.OpRestamp || r.Kind == vsphere.OpAdopt || r.Kind == vsphere.OpClaim) && has[*types.ConcurrentAccess](err) && asError(out, &e) {
+	switch {
+	case slices.Contains(onVersion, r.Kind) && has[*types.ConcurrentAccess](err) && asError(out, &e):
 		e.Kind = vsphere.KindConflict
+	case r.Kind == vsphere.OpReconfigure && has[*types.InvalidPowerState](err) && asError(out, &e):
+		e.Kind = vsphere.KindOffOnly
 	}
 	return out
+}
+
+// onVersion are the operations that name the version of the configuration which they are based on.
+var onVersion = []vsphere.OperationKind{
+	vsphere.OpMark, vsphere.OpRelease, vsphere.OpRestamp, vsphere.OpAdopt, vsphere.OpClaim, vsphere.OpReconfigure,
 }

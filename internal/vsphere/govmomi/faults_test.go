@@ -53,8 +53,8 @@ func TestFaults(t *testing.T) {
 		{&types.InvalidArgument{}, vsphere.KindSpec},
 		{&types.InvalidVmConfig{}, vsphere.KindSpec},
 		{&types.NotSupported{}, vsphere.KindSpec},
-		{&types.CpuHotPlugNotSupported{}, vsphere.KindSpec},
-		{&types.MemoryHotPlugNotSupported{}, vsphere.KindSpec},
+		{&types.CpuHotPlugNotSupported{}, vsphere.KindOffOnly},
+		{&types.MemoryHotPlugNotSupported{}, vsphere.KindOffOnly},
 		{&types.CustomizationFault{}, vsphere.KindSpec},
 		{&types.NicSettingMismatch{}, vsphere.KindSpec},
 	} {
@@ -130,11 +130,11 @@ func TestNetworkErrors(t *testing.T) {
 func TestAlreadyThere(t *testing.T) {
 	on, off := types.VirtualMachinePowerStatePoweredOn, types.VirtualMachinePowerStatePoweredOff
 	for name, err := range wrappings(&types.InvalidPowerState{RequestedState: on, ExistingState: on}) {
-		if !alreadyThere(err) {
+		if !alreadyThere(vsphere.OpPowerOn, err) {
 			t.Errorf("%s: not recognized", name)
 		}
 	}
-	if alreadyThere(taskError{&types.LocalizedMethodFault{Fault: &types.InvalidPowerState{RequestedState: on, ExistingState: off}}}) {
+	if alreadyThere(vsphere.OpPowerOn, taskError{&types.LocalizedMethodFault{Fault: &types.InvalidPowerState{RequestedState: on, ExistingState: off}}}) {
 		t.Error("another state is taken for the wanted one")
 	}
 }

@@ -28,6 +28,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		s.ask(g.Ask)
 		s.askAgain(q, g)
 	}
+	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
+		kick(s.guestKick)
+	}
 	known, unknown := unread(g, q.Known, cloning)
 	if complete {
 		complete, why = conclusive(g, known, q.Folder)
@@ -157,6 +160,9 @@ func (s *Server) visible(e operations.Effect) bool {
 		return vm.Power == vsphere.PoweredOn
 	case vsphere.OpPowerOff, vsphere.OpShutdownGuest:
 		return vm.Power == vsphere.PoweredOff
+	case vsphere.OpReconfigure:
+		want := vsphere.Reconfiguration{Revision: e.Stamp.Revision, CPU: e.CPU, MemoryMiB: e.MemoryMiB}
+		return want.Done(vm) && (e.ChangeVersion == "" || vm.ChangeVersion != e.ChangeVersion)
 	case vsphere.OpMark:
 		return vm.Tombstone
 	case vsphere.OpRelease:

@@ -9,7 +9,8 @@ import (
 )
 
 // neededPrivileges are those that the operator uses on its root folder. What it needs on templates, pools,
-// datastores and networks is told by the errors of the clone itself.
+// datastores and networks is told by the errors of the clone itself. What only some groups need is not among them: a vCenter without it is of use to all
+// others, and those groups are told by the errors of their calls. docs/vcenter.md has such privileges in paragraphs of their own.
 var neededPrivileges = []string{
 	"Folder.Create",
 	"Folder.Delete",

@@ -87,9 +87,9 @@ func (o object) refsOf(name string) []vsphere.Ref {
 	return out
 }
 
-// retrieve reads properties, all pages. Missing objects are an error unless spec asks to report them. The server hands each page
+// retrieve reads properties, all pages. Missing objects are an error unless their spec asks to report them. The server hands each page
 // out once: after one that was lost the whole is read again, since a listing with a gap is worse than none.
-func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpec) ([]object, error) {
+func retrieve(ctx context.Context, c *vim25.Client, specs ...types.PropertyFilterSpec) ([]object, error) {
 	var (
 		out    []object
 		failed error // to read the first page, which the session has repeated already
@@ -97,7 +97,7 @@ func retrieve(ctx context.Context, c *vim25.Client, spec types.PropertyFilterSpe
 	err := session.Repeat(ctx, func() (err error) {
 		var resp *types.RetrievePropertiesExResponse
 		resp, failed = methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
-			This: c.ServiceContent.PropertyCollector, SpecSet: []types.PropertyFilterSpec{spec}, Options: types.RetrieveOptions{MaxObjects: pageSize},
+			This: c.ServiceContent.PropertyCollector, SpecSet: specs, Options: types.RetrieveOptions{MaxObjects: pageSize},
 		})
 		if failed != nil {
 			return nil //nolint:nilerr // it is returned below, and not repeated here

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
@@ -21,12 +22,18 @@ const (
 	propGuestIP       = "guest.ipAddress"
 	propTools         = "guest.toolsRunningStatus"
 	propHeartbeat     = "guestHeartbeatStatus"
+	propBootTime      = "runtime.bootTime"
 	propInstanceUUID  = "config.instanceUuid"
 	propTemplate      = "config.template"
 	propChangeVersion = "config.changeVersion"
 	propCreateDate    = "config.createDate"
 	propCPU           = "config.hardware.numCPU"
 	propMemory        = "config.hardware.memoryMB"
+	propCores         = "config.hardware.numCoresPerSocket"
+	propCPUHotAdd     = "config.cpuHotAddEnabled"
+	propMemoryHotAdd  = "config.memoryHotAddEnabled"
+	propMemoryLimit   = "config.hotPlugMemoryLimit"
+	propMemoryStep    = "config.hotPlugMemoryIncrementSize"
 	propDevices       = "config.hardware.device"
 	propSnapshot      = "snapshot.currentSnapshot"
 )
@@ -34,13 +41,15 @@ const (
 var (
 	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
 	baseProperties = []string{
-		propName, propParent, propPower, propConnection, propGuestIP, propTools, propHeartbeat,
+		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propTools, propHeartbeat,
 		propInstanceUUID, propTemplate, propChangeVersion,
 	}
 	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
 	// rest may be large, and guestinfo holds secrets.
-	detailProperties = append([]string{propCPU, propMemory, propChangeVersion}, stampProperties...)
-	stampProperties  = func() []string {
+	detailProperties = append([]string{
+		propCPU, propMemory, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep,
+	}, stampProperties...)
+	stampProperties = func() []string {
 		out := make([]string, len(inventory.Keys))
 		for i, key := range inventory.Keys {
 			out[i] = extraConfigPath(key)
@@ -148,6 +157,10 @@ func seenOf(base, details object) (inventory.Seen, error) {
 	}
 	vm.CPU = int32(details.number(propCPU))
 	vm.MemoryMiB = details.number(propMemory)
+	vm.HotAdd = vsphere.HotAdd{
+		CPU: details.yes(propCPUHotAdd), Memory: details.yes(propMemoryHotAdd), CoresPerSocket: int32(details.number(propCores)),
+		MemoryLimitMiB: details.number(propMemoryLimit), MemoryStepMiB: details.number(propMemoryStep),
+	}
 	vm.ChangeVersion = details.text(propChangeVersion)
 	values := stampValues(details)
 	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
@@ -181,6 +194,7 @@ func patch(vm *vsphere.VM, o object) {
 	vm.Name = o.text(propName)
 	vm.Folder = o.refOf(propParent)
 	vm.Power = power(o.text(propPower))
+	vm.BootTime = bootTime(o)
 	vm.Connected = o.text(propConnection) == string(types.VirtualMachineConnectionStateConnected)
 	vm.GuestIP = o.text(propGuestIP)
 	vm.HeartbeatGreen = o.text(propHeartbeat) == string(types.ManagedEntityStatusGreen)
@@ -199,6 +213,15 @@ func power(s string) vsphere.PowerState {
 		return vsphere.Suspended
 	}
 	return vsphere.PowerUnknown
+}
+
+// bootTime is in UTC, so that two of them are the same value if they are the same moment.
+func bootTime(o object) time.Time {
+	at, _ := o.values[propBootTime].(time.Time)
+	if at.IsZero() {
+		return time.Time{}
+	}
+	return at.UTC()
 }
 
 func folderOf(o object) vsphere.Folder {

@@ -160,6 +160,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	g.Go(func() error { return s.keepEndingLeftovers(ctx, sess) })
 	g.Go(func() error { return s.watchPredecessor(ctx, sess) })
 	g.Go(func() error { return s.answerQuestions(ctx, c) })
+	g.Go(func() error { return s.readGuests(ctx, c) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():

@@ -102,6 +102,10 @@ type Server struct {
 	// predecessorKick is that of the search for sessions of a predecessor.
 	predecessorKick chan struct{}
 
+	// guestKick is that of the reads of what guests have written.
+	guestKick chan struct{}
+	guests    guestValues
+
 	// questions are changes that vCenter is to be asked about, and told is the newest event of each VM that was told of. Only who asks
 	// touches told.
 	questions chan question
@@ -179,6 +183,7 @@ func New(cfg Config) *Server {
 		leftoverKick: make(chan struct{}, 1),
 
 		predecessorKick: make(chan struct{}, 1),
+		guestKick:       make(chan struct{}, 1),
 		questions:       make(chan question, mostQuestions),
 		told:            map[vsphere.Ref]int32{},
 		acted:           map[vsphere.Ref]time.Time{},
@@ -266,8 +271,11 @@ func (s *Server) Budget() *budget.Budget { return s.budget }
 // SetLimits changes the limits on running tasks.
 func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 
-// Forget drops the task budget's memory of a group that was deleted.
-func (s *Server) Forget(group vsphere.GroupKey) { s.budget.Forget(string(group)) }
+// Forget drops what is remembered of a group that was deleted.
+func (s *Server) Forget(group vsphere.GroupKey) {
+	s.budget.Forget(string(group))
+	s.guests.forget(group)
+}
 
 // Acquire asks for slots to run tasks: see vsphere.Server.
 func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.Slots {

@@ -36,6 +36,8 @@ func phrase(r operations.Request) string {
 		return "power off " + name
 	case vsphere.OpShutdownGuest:
 		return "shut down the guest of " + name
+	case vsphere.OpReconfigure:
+		return "reconfigure " + name
 	case vsphere.OpMark:
 		return "mark " + name
 	case vsphere.OpDestroy:
@@ -84,6 +86,10 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 // refused files the answer of a request that started no task, and returns what the caller is told.
 func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
 	switch {
+	case errors.Is(cause, errDone) && r.Kind == vsphere.OpReconfigure:
+		h.Withdraw() // it may be of a kind that no observation would show
+		s.readAgain(r.VM)
+		return nil
 	case errors.Is(cause, errDone):
 		h.Finished(uint64(s.index.Begin()))
 		s.readAgain(r.VM)
@@ -97,7 +103,7 @@ func (s *Server) refused(h *operations.Handle, r operations.Request, began inven
 	case vsphere.KindOf(err) == vsphere.KindFenced, vsphere.KindOf(err) == vsphere.KindCredentials:
 		h.Withdraw()
 		return err
-	case alreadyThere(cause):
+	case alreadyThere(r.Kind, cause):
 		h.Finished(uint64(s.index.Begin()))
 		s.readAgain(r.VM)
 		return nil

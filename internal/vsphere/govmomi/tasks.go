@@ -215,7 +215,7 @@ func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request
 	err := translateFor(op, cause)
 	at := uint64(s.index.Begin())
 	switch {
-	case alreadyThere(cause):
+	case alreadyThere(op.Kind, cause):
 		s.ops.Succeeded(id, vsphere.Ref{}, at)
 		return op.VM, false
 	case op.Kind == vsphere.OpDestroy && notFound(cause, op.VM):

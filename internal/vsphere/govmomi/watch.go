@@ -261,6 +261,8 @@ func (f *watchFeed) patched(ref vsphere.Ref, u types.ObjectUpdate) (vsphere.VM, 
 		switch change.Name {
 		case propPower:
 			vm.Power = power(o.text(propPower))
+		case propBootTime:
+			vm.BootTime = bootTime(o)
 		case propConnection:
 			vm.Connected = o.text(propConnection) == string(types.VirtualMachineConnectionStateConnected)
 		case propGuestIP:

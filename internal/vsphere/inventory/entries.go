@@ -33,7 +33,7 @@ func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched groups) {
 
 // keepDetails takes over what only the configuration tells.
 func keepDetails(to, from *vsphere.VM) {
-	to.CPU, to.MemoryMiB, to.IsTemplate = from.CPU, from.MemoryMiB, from.IsTemplate
+	to.CPU, to.MemoryMiB, to.HotAdd, to.IsTemplate = from.CPU, from.MemoryMiB, from.HotAdd, from.IsTemplate
 	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
 	to.Stamp, to.Tombstone, to.Released = from.Stamp, from.Tombstone, from.Released
 }

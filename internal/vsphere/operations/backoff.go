@@ -16,6 +16,7 @@ var backoffs = map[vsphere.Kind]backoff{
 	vsphere.KindCapacity:    {30 * time.Second, 10 * time.Minute},
 	vsphere.KindPermission:  {time.Minute, 10 * time.Minute},
 	vsphere.KindSpec:        {time.Minute, 10 * time.Minute},
+	vsphere.KindOffOnly:     {time.Minute, 10 * time.Minute},
 	vsphere.KindNotTemplate: {time.Minute, 10 * time.Minute},
 	vsphere.KindAmbiguous:   {time.Minute, 10 * time.Minute},
 	vsphere.KindNameTaken:   {time.Minute, 10 * time.Minute},

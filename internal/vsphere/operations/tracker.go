@@ -50,6 +50,11 @@ type Request struct {
 	Folder vsphere.Ref
 	// Mark that a VM gets.
 	Mark vsphere.ReleaseMark
+	// CPU and MemoryMiB that a VM gets, as far as they are to change.
+	CPU       int32
+	MemoryMiB int64
+	// ChangeVersion of the VM before a change that nothing else of an observation shows.
+	ChangeVersion string
 	// Within is how long a guest may take to shut down before that counts as failed.
 	Within time.Duration
 }

@@ -14,8 +14,11 @@ const (
 )
 
 // OperatorPrivileges are what the account of the program under test has, on every object: what the operator's
-// documentation must ask for. System.Anonymous, System.Read and System.View come with every role.
-var OperatorPrivileges = []string{
+// documentation must ask for, without adoption. System.Anonymous, System.Read and System.View come with every role.
+var OperatorPrivileges = slices.Concat(RequiredPrivileges, NetworkPrivileges)
+
+// RequiredPrivileges are what the account needs whatever groups there are.
+var RequiredPrivileges = []string{
 	"Datastore.AllocateSpace",
 	"Folder.Create",
 	"Folder.Delete",
@@ -24,7 +27,6 @@ var OperatorPrivileges = []string{
 	"Sessions.TerminateSession",
 	"VirtualMachine.Config.AdvancedConfig",
 	"VirtualMachine.Config.CPUCount",
-	"VirtualMachine.Config.EditDevice",
 	"VirtualMachine.Config.Memory",
 	"VirtualMachine.Config.Settings",
 	"VirtualMachine.Interact.PowerOff",
@@ -32,6 +34,11 @@ var OperatorPrivileges = []string{
 	"VirtualMachine.Inventory.CreateFromExisting",
 	"VirtualMachine.Inventory.Delete",
 	"VirtualMachine.Provisioning.DeployTemplate",
+}
+
+// NetworkPrivileges are what the account needs in addition for VMs that are connected to another network than their template.
+var NetworkPrivileges = []string{
+	"VirtualMachine.Config.EditDevice",
 }
 
 // AdoptionPrivileges are what the account needs in addition for VMs to be adopted: what the operator's documentation must ask for.

@@ -63,6 +63,9 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		if fault := checkFree(ctx, folder, req.Name, types.ManagedObjectReference{}); fault != nil {
 			return nil, fault
 		}
+		if fault := checkSockets(source.Config.Hardware, req.Spec.Config); fault != nil {
+			return nil, fault
+		}
 		inherit(source, req.Spec.Config)
 		req.Spec.Config.InstanceUuid = d.strict.uuids.reserve(req.Spec.Config.InstanceUuid)
 		ctx.WithLock(folder, func() { res, fault = run(t) })

@@ -13,7 +13,8 @@ func TestTheOperatorHasThePrivilegesThatItsDocumentationAsksFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents(t, page, "Privileges", OperatorPrivileges)
+	documents(t, page, "Privileges", RequiredPrivileges)
+	documents(t, page, "Privileges for networks", NetworkPrivileges)
 	documents(t, page, "Privileges for adoption", AdoptionPrivileges)
 }
 

@@ -1,8 +1,12 @@
 package sim_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -53,6 +57,115 @@ func TestAGuestThatIgnoresItsShutdownIsPoweredOff(t *testing.T) {
 	must(t, h.vm(ordinary).ShutdownGuest(h.ctx))
 	h.guest(true, true, ordinary)
 	must(t, h.PowerOff(h.ctx, ordinary))
+}
+
+func TestAGuestBootsWithItsVM(t *testing.T) {
+	h := person(t, sim.Options{})
+	boot := "1h"
+	must(t, h.SetTemplate(h.ctx, template, map[string]string{sim.GuestBoot: boot}))
+	must(t, h.clone(template, root, "web", nil))
+	must(t, h.clone(template, root, "db", nil))
+	const web, db = root + "/web", root + "/db"
+	told := func(path string) sim.VM {
+		vms, err := h.VMs(h.ctx)
+		must(t, err)
+		return vms[path]
+	}
+	nothing := func(vm sim.VM) bool { return !vm.Tools && !vm.Heartbeat && vm.IP == "" }
+	everything := func(vm sim.VM) bool { return vm.Tools && vm.Heartbeat && vm.IP != "" }
+
+	must(t, h.PowerOn(h.ctx, web))
+	first := told(web)
+	if !nothing(first) || first.BootTime == nil {
+		t.Errorf("while the guest boots it tells %+v", first)
+	}
+	must(t, h.PowerOff(h.ctx, web))
+	for _, path := range []string{web, db} {
+		must(t, h.Set(h.ctx, path, map[string]string{sim.GuestBoot: "10ms"}))
+		must(t, h.PowerOn(h.ctx, path))
+		h.until(path+" has booted", func() bool { return everything(told(path)) })
+	}
+	if second := told(web); !second.BootTime.After(*first.BootTime) || second.IP == told(db).IP {
+		t.Errorf("%s tells %+v, and %s %+v", web, second, db, told(db))
+	}
+	must(t, h.PowerOff(h.ctx, web))
+	if off := told(web); !nothing(off) || off.BootTime != nil {
+		t.Errorf("while the VM is off its guest tells %+v", off)
+	}
+	must(t, h.Set(h.ctx, db, map[string]string{sim.GuestShutdown: "1h"}))
+	must(t, h.ShutdownGuest(h.ctx, db))
+	if down := told(db); !down.On || !nothing(down) {
+		t.Errorf("while the guest shuts down it tells %+v", down)
+	}
+}
+
+// What was to happen in a life of the VM that is over does not happen in its next one.
+func TestAGuestThatWasPoweredOffDoesNotBootLater(t *testing.T) {
+	h := person(t, sim.Options{})
+	must(t, h.clone(template, root, "later", nil))
+	const later = root + "/later"
+	for _, path := range []string{ordinary, later} {
+		must(t, h.Set(h.ctx, path, map[string]string{sim.GuestBoot: "300ms"}))
+	}
+	must(t, h.PowerOn(h.ctx, ordinary))
+	must(t, h.PowerOff(h.ctx, ordinary))
+	must(t, h.Set(h.ctx, ordinary, map[string]string{sim.GuestBoot: "1h"}))
+	must(t, h.PowerOn(h.ctx, ordinary))
+	must(t, h.PowerOn(h.ctx, later))
+	h.guest(true, true, later)
+	vms, err := h.VMs(h.ctx)
+	must(t, err)
+	if vms[ordinary].Tools {
+		t.Error("the guest has booted as it was to in an earlier life of its VM")
+	}
+}
+
+func TestAGuestThatNeverBootsTellsNothing(t *testing.T) {
+	h := person(t, sim.Options{})
+	must(t, h.SetTemplate(h.ctx, template, map[string]string{sim.GuestTools: "0s", sim.GuestBoot: sim.GuestNever, sim.GuestInfo + "guestinfo.ready": "0s true"}))
+	must(t, h.clone(template, root, "web", nil))
+	must(t, h.clone(template, root, "db", nil))
+	must(t, h.PowerOn(h.ctx, root+"/web"))
+	must(t, h.Set(h.ctx, root+"/db", map[string]string{sim.GuestBoot: "50ms"}))
+	must(t, h.PowerOn(h.ctx, root+"/db"))
+	h.guest(true, true, root+"/db")
+	vms, err := h.VMs(h.ctx)
+	must(t, err)
+	if web := vms[root+"/web"]; web.Tools || web.Heartbeat || web.IP != "" || web.Extra["guestinfo.ready"] != "" {
+		t.Errorf("the guest that never boots tells %+v", web)
+	}
+}
+
+func TestAGuestWritesValuesThatAreGoneWhenItsVMIsOff(t *testing.T) {
+	h := person(t, sim.Options{})
+	const ready, old, late = "guestinfo.ready", "guestinfo.old", "guestinfo.late"
+	keys := map[string]string{sim.GuestBoot: "0s", old: "before"}
+	for key, after := range map[string]time.Duration{ready: 0, old: 10 * time.Millisecond, late: time.Hour} {
+		k, v := sim.GuestWrites(key, after, "now")
+		keys[k] = v
+	}
+	must(t, h.Set(h.ctx, ordinary, keys))
+	must(t, h.PowerOn(h.ctx, ordinary))
+	version := h.config(ordinary).ChangeVersion
+	is := func(values ...string) {
+		t.Helper()
+		h.until("the keys have the values "+strings.Join(values, ", "), func() bool {
+			extra := object.OptionValueList(h.config(ordinary).ExtraConfig)
+			return slices.EqualFunc([]string{ready, old, late}, values, func(key, want string) bool {
+				value, _ := extra.GetString(key)
+				return value == want
+			})
+		})
+	}
+	is("now", "now", "")
+	if now := h.config(ordinary).ChangeVersion; now != version {
+		t.Errorf("the guest's writing moved the change version from %s to %s", version, now)
+	}
+	k, v := sim.GuestWrites(ready, 0, "again")
+	must(t, h.Set(h.ctx, ordinary, map[string]string{k: v}))
+	is("again", "now", "")
+	must(t, h.PowerOff(h.ctx, ordinary))
+	is("", "before", "")
 }
 
 // guest waits until VMware Tools and the power of a VM are like that.

@@ -170,3 +170,32 @@ func (o *Operator) removeFolder(ctx context.Context, f *object.Folder) error {
 	task, err := f.Destroy(ctx)
 	return wait(ctx, "destroy folder "+f.InventoryPath, task, err)
 }
+
+// AllowHotAdd has a VM that is off take more CPUs and memory while it runs.
+func (o *Operator) AllowHotAdd(ctx context.Context, vmPath string) error {
+	spec := types.VirtualMachineConfigSpec{CpuHotAddEnabled: types.NewBool(true), MemoryHotAddEnabled: types.NewBool(true)}
+	return o.change(ctx, "allow hot add for", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.Reconfigure(ctx, spec) })
+}
+
+// Adapter returns the network and the address of a VM's first network adapter.
+func (o *Operator) Adapter(ctx context.Context, vmPath string) (network types.ManagedObjectReference, mac string, err error) {
+	_, devices, err := o.devices(ctx, vmPath)
+	if err != nil {
+		return network, "", err
+	}
+	for _, d := range devices {
+		card, ok := d.(types.BaseVirtualEthernetCard)
+		if !ok {
+			continue
+		}
+		nic := card.GetVirtualEthernetCard()
+		switch backing := nic.Backing.(type) {
+		case *types.VirtualEthernetCardNetworkBackingInfo:
+			network = *backing.Network
+		case *types.VirtualEthernetCardDistributedVirtualPortBackingInfo:
+			network = types.ManagedObjectReference{Type: "DistributedVirtualPortgroup", Value: backing.Port.PortgroupKey}
+		}
+		return network, nic.MacAddress, nil
+	}
+	return network, "", fmt.Errorf("%s has no network adapter", vmPath)
+}

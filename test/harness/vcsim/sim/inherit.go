@@ -59,6 +59,7 @@ func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *ty
 		changes = append(changes, types.PropertyChange{Name: "config.hardware.numCoresPerSocket", Val: *n})
 	}
 	ctx.Update(vm, changes)
+	setHotPlug(ctx, vm)
 }
 
 // disksOfSource returns a clone's devices without the disks that its source got after the snapshot. The copy of a First Class Disk is none.

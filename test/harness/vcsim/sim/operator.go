@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/vmware/govmomi"
 	"github.com/vmware/govmomi/fault"
@@ -71,6 +72,11 @@ type VM struct {
 	On   bool
 	// Tools is true while VMware Tools run.
 	Tools bool
+	// Heartbeat is true while it is green, and IP the guest's address, if it tells one.
+	Heartbeat bool
+	IP        string
+	// BootTime is when it was powered on; nil while it is off.
+	BootTime *time.Time
 	// Template is true for a VM that is marked as template.
 	Template bool
 	CPU      int32
@@ -127,7 +133,7 @@ func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 		return out, nil
 	}
 	spec := types.PropertyFilterSpec{
-		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config", "guest.toolsRunningStatus"}}},
+		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config", "guest.toolsRunningStatus", "guest.ipAddress", "guestHeartbeatStatus", "runtime.bootTime"}}},
 		// What is gone by now is left out. To begin again might never end on a busy machine.
 		ReportMissingObjectsInResults: types.NewBool(true),
 	}
@@ -144,8 +150,11 @@ func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 	}
 	for i := range vms {
 		vm := VM{Ref: vms[i].Self, Path: pathOf(vms[i].Self), Extra: map[string]string{},
-			On:    vms[i].Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
-			Tools: vms[i].Guest != nil && vms[i].Guest.ToolsRunningStatus == toolsRunning}
+			On:        vms[i].Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
+			Heartbeat: vms[i].GuestHeartbeatStatus == types.ManagedEntityStatusGreen, BootTime: vms[i].Runtime.BootTime}
+		if guest := vms[i].Guest; guest != nil {
+			vm.Tools, vm.IP = guest.ToolsRunningStatus == toolsRunning, guest.IpAddress
+		}
 		if c := vms[i].Config; c != nil {
 			vm.Template, vm.CPU, vm.MemoryMB, vm.UUID = c.Template, c.Hardware.NumCPU, c.Hardware.MemoryMB, c.InstanceUuid
 			for _, kv := range c.ExtraConfig {

@@ -16,6 +16,9 @@ const (
 	mostMemoryMB = 24 << 20
 	// memoryStepMB is what the size of a VM's memory must be a multiple of.
 	memoryStepMB = 4
+	// hotPlugFactor is by how much the memory of a running VM can grow at most, and hotPlugStepMB what it grows by is a multiple of.
+	hotPlugFactor = 16
+	hotPlugStepMB = 128
 )
 
 // checkSizes refuses sizes that no VM can have.
@@ -37,11 +40,14 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 		return &methods.ReconfigVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
 	}
 	s := &submission{entity: req.This}
-	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
+	s.around = func(t *simulator.Task, work execute) (types.AnyType, types.BaseMethodFault) {
 		if v := req.Spec.ChangeVersion; v != "" && v != vm.Config.ChangeVersion {
 			return nil, &types.ConcurrentAccess{}
 		}
 		if fault := checkHotPlug(vm, &req.Spec); fault != nil {
+			return nil, fault
+		}
+		if fault := checkSockets(vm.Config.Hardware, &req.Spec); fault != nil {
 			return nil, fault
 		}
 		if name := req.Spec.Name; name != "" && name != vm.Name {
@@ -52,6 +58,15 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 		req.Spec.ChangeVersion = ""
 		dropEmptyOptions(vm, &req.Spec)
 		old, wanted := vm.Config.InstanceUuid, req.Spec.InstanceUuid
+		extra := req.Spec.ExtraConfig
+		run := func(t *simulator.Task) (types.AnyType, types.BaseMethodFault) {
+			res, fault := work(t)
+			if fault == nil {
+				setHotPlug(ctx, vm)
+				d.strict.guests.writes(ctx, vm, extra)
+			}
+			return res, fault
+		}
 		if wanted == "" || strings.EqualFold(wanted, old) {
 			return run(t)
 		}
@@ -99,8 +114,39 @@ func checkHotPlug(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfig
 		spec.NumCPUs != 0 && spec.NumCPUs < has.Hardware.NumCPU && !on(has.CpuHotRemoveEnabled):
 		return &types.CpuHotPlugNotSupported{}
 	case spec.MemoryMB > int64(has.Hardware.MemoryMB) && !on(has.MemoryHotAddEnabled),
-		spec.MemoryMB != 0 && spec.MemoryMB < int64(has.Hardware.MemoryMB):
+		spec.MemoryMB != 0 && spec.MemoryMB < int64(has.Hardware.MemoryMB),
+		spec.MemoryMB > int64(has.Hardware.MemoryMB) && spec.MemoryMB > has.HotPlugMemoryLimit,
+		spec.MemoryMB > int64(has.Hardware.MemoryMB) && (spec.MemoryMB-int64(has.Hardware.MemoryMB))%has.HotPlugMemoryIncrementSize != 0:
 		return &types.MemoryHotPlugNotSupported{}
 	}
 	return nil
+}
+
+// checkSockets refuses a number of CPUs that does not fill its sockets.
+func checkSockets(has types.VirtualHardware, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
+	cpus, cores := has.NumCPU, int32(1)
+	if spec.NumCPUs != 0 {
+		cpus = spec.NumCPUs
+	}
+	for _, n := range []*int32{has.NumCoresPerSocket, spec.NumCoresPerSocket} {
+		if n != nil && *n > 0 {
+			cores = *n
+		}
+	}
+	if cpus%cores != 0 {
+		return &types.InvalidArgument{InvalidProperty: "configSpec.numCPUs"}
+	}
+	return nil
+}
+
+// setHotPlug sets how the memory of a VM can grow while it runs, which follows from its size when it was off last. The caller holds the VM.
+func setHotPlug(ctx *simulator.Context, vm *simulator.VirtualMachine) {
+	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
+		return
+	}
+	var limit, step int64
+	if on := vm.Config.MemoryHotAddEnabled; on != nil && *on {
+		limit, step = hotPlugFactor*int64(vm.Config.Hardware.MemoryMB), hotPlugStepMB
+	}
+	ctx.Update(vm, []types.PropertyChange{{Name: "config.hotPlugMemoryLimit", Val: limit}, {Name: "config.hotPlugMemoryIncrementSize", Val: step}})
 }

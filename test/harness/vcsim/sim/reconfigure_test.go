@@ -17,23 +17,57 @@ func (h hand) reconfigure(path string, spec types.VirtualMachineConfigSpec) erro
 func TestARunningVMTakesWhatHotAddAllows(t *testing.T) {
 	h := person(t, sim.Options{})
 	yes, no := true, false
-	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 2, MemoryMB: 64}))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 2, MemoryMB: 256}))
 	must(t, h.PowerOn(h.ctx, ordinary))
 	refused[*types.CpuHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 4}))
-	refused[*types.MemoryHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 128}))
+	refused[*types.MemoryHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 384}))
 	refused[*types.InvalidPowerState](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{CpuHotAddEnabled: &yes}))
 	refused[*types.InvalidPowerState](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryHotAddEnabled: &yes}))
-	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 2, MemoryMB: 64, CpuHotAddEnabled: &no}))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 2, MemoryMB: 256, CpuHotAddEnabled: &no}))
 
 	must(t, h.PowerOff(h.ctx, ordinary))
 	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{CpuHotAddEnabled: &yes, MemoryHotAddEnabled: &yes}))
 	must(t, h.PowerOn(h.ctx, ordinary))
-	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 4, MemoryMB: 128}))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 4, MemoryMB: 384}))
 	refused[*types.CpuHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 2}))
-	refused[*types.MemoryHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 64}))
-	if c := h.config(ordinary); c.Hardware.NumCPU != 4 || c.Hardware.MemoryMB != 128 {
+	refused[*types.MemoryHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 256}))
+	if c := h.config(ordinary); c.Hardware.NumCPU != 4 || c.Hardware.MemoryMB != 384 {
 		t.Errorf("the VM has %d CPUs and %d MB", c.Hardware.NumCPU, c.Hardware.MemoryMB)
 	}
+}
+
+func TestMemoryOfARunningVMGrowsInStepsAndUpToALimit(t *testing.T) {
+	h := person(t, sim.Options{})
+	yes := true
+	if c := h.config(ordinary); c.HotPlugMemoryLimit != 0 || c.HotPlugMemoryIncrementSize != 0 {
+		t.Errorf("without hot-add the limit is %d MB and the step %d MB", c.HotPlugMemoryLimit, c.HotPlugMemoryIncrementSize)
+	}
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 256, MemoryHotAddEnabled: &yes}))
+	must(t, h.clone(ordinary, root, "clone", func(s *types.VirtualMachineCloneSpec) { s.Config = &types.VirtualMachineConfigSpec{MemoryMB: 512} }))
+	for path, limit := range map[string]int64{ordinary: 16 * 256, root + "/clone": 16 * 512} {
+		if c := h.config(path); c.HotPlugMemoryLimit != limit || c.HotPlugMemoryIncrementSize != 128 {
+			t.Errorf("the limit of %s is %d MB, want %d, and its step %d MB, want 128", path, c.HotPlugMemoryLimit, limit, c.HotPlugMemoryIncrementSize)
+		}
+	}
+	must(t, h.PowerOn(h.ctx, ordinary))
+	refused[*types.MemoryHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 256 + 64}))
+	refused[*types.MemoryHotPlugNotSupported](t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 16*256 + 128}))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 256 + 128}))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 16 * 256}))
+	must(t, h.PowerOff(h.ctx, ordinary))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{MemoryMB: 16*256 + 4}))
+}
+
+func TestCPUsFillTheirSockets(t *testing.T) {
+	h := person(t, sim.Options{})
+	yes, two := true, int32(2)
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 2, NumCoresPerSocket: &two, CpuHotAddEnabled: &yes}))
+	three := types.VirtualMachineConfigSpec{NumCPUs: 3}
+	refused[*types.InvalidArgument](t, h.reconfigure(ordinary, three))
+	refused[*types.InvalidArgument](t, h.clone(ordinary, root, "clone", func(s *types.VirtualMachineCloneSpec) { s.Config = &three }))
+	must(t, h.PowerOn(h.ctx, ordinary))
+	refused[*types.InvalidArgument](t, h.reconfigure(ordinary, three))
+	must(t, h.reconfigure(ordinary, types.VirtualMachineConfigSpec{NumCPUs: 4}))
 }
 
 func TestAbsurdSizesAreRefused(t *testing.T) {

@@ -22,6 +22,7 @@ type strict struct {
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
 	tasks     submissions
+	guests    guests
 }
 
 // desk is the object of ours that calls are sent to. Requests still say which object they are about.
@@ -48,7 +49,7 @@ func enforce(service *simulator.Service, s *strict) {
 	registry.AddHandler(&s.tasks)
 	registry.AddHandler(&s.retention)
 	registry.AddHandler(&s.uuids)
-	registry.AddHandler(&guests{})
+	registry.AddHandler(&s.guests)
 	for _, task := range registry.AllReference("Task") {
 		s.retention.ended = append(s.retention.ended, endedTask{task.Reference(), time.Now()}) // of making the model
 	}

@@ -1,0 +1,173 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// edited reports whether the group was edited since its status was written. A status without a generation was never written, or was wiped: of
+// such a one nobody knows what was edited.
+func (s *Snapshot) edited() bool {
+	observed := s.Group.Status.ObservedGeneration
+	return observed > 0 && s.Group.Generation > observed
+}
+
+// rolloutOf is what a status records of the update of its group's VMs, or nil.
+func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
+	r := status.Rollout
+	if r == nil {
+		return nil
+	}
+	out := &plan.Rollout{Revision: r.Revision, From: r.From, Failed: r.Failed}
+	if r.StartTime != nil {
+		out.Start = r.StartTime.Time
+	}
+	return out
+}
+
+// toStatus is what is recorded of an update.
+func toStatus(r plan.Rollout) *v1alpha1.Rollout {
+	out := &v1alpha1.Rollout{Revision: r.Revision, From: slices.Clone(r.From), Failed: slices.Clone(r.Failed)}
+	if !r.Start.IsZero() {
+		out.StartTime = &metav1.Time{Time: r.Start.Truncate(time.Second)}
+	}
+	return out
+}
+
+// begun is what status is to record of an update that begins while nothing can be planned, or nil. An edit is seen once: with the status that
+// describes it.
+func (s *Snapshot) begun() *plan.Rollout {
+	was := rolloutOf(&s.Group.Status)
+	if was == nil || was.Revision == s.Revision || !s.edited() || s.deleting() {
+		return nil
+	}
+	next := plan.Begin(was, true, s.Revision, s.revisions(), s.Now)
+	return &next
+}
+
+// revisions are those that VMs of the group have, as far as status and vCenter say.
+func (s *Snapshot) revisions() (all []string) {
+	add := func(revision string) {
+		if !slices.Contains(all, revision) { // there are few, of many VMs
+			all = append(all, revision)
+		}
+	}
+	for i := range s.Group.Status.VMs {
+		add(s.Group.Status.VMs[i].Revision)
+	}
+	for i := range s.Observation.VMs {
+		if vm := &s.Observation.VMs[i]; s.stamped(*vm) {
+			add(vm.Stamp.Revision)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// updates is the update that goes on, or is about to begin. It has no From if there is none.
+func (s *Snapshot) updates() plan.Rollout {
+	return plan.Begin(rolloutOf(&s.Group.Status), s.edited(), s.Revision, s.revisions(), s.Now)
+}
+
+// surge is how many VMs above spec.replicas quotas are asked for: as many as an update may have, and as there are VMs to be updated. What leaves it as it
+// is now, or never has more VMs, asks for none.
+func (s *Snapshot) surge() int32 {
+	spec := &s.Group.Spec
+	if u := spec.UpdateStrategy; u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete) {
+		return 0
+	}
+	from := s.updates().From
+	if len(from) == 0 || s.Paused != nil || s.takesOver() {
+		return 0
+	}
+	var replaced, restarted int32
+	for i := range s.Observation.VMs {
+		switch vm := &s.Observation.VMs[i]; {
+		case !s.stamped(*vm) || vm.Tombstone || !slices.Contains(from, vm.Stamp.Revision):
+		case !s.inPlace(vm.Stamp.Revision):
+			replaced++
+		case spec.UpdateStrategy == nil || spec.UpdateStrategy.Resize != v1alpha1.ResizeHot:
+			restarted = 1 // one makes up for all that are restarted in turn
+		}
+	}
+	if spec.DeletionPolicy == v1alpha1.DeletionRetain {
+		replaced = 0
+	}
+	return min(massdeletion.Surge(*spec), max(replaced, restarted))
+}
+
+// inPlace reports whether VMs of a revision become as spec says without being replaced, as far as its shape is known.
+func (s *Snapshot) inPlace(revision string) bool {
+	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
+		if shape.Recorded.Revision == revision {
+			return InPlace(shape.Recorded, &s.Group.Spec)
+		}
+	}
+	return false
+}
+
+// InPlace reports whether VMs of a shape become as spec says without being replaced: only size or network differ, and resize does not say Recreate.
+func InPlace(from v1alpha1.Revision, spec *v1alpha1.VmGroupSpec) bool {
+	to := plan.ShapeOf(*spec)
+	if u := spec.UpdateStrategy; u != nil && u.Resize == v1alpha1.ResizeRecreate && (from.CPU != to.CPU || from.Memory != to.Memory) {
+		return false
+	}
+	from.CPU, from.Memory = to.CPU, to.Memory
+	var placement v1alpha1.Placement
+	if from.Placement != nil {
+		placement = *from.Placement
+	}
+	if placement.Network = ""; to.Placement != nil {
+		placement.Network = to.Placement.Network
+	}
+	from.Placement = &placement
+	return plan.Revision(plan.Apply(from, v1alpha1.VmGroupSpec{})) == to.Revision
+}
+
+// recorded is what status is to record of an update after a plan. What the update made too much leaves first: until then it is no removal.
+func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
+	was := rolloutOf(&s.Group.Status)
+	switch {
+	case p.Rollout.Revision == "":
+		return nil
+	case was != nil && len(was.From) > 0 && was.Revision == p.Rollout.Revision && len(p.Rollout.From) == 0 && (p.Existing > p.Desired || len(p.Doomed) > 0):
+		return was
+	}
+	return &p.Rollout
+}
+
+// updateBlocked says why no VM is updated now although it can be planned with spec, or is nil: only a group that is allowed as written goes on.
+func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalHold) *plan.Blocker {
+	switch {
+	case s.deleting():
+		return nil
+	case hold != nil:
+		return &hold.Blocker
+	case admission.Reason == "":
+		return waits("VMs of another group are taken over first")
+	case admission.Reason == v1alpha1.ReasonNotChecked && s.Names.Blocked != nil:
+		return s.Names.Blocked
+	case admission.Status != metav1.ConditionTrue:
+		return BlockerOf(admission)
+	}
+	return nil
+}
+
+// surgeRoom is what quotas leave an update.
+func (s *Snapshot) surgeRoom() plan.SurgeRoom {
+	if s.Quota == nil || s.Quota.Short == "" {
+		return plan.SurgeRoom{}
+	}
+	return plan.SurgeRoom{Limited: true, VMs: s.Quota.Surge, Blocker: plan.Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: fmt.Sprintf(
+		"of the %s that updateStrategy.maxSurge adds, quotas let in %d: %s. It goes on when there is room.",
+		vmCount(massdeletion.Surge(s.Group.Spec)), s.Quota.Surge, strings.TrimSuffix(s.Quota.Short, "."))}}
+}

@@ -1,0 +1,323 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// edited is a group of three VMs that run, edited a moment ago: they are to have another template.
+func edited(changes ...func(*v1alpha1.VmGroupSpec)) *Snapshot {
+	s := ours()
+	s.Group.Spec.Replicas = ptr.To[int32](3)
+	was := plan.ShapeOf(s.Group.Spec)
+	s.Folder = &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	s.Group.Status = v1alpha1.VmGroupStatus{
+		ObservedGeneration: 1, Folder: s.Folder, Rollout: &v1alpha1.Rollout{Revision: was.Revision}, Revisions: []v1alpha1.Revision{was},
+	}
+	o := vsphere.Observation{Complete: true, Folder: vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: FolderName("web", "u")}}
+	for ordinal := range int32(3) {
+		uuid := plan.InstanceUUID("u", ordinal, 0)
+		vm := vsphere.VM{
+			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName("web", ordinal), InstanceUUID: uuid, Folder: o.Folder.Ref,
+			Power: vsphere.PoweredOn, Connected: true, CPU: 1, MemoryMiB: 1024,
+			Stamp: &vsphere.Stamp{GroupID: s.ID, Ordinal: ordinal, Revision: was.Revision},
+		}
+		o.VMs = append(o.VMs, vm)
+		s.Group.Status.VMs = append(s.Group.Status.VMs, v1alpha1.VMStatus{
+			Name: vm.Name, Ordinal: ordinal, UUID: uuid, MoRef: vm.Ref.Value, Revision: was.Revision, Phase: v1alpha1.VMReady,
+		})
+	}
+	s.Group.Generation = 2
+	s.Group.Spec.Template = "debian-13"
+	for _, change := range changes {
+		change(&s.Group.Spec)
+	}
+	s.Revision = plan.Revision(s.Group.Spec)
+	s.Quota = &QuotaAnswer{}
+	s.See(o)
+	return s
+}
+
+func TestAnEditIsSeenOnceAlsoWhereNothingCanBePlanned(t *testing.T) {
+	s := edited()
+	was := s.Group.Status.Rollout.Revision
+	held := s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCRDTerminating, Message: "why"}, 0)
+	r := held.Status.Rollout
+	if held.Status.ObservedGeneration != 2 || r == nil || r.Revision != s.Revision || !slices.Equal(r.From, []string{was}) || r.StartTime == nil {
+		t.Errorf("the status of generation %d records %+v", held.Status.ObservedGeneration, r)
+	}
+	for story, change := range map[string]func(*Snapshot){
+		"nobody edited it":          func(s *Snapshot) { s.Group.Generation = 1 },
+		"its status was lost":       func(s *Snapshot) { s.Group.Status.ObservedGeneration = 0 },
+		"an older version wrote it": func(s *Snapshot) { s.Group.Status.Rollout = nil },
+		"the group goes": func(s *Snapshot) {
+			s.Group.DeletionTimestamp = &s.Group.CreationTimestamp
+			s.Group.CreationTimestamp.Time = noon
+		},
+		"spec asks for the same VMs":  func(s *Snapshot) { s.Revision = s.Group.Status.Rollout.Revision },
+		"it comes from another clock": func(s *Snapshot) { s.Group.Status.ObservedGeneration = 7 },
+	} {
+		s := edited()
+		before := s.Group.Status.Rollout.DeepCopy()
+		if before != nil && story == "an older version wrote it" {
+			before = nil
+		}
+		change(s)
+		after := s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCRDTerminating, Message: "why"}, 0).Status.Rollout
+		if (after == nil) != (before == nil) || after != nil && (after.Revision != before.Revision || len(after.From) > 0) {
+			t.Errorf("%s: it records %+v", story, after)
+		}
+	}
+}
+
+func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
+	larger := func(s *v1alpha1.VmGroupSpec) { s.Template, s.CPU = "debian", 2 }
+	strategy := func(u v1alpha1.UpdateStrategy) func(*v1alpha1.VmGroupSpec) {
+		return func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &u }
+	}
+	for story, c := range map[string]struct {
+		changes []func(*v1alpha1.VmGroupSpec)
+		want    int32
+	}{
+		"as it comes":                  {nil, 1},
+		"two at a time":                {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromInt32(2))})}, 2},
+		"a third of them, rounded up":  {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromString("34%"))})}, 2},
+		"more than there are VMs":      {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromInt32(9))})}, 3},
+		"none":                         {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromInt32(0))})}, 0},
+		"people do it":                 {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete})}, 0},
+		"it is paused":                 {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{Paused: true})}, 0},
+		"one makes up for all resizes": {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromInt32(3))})}, 1},
+		"nobody restarts":              {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
+		"a resize that replaces":       {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate, MaxSurge: ptr.To(intstr.FromInt32(3))})}, 3},
+		"nothing is destroyed":         {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }}, 0},
+	} {
+		s := edited(c.changes...)
+		if got := s.surge(); got != c.want {
+			t.Errorf("%s: %d, want %d", story, got, c.want)
+		}
+		s.Quota = nil
+		q := Decide(s).Quota
+		if len(q.Surges) != int(c.want) {
+			t.Errorf("%s: quotas are asked for %+v", story, q.Surges)
+		}
+		for k, surge := range q.Surges {
+			if surge.VMs != 4+int64(k) {
+				t.Errorf("%s: with %d more it wants %+v", story, k+1, surge)
+			}
+		}
+	}
+	s := edited()
+	s.Group.Status.ObservedGeneration = 2
+	if n := s.surge(); n != 0 {
+		t.Errorf("an update that nobody started asks for %d more", n)
+	}
+}
+
+// Until a VM of spec's revision has been ready, what is missing comes in an older shape; and what is too many may be resized before it leaves.
+func TestAnUpdateWantsWhatItTakesAtMost(t *testing.T) {
+	s := edited(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Replicas = 4, ptr.To[int32](1) })
+	if got := s.wants(); got != (policy.Usage{Groups: 1, VMs: 3, CPU: 12, Memory: 3}) {
+		t.Errorf("three VMs that may grow before two of them leave: %+v", got)
+	}
+	s = edited(func(s *v1alpha1.VmGroupSpec) { s.Memory, s.Replicas = 1, ptr.To[int32](5) })
+	s.Group.Status.Revisions[0].CPU = 8
+	s.Group.Status.Revisions[0].Revision = ""
+	large := s.Group.Spec
+	large.CPU, large.Template = 8, "debian"
+	s.Old = []OldShape{{Recorded: plan.ShapeOf(large), Shape: Shape{Spec: large}}}
+	s.Group.Status.Rollout = &v1alpha1.Rollout{Revision: s.Revision, From: []string{plan.Revision(large)}}
+	for i := range s.Observation.VMs {
+		s.Observation.VMs[i].CPU, s.Observation.VMs[i].Stamp.Revision = 8, plan.Revision(large)
+	}
+	s.See(s.Observation)
+	if got := s.wants(); got.CPU != 40 || got.VMs != 5 {
+		t.Errorf("two VMs that may come as large as the others: %+v", got)
+	}
+	s.Group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+	if got := s.wants(); got.CPU != 26 {
+		t.Errorf("where people replace VMs, new ones are as spec says: %+v", got)
+	}
+}
+
+func TestOnlyAGroupThatIsAllowedAsWrittenIsUpdated(t *testing.T) {
+	allowed := policy.Admission{Status: "True", Reason: v1alpha1.ReasonPolicyAllows}
+	hold := &plan.RemovalHold{Blocker: plan.Blocker{Reason: v1alpha1.ReasonMassDeletion}}
+	for story, c := range map[string]struct {
+		admission policy.Admission
+		hold      *plan.RemovalHold
+		change    func(*Snapshot)
+		want      string
+	}{
+		"allowed":                {allowed, nil, nil, ""},
+		"tightened":              {policy.Admission{Status: "False", Reason: v1alpha1.ReasonPolicyTightened}, nil, nil, v1alpha1.ReasonPolicyTightened},
+		"not known":              {policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonPolicyUnavailable}, nil, nil, v1alpha1.ReasonPolicyUnavailable},
+		"VMs are taken over":     {policy.Admission{}, nil, nil, v1alpha1.ReasonAdoptionWaits},
+		"its VMs are to be kept": {allowed, hold, nil, v1alpha1.ReasonMassDeletion},
+		"what it names is not there": {
+			policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonNotChecked}, nil,
+			func(s *Snapshot) { s.Names.Blocked = &plan.Blocker{Reason: v1alpha1.ReasonTemplateNotFound} }, v1alpha1.ReasonTemplateNotFound,
+		},
+	} {
+		s := edited()
+		if c.change != nil {
+			c.change(s)
+		}
+		got := ""
+		if b := s.updateBlocked(c.admission, c.hold); b != nil {
+			got = b.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", story, got, c.want)
+		}
+	}
+}
+
+func TestAnOlderShapeIsClonedOnlyWhereItIsAllowed(t *testing.T) {
+	allowed := policy.Admission{Status: "True", Reason: v1alpha1.ReasonPolicyAllows}
+	enforced := func(rule policy.Rule) []policy.Violation {
+		return []policy.Violation{{Field: "spec.cpu", Value: int32(9), Rule: rule, Enforced: true}}
+	}
+	for story, c := range map[string]struct {
+		old       *OldShape
+		admission policy.Admission
+		change    func(*Snapshot)
+		want      string
+	}{
+		"allowed":                   {&OldShape{}, allowed, nil, ""},
+		"not looked up":             {nil, allowed, nil, v1alpha1.ReasonInventoryIncomplete},
+		"not granted":               {&OldShape{Shape: Shape{Names: Names{Blocked: &plan.Blocker{Reason: v1alpha1.ReasonNotGranted}}}}, allowed, nil, v1alpha1.ReasonNotGranted},
+		"too large":                 {&OldShape{Violations: enforced(policy.RuleCPUMaximum)}, allowed, nil, v1alpha1.ReasonPolicyViolated},
+		"too many":                  {&OldShape{Violations: enforced(policy.RuleReplicasMaximum)}, allowed, nil, ""},
+		"only a warning":            {&OldShape{Violations: []policy.Violation{{Rule: policy.RuleCPUMaximum}}}, allowed, nil, ""},
+		"policies are not known":    {&OldShape{PoliciesUnread: "away"}, allowed, nil, v1alpha1.ReasonPolicyUnavailable},
+		"nothing was ever admitted": {&OldShape{}, policy.Admission{NoCreate: true, Reason: v1alpha1.ReasonPolicyViolated}, nil, v1alpha1.ReasonPolicyViolated},
+		"its user data is denied": {&OldShape{Shape: Shape{Spec: v1alpha1.VmGroupSpec{UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: "x"}}}}, allowed,
+			func(s *Snapshot) { s.UserDataDenied = true }, v1alpha1.ReasonUserDataDenied},
+		"its user data is gone": {&OldShape{Shape: Shape{Spec: v1alpha1.VmGroupSpec{UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: "x"}}}}, allowed,
+			func(s *Snapshot) {
+				s.UserData = map[string]*UserDataAnswer{"x": {Blocked: &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound}}}
+			}, v1alpha1.ReasonUserDataNotFound},
+		"a VM whose configuration nobody sees": {&OldShape{}, allowed, func(s *Snapshot) { s.Observation.Unread = make([]vsphere.VM, 1) }, v1alpha1.ReasonInventoryIncomplete},
+	} {
+		s := edited()
+		s.Old = nil
+		if c.old != nil {
+			c.old.Recorded = s.Group.Status.Revisions[0]
+			s.Old = []OldShape{*c.old}
+		}
+		if c.change != nil {
+			c.change(s)
+		}
+		shapes, got := s.shapes(c.admission, &Decision{Revision: s.Revision}), ""
+		if b := shapes[0].Blocked; b != nil {
+			if got = b.Reason; !strings.Contains(b.Message, s.Group.Status.Revisions[0].Revision) {
+				t.Errorf("%s: %q names no revision", story, b.Message)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", story, got, c.want)
+		}
+	}
+}
+
+// A group that is as spec says looks nothing up for its former shapes, and what is forged is nobody's shape.
+func TestOnlyShapesThatVMsHaveAreLookedUp(t *testing.T) {
+	s := edited()
+	if old := s.OldRevisions(); len(old) != 1 || old[0].Template != "debian" {
+		t.Errorf("older are %+v", old)
+	}
+	s.Group.Status.Revisions[0].Template = "mine"
+	if old := s.OldRevisions(); len(old) != 0 {
+		t.Errorf("a shape that is not what it says is believed: %+v", old)
+	}
+	s = edited()
+	s.Revision = s.Group.Status.Revisions[0].Revision
+	if old := s.OldRevisions(); len(old) != 0 {
+		t.Errorf("a group that is as spec says has older shapes: %+v", old)
+	}
+}
+
+func TestWhatAnUpdateMadeTooMuchLeavesBeforeItHasEnded(t *testing.T) {
+	s := edited()
+	s.Group.Status.Rollout = &v1alpha1.Rollout{Revision: "b", From: []string{"a"}}
+	ended := plan.Rollout{Revision: "b"}
+	for story, c := range map[string]struct {
+		plan plan.Plan
+		from int
+	}{
+		"it has ended":            {plan.Plan{Rollout: ended, Desired: 3, Existing: 3}, 0},
+		"one is too many":         {plan.Plan{Rollout: ended, Desired: 3, Existing: 4}, 1},
+		"one leaves":              {plan.Plan{Rollout: ended, Desired: 3, Existing: 3, Doomed: []int32{3}}, 1},
+		"another one has begun":   {plan.Plan{Rollout: plan.Rollout{Revision: "c", From: []string{"a", "b"}}, Desired: 3, Existing: 4}, 2},
+		"another, of nothing yet": {plan.Plan{Rollout: plan.Rollout{Revision: "c"}, Desired: 3, Existing: 4}, 0},
+	} {
+		if got := s.recorded(&c.plan); got == nil || len(got.From) != c.from {
+			t.Errorf("%s: recorded is %+v", story, got)
+		}
+	}
+	if got := s.recorded(&plan.Plan{}); got != nil {
+		t.Errorf("a plan that says nothing of it: %+v", got)
+	}
+}
+
+func TestWhatAnEditDoesIsForetold(t *testing.T) {
+	larger := func(s *v1alpha1.VmGroupSpec) { s.Template, s.CPU = "debian", 2 }
+	for story, c := range map[string]struct {
+		changes []func(*v1alpha1.VmGroupSpec)
+		see     func(*Snapshot)
+		want    Foretold
+	}{
+		"another template": {nil, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
+		"another size":     {[]func(*v1alpha1.VmGroupSpec){larger}, nil, Foretold{Known: true, Restarted: 3, Surge: 1}},
+		"one can grow while it runs, and one is off": {[]func(*v1alpha1.VmGroupSpec){larger}, func(s *Snapshot) {
+			s.Observation.VMs[0].HotAdd.CPU, s.Observation.VMs[1].Power = true, vsphere.PoweredOff
+		}, Foretold{Known: true, Restarted: 1, Grown: 2, Surge: 1}},
+		"nobody restarts": {[]func(*v1alpha1.VmGroupSpec){larger, func(s *v1alpha1.VmGroupSpec) {
+			s.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
+		}}, nil, Foretold{Known: true, Pending: 3}},
+		"another network": {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) {
+			s.Template, s.Placement = "debian", &v1alpha1.Placement{Network: "dmz"}
+		}}, nil, Foretold{Known: true, Moved: 3}},
+		"another datastore": {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) {
+			s.Template, s.Placement = "debian", &v1alpha1.Placement{Datastore: "ssd"}
+		}}, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
+		"a VM that is as spec says, one that leaves, and one of unknown shape": {[]func(*v1alpha1.VmGroupSpec){larger}, func(s *Snapshot) {
+			s.Observation.VMs[0].Stamp.Revision, s.Observation.VMs[1].Tombstone, s.Observation.VMs[2].Stamp.Revision = s.Revision, true, "1-unknown"
+		}, Foretold{Known: true, Replaced: 1, Surge: 1}},
+		"an older version wrote status": {nil, func(s *Snapshot) { s.Group.Status.Rollout = nil }, Foretold{Replaced: 3, Surge: 1}},
+	} {
+		s := edited(c.changes...)
+		if c.see != nil {
+			c.see(s)
+		}
+		if got := s.foretell(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", story, got, c.want)
+		}
+	}
+}
+
+// What a group is held at has the revision of then: another trigger is as little allowed as the rest of the edit.
+func TestAHeldGroupKeepsItsRevisionWhateverTriggerIsSet(t *testing.T) {
+	s := edited(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"} })
+	was := s.Group.Status.Revisions[0]
+	s.Admitted = &v1alpha1.Admitted{Revision: was.Revision, Replicas: 3, CPU: was.CPU, Memory: was.Memory, Template: was.Template}
+	s.Group.Status.Admitted = s.Admitted
+	s.Violations = []policy.Violation{{Field: "spec.template", Value: "debian-13", Rule: policy.RuleTemplateAllowed, Enforced: true}}
+	d := Decide(s)
+	if d.Step != Act || d.Revision != was.Revision || len(d.Plan.Actions) > 0 {
+		t.Errorf("decided %s with revision %s and %+v, want revision %s", d.Step, d.Revision, d.Plan.Actions, was.Revision)
+	}
+	if r := d.Status.Rollout; r == nil || r.Revision != s.Revision || !slices.Equal(r.From, []string{was.Revision}) {
+		t.Errorf("the edit is recorded as %+v", r)
+	}
+}

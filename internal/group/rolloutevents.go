@@ -1,0 +1,78 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// tenths is in how many parts the progress of an update is told, so that one of 500 VMs makes no more events than one of ten.
+const tenths = 10
+
+// underWay is the update that goes on from one status to the next, or nil. One that ends with next is among them.
+func underWay(old, next *v1alpha1.VmGroupStatus) *v1alpha1.Rollout {
+	switch {
+	case next.Rollout == nil:
+		return nil
+	case len(next.Rollout.From) > 0:
+		return next.Rollout
+	case old.Rollout != nil && len(old.Rollout.From) > 0 && old.Rollout.Revision == next.Rollout.Revision:
+		return old.Rollout
+	}
+	return nil
+}
+
+// rolloutEvents tell of an update: that it begins, how far it is, and that it has ended. That it was stopped is told as Stalled.
+func rolloutEvents(old, next *v1alpha1.VmGroupStatus) (out []Event) {
+	r := underWay(old, next)
+	if r == nil {
+		return nil
+	}
+	if was := old.Rollout; was == nil || was.Revision != r.Revision {
+		n := 0
+		for i := range next.VMs {
+			if slices.Contains(r.From, next.VMs[i].Revision) {
+				n++
+			}
+		}
+		out = append(out, Event{corev1.EventTypeNormal, "RolloutStarted", "Update", fmt.Sprintf("%s of revision %s; VMs are updated to revision %s", are(int32(n)), strings.Join(r.From, ", "), r.Revision)})
+	}
+	if step := max(1, (next.DesiredReplicas+tenths-1)/tenths); next.UpdatedReplicas/step > old.UpdatedReplicas/step {
+		out = append(out, Event{corev1.EventTypeNormal, "VMsUpdated", "Update", fmt.Sprintf("%d of %s of revision %s%s",
+			next.UpdatedReplicas, are(next.DesiredReplicas), r.Revision, changed(old, next, r.Revision))})
+	}
+	if len(next.Rollout.From) == 0 {
+		out = append(out, Event{corev1.EventTypeNormal, "RolloutComplete", "Update", fmt.Sprintf("all VMs that were to be updated have revision %s", r.Revision)})
+	}
+	return out
+}
+
+// changed names VMs that came with a revision, or got it.
+func changed(old, next *v1alpha1.VmGroupStatus, revision string) string {
+	var cloned, inPlace []string
+	for i := range next.VMs {
+		vm := &next.VMs[i]
+		if vm.MoRef == "" || vm.Revision != revision {
+			continue
+		}
+		at := slices.IndexFunc(old.VMs, func(was v1alpha1.VMStatus) bool { return was.MoRef == vm.MoRef })
+		switch {
+		case at < 0:
+			cloned = append(cloned, vm.Name)
+		case old.VMs[at].Revision != revision:
+			inPlace = append(inPlace, vm.Name)
+		}
+	}
+	var told strings.Builder
+	if len(cloned) > 0 {
+		fmt.Fprintf(&told, "; new: %s", list(cloned, 8))
+	}
+	if len(inPlace) > 0 {
+		fmt.Fprintf(&told, "; changed: %s", list(inPlace, 8))
+	}
+	return told.String()
+}

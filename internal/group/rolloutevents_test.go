@@ -1,0 +1,90 @@
+package group
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// rolled are the statuses of a group whose VMs are replaced one after the other, each with a successor first.
+func rolled(n int) []v1alpha1.VmGroupStatus {
+	status := v1alpha1.VmGroupStatus{ObservedGeneration: 1, DesiredReplicas: int32(n), Rollout: &v1alpha1.Rollout{Revision: "a"}}
+	for i := range n {
+		status.VMs = append(status.VMs, v1alpha1.VMStatus{Name: fmt.Sprint("web-", i), Ordinal: int32(i), MoRef: fmt.Sprint("vm-", i), Revision: "a"})
+	}
+	all := []v1alpha1.VmGroupStatus{*status.DeepCopy()}
+	add := func() { all = append(all, *status.DeepCopy()) }
+	status.Rollout = &v1alpha1.Rollout{Revision: "b", From: []string{"a"}}
+	add()
+	for i := range n {
+		old := status.VMs[0]
+		status.VMs = append(status.VMs, v1alpha1.VMStatus{Name: fmt.Sprint("web-", n+i), Ordinal: int32(n + i), MoRef: fmt.Sprint("vm-", n+i), Revision: "b"})
+		status.UpdatedReplicas++
+		add()
+		status.Deleting = []int32{old.Ordinal}
+		add()
+		status.VMs, status.Deleting = status.VMs[1:], nil
+		add()
+	}
+	status.Rollout = &v1alpha1.Rollout{Revision: "b"}
+	add()
+	return all
+}
+
+func TestAnUpdateIsToldInFewEvents(t *testing.T) {
+	for _, n := range []int{1, 3, 10, 500} {
+		var reasons []string
+		var last Event
+		statuses := rolled(n)
+		for i := range statuses[1:] {
+			for _, e := range Events(statuses[i], statuses[i+1]) {
+				reasons, last = append(reasons, e.Reason), e
+			}
+		}
+		want := "RolloutStarted" + strings.Repeat(" VMsUpdated", min(n, tenths)) + " RolloutComplete"
+		if got := strings.Join(reasons, " "); got != want {
+			t.Errorf("%d VMs: %s, want %s", n, got, want)
+		}
+		if !strings.Contains(last.Note, "revision b") {
+			t.Errorf("%d VMs: the last one says %q", n, last.Note)
+		}
+	}
+}
+
+func TestAnUpdateSaysWhichVMsItChanged(t *testing.T) {
+	statuses := rolled(3)
+	if events := Events(statuses[0], statuses[1]); len(events) != 1 || events[0].Note != "3 VMs are of revision a; VMs are updated to revision b" {
+		t.Errorf("it begins with %+v", events)
+	}
+	if events := Events(statuses[1], statuses[2]); len(events) != 1 || events[0].Note != "1 of 3 VMs are of revision b; new: web-3" {
+		t.Errorf("then come %+v", events)
+	}
+	next := statuses[1].DeepCopy()
+	next.VMs[0].Revision, next.VMs[2].Revision, next.UpdatedReplicas = "b", "b", 2
+	if events := Events(statuses[1], *next); len(events) != 1 || events[0].Note != "2 of 3 VMs are of revision b; changed: web-0, web-2" {
+		t.Errorf("in place: %+v", events)
+	}
+	// A VM that somebody else deleted is none that was replaced, and one that a scale-down removes after the update is told as before.
+	gone := statuses[1].DeepCopy()
+	gone.VMs = gone.VMs[1:]
+	if reasons := reasonsOf(Events(statuses[1], *gone)); reasons != "VMsVanished" {
+		t.Errorf("a VM that vanished during an update: %s", reasons)
+	}
+	// Without more VMs, the one that comes takes the place of the one that left.
+	old := statuses[1].DeepCopy()
+	old.Deleting = []int32{0}
+	next = old.DeepCopy()
+	next.Deleting, next.VMs[0].MoRef, next.VMs[0].Incarnation, next.VMs[0].Revision = nil, "", 1, "b"
+	if reasons := reasonsOf(Events(*old, *next)); reasons != "" {
+		t.Errorf("a VM whose place is taken: %s", reasons)
+	}
+	ended := statuses[len(statuses)-1].DeepCopy()
+	ended.Deleting = []int32{ended.VMs[0].Ordinal}
+	smaller := ended.DeepCopy()
+	smaller.VMs, smaller.UpdatedReplicas = smaller.VMs[1:], 2
+	if reasons := reasonsOf(Events(*ended, *smaller)); reasons != "VMsRemoved" {
+		t.Errorf("a VM that was removed after an update: %s", reasons)
+	}
+}

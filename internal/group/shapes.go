@@ -1,0 +1,176 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// Shape is what VMs of a revision are cloned from: spec with the shape of the revision, and what that names.
+type Shape struct {
+	Spec  v1alpha1.VmGroupSpec
+	Names Names
+}
+
+// OldShape is one that spec has no more, and VMs of the group have.
+type OldShape struct {
+	Shape
+	Recorded v1alpha1.Revision
+	// Violations of policies by the shape. PoliciesUnread says why they cannot be read, or is empty.
+	Violations     []policy.Violation
+	PoliciesUnread string
+}
+
+// OldRevisions are those of the revisions in status that can be believed, that are not spec's, and that VMs have: when such a VM is lost, it comes
+// back as it was. A group whose VMs all are as spec says has none.
+func (s *Snapshot) OldRevisions() (old []v1alpha1.Revision) {
+	has := s.revisions()
+	has = slices.DeleteFunc(has, func(revision string) bool { return revision == "" || revision == s.Revision })
+	if len(has) == 0 {
+		return nil
+	}
+	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
+		if slices.Contains(has, shape.Recorded.Revision) {
+			old = append(old, shape.Recorded)
+		}
+	}
+	return old
+}
+
+// shapes are those that status records, with what keeps each from being cloned. Spec's own is blocked elsewhere.
+func (s *Snapshot) shapes(admission policy.Admission, d *Decision) []plan.Shape {
+	shapes := plan.Believed(s.Group.Status.Revisions)
+	for i := range shapes {
+		shape := &shapes[i]
+		switch revision := shape.Recorded.Revision; revision {
+		case d.Revision:
+			shape.Blocked = d.Names.Blocked
+		case s.Revision:
+			shape.Blocked = BlockerOf(admission)
+		default:
+			shape.Blocked = s.blockedShape(admission, revision)
+		}
+	}
+	return shapes
+}
+
+// blockedShape says why no VM of an older revision is cloned, or is nil.
+func (s *Snapshot) blockedShape(admission policy.Admission, revision string) *plan.Blocker {
+	var why *plan.Blocker
+	old := s.old(revision)
+	if old == nil {
+		why = &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: "what it names has not been looked up"}
+	} else if why = old.blocked(); why == nil {
+		why = s.blockedSecret(old.Spec)
+	}
+	switch {
+	case why != nil:
+	case admission.NoCreate:
+		why = BlockerOf(admission)
+	case s.takesOver():
+		why = waits("VMs of another group are taken over first")
+	default:
+		why = s.unread()
+	}
+	if why == nil {
+		return nil
+	}
+	return &plan.Blocker{Reason: why.Reason, Terminal: why.Terminal, Message: fmt.Sprintf("No VM of revision %s, an older one, can be cloned again: %s", revision, why.Message)}
+}
+
+// old returns what is known of an older revision, or nil.
+func (s *Snapshot) old(revision string) *OldShape {
+	for i := range s.Old {
+		if s.Old[i].Recorded.Revision == revision {
+			return &s.Old[i]
+		}
+	}
+	return nil
+}
+
+// blocked says why the shape may not be cloned, or is nil. How many VMs the group has is no question of a shape.
+func (o *OldShape) blocked() *plan.Blocker {
+	if o.Names.Blocked != nil {
+		return o.Names.Blocked
+	}
+	if o.PoliciesUnread != "" {
+		return &plan.Blocker{Reason: v1alpha1.ReasonPolicyUnavailable, Message: o.PoliciesUnread}
+	}
+	for _, v := range o.Violations {
+		switch v.Rule {
+		case policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, policy.RuleQuotaRetain:
+			continue
+		}
+		if v.Enforced {
+			return &plan.Blocker{Reason: v1alpha1.ReasonPolicyViolated, Terminal: true, Message: v.Error()}
+		}
+	}
+	return nil
+}
+
+// blockedSecret says why the user data of a shape cannot be had, as far as that is known, or is nil.
+func (s *Snapshot) blockedSecret(spec v1alpha1.VmGroupSpec) *plan.Blocker {
+	ref := spec.UserDataSecretRef
+	switch {
+	case ref == nil:
+		return nil
+	case s.UserDataDenied:
+		denial := UserDataDenial(s.Member)
+		return &plan.Blocker{Reason: v1alpha1.ReasonUserDataDenied, Terminal: true, Message: denial.Field + ": " + denial.Message}
+	}
+	if answer := s.UserData[ref.Name]; answer != nil {
+		return answer.Blocked
+	}
+	return nil
+}
+
+// secrets are those with user data that clones of a plan may need, or nil if it needs none.
+func (s *Snapshot) secrets(d *Decision) (names []string) {
+	needed := false
+	add := func(shape *Shape, revision string) {
+		if ref := shape.Spec.UserDataSecretRef; ref != nil {
+			names = append(names, ref.Name)
+			needed = needed || slices.ContainsFunc(d.Plan.Actions, func(a plan.Action) bool { return a.Kind == plan.CreateVM && a.Revision == revision })
+		}
+	}
+	add(&Shape{d.Spec, d.Names}, d.Revision)
+	for i := range s.Old {
+		if s.Old[i].blocked() == nil {
+			add(&s.Old[i].Shape, s.Old[i].Recorded.Revision)
+		}
+	}
+	if !needed {
+		return nil
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Shape returns what a VM of a revision is cloned from, or false if there is nothing that it may be cloned from.
+func (d *Decision) Shape(revision string) (Shape, bool) {
+	if revision == d.Revision {
+		return Shape{d.Spec, d.Names}, true
+	}
+	for i := range d.Old {
+		if d.Old[i].Recorded.Revision == revision {
+			return d.Old[i].Shape, true
+		}
+	}
+	return Shape{}, false
+}
+
+// asAdmitted is the spec with what was admitted, so that its revision is the one of then: what is on record is no trigger for a replacement.
+func (s *Snapshot) asAdmitted(spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
+	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
+		if shape.Recorded.Revision != s.Admitted.Revision {
+			continue
+		}
+		if was := plan.Apply(shape.Recorded, spec); policy.SameShape(was, *s.Admitted) {
+			return was
+		}
+	}
+	return spec
+}

@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"math"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// strategy is how an update may disturb the group, with its defaults filled in.
+type strategy struct {
+	onDelete, paused bool
+	resize           v1alpha1.ResizeMode
+	// surge is how many VMs there may be above what is wanted, unavailable how many may be missing below.
+	surge, unavailable int32
+	maxFailures        int
+}
+
+func strategyOf(spec *v1alpha1.UpdateStrategy, desired int32) strategy {
+	if spec == nil {
+		spec = &v1alpha1.UpdateStrategy{}
+	}
+	s := strategy{
+		onDelete: spec.Type == v1alpha1.UpdateOnDelete, paused: spec.Paused, resize: v1alpha1.ResizeRestart,
+		surge: 1, maxFailures: max(int(spec.MaxFailures), 1),
+	}
+	if spec.Resize != "" {
+		s.resize = spec.Resize
+	}
+	percentage := false
+	if n := spec.MaxSurge; n != nil {
+		s.surge = scaled(*n, desired, true)
+		percentage = n.Type == intstr.String
+	}
+	if n := spec.MaxUnavailable; n != nil {
+		s.unavailable = scaled(*n, desired, false)
+		percentage = percentage || n.Type == intstr.String
+	}
+	if s.surge == 0 && s.unavailable == 0 && percentage {
+		s.unavailable = 1 // as Kubernetes does: a percentage of few VMs is not meant to forbid the update
+	}
+	return s
+}
+
+// scaled is a number, or a percentage of what is wanted. What is neither is zero: it allows nothing.
+func scaled(n intstr.IntOrString, desired int32, up bool) int32 {
+	v, err := intstr.GetScaledValueFromIntOrPercent(&n, int(desired), up)
+	if err != nil {
+		return 0
+	}
+	return int32(min(max(v, 0), math.MaxInt32))
+}
+
+// budget is how many VMs an update may take away now.
+type budget struct {
+	// there may be so many fewer VMs. New ones that are not available do not count as VMs: a target that never boots must not eat the older ones.
+	there int32
+	// available may be so many fewer VMs.
+	available int32
+}
+
+// budget counts the VMs that do not leave, and are not on their way only. Why one is not available does not matter.
+func (p *planner) budget() budget {
+	least := max(p.spec.desired-p.spec.update.unavailable, 0)
+	b := budget{there: -least, available: -least}
+	for _, m := range p.table() {
+		switch {
+		case m.doomed || !m.exists():
+		case m.status.Available:
+			b.there++
+			b.available++
+		case p.outdated(m) && !m.status.Updating:
+			b.there++
+		}
+	}
+	return b
+}
+
+// take reports whether a VM may be taken away, and takes it out of the budget.
+func (b *budget) take(available bool) bool {
+	if b.there <= 0 || available && b.available <= 0 {
+		return false
+	}
+	b.there--
+	if available {
+		b.available--
+	}
+	return true
+}
+
+// surge is how many VMs above what is wanted an update wants to have now. A VM that is restarted while none may be missing is made up for by
+// another, that leaves last. What is there is kept by an update that does not go on: a VM that failed is the evidence.
+func (p *planner) surge() int32 {
+	if p.roll.lacksQuota = false; !p.roll.active() || p.in.Deleting || p.spec.keep {
+		return 0
+	}
+	extra := max(p.population()-p.spec.desired, 0)
+	most := p.spec.update.surge
+	switch {
+	case p.spec.desired == 0 || !p.roll.going && p.in.Desired > p.spec.desired:
+		return 0
+	case !p.roll.going:
+		return min(max(p.population()+p.missed()-p.spec.desired, 0), most, p.updated()) // who was lost returns, too
+	}
+	var replaced, restarted int32
+	for _, m := range p.table() {
+		switch change := p.change(m); {
+		case m.doomed || !m.exists():
+		case m.status.Updating || change == changeRestart:
+			restarted++
+		case change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete:
+			replaced++
+		}
+	}
+	want := min(replaced, most, p.spec.desired)
+	if restarted > 0 && p.spec.update.unavailable == 0 && p.spec.wantOn {
+		want = max(want, min(most, 1))
+	}
+	if room := p.in.Surge; room.Limited && room.VMs < want {
+		want = max(room.VMs, min(extra, want), 0)
+		p.roll.lacksQuota = want == 0
+	}
+	return want
+}
+
+// missed is the number of VMs that are gone, and that others are to make up for.
+func (p *planner) missed() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && p.had(m) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// updated is the number of VMs of the target that are there or on their way, and do not leave.
+func (p *planner) updated() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && (m.exists() || m.state == cloning) && m.status.Revision == p.roll.Revision {
+			n++
+		}
+	}
+	return n
+}
+
+// wanted is the number of VMs that shall be there now.
+func (p *planner) wanted() int32 { return p.spec.desired + p.roll.surge }
+
+// mayCome is how many VMs may be cloned beside those that are there, leave, or are being cloned, while an update is under way.
+func (p *planner) mayCome() int32 {
+	if !p.roll.active() {
+		return math.MaxInt32
+	}
+	n := p.spec.desired + p.spec.update.surge
+	if room := p.in.Surge; room.Limited {
+		n = p.spec.desired + min(p.spec.update.surge, max(room.VMs, 0)) // what leaves is still there
+	}
+	for _, m := range p.table() {
+		if m.exists() || m.state == cloning {
+			n--
+		}
+	}
+	return max(n, 0)
+}

@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// taken is what an update takes away in a look, and what is left.
+type taken struct {
+	// vms that are taken; there are those that were; left those that are, without new ones that are not available.
+	vms, there, left int32
+	// available is true if one of them was for sure, listed if somebody asked that it leave first.
+	available, listed bool
+}
+
+func takenBy(in Input, p Plan) taken {
+	var t taken
+	from := begun(in, p)
+	for _, s := range p.VMs {
+		if !isThere(in, s) {
+			continue
+		}
+		t.there++
+		if unproven := s.Revision == p.Rollout.Revision && !s.Available || s.Updating; !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
+			t.left++
+		}
+		if (chosenNow(in, p, s) || stoppedNow(in, s)) && slices.Contains(from, s.Revision) {
+			t.vms++
+			t.available = t.available || wasAvailable(in, s)
+			t.listed = t.listed || in.Spec.ScaleDown != nil && slices.Contains(in.Spec.ScaleDown.DeleteFirst, s.Name)
+		}
+	}
+	return t
+}
+
+// checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than
+// leave enough of them, new ones that are not available not counted.
+func checkBudget(fail func(string, ...any), in Input, p Plan) {
+	if in.Deleting || in.MayStay > 0 || recordedTwice(in) {
+		return
+	}
+	t, missing := takenBy(in, p), strategyOf(in.Spec.UpdateStrategy, p.Desired).unavailable
+	if t.vms == 0 || t.listed || surplusOf(in, p) > p.Surge {
+		return // nothing was taken, or some leave because fewer are wanted
+	}
+	if t.left < p.Desired-missing {
+		fail("%d of %d VMs are taken away, and %d old or available ones are left: %d may be missing", t.vms, t.there, t.left, missing)
+	}
+	if t.available && p.Ready < p.Desired-missing {
+		fail("a VM that is available is taken away, and %d of %d are left: %d may be missing", p.Ready, p.Desired, missing)
+	}
+}
+
+// leaveBefore is how many VMs of the table left before this look.
+func leaveBefore(in Input, p Plan) int32 {
+	n := int32(0)
+	for _, s := range p.VMs {
+		if isThere(in, s) && (slices.Contains(in.Doomed, s.Ordinal) || observedVM(in, s.MoRef).Tombstone) {
+			n++
+		}
+	}
+	return n
+}
+
+// isThere is true for a VM that is there as far as anybody knows.
+func isThere(in Input, s VMStatus) bool {
+	return s.MoRef != "" && !slices.Contains(in.Observation.Gone, vsphere.VMRef(s.MoRef))
+}
+
+func cloningInFlight(in Input, ordinal int32) bool {
+	return slices.ContainsFunc(in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone && op.Ordinal == ordinal })
+}
+
+func leavesInFlight(in Input, ordinal int32) bool {
+	return newOperations(&in, settingsOf(&in)).leaving(ordinal)
+}
+
+// wasAvailable reports whether a VM was available for sure: it is on, or off as asked for, passes its gate, and has been ready for long.
+func wasAvailable(in Input, s VMStatus) bool {
+	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
+	switch {
+	case !vm.Connected || vm.IsTemplate || k.Updating:
+		return false
+	case in.Spec.PowerState == v1alpha1.PowerOff:
+		return vm.Power == vsphere.PoweredOff
+	case vm.Power != vsphere.PoweredOn:
+		return false
+	case in.Spec.Readiness == nil:
+		return true
+	}
+	r := in.Spec.Readiness
+	if r.Gate == v1alpha1.GateGuestIP || r.GuestInfo != nil || r.Gate == v1alpha1.GateGuestHeartbeat && !vm.HeartbeatGreen {
+		return false
+	}
+	return r.MinReadySeconds == 0 || k.Phase == v1alpha1.VMReady && !k.ReadySince.IsZero() && in.Now.Sub(k.ReadySince).Seconds() >= float64(r.MinReadySeconds)
+}

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// revisionFor decides which revision the clone of an ordinal gets, and what forbids to clone it; m is what is recorded of the ordinal, or nil.
+//
+// Without an update it is that of spec. During one, a VM that was lost returns in the revision that it had. Others are of the target once a VM of it
+// has been available. Before that, older ones make up for what is missing, but for as many as the update may take away or add.
+func (p *planner) revisionFor(m *member) (string, *Blocker) {
+	if !p.roll.active() || p.spec.update.onDelete {
+		return p.in.Revision, p.in.CreateBlocked
+	}
+	target := p.roll.Revision
+	mayTarget := !p.stopped() && p.in.UpdateBlocked == nil
+	if had := p.had(m); had != "" && (had != target || mayTarget) {
+		shape := p.roll.shapes[had]
+		if shape != nil && (shape.Blocked == nil || !mayTarget || !p.proven()) {
+			return had, shape.Blocked
+		}
+	}
+	switch {
+	case p.in.UpdateBlocked != nil:
+		return p.in.Revision, p.in.CreateBlocked
+	case mayTarget && p.proven():
+		return target, p.in.CreateBlocked
+	}
+	older := p.before()
+	switch {
+	case older == nil && mayTarget:
+		return target, p.in.CreateBlocked
+	case older == nil:
+		return target, &Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: "No VM is cloned: those of the new revision do not become ready, and what the older " +
+			"ones are made of is not known.", Terminal: true}
+	case p.roll.going && p.olds() >= p.spec.desired-p.spec.update.unavailable:
+		return target, p.in.CreateBlocked
+	}
+	return older.Recorded.Revision, older.Blocked
+}
+
+// had is the revision of the VM that a clone makes up for, or empty.
+func (p *planner) had(m *member) string {
+	if m != nil && (m.state == gone || m.state == intended && p.replacement(m)) {
+		return m.status.Revision
+	}
+	return ""
+}
+
+// proven is true once a VM of the target has been available.
+func (p *planner) proven() bool {
+	return slices.ContainsFunc(p.table(), func(m *member) bool {
+		since := m.status.ReadySince
+		return m.state == present && !m.doomed && m.status.Revision == p.roll.Revision && (m.status.Available || !since.IsZero() && !since.Add(p.spec.minReady).After(p.in.Now))
+	})
+}
+
+// before is the shape of most of the VMs that are updated, the newest of several; or nil if it is not known, or none of them is left.
+func (p *planner) before() *Shape {
+	var before *Shape
+	most := 0
+	for i := len(p.in.Shapes) - 1; i >= 0; i-- {
+		s, n := &p.in.Shapes[i], 0
+		if !p.roll.from[s.Recorded.Revision] {
+			continue
+		}
+		for _, m := range p.table() {
+			if !m.doomed && !m.missing() && m.status.Revision == s.Recorded.Revision {
+				n += 1 + availability(m)
+			}
+		}
+		if n > most {
+			before, most = s, n
+		}
+	}
+	return before
+}
+
+// olds is the number of older VMs that are there, on their way, or decided on in this look.
+func (p *planner) olds() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && (!m.missing() || m.kept) && m.status.Revision != p.roll.Revision {
+			n++
+		}
+	}
+	return n
+}
+
+// explainOlder tells of VMs that cannot be cloned in an older revision.
+func (p *planner) explainOlder(revision string, b Blocker) {
+	if slices.Contains(p.roll.told, revision) {
+		return
+	}
+	p.roll.told = append(p.roll.told, revision)
+	b.Message = fmt.Sprintf("No VM of the older revision %s can be cloned: %s", revision, b.Message)
+	p.blockers.add(rankCreate, b)
+}

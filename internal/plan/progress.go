@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// progress says how far the VMs are as spec says, and what is waited for. Its times are of the clock: a message that counts seconds would be written
+// each second.
+func (p *planner) progress() Update {
+	all := p.spec.desired
+	if !p.roll.active() {
+		all = p.plan.Updated + int32(len(p.plan.Outdated))
+	}
+	counts := fmt.Sprintf("%d of %s updated", min(p.plan.Updated, all), vms(int(all)))
+	switch {
+	case p.in.Deleting:
+		return Update{}
+	case !p.roll.active() && len(p.plan.Outdated) == 0:
+		return Update{v1alpha1.ReasonUpToDate, "All VMs have the revision of spec."}
+	case !p.roll.active():
+		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. Nobody edited spec since these came (they are from a backup, from an older "+
+			"version of the operator, or status was lost), so they are not updated by themselves. To update them, set spec.updateStrategy.replaceTrigger to a new "+
+			"value, which replaces all VMs.", counts, enumerate(p.plan.Outdated))}
+	case p.in.UpdateBlocked != nil:
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, p.in.UpdateBlocked.Message)}
+	case p.in.Paused != nil:
+		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
+	case p.stopped():
+		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. Find out why from the console of the VM; "+
+			"then set spec back to what it was, or to what works, or set spec.updateStrategy.replaceTrigger to a new value to try again.", counts, p.whoFailed())}
+	case p.spec.update.onDelete:
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; spec.updateStrategy.type is OnDelete: delete the others, in vCenter or with spec.scaleDown.deleteFirst, "+
+			"to have them replaced: %s.", counts, enumerate(p.plan.Outdated))}
+	case p.spec.update.paused:
+		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; spec.updateStrategy.paused is true.", counts)}
+	}
+	return p.underWay(counts)
+}
+
+// underWay says what an update waits for that may go on.
+func (p *planner) underWay(counts string) Update {
+	pending, replaced, others := p.remaining()
+	switch {
+	case others == 0 && pending > 0 && replaced == 0:
+		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is Hot: %s. Shut them down and start "+
+			"them one after the other, or set resize to Restart.", counts, enumerate(p.restartPending()))}
+	case others == 0 && replaced > 0 && p.spec.policy == v1alpha1.DeletionRetain:
+		return Update{v1alpha1.ReasonRetainForbidsReplacement, fmt.Sprintf("%s; the others would have to be replaced, and spec.deletionPolicy Retain destroys no VM: %s. "+
+			"Set it to Delete until the update has ended, or set spec.updateStrategy.type to OnDelete.", counts, enumerate(p.plan.Outdated))}
+	case p.roll.lacksQuota && p.spec.update.unavailable == 0:
+		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and there is no room for it: %s If one "+
+			"may be missing meanwhile, set spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
+	}
+	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s.", counts, p.waitsFor())}
+}
+
+// remaining counts the VMs that are left: those that wait for a restart, those that are to be replaced, and others.
+func (p *planner) remaining() (pending, replaced, others int) {
+	for _, m := range p.table() {
+		switch change := p.change(m); {
+		case m.doomed || m.status.Updating:
+			others++
+		case change == changePending:
+			pending++
+		case change == changeReplace:
+			replaced++
+		case change != changeNone, m.status.Revision == p.roll.Revision && m.status.ReadySince.IsZero() && !m.status.Available:
+			others++
+		}
+	}
+	return pending, replaced, others
+}
+
+// waitsFor names the first thing that is under way, the nearest to its end first.
+func (p *planner) waitsFor() string {
+	if !p.in.Observation.Complete {
+		return "waiting for the inventory of vCenter"
+	}
+	if b := p.in.CreateBlocked; b != nil && p.createsWanted > 0 {
+		return "waiting, because no VM of the new revision can be cloned: " + strings.TrimSuffix(b.Message, ".")
+	}
+	if p.repairHeld {
+		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
+	}
+	for _, m := range p.table() {
+		s := &m.status
+		switch {
+		case m.doomed:
+		case s.Updating:
+			return fmt.Sprintf("restarting %s", s.Name)
+		case s.Revision == p.roll.Revision && !s.StartTime.IsZero():
+			return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly),
+				s.StartTime.Add(p.spec.startup).UTC().Format(time.TimeOnly))
+		}
+	}
+	return p.waitsForOthers()
+}
+
+// waitsForOthers names what is under way beside VMs that start.
+func (p *planner) waitsForOthers() string {
+	first := map[string]string{}
+	note := func(what string, m *member) {
+		if first[what] == "" {
+			first[what] = m.status.Name
+		}
+	}
+	for _, m := range p.table() {
+		switch {
+		case m.doomed:
+			note("removing %s", m)
+		case m.status.Phase == v1alpha1.VMCloning:
+			note("cloning %s", m)
+		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
+			note("changing %s", m)
+		case m.status.Available:
+		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
+			note("starting %s", m)
+		case m.status.Phase == v1alpha1.VMReady:
+			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
+		default:
+			note("waiting for %s, which is not available", m)
+		}
+	}
+	for _, what := range []string{
+		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s", "waiting for %s, which is not available",
+	} {
+		if name := first[what]; name != "" {
+			return fmt.Sprintf(what, name)
+		}
+	}
+	return "going on"
+}
+
+// restartPending are the names of VMs that are changed when they are off.
+func (p *planner) restartPending() []string {
+	var names []string
+	for _, m := range p.table() {
+		if !m.doomed && p.change(m) == changePending {
+			names = append(names, m.status.Name)
+		}
+	}
+	return names
+}
+
+// failedMembers are the VMs that failed and are still there.
+func (p *planner) failedMembers() []*member {
+	var failed []*member
+	for _, m := range p.table() {
+		if !m.doomed && m.state == present && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) {
+			failed = append(failed, m)
+		}
+	}
+	return failed
+}
+
+// whoFailed says which VMs stopped the update.
+func (p *planner) whoFailed() string {
+	within := fmt.Sprintf("within %s (spec.readiness.startupTimeoutSeconds)", p.spec.startup)
+	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" {
+		within += fmt.Sprintf(", or set %s to %q", g.Key, g.FailedValue)
+	}
+	if failed := p.failedMembers(); len(failed) > 0 {
+		return fmt.Sprintf("%s did not become ready %s", enumerate(labels(failed)), within)
+	}
+	return fmt.Sprintf("%s did not become ready %s, and left the group since", vms(len(p.roll.Failed)), within)
+}

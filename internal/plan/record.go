@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Rollout is what status records of the update of VMs to a revision.
+type Rollout struct {
+	// Revision that VMs are brought to.
+	Revision string
+	// From are the revisions whose VMs are updated, sorted. Without any, none is: the update has ended, or none was started.
+	From []string
+	// Start of the update; zero when there is none.
+	Start time.Time
+	// Failed are the instance UUIDs of VMs of Revision that did not become ready in time, sorted.
+	Failed []string
+}
+
+// Bounds of what status records: see v1alpha1.Rollout.
+const (
+	maxFrom   = 16
+	maxFailed = 500
+)
+
+// Begin returns what status is to record of an update, given what it records, and the revisions that VMs have. It must also be recorded by who
+// finds that nothing can be planned, before status says that the edit was observed: the edit is seen once only.
+//
+// An update begins with an edit that asks for another revision than the recorded one. It concerns the VMs that are there then, and what the updates
+// before it had not ended with. What else differs
+// was edited by nobody: status was lost or restored, or an older version wrote it.
+func Begin(r *Rollout, edited bool, target string, revisions []string, now time.Time) Rollout {
+	next := Rollout{Revision: target, Start: now}
+	switch {
+	case r != nil && r.Revision == target:
+		next.From, next.Start, next.Failed = slices.Clone(r.From), r.Start, sorted(r.Failed)
+	case r != nil && edited && len(revisions) > 0:
+		// What is under way for the updates before may show later.
+		next.From = slices.Concat(sorted(revisions), []string{r.Revision}, sorted(r.From))
+	}
+	seen := map[string]bool{target: true, "": true}
+	next.From = slices.DeleteFunc(next.From, func(revision string) bool {
+		again := seen[revision]
+		seen[revision] = true
+		return again
+	})
+	if len(next.From) == 0 {
+		return Rollout{Revision: target}
+	}
+	next.From = sorted(next.From[:min(len(next.From), maxFrom)])
+	return next
+}
+
+// sorted returns another list, in order and without duplicates.
+func sorted(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// SurgeRoom is how many VMs the quotas let in for an update.
+type SurgeRoom struct {
+	// Limited is true if there is a limit at all.
+	Limited bool
+	// VMs above spec.replicas that may be there, those included that are.
+	VMs int32
+	// Blocker explains the limit. It is told when the update waits for it.
+	Blocker Blocker
+}
+
+// Shape is what VMs of a revision are made of, and whether more of them may be cloned.
+type Shape struct {
+	// Recorded is what status says of it.
+	Recorded v1alpha1.Revision
+	// Blocked says why nothing of it may be cloned now (missing template, missing grant, policy, ...), or is nil.
+	Blocked *Blocker
+}
+
+// Update says how far the VMs are as spec says, for condition UpToDate.
+type Update struct {
+	// Reason is one of the API. UpToDate means that all VMs have the revision of spec, and that no update is under way.
+	Reason string
+	// Message is a sentence.
+	Message string
+}

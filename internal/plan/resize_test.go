@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// resizing is a group of 1 whose VM, of 1 CPU, shall have 2, and may be missing meanwhile.
+func resizing(edit func(*vsphere.VM, *Known)) Input {
+	vm, k := makeVM(0), makeKnown(0)
+	vm.CPU, vm.MemoryMiB, vm.Stamp.Revision = 1, 4096, resized.Revision
+	edit(&vm, &k)
+	in := input(1, sees(vm), knows(k))
+	in.Shapes = []Shape{{Recorded: resized}}
+	in.Rollout = &Rollout{Revision: revision, From: []string{resized.Revision}, Start: epoch}
+	in.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: number(0), MaxUnavailable: number(1)}
+	return in
+}
+
+func TestChangeThatFails(t *testing.T) {
+	off := func(vm *vsphere.VM, k *Known) { vm.Power, k.ReadySince = vsphere.PoweredOff, time.Time{} }
+	denied := func(in *Input) {
+		failed(vsphere.Failure{
+			Kind: vsphere.OpReconfigure, RetryAt: epoch.Add(time.Minute), Revision: in.Revision, Err: said{vsphere.KindPermission, "VirtualMachine.Config.CPUCount is missing."},
+		})(in)
+	}
+	for _, test := range []struct {
+		name    string
+		in      Input
+		fails   bool
+		actions string
+	}{
+		{"a VM that was not started yet is changed first", resizing(off), false, "ReconfigureVM web-0"},
+		{"and started as it is if that fails", resizing(off), true, "PowerOnVM web-0"},
+		{"one that was stopped for that stays off", resizing(func(vm *vsphere.VM, k *Known) { off(vm, k); k.Updating = true }), true, ""},
+		{"and is told of", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), false, "PowerOffVM web-0"},
+	} {
+		if test.fails {
+			denied(&test.in)
+		}
+		p := Compute(test.in)
+		if got := actionsOf(p); got != test.actions || test.fails && blockersOf(p) != "PermissionDenied!" {
+			t.Errorf("%s: actions are [%s], want [%s]; blockers are %s", test.name, got, test.actions, blockersOf(p))
+		}
+	}
+}
+
+// TestAGuestThatWasAskedMayStillGoDown: an update that does not go on any more has asked a guest to shut down. Its VM is off one day, and not from outside.
+func TestAGuestThatWasAskedMayStillGoDown(t *testing.T) {
+	in := resizing(func(vm *vsphere.VM, k *Known) {
+		vm.ToolsRunning, k.Updating, k.ShutdownTime = true, true, epoch.Add(-time.Minute)
+	})
+	in.Spec.UpdateStrategy.Paused = true
+	p := Compute(in)
+	if s := vmStatus(t, p, 0); !s.Updating || s.Available || !s.ShutdownTime.Equal(epoch.Add(-time.Minute)) || actionsOf(p) != "" {
+		t.Errorf("it is %+v, actions are %s", s, actionsOf(p))
+	}
+	if want := epoch.Add(12 * time.Minute); !p.WakeAt.Equal(want) {
+		t.Errorf("wakes at %s, want %s", p.WakeAt, want)
+	}
+	in.Now = epoch.Add(12 * time.Minute)
+	if s := vmStatus(t, Compute(in), 0); s.Updating || !s.Available {
+		t.Errorf("nobody waits for it any more, and it is %+v", s)
+	}
+	in.Now, in.Known[0].Phase, in.Observation.VMs[0].Power = epoch, v1alpha1.VMStarting, vsphere.PoweredOff
+	in.Spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+	if p := Compute(in); actionsOf(p) != "PowerOnVM web-0" || p.Repairing {
+		t.Errorf("it went down, and actions are [%s], repairing %t", actionsOf(p), p.Repairing)
+	}
+}

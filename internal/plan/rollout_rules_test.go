@@ -1,0 +1,224 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// checkRollout checks what holds of every step of an update. It knows nothing of how the planner decides: it compares what was with what is planned.
+func checkRollout(fail func(string, ...any), in Input, p Plan) {
+	checkStart(fail, in, p)
+	checkUpdateTouches(fail, in, p)
+	checkBudget(fail, in, p)
+	checkClones(fail, in, p)
+}
+
+// checkStart: nothing but an edit begins an update, and what is recorded of one stays until it has ended.
+func checkStart(fail func(string, ...any), in Input, p Plan) {
+	r := p.Rollout
+	if r.Revision != in.UpdateRevision {
+		fail("the update is to %q, and spec is %q", r.Revision, in.UpdateRevision)
+	}
+	if slices.Contains(r.From, r.Revision) || !slices.IsSorted(r.From) || !slices.IsSorted(r.Failed) {
+		fail("an update from its own revision, or not sorted: %+v", r)
+	}
+	switch was := in.Rollout; {
+	case len(r.From) == 0:
+		if len(r.Failed) > 0 || !r.Start.IsZero() {
+			fail("something is left of an update that has ended: %+v", r)
+		}
+	case was == nil || was.Revision != r.Revision && !in.Edited:
+		fail("an update without an edit: %+v", r)
+	case was.Revision == r.Revision:
+		for _, uuid := range was.Failed {
+			if !slices.Contains(r.Failed, uuid) {
+				fail("the failure of %s is forgotten", uuid)
+			}
+		}
+		for _, revision := range r.From {
+			if !slices.Contains(was.From, revision) {
+				fail("revision %s joins an update that is under way", revision)
+			}
+		}
+	case len(r.Failed) > 0 && !slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.Revision == r.Revision }):
+		fail("failures of another update: %+v", r)
+	}
+}
+
+// begun is what an update concerns, by the plan or, if it ends with that, by what was recorded.
+func begun(in Input, p Plan) []string {
+	if len(p.Rollout.From) == 0 && in.Rollout != nil && in.Rollout.Revision == in.UpdateRevision {
+		return slices.DeleteFunc(slices.Clone(in.Rollout.From), func(revision string) bool { return revision == in.UpdateRevision })
+	}
+	return p.Rollout.From
+}
+
+func stopsUpdates(in Input, p Plan) bool {
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	return in.UpdateBlocked != nil || in.Deleting || u.paused || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures || in.Paused != nil || !in.Observation.Complete
+}
+
+// checkUpdateTouches: VMs of the revisions that the update concerns are changed, and no others, and none while it does not go on.
+func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
+	from := begun(in, p)
+	if n := chosenStrangers(in, p, from); n > 0 && !in.Deleting && n > surplusOf(in, p) {
+		fail("%d VMs that the update does not concern are chosen to leave, and %d are too many", n, surplusOf(in, p))
+	}
+	vms := vmsByOrdinal(p)
+	for _, a := range p.Actions {
+		if a.Kind == ReconfigureVM {
+			checkReconfigured(fail, in, p, a, vms[a.Ordinal].Revision)
+		}
+	}
+	for _, s := range p.VMs {
+		if stoppedNow(in, s) && !recordedTwice(in) && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
+			fail("%s is restarted, and the update does not ask for it", s.Name)
+		}
+	}
+}
+
+func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, revision string) {
+	if from := begun(in, p); !slices.Contains(from, revision) || a.Revision != in.UpdateRevision || stopsUpdates(in, p) || slices.Contains(p.Doomed, a.Ordinal) {
+		fail("%s, of revision %s, is changed to %s, from %v", a.Name, revision, a.Revision, from)
+	}
+	vm := observedVM(in, a.MoRef)
+	cpus, memory := a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU), a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)
+	if vm.Power == vsphere.PoweredOn && (cpus || memory) {
+		fail("%s cannot be changed while it is on", a.Name)
+	}
+}
+
+// chosenNow is true for a VM that is chosen to leave in this look.
+func chosenNow(in Input, p Plan, s VMStatus) bool {
+	vm := observedVM(in, s.MoRef)
+	return slices.Contains(p.Doomed, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) && vm.Ref.Value != "" && !vm.Tombstone && !leavesInFlight(in, s.Ordinal)
+}
+
+// stoppedNow is true for a VM that is chosen to be restarted in this look.
+func stoppedNow(in Input, s VMStatus) bool { return s.Updating && !knownByRef(in)[s.MoRef].Updating }
+
+// chosenStrangers is how many VMs are chosen to leave now that the update does not concern.
+func chosenStrangers(in Input, p Plan, from []string) int32 {
+	n := int32(0)
+	for _, s := range p.VMs {
+		if chosenNow(in, p, s) && !slices.Contains(from, s.Revision) {
+			n++
+		}
+	}
+	return n
+}
+
+// surplusOf is how many VMs are too many of those that are there and on their way.
+func surplusOf(in Input, p Plan) int32 {
+	n := -p.Desired - leaveBefore(in, p)
+	for _, s := range p.VMs {
+		if isThere(in, s) || cloningInFlight(in, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) {
+			n++
+		}
+	}
+	return n
+}
+
+func resizes(in Input) v1alpha1.ResizeMode {
+	return strategyOf(in.Spec.UpdateStrategy, 0).resize
+}
+
+// recordedTwice is true for a status that nobody wrote: which record of a VM counts is not said.
+func recordedTwice(in Input) bool {
+	ordinals, moRefs := map[int32]bool{}, map[string]bool{}
+	for _, k := range in.Known {
+		if ordinals[k.Ordinal] || k.MoRef != "" && moRefs[k.MoRef] {
+			return true
+		}
+		ordinals[k.Ordinal], moRefs[k.MoRef] = true, true
+	}
+	return false
+}
+
+func knownByRef(in Input) map[string]Known {
+	known := map[string]Known{}
+	for _, k := range in.Known {
+		if _, ok := known[k.MoRef]; !ok {
+			known[k.MoRef] = k
+		}
+	}
+	return known
+}
+
+func observedVM(in Input, moRef string) vsphere.VM {
+	at := slices.IndexFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref.Value == moRef })
+	if at < 0 {
+		return vsphere.VM{}
+	}
+	return in.Observation.VMs[at]
+}
+
+// checkClones: an update never adds VMs above what it may, and every clone has a revision that may be cloned.
+func checkClones(fail func(string, ...any), in Input, p Plan) {
+	if p.Creates() == 0 {
+		return
+	}
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	if len(begun(in, p)) > 0 {
+		n := int32(p.Creates())
+		for _, s := range p.VMs {
+			if isThere(in, s) || cloningInFlight(in, s.Ordinal) {
+				n++
+			}
+		}
+		most := p.Desired + u.surge
+		if in.Surge.Limited {
+			most = p.Desired + min(u.surge, max(in.Surge.VMs, 0))
+		}
+		if n > most {
+			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, most-p.Desired)
+		}
+	}
+	if in.Surge.Limited && p.Surge > max(in.Surge.VMs, p.Existing-p.Desired, 0) {
+		fail("the quota lets %d more VMs in, and the update wants %d", in.Surge.VMs, p.Surge)
+	}
+	for _, a := range p.Actions {
+		if a.Kind != CreateVM {
+			continue
+		}
+		at := slices.IndexFunc(in.Shapes, func(s Shape) bool { return s.Recorded.Revision == a.Revision })
+		switch {
+		case a.Revision == in.Revision && in.CreateBlocked == nil:
+		case a.Revision == in.Revision || at < 0 || in.Shapes[at].Blocked != nil:
+			fail("%s is cloned in revision %q, which cannot be", a.Name, a.Revision)
+		}
+		checkReturn(fail, in, p, a, at >= 0)
+	}
+}
+
+// checkReturn: a VM that was lost while an update is under way returns in the revision that it had.
+func checkReturn(fail func(string, ...any), in Input, p Plan, a Action, older bool) {
+	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	if at < 0 || recordedTwice(in) || slices.Contains(in.Doomed, a.Ordinal) || len(begun(in, p)) == 0 || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures {
+		return
+	}
+	k := in.Known[at]
+	returns := k.MoRef != "" && slices.Contains(in.Observation.Gone, vsphere.VMRef(k.MoRef))
+	shape := slices.IndexFunc(in.Shapes, func(s Shape) bool { return s.Recorded.Revision == k.Revision && s.Blocked == nil })
+	if returns && shape >= 0 && k.Revision != a.Revision {
+		fail("%s had revision %s and returns in %s", a.Name, k.Revision, a.Revision)
+	}
+	if returns && k.Revision != a.Revision && !older && a.Revision != in.Revision {
+		fail("%s returns in revision %s, which nobody knows", a.Name, a.Revision)
+	}
+}
+
+// replaces is true for a VM that leaves because another comes in its place: see RemovalHold.
+func replaces(in Input, p Plan, ordinal int32) bool {
+	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+	there := int32(0)
+	for _, s := range p.VMs {
+		if s.MoRef != "" {
+			there++
+		}
+	}
+	return slices.Contains(begun(in, p), vmsByOrdinal(p)[ordinal].Revision) && there <= p.Desired+u.surge
+}

@@ -1,0 +1,69 @@
+package quota
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// askSurge claims what spec needs, with as many VMs for an update beside it as no ledger refuses from memory. One that refuses some of them is
+// asked again when there is room, and no claim waits for that: what spec needs is granted meanwhile.
+func (l *Ledger) askSurge(f facts, c Claim, quotas []*policy.Policy) (answer Answer, again bool) {
+	base, seats := c.Wants, l.seats(quotas, c.Requester)
+	n := sort.Search(len(c.Surges), func(i int) bool { // what is refused to some is refused to more
+		c.Wants = c.Surges[i]
+		refusing, _ := l.refusing(f, c, seats)
+		return len(refusing) > 0
+	})
+	var short []seat
+	said := ""
+	if n < len(c.Surges) {
+		c.Wants = c.Surges[n]
+		short, said = l.refusing(f, c, seats)
+	}
+	if c.Wants = base; n > 0 {
+		c.Wants = c.Surges[n-1]
+	}
+	answer, again = l.ask(f, c, quotas)
+	if n > 0 && (answer.Outcome == Refused || answer.Outcome == Unavailable) {
+		problem := answer.Problem
+		c.Wants, n, said = base, 0, orElse(said, problem)
+		answer, again = l.ask(f, c, quotas)
+		answer.Problem = orElse(answer.Problem, problem)
+	}
+	for _, s := range short {
+		s.short[c.Key()] = struct{}{}
+	}
+	if answer.Outcome == Granted {
+		answer.Surge, answer.Short = n, said
+	}
+	return answer, again
+}
+
+// refusing are the books that refuse a claim from memory, with what they say.
+func (l *Ledger) refusing(f facts, c Claim, seats []seat) (refusing []seat, said string) {
+	if !c.grows() || !l.settled() {
+		return nil, ""
+	}
+	var sentences []string
+	for _, s := range seats {
+		if !s.enforced() || s.granted(c, s.quotas) || !s.certain(c.Key()) {
+			continue
+		}
+		answer := s.evaluate(f, c, s.quotas)
+		if answer.Outcome == Granted {
+			continue
+		}
+		refusing = append(refusing, s)
+		for _, v := range answer.Violations {
+			if v.Enforced {
+				sentences = append(sentences, v.Error())
+			}
+		}
+		if answer.Problem != "" {
+			sentences = append(sentences, answer.Problem)
+		}
+	}
+	return refusing, strings.Join(sentences, "; ")
+}

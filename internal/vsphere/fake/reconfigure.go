@@ -1,0 +1,51 @@
+package fake
+
+import (
+	"context"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Reconfigure changes size, network and revision in one step: see vsphere.Server. What a running VM does not take shows when the task ends.
+func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) error {
+	done := func(vm *vsphere.VM) bool {
+		return r.Done(*vm) && (r.Network.IsZero() || s.networks[vm.Ref] == r.Network)
+	}
+	return s.onVMWith(ctx, vsphere.OpReconfigure, "reconfigure", r.Revision, r.Target, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
+		if vm.Tombstone {
+			return false, fail(vsphere.KindConflict, op, "the VM is marked to be destroyed")
+		}
+		return done(vm), nil
+	}, func(vm *vsphere.VM, op string) *vsphere.Error {
+		if err := unchanged(vm, r.Target, op); err != nil {
+			return err
+		}
+		want := *vm
+		if r.CPU != 0 {
+			want.CPU = r.CPU
+		}
+		if r.MemoryMiB != 0 {
+			want.MemoryMiB = r.MemoryMiB
+		}
+		if can, why := vsphere.CanHotAdd(*vm, want.CPU, want.MemoryMiB); vm.Power != vsphere.PoweredOff && !can {
+			return fail(vsphere.KindOffOnly, op, why)
+		}
+		vm.CPU, vm.MemoryMiB = want.CPU, want.MemoryMiB
+		if !r.Network.IsZero() {
+			s.networks[vm.Ref] = r.Network
+		}
+		if r.Revision != "" {
+			vm.Stamp = new(*vm.Stamp)
+			vm.Stamp.Revision = r.Revision
+		}
+		s.reconfigured(vm)
+		return nil
+	})
+}
+
+// NetworkOf is the network that the first adapter of a VM is connected to, for assertions; zero for that of its template.
+func (s *Server) NetworkOf(name string) vsphere.Ref {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.networks[s.must(name).Ref]
+}

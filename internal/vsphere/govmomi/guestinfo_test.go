@@ -1,0 +1,56 @@
+package govmomi_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+const readyKey = "guestinfo.ready"
+
+func (r *rig) guest(value string) vsphere.VM {
+	vm, _ := find(r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, GuestInfo: vsphere.GuestInfoQuery{Key: readyKey, Value: value}}), 0)
+	return vm
+}
+
+func TestWhatAGuestHasWrittenDoesNotOutliveAPowerCycle(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm := r.clone(0)
+		writes := func(after time.Duration) {
+			key, value := sim.GuestWrites(readyKey, after, "true")
+			must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{sim.GuestBoot: "0s", key: value}))
+		}
+		writes(0)
+		must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
+		r.until("the guest is ready", func() bool { return r.guest("true").GuestInfo == "true" })
+		vm = r.guest("true")
+
+		must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
+		writes(time.Hour)
+		must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
+		r.until("it was powered on anew", func() bool {
+			now := r.guest("true")
+			if now.BootTime.After(vm.BootTime) && now.GuestInfo != "" {
+				t.Fatalf("after a power cycle it says %q", now.GuestInfo)
+			}
+			return now.BootTime.After(vm.BootTime) && now.GuestInfoKnown
+		})
+	})
+}
+
+func TestAGroupIsToldWhatItsGuestsHaveWritten(t *testing.T) {
+	r := newRig(t, govmomi.Watch).ensure()
+	r.clone(0)
+	key, value := sim.GuestWrites(readyKey, 500*time.Millisecond, "true")
+	must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{sim.GuestBoot: "0s", key: value}))
+	must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
+	r.until("the guest has booted", func() bool { vm := r.guest("true"); return vm.GuestInfoKnown && vm.ToolsRunning })
+	// Nobody observes from now on: the group has to be told.
+	told := r.told.count(group.Key())
+	r.until("the group is told", func() bool { return r.told.count(group.Key()) > told })
+	r.until("it is ready", func() bool { return r.guest("true").GuestInfo == "true" })
+}

@@ -1,0 +1,125 @@
+package govmomi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
+)
+
+var errNoAdapter = errors.New("the VM has no network adapter to connect to the wanted network; add one in vCenter, or delete the VM, so that it is cloned anew")
+
+// Reconfigure changes size, network and revision in one step: see vsphere.Server.
+func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) error {
+	r, vm, err := s.target(vsphere.OpReconfigure, t.Target)
+	if err != nil {
+		return err
+	}
+	if vm.Tombstone {
+		return &vsphere.Error{Kind: vsphere.KindConflict, Op: phrase(r), Object: t.VM, Err: errDoomed}
+	}
+	r.Stamp.Revision, r.CPU, r.MemoryMiB = cmp.Or(t.Revision, vm.Stamp.Revision), t.CPU, t.MemoryMiB
+	if t.Done(vm) {
+		if t.Network.IsZero() {
+			return nil
+		}
+		r.ChangeVersion = vm.ChangeVersion // nothing else of the change is observed
+	}
+	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		spec, err := s.reconfiguration(ctx, c, r, t, vm)
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{This: toRef(t.VM), Spec: spec})
+		if err != nil {
+			return types.ManagedObjectReference{}, err
+		}
+		return resp.Returnval, nil
+	})
+}
+
+// reconfiguration is the change of a VM. What the observation that the change is based on shows to be so already is not in it: it needs no privilege,
+// and a running VM might refuse it.
+func (s *Server) reconfiguration(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (types.VirtualMachineConfigSpec, error) {
+	if t.ChangeVersion == "" || t.ChangeVersion != seen.ChangeVersion {
+		seen = vsphere.VM{Stamp: &vsphere.Stamp{}}
+	}
+	spec := types.VirtualMachineConfigSpec{ChangeVersion: t.ChangeVersion}
+	if t.CPU != seen.CPU {
+		spec.NumCPUs = t.CPU
+	}
+	if t.MemoryMiB != seen.MemoryMiB {
+		spec.MemoryMB = t.MemoryMiB
+	}
+	if t.Revision != "" && t.Revision != seen.Stamp.Revision {
+		spec.ExtraConfig = extraConfig([]inventory.KV{{Key: inventory.KeyRevision, Value: t.Revision}})
+	}
+	if !t.Network.IsZero() {
+		change, err := s.reconnectNIC(ctx, c, r, t.Network)
+		if err != nil {
+			return spec, readOnlyError(err)
+		}
+		if change != nil {
+			spec.DeviceChange = []types.BaseVirtualDeviceConfigSpec{change}
+		}
+	}
+	if spec.NumCPUs == 0 && spec.MemoryMB == 0 && len(spec.ExtraConfig)+len(spec.DeviceChange) == 0 {
+		return spec, errDone
+	}
+	return spec, nil
+}
+
+// reconnectNIC returns the edit that connects a VM's first network adapter to another network, or nil if it is connected to it. All else of the adapter
+// stays, its address above all.
+func (s *Server) reconnectNIC(ctx context.Context, c *connection, r operations.Request, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
+	if err := vsphere.CheckFence(ctx); err != nil {
+		return nil, err
+	}
+	o, err := exact(ctx, c.client, r.VM, propDevices)
+	if err != nil {
+		return nil, err
+	}
+	for _, denied := range o.denied {
+		return nil, denied
+	}
+	devices, ok := devicesOf(o)
+	if !ok {
+		return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: phrase(r), Object: r.VM, Err: errUnreadConfig}
+	}
+	for _, d := range devices {
+		card, ok := d.(types.BaseVirtualEthernetCard)
+		if !ok {
+			continue
+		}
+		backing, err := s.backing(ctx, c, network)
+		if err != nil || sameNetwork(card.GetVirtualEthernetCard().Backing, backing) {
+			return nil, err
+		}
+		edited := copyDevice(d)
+		edited.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard().Backing = backing
+		return &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: edited}, nil
+	}
+	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: phrase(r), Object: r.VM, Err: errNoAdapter}
+}
+
+// sameNetwork reports whether two adapters are certainly connected to one network.
+func sameNetwork(a, b types.BaseVirtualDeviceBackingInfo) bool {
+	switch a := a.(type) {
+	case *types.VirtualEthernetCardNetworkBackingInfo:
+		b, ok := b.(*types.VirtualEthernetCardNetworkBackingInfo)
+		return ok && a.DeviceName == b.DeviceName
+	case *types.VirtualEthernetCardDistributedVirtualPortBackingInfo:
+		b, ok := b.(*types.VirtualEthernetCardDistributedVirtualPortBackingInfo)
+		return ok && a.Port.SwitchUuid == b.Port.SwitchUuid && a.Port.PortgroupKey == b.Port.PortgroupKey
+	case *types.VirtualEthernetCardOpaqueNetworkBackingInfo:
+		b, ok := b.(*types.VirtualEthernetCardOpaqueNetworkBackingInfo)
+		return ok && a.OpaqueNetworkType == b.OpaqueNetworkType && a.OpaqueNetworkId == b.OpaqueNetworkId
+	}
+	return false
+}

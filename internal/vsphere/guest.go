@@ -1,0 +1,119 @@
+package vsphere
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Keys of a VM's extraConfig that cloud-init reads. Those that end in encoding say how the others are encoded.
+const (
+	GuestUserData         = "guestinfo.userdata"
+	GuestUserDataEncoding = "guestinfo.userdata.encoding"
+	GuestMetadata         = "guestinfo.metadata"
+	GuestMetadataEncoding = "guestinfo.metadata.encoding"
+)
+
+const (
+	metadataInstance = "instance-id"
+	metadataHostname = "local-hostname"
+	guestEncoding    = "base64"
+)
+
+// Metadata tells a guest who it is. It is written with the clone and never again: cloud-init runs the first boot of a guest anew that finds another
+// instance ID.
+type Metadata struct {
+	// Hostname of the guest; empty to leave it to the guest.
+	Hostname string
+	// More is handed on as it is. It cannot set the instance ID, and Hostname wins over local-hostname.
+	More map[string]string
+}
+
+// JSON is what the guest reads. The instance ID is another one for each incarnation.
+func (m Metadata) JSON(instanceID string) ([]byte, error) {
+	if _, ok := m.More[metadataInstance]; ok {
+		return nil, fmt.Errorf("the metadata of a guest cannot set %s: every VM has its own", metadataInstance)
+	}
+	if instanceID == "" {
+		return nil, errors.New("the metadata of a guest needs an instance ID")
+	}
+	values := maps.Clone(m.More)
+	if values == nil {
+		values = map[string]string{}
+	}
+	values[metadataInstance] = instanceID
+	if m.Hostname != "" {
+		values[metadataHostname] = m.Hostname
+	}
+	out, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("encode the metadata of a guest: %w", err)
+	}
+	return out, nil
+}
+
+// GuestInfo is what a clone's extraConfig gets for its guest. An empty value removes what the template carries: its user data and metadata are about
+// another VM, and a value that its guest wrote would tell of a guest that has not booted yet.
+func (r CloneRequest) GuestInfo() (map[string]string, error) {
+	out := map[string]string{}
+	if len(r.UserData) > 0 || r.Metadata != nil {
+		for _, key := range []string{GuestUserData, GuestUserDataEncoding, GuestMetadata, GuestMetadataEncoding} {
+			out[key] = ""
+		}
+	}
+	if len(r.UserData) > 0 {
+		out[GuestUserData], out[GuestUserDataEncoding] = base64.StdEncoding.EncodeToString(r.UserData), guestEncoding
+	}
+	if r.Metadata != nil {
+		metadata, err := r.Metadata.JSON(r.UUID)
+		if err != nil {
+			return nil, err
+		}
+		out[GuestMetadata], out[GuestMetadataEncoding] = base64.StdEncoding.EncodeToString(metadata), guestEncoding
+	}
+	if r.GuestInfoKey != "" {
+		if err := CheckGuestInfoKey(r.GuestInfoKey); err != nil {
+			return nil, err
+		}
+		out[r.GuestInfoKey] = ""
+	}
+	return out, nil
+}
+
+// GuestInfoQuery asks for a value that guests write; the zero value asks for none.
+type GuestInfoQuery struct {
+	// Key that the guests write. One that CheckGuestInfoKey refuses is not asked for.
+	Key string
+	// Value that a guest writes once it is ready; empty for any. A VM whose guest has written it is not asked again until it is powered on anew.
+	Value string
+}
+
+// LongestGuestInfo is how much is kept of a value that a guest has written.
+const LongestGuestInfo = 1024
+
+const guestInfoPrefix = "guestinfo."
+
+// longestGuestInfoKey is more than anybody needs.
+const longestGuestInfoKey = 128
+
+// CheckGuestInfoKey returns why a key cannot be one that a guest writes for the operator to read, or nil. The keys of cloud-init cannot: they hold
+// secrets, and the operator writes them.
+func CheckGuestInfoKey(key string) error {
+	name, ok := strings.CutPrefix(key, guestInfoPrefix)
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
+	}
+	if !ok || name == "" || len(key) > longestGuestInfoKey || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return fmt.Errorf("%q is no key that a guest writes: it must begin with %s and have letters, digits, dots, hyphens and underscores, at most %d characters",
+			key, guestInfoPrefix, longestGuestInfoKey)
+	}
+	for _, taken := range []string{"userdata", "metadata", "vendordata"} {
+		if lower := strings.ToLower(name); lower == taken || strings.HasPrefix(lower, taken+".") {
+			return fmt.Errorf("%q is a key that cloud-init reads; choose another one for the guest to write", key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package vsphere_test
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func TestMetadataOfAGuest(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		give vsphere.Metadata
+		want map[string]string
+	}{
+		{"nothing", vsphere.Metadata{}, map[string]string{"instance-id": "uuid-1"}},
+		{"hostname", vsphere.Metadata{Hostname: "web-0"}, map[string]string{"instance-id": "uuid-1", "local-hostname": "web-0"}},
+		{"more", vsphere.Metadata{More: map[string]string{"zone": "a\"b", "local-hostname": "other"}},
+			map[string]string{"instance-id": "uuid-1", "zone": "a\"b", "local-hostname": "other"}},
+		{"hostname wins", vsphere.Metadata{Hostname: "web-0", More: map[string]string{"local-hostname": "other"}},
+			map[string]string{"instance-id": "uuid-1", "local-hostname": "web-0"}},
+	} {
+		before := maps.Clone(tc.give.More)
+		out, err := tc.give.JSON("uuid-1")
+		var got map[string]string
+		if err != nil || json.Unmarshal(out, &got) != nil || !maps.Equal(got, tc.want) {
+			t.Errorf("%s: %s, %v; want %v", tc.name, out, err, tc.want)
+		}
+		if !maps.Equal(before, tc.give.More) {
+			t.Errorf("%s: the caller's map is %v", tc.name, tc.give.More)
+		}
+	}
+	if _, err := (vsphere.Metadata{More: map[string]string{"instance-id": "mine"}}).JSON("uuid-1"); err == nil {
+		t.Error("an instance ID can be set")
+	}
+	if _, err := (vsphere.Metadata{}).JSON(""); err == nil {
+		t.Error("no instance ID is needed")
+	}
+}
+
+func TestKeysThatAGuestWrites(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"guestinfo.ready", "guestinfo.app.State-1_b", "guestinfo.userdatabase"} {
+		if err := vsphere.CheckGuestInfoKey(key); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	for _, key := range []string{
+		"", "guestinfo.", "ready", "vmgroup.owner", "GUESTINFO.ready", `guestinfo.a"]`, "guestinfo.a b", "guestinfo.é", "guestinfo." + strings.Repeat("a", 128),
+		"guestinfo.userdata", "guestinfo.UserData", "guestinfo.metadata", "guestinfo.metadata.encoding", "guestinfo.vendordata",
+	} {
+		if vsphere.CheckGuestInfoKey(key) == nil {
+			t.Errorf("%q is allowed", key)
+		}
+	}
+}
+
+func TestWhatACloneTellsItsGuest(t *testing.T) {
+	t.Parallel()
+	const user, metadata = "I2Nsb3VkLWNvbmZpZwo=", "eyJpbnN0YW5jZS1pZCI6InV1aWQtMSIsImxvY2FsLWhvc3RuYW1lIjoid2ViLTAifQ=="
+	data, identity := []byte("#cloud-config\n"), &vsphere.Metadata{Hostname: "web-0"}
+	keys := func(user, userEncoding, metadata, metadataEncoding string) map[string]string {
+		return map[string]string{
+			vsphere.GuestUserData: user, vsphere.GuestUserDataEncoding: userEncoding,
+			vsphere.GuestMetadata: metadata, vsphere.GuestMetadataEncoding: metadataEncoding,
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		give vsphere.CloneRequest
+		want map[string]string
+	}{
+		{"nothing", vsphere.CloneRequest{}, map[string]string{}},
+		{"user data", vsphere.CloneRequest{UserData: data}, keys(user, "base64", "", "")},
+		{"metadata", vsphere.CloneRequest{Metadata: identity}, keys("", "", metadata, "base64")},
+		{"both", vsphere.CloneRequest{UserData: data, Metadata: identity}, keys(user, "base64", metadata, "base64")},
+		{"a key to write", vsphere.CloneRequest{GuestInfoKey: "guestinfo.ready"}, map[string]string{"guestinfo.ready": ""}},
+	} {
+		tc.give.UUID = "uuid-1"
+		if got, err := tc.give.GuestInfo(); err != nil || !maps.Equal(got, tc.want) {
+			t.Errorf("%s: %v, %v; want %v", tc.name, got, err, tc.want)
+		}
+	}
+	for _, bad := range []vsphere.CloneRequest{
+		{UUID: "uuid-1", GuestInfoKey: "vmgroup.owner"}, {Metadata: identity}, {UUID: "uuid-1", Metadata: &vsphere.Metadata{More: map[string]string{"instance-id": "a"}}},
+	} {
+		if got, err := bad.GuestInfo(); err == nil {
+			t.Errorf("%+v gives %v", bad, got)
+		}
+	}
+}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -727,4 +729,49 @@ func TestAGuestSaysThatItIsReady(t *testing.T) {
 	}
 	r.vcenter.ByHand().WriteGuestInfo("web-0", "guestinfo.ready", "yes")
 	r.settle()
+}
+
+// Each VM gets the user data of its own revision, and the Secret of another one may be gone.
+func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
+	r := newRig(t)
+	members := r.Members
+	r.Members = func(name string) (Member, bool) {
+		m, ok := members(name)
+		m.UserDataSecrets = v1alpha1.UserDataAllow
+		return m, ok
+	}
+	for _, name := range []string{"one", "two"} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Data: map[string][]byte{userDataKey: []byte("#" + name)}}
+		if err := r.member.Create(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "one"} })
+	r.settle()
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.UserDataSecretRef, s.UpdateStrategy = &v1alpha1.LocalObjectReference{Name: "two"}, &v1alpha1.UpdateStrategy{Paused: true}
+	})
+	r.work()
+	r.vcenter.ByHand().Delete("web-1")
+	r.work()
+	told := func(name string) string {
+		text, err := base64.StdEncoding.DecodeString(r.vcenter.GuestInfo(name)[vsphere.GuestUserData])
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	if got := told("web-1"); got != "#one" {
+		t.Errorf("the VM of the older revision is told %q", got)
+	}
+	if err := r.member.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = nil })
+	r.watched(60, nil)
+	for _, vm := range r.vcenter.VMs() {
+		if got := told(vm.Name); got != "#two" {
+			t.Errorf("%s is told %q", vm.Name, got)
+		}
+	}
 }

@@ -208,7 +208,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	stalled := terminal(blockers)
 	status, reason, message := f.readiness(blockers)
 	set(v1alpha1.ConditionReady, status, reason, message)
-	working := f.Complete && !f.Plan.Settled && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
+	working := f.Complete && (!f.Plan.Settled || f.updating()) && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
 	onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
 	if working && stalled == nil {
 		stalled = overdue(s, f)

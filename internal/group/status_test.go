@@ -437,7 +437,7 @@ func TestTheCurrentRevisionIsThatOfAllVMsThatStay(t *testing.T) {
 
 // updating is a group of which one VM of two is as spec says.
 func updating(f *Facts, reason string) {
-	f.Plan.Update, f.Plan.Settled = plan.Update{Reason: reason, Message: "1 of 2 updated"}, false
+	f.Plan.Update = plan.Update{Reason: reason, Message: "1 of 2 updated"}
 }
 
 func TestHowFarAnUpdateIsIsACondition(t *testing.T) {

@@ -53,11 +53,11 @@ func checkBudget(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// leaveBefore is how many VMs of the table left before this look.
+// leaveBefore is how many VMs of the table were chosen to leave before this look, and do.
 func leaveBefore(in Input, p Plan) int32 {
 	n := int32(0)
 	for _, s := range p.VMs {
-		if isThere(in, s) && (slices.Contains(in.Doomed, s.Ordinal) || observedVM(in, s.MoRef).Tombstone) {
+		if isThere(in, s) && slices.Contains(p.Doomed, s.Ordinal) && !chosenNow(in, p, s) {
 			n++
 		}
 	}
@@ -66,7 +66,9 @@ func leaveBefore(in Input, p Plan) int32 {
 
 // isThere is true for a VM that is there as far as anybody knows.
 func isThere(in Input, s VMStatus) bool {
-	return s.MoRef != "" && !slices.Contains(in.Observation.Gone, vsphere.VMRef(s.MoRef))
+	ref := vsphere.VMRef(s.MoRef)
+	seen := observedVM(in, s.MoRef).Ref == ref || slices.Contains(in.Observation.Elsewhere, ref)
+	return s.MoRef != "" && (seen || !slices.Contains(in.Observation.Gone, ref))
 }
 
 func cloningInFlight(in Input, ordinal int32) bool {

@@ -28,16 +28,19 @@ func (r *rollout) active() bool { return len(r.From) > 0 }
 // begin reads what status records of an update, or begins one. It also does while nothing may be done, since an edit is seen once only.
 func (p *planner) begin() {
 	var revisions []string
-	for _, m := range p.table() {
-		revisions = append(revisions, m.status.Revision) // one that leaves may yet stay: see reprieve
-	}
-	if p.in.UpdateBlocked != nil {
-		revisions = append(revisions, p.in.Revision) // what is cloned until it is allowed
+	if p.in.Edited {
+		for _, m := range p.table() {
+			revisions = append(revisions, m.status.Revision) // one that leaves may yet stay: see reprieve
+		}
+		if p.in.UpdateBlocked != nil {
+			revisions = append(revisions, p.in.Revision) // what is cloned until it is allowed
+		}
 	}
 	p.roll.Rollout = Begin(p.in.Rollout, p.in.Edited, p.in.UpdateRevision, revisions, p.in.Now)
-	if p.roll.from = map[string]bool{}; p.in.Deleting {
+	if p.in.Deleting || !p.roll.active() {
 		return
 	}
+	p.roll.from = map[string]bool{}
 	for _, revision := range p.roll.From {
 		p.roll.from[revision] = true
 	}
@@ -178,10 +181,6 @@ func (p *planner) ended() bool {
 
 // revisions returns the shapes that status is to record: those that VMs have, and others as far as there is room, the newest last.
 func (p *planner) revisions() []v1alpha1.Revision {
-	inUse := map[string]bool{}
-	for _, m := range p.table() {
-		inUse[m.status.Revision] = true
-	}
 	var kept []v1alpha1.Revision
 	for _, s := range p.in.Shapes {
 		if s.Recorded.Revision != p.in.Revision {
@@ -190,6 +189,13 @@ func (p *planner) revisions() []v1alpha1.Revision {
 	}
 	if !p.spec.keep {
 		kept = append(kept, ShapeOf(p.in.Spec))
+	}
+	if len(kept) <= maxRevisions {
+		return kept
+	}
+	inUse := map[string]bool{}
+	for _, m := range p.table() {
+		inUse[m.status.Revision] = true
 	}
 	for len(kept) > maxRevisions {
 		at := slices.IndexFunc(kept, func(r v1alpha1.Revision) bool { return !inUse[r.Revision] })

@@ -63,7 +63,7 @@ func stopsUpdates(in Input, p Plan) bool {
 // checkUpdateTouches: VMs of the revisions that the update concerns are changed, and no others, and none while it does not go on.
 func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 	from := begun(in, p)
-	if n := chosenStrangers(in, p, from); n > 0 && !in.Deleting && n > surplusOf(in, p) {
+	if n := chosenStrangers(in, p, from); n > 0 && !in.Deleting && !recordedTwice(in) && n > surplusOf(in, p) {
 		fail("%d VMs that the update does not concern are chosen to leave, and %d are too many", n, surplusOf(in, p))
 	}
 	vms := vmsByOrdinal(p)
@@ -114,7 +114,8 @@ func chosenStrangers(in Input, p Plan, from []string) int32 {
 func surplusOf(in Input, p Plan) int32 {
 	n := -p.Desired - leaveBefore(in, p)
 	for _, s := range p.VMs {
-		if isThere(in, s) || cloningInFlight(in, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) {
+		coming := cloningInFlight(in, s.Ordinal) && !(slices.Contains(in.Doomed, s.Ordinal) && slices.Contains(p.Doomed, s.Ordinal))
+		if isThere(in, s) || coming {
 			n++
 		}
 	}

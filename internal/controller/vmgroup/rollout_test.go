@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -89,7 +91,7 @@ func TestAnEditReachesAllVMsOneAfterTheOther(t *testing.T) {
 			r := rolls(t, 3)
 			old := r.group().Status.UpdateRevision
 			r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, s.UpdateStrategy = "debian-13", c.strategy })
-			begun := false
+			begun, replaced := false, destroyed(t, v1alpha1.LocalMember, "default", "replacement")
 			g := r.watched(60, func(vms []vsphere.VM) {
 				on := 0
 				for _, vm := range vms {
@@ -105,6 +107,9 @@ func TestAnEditReachesAllVMsOneAfterTheOther(t *testing.T) {
 			})
 			if left := r.are(old); len(left) > 0 || len(r.vcenter.VMs()) != 3 || !begun {
 				t.Errorf("of the old revision are left %v, of %d VMs; recorded was %v", left, len(r.vcenter.VMs()), begun)
+			}
+			if n := destroyed(t, v1alpha1.LocalMember, "default", "replacement") - replaced; n != 3 {
+				t.Errorf("%v VMs are counted as replaced", n)
 			}
 			if s := g.Status; s.UpdatedReplicas != 3 || s.Rollout.Revision != s.UpdateRevision || len(s.Rollout.From) != 0 || s.CurrentRevision != s.UpdateRevision || s.LastMessage != "successfully reconciled VmGroup" {
 				t.Errorf("in the end: %+v, %s", s.Rollout, s.LastMessage)
@@ -724,4 +729,49 @@ func TestAGuestSaysThatItIsReady(t *testing.T) {
 	}
 	r.vcenter.ByHand().WriteGuestInfo("web-0", "guestinfo.ready", "yes")
 	r.settle()
+}
+
+// Each VM gets the user data of its own revision, and the Secret of another one may be gone.
+func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
+	r := newRig(t)
+	members := r.Members
+	r.Members = func(name string) (Member, bool) {
+		m, ok := members(name)
+		m.UserDataSecrets = v1alpha1.UserDataAllow
+		return m, ok
+	}
+	for _, name := range []string{"one", "two"} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Data: map[string][]byte{userDataKey: []byte("#" + name)}}
+		if err := r.member.Create(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "one"} })
+	r.settle()
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.UserDataSecretRef, s.UpdateStrategy = &v1alpha1.LocalObjectReference{Name: "two"}, &v1alpha1.UpdateStrategy{Paused: true}
+	})
+	r.work()
+	r.vcenter.ByHand().Delete("web-1")
+	r.work()
+	told := func(name string) string {
+		text, err := base64.StdEncoding.DecodeString(r.vcenter.GuestInfo(name)[vsphere.GuestUserData])
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	if got := told("web-1"); got != "#one" {
+		t.Errorf("the VM of the older revision is told %q", got)
+	}
+	if err := r.member.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = nil })
+	r.watched(60, nil)
+	for _, vm := range r.vcenter.VMs() {
+		if got := told(vm.Name); got != "#two" {
+			t.Errorf("%s is told %q", vm.Name, got)
+		}
+	}
 }

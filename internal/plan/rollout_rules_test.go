@@ -114,7 +114,7 @@ func chosenStrangers(in Input, p Plan, from []string) int32 {
 func surplusOf(in Input, p Plan) int32 {
 	n := -p.Desired - leaveBefore(in, p)
 	for _, s := range p.VMs {
-		coming := cloningInFlight(in, s.Ordinal) && !(slices.Contains(in.Doomed, s.Ordinal) && slices.Contains(p.Doomed, s.Ordinal))
+		coming := cloningInFlight(in, s.Ordinal) && (!slices.Contains(in.Doomed, s.Ordinal) || !slices.Contains(p.Doomed, s.Ordinal))
 		if isThere(in, s) || coming {
 			n++
 		}

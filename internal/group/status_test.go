@@ -310,6 +310,7 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 
 func TestOnlyReportsMayWait(t *testing.T) {
 	f := running()
+	f.Plan.VMs[1].Updating, f.Plan.VMs[1].ShutdownTime = true, noon
 	old := f.Status()
 	f.Plan.VMs[0].IPAddress = "10.0.0.1"
 	if Urgent(old, f.Status()) {
@@ -326,6 +327,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"what was admitted":                  func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
 		"a guest that is asked to shut down": func(f *Facts) { f.Plan.VMs[0].ShutdownTime = noon },
 		"a VM that is stopped for an update": func(f *Facts) { f.Plan.VMs[0].Updating = true },
+		"a guest that has shut down for one": func(f *Facts) { f.Plan.VMs[1].ShutdownTime = time.Time{} },
 		"an update that begins":              func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", From: []string{"1-a"}} },
 		"a VM that failed an update":         func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", Failed: []string{"u0"}} },
 		"what VMs are made of":               func(f *Facts) { f.Plan.Revisions = []v1alpha1.Revision{{Revision: "1-a"}} },
@@ -333,6 +335,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 	} {
 		f := running()
 		f.Old = old
+		f.Plan.VMs[1].Updating, f.Plan.VMs[1].ShutdownTime = true, noon
 		change(&f)
 		if !Urgent(old, f.Status()) {
 			t.Errorf("%s may wait", story)

@@ -37,10 +37,12 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	return false
 }
 
-// urgentOf is Urgent for one VM.
+// urgentOf is Urgent for one VM. That the guest of a VM which is restarted has shut down is stored before the VM is started: who goes on would take the new
+// guest for the old one, and wait for its end.
 func urgentOf(was, vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
-		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating
+		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating ||
+		vm.Updating && vm.ShutdownTime == nil && was.ShutdownTime != nil
 }
 
 func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.ConditionStatus {

@@ -40,7 +40,7 @@ func (e evidence) adopts(path string) bool {
 
 // judge returns what is wrong, in sentences.
 func judge(e evidence) []string {
-	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), wrongCalls(e), wrongReceipts(e))
+	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), notUpdated(e), tooFew(e), wrongCalls(e), wrongReceipts(e))
 }
 
 // wrongVMs compares the group's VMs with what was asked for.
@@ -62,6 +62,12 @@ func wrongVMs(e evidence) []string {
 		if owner := ownerOf(vm); owner != e.uids[len(e.uids)-1] {
 			wrong = append(wrong, fmt.Sprintf("%s carries the stamp of group %q, want %q", path, owner, e.uids[len(e.uids)-1]))
 		}
+	}
+	if e.scenario.Replaced {
+		if len(found) != int(e.scenario.After) {
+			wrong = append(wrong, fmt.Sprintf("%d VMs are there, want %d: %s", len(found), e.scenario.After, strings.Join(slices.Sorted(maps.Values(found)), ", ")))
+		}
+		return wrong
 	}
 	for ordinal := range e.scenario.After {
 		name := fmt.Sprintf("%s-%d", e.group, ordinal)
@@ -171,6 +177,9 @@ func wrongCalls(e evidence) []string {
 
 // reasonless says why the change gave no reason for a call, or returns an empty string.
 func (e evidence) reasonless(call sim.Record) string {
+	if e.updates() {
+		return e.reasonlessUpdate(call)
+	}
 	adds := call.Method == "CloneVM_Task" || call.Method == "PowerOnVM_Task"
 	removes := call.Method == "Destroy_Task" || call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
 	shrinks := e.scenario.Gone && e.scenario.After == 0 || e.scenario.After < e.scenario.Before || len(e.uids) > 1 && !e.scenario.Adopts

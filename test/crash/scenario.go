@@ -39,6 +39,9 @@ type Scenario struct {
 	Legacy int
 	// Guests shut down when they are asked, and take a moment for it.
 	Guests bool
+	// Replaced is true when others come in the place of all VMs, with any ordinals. Resized is true when the same VMs get two CPUs, and one more comes
+	// and goes meanwhile. As many as before run at any time.
+	Replaced, Resized bool
 }
 
 // big is the size of the scenarios that are named after it.
@@ -57,6 +60,8 @@ func Scenarios() []Scenario {
 		{Name: "forget", Before: 2, Exists: true, Change: forget, Gone: true, After: 2, Kept: []int32{0, 1}, Cause: receipts.Forgotten, Long: true},
 		{Name: "recreate", Before: 3, Exists: true, Change: recreate(3), After: 3},
 		{Name: "repair", Before: 4, Exists: true, Change: damage, After: 4, Kept: []int32{0}},
+		{Name: "replace", Before: 3, Exists: true, Change: edit(`{"template":"` + template + `"}`), After: 3, Guests: true, Replaced: true, Bystander: true},
+		{Name: "resize", Before: 2, Exists: true, Change: edit(`{"cpu":2}`), After: 2, Guests: true, Resized: true, Bystander: true},
 		{Name: "adopt", Before: 3, Exists: true, Change: adopt(3), After: 3, Adopts: true, Bystander: true},
 		{Name: "legacy", Change: takeLegacy(3), After: 3, Adopts: true, Legacy: 3},
 		{Name: "restart", Before: 3, Exists: true, Change: scale(6), Restart: true, After: 6, Kept: []int32{0, 1, 2}},
@@ -68,11 +73,14 @@ func create(replicas int32) func(context.Context, *trial) error {
 }
 
 func scale(replicas int32) func(context.Context, *trial) error {
+	return edit(fmt.Sprintf(`{"replicas":%d}`, replicas))
+}
+
+// edit changes the group's spec.
+func edit(spec string) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
-		g := t.object()
-		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-		if err := t.lane.hub().Patch(ctx, g, client.RawPatch("application/merge-patch+json", patch)); err != nil {
-			return fmt.Errorf("scale the group to %d: %w", replicas, err)
+		if err := t.lane.hub().Patch(ctx, t.object(), client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":%s}`, spec))); err != nil {
+			return fmt.Errorf("edit the group to %s: %w", spec, err)
 		}
 		return nil
 	}

@@ -261,7 +261,8 @@ func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 	}
 	// Kubernetes may not have heard yet of what a person did in vCenter.
 	vms, err := t.lane.stack.Person.VMs(ctx)
-	return err == nil && len(wrongVMs(t.evidence(vms))) == 0, err
+	now := t.evidence(vms)
+	return err == nil && len(wrongVMs(now)) == 0 && len(notUpdated(now)) == 0, err
 }
 
 // evidence of the trial, with the VMs that vCenter has now.

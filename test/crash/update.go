@@ -1,0 +1,96 @@
+//go:build unix
+
+package crash
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// updates is true for a scenario in which an edit has to reach VMs.
+func (e evidence) updates() bool { return e.scenario.Replaced || e.scenario.Resized }
+
+// own are the group's VMs among others, by reference.
+func (e evidence) own(vms map[string]sim.VM) map[string]sim.VM {
+	own := map[string]sim.VM{}
+	for path, vm := range vms {
+		if strings.HasPrefix(path, e.folder+"/") && path != e.bystander {
+			own[vm.Ref.Value] = vm
+		}
+	}
+	return own
+}
+
+// notUpdated looks for VMs that the edit has not reached.
+func notUpdated(e evidence) []string {
+	if !e.updates() {
+		return nil
+	}
+	var wrong []string
+	before := e.own(e.before)
+	old := map[string]bool{}
+	for _, vm := range before {
+		old[vm.Extra[inventory.KeyRevision]] = true
+	}
+	for ref, vm := range e.own(e.after) {
+		was, there := before[ref]
+		switch {
+		case old[vm.Extra[inventory.KeyRevision]]:
+			wrong = append(wrong, fmt.Sprintf("%s still has revision %s", vm.Path, vm.Extra[inventory.KeyRevision]))
+		case e.scenario.Replaced && (there || vm.Extra[sim.GuestTools] != ""):
+			wrong = append(wrong, fmt.Sprintf("%s (%s) should have been replaced by a VM of the other template", vm.Path, ref))
+		case e.scenario.Resized && (!there || vm.UUID != was.UUID || vm.Path != was.Path || vm.CPU != 2 || vm.MemoryMB != was.MemoryMB):
+			wrong = append(wrong, fmt.Sprintf("%s should be the same with two CPUs: %+v became %+v", vm.Path, was, vm))
+		}
+	}
+	return wrong
+}
+
+// tooFew looks for a moment at which fewer VMs ran than before: the default of spec.updateStrategy.maxUnavailable is 0. A call that powers a VM on counts
+// in any case, and one that stops a VM only if the server has carried it out.
+func tooFew(e evidence) []string {
+	if !e.updates() {
+		return nil
+	}
+	on := map[string]bool{}
+	for ref, vm := range e.own(e.before) {
+		on[ref] = vm.On
+	}
+	for _, call := range e.changes {
+		switch call.Method {
+		case "PowerOnVM_Task":
+			on[call.Object] = true
+			continue
+		case "ShutdownGuest", "PowerOffVM_Task", "Destroy_Task":
+		default:
+			continue
+		}
+		switch call.Outcome {
+		case "ok", "cut after", "hang after", "truncate":
+			delete(on, call.Object)
+		}
+		if len(on) < int(e.scenario.Before) {
+			return []string{fmt.Sprintf("%s of %s left %d VMs that run, and there must be %d", call.Method, call.Object, len(on), e.scenario.Before)}
+		}
+	}
+	return nil
+}
+
+// reasonlessUpdate says why an update gave no reason for a call, or returns an empty string. VMs that are restarted are not destroyed, and those that
+// are new are not before the end.
+func (e evidence) reasonlessUpdate(call sim.Record) string {
+	_, old := e.own(e.before)[call.Object]
+	_, stays := e.own(e.after)[call.Object]
+	stops := call.Method == "PowerOffVM_Task" || call.Method == "ShutdownGuest"
+	switch {
+	case call.Method == "Destroy_Task" && stays, call.Method == "Destroy_Task" && old && e.scenario.Resized:
+		return "although it was to be kept"
+	case call.Method == "Destroy_Task" && strings.HasPrefix(call.Object, "vm-") && !old && e.scenario.Replaced,
+		stops && !old && e.scenario.Replaced:
+		return "although it had only just come"
+	}
+	return ""
+}

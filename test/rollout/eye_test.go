@@ -1,0 +1,172 @@
+//go:build unix && slow
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// lookEvery is how often the eye looks.
+const lookEvery = 50 * time.Millisecond
+
+// bounds are how many VMs of a group have to be available at any time, and how many there may be, those that leave included.
+type bounds struct{ available, existing int }
+
+// eye looks at a group's folder in vCenter all the time.
+type eye struct {
+	t      *testing.T
+	folder types.ManagedObjectReference
+	bounds bounds
+	end    context.CancelFunc
+	ended  sync.WaitGroup
+
+	mu    sync.Mutex
+	looks int
+	// seen are all VMs that there ever were. least were available, most were there.
+	seen        map[string]bool
+	least, most int
+	// gap is the longest time between two looks.
+	gap   time.Duration
+	wrong []string
+}
+
+// open begins to look, until the end of the test or close.
+func (f *fleet) open(b bounds) *eye {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(f.t.Context())
+	e := &eye{
+		t: f.t, folder: types.ManagedObjectReference{Type: "Folder", Value: f.folder.MoRef}, bounds: b, end: cancel,
+		seen: map[string]bool{}, least: int(f.desired),
+	}
+	f.t.Cleanup(e.stop)
+	e.ended.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		last := time.Now()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := e.look(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			e.mu.Lock()
+			if err != nil {
+				e.wrong = append(e.wrong, err.Error())
+			}
+			e.looks, e.gap, last = e.looks+1, max(e.gap, time.Since(last)), time.Now()
+			e.mu.Unlock()
+		}
+	})
+	return e
+}
+
+func (e *eye) stop() {
+	e.end()
+	e.ended.Wait()
+}
+
+// close ends the looking. It fails for each look at which there were too few VMs, or too many, and if the eye was closed for long.
+func (e *eye) close() {
+	e.t.Helper()
+	e.stop()
+	e.t.Logf("%d looks, the longest after %s: at least %d VMs available, at most %d there, %d in all", e.looks, e.gap, e.least, e.most, len(e.seen))
+	for i, wrong := range e.wrong {
+		if i == 10 {
+			e.t.Errorf("and so on: %d times", len(e.wrong))
+			break
+		}
+		e.t.Error(wrong)
+	}
+	if e.looks < 3 || e.gap > 5*time.Second {
+		e.t.Errorf("nobody has looked: %d looks, the longest after %s", e.looks, e.gap)
+	}
+}
+
+// look counts once. VMs are read one after the other, so that one that comes may be read before it is there, and one that leaves for it after that:
+// what is wrong is read again, and of the two that counts which is less wrong.
+func (e *eye) look(ctx context.Context) error {
+	existing, available, err := e.read(ctx)
+	if err != nil {
+		return err
+	}
+	if len(available) < e.bounds.available || len(existing) > e.bounds.existing {
+		again, up, err := e.read(ctx)
+		if err != nil {
+			return err
+		}
+		existing = slices.DeleteFunc(existing, func(ref string) bool { return !slices.Contains(again, ref) })
+		for _, ref := range up {
+			if !slices.Contains(available, ref) {
+				available = append(available, ref)
+			}
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, ref := range existing {
+		e.seen[ref] = true
+	}
+	e.least, e.most = min(e.least, len(available)), max(e.most, len(existing))
+	if len(available) < e.bounds.available || len(existing) > e.bounds.existing {
+		return fmt.Errorf("%s: %d VMs are available, want %d at least; %d are there, want %d at most", time.Now().Format("15:04:05.000"),
+			len(available), e.bounds.available, len(existing), e.bounds.existing)
+	}
+	return nil
+}
+
+// read returns the VMs of the folder, and those of which the guest is up. The oldest are read first: those that leave before those that come.
+func (e *eye) read(ctx context.Context) (existing, available []string, err error) {
+	pc := property.DefaultCollector(shared.Person.Client())
+	var folder mo.Folder
+	if err := pc.RetrieveOne(ctx, e.folder, []string{"childEntity"}, &folder); err != nil {
+		return nil, nil, fmt.Errorf("list the group's folder: %w", err)
+	}
+	slices.SortFunc(folder.ChildEntity, func(a, b types.ManagedObjectReference) int { return number(a) - number(b) })
+	spec := types.PropertyFilterSpec{
+		PropSet:                       []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "guestHeartbeatStatus"}}},
+		ReportMissingObjectsInResults: types.NewBool(true), // what is gone by now is left out
+	}
+	for _, ref := range folder.ChildEntity {
+		existing = append(existing, ref.Value)
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
+	}
+	if len(existing) == 0 {
+		return nil, nil, nil
+	}
+	res, err := pc.RetrieveProperties(ctx, types.RetrieveProperties{SpecSet: []types.PropertyFilterSpec{spec}})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the group's VMs: %w", err)
+	}
+	var vms []mo.VirtualMachine
+	if err := mo.LoadObjectContent(res.Returnval, &vms); err != nil {
+		return nil, nil, fmt.Errorf("read the group's VMs: %w", err)
+	}
+	for i := range vms {
+		if vms[i].Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && vms[i].GuestHeartbeatStatus == types.ManagedEntityStatusGreen {
+			available = append(available, vms[i].Self.Value)
+		}
+	}
+	return existing, available, nil
+}
+
+// number of a reference: vCenter counts them up.
+func number(ref types.ManagedObjectReference) int {
+	_, digits, _ := strings.Cut(ref.Value, "-")
+	n, _ := strconv.Atoi(digits)
+	return n
+}

@@ -110,6 +110,8 @@ func (s *tale) create(g *subject, i int) {
 	switch g.namespace {
 	case plain:
 		*o.Spec.Replicas += int32(i % 2)
+		// The first of them is edited, which is not to replace its VM: see edited.
+		o.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
 	case tight:
 		o.Spec.CPU = 2
 	}

@@ -165,7 +165,7 @@ func (s *tale) loses(g *subject, wanted func(*v1alpha1.VmGroup) bool, cpus int32
 	s.watch.change(func() { g.kept[path] = all[path] })
 }
 
-// edited gives a group another number of CPUs, which its VM does not get, and which a VM that is lost comes back with.
+// edited gives a group another number of CPUs, which its VM does not get, since its update strategy is OnDelete, and which a VM that is lost comes back with.
 func (s *tale) edited(g *subject) {
 	s.Helper()
 	now := g.object()

@@ -114,7 +114,6 @@ func teach(ctx context.Context) error {
 
 func enter(t *testing.T) {
 	t.Helper()
-	stack.Story(t)
 	if shared.once.Do(func() { shared.err = begin() }); shared.err != nil {
 		t.Fatal(shared.err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -21,6 +22,7 @@ func guarded(s *v1alpha1.VmGroupSpec) {
 }
 
 func TestTwentyVMsAreReplacedWithNeverTooFewNorTooManyWhileTheirOwnersAreKilled(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	const desired, surge, unavailable = 20, 3, 1
 	f := newFleet(t, calm, "replaced", desired, early, func(s *v1alpha1.VmGroupSpec) {

@@ -9,10 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 func TestTwentyVMsGrowWithOneCallEachAndWithoutARestart(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	const desired = 20
 	f := newFleet(t, calm, "hot", desired, hot, func(s *v1alpha1.VmGroupSpec) {
@@ -52,6 +54,7 @@ func TestTwentyVMsGrowWithOneCallEachAndWithoutARestart(t *testing.T) {
 }
 
 func TestVMsThatShrinkAreRestartedOneByOne(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	const desired = 4
 	f := newFleet(t, calm, "shrunk", desired, hot, func(s *v1alpha1.VmGroupSpec) {

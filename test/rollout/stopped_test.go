@@ -10,10 +10,12 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 func TestATemplateThatNeverBootsStopsTheUpdateAndIsUndoneByTheOldSpec(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	const desired, surge = 5, 1
 	f := newFleet(t, calm, "stopped", desired, early, func(s *v1alpha1.VmGroupSpec) {

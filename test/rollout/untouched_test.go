@@ -13,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -20,6 +21,7 @@ import (
 const bump = 3000
 
 func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testing.T) {
+	stack.Story(t)
 	enter(t)
 	const desired = 50
 	f := newFleet(t, restored, "outdated", desired, plain, func(s *v1alpha1.VmGroupSpec) {

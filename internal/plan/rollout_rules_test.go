@@ -217,9 +217,9 @@ func replaces(in Input, p Plan, ordinal int32) bool {
 	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
 	there := int32(0)
 	for _, s := range p.VMs {
-		if s.MoRef != "" {
+		if isThere(in, s) || cloningInFlight(in, s.Ordinal) {
 			there++
 		}
 	}
-	return slices.Contains(begun(in, p), vmsByOrdinal(p)[ordinal].Revision) && there <= p.Desired+u.surge
+	return !stopsUpdates(in, p) && slices.Contains(begun(in, p), vmsByOrdinal(p)[ordinal].Revision) && there <= p.Desired+u.surge
 }

@@ -78,18 +78,46 @@ func (s *Snapshot) updates() plan.Rollout {
 	return plan.Begin(rolloutOf(&s.Group.Status), s.edited(), s.Revision, s.revisions(), s.Now)
 }
 
-// surge is how many VMs above spec.replicas quotas are asked for: as many as an update may have, and as there are VMs to be updated. What leaves it as it
-// is now, or never has more VMs, asks for none.
+// surge is how many VMs above spec.replicas quotas are asked for: as many as an update may have, and as there are VMs to be updated. One that rests asks
+// for those that it has, so that one of them which is lost may return.
 func (s *Snapshot) surge() int32 {
+	update := s.updates()
+	switch {
+	case len(update.From) == 0 || s.Paused != nil || s.takesOver():
+		return 0
+	case s.rests(update):
+		return min(massdeletion.Surge(s.Group.Spec), s.surplus())
+	}
+	return min(massdeletion.Surge(s.Group.Spec), s.adds(update.From))
+}
+
+// rests reports whether an update takes no further step before somebody says so.
+func (s *Snapshot) rests(update plan.Rollout) bool {
+	u := s.Group.Spec.UpdateStrategy
+	return u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete) || update.Stopped(u)
+}
+
+// surplus is how many VMs above spec.replicas status records that do not leave.
+func (s *Snapshot) surplus() int32 {
+	n := int32(0)
+	for i := range s.Group.Status.VMs {
+		vm := &s.Group.Status.VMs[i]
+		if vm.Phase != v1alpha1.VMAdopting && !slices.Contains(s.Group.Status.Deleting, vm.Ordinal) {
+			n++
+		}
+	}
+	return max(0, n-int32(policy.UsageOf(s.Group.Spec).VMs))
+}
+
+// adds is how many VMs more an update that goes on may want at a time.
+func (s *Snapshot) adds(from []string) int32 {
 	spec := &s.Group.Spec
-	if u := spec.UpdateStrategy; u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete) {
-		return 0
-	}
-	from := s.updates().From
-	if len(from) == 0 || s.Paused != nil || s.takesOver() {
-		return 0
-	}
 	var replaced, restarted int32
+	for i := range s.Group.Status.VMs {
+		if s.Group.Status.VMs[i].Updating {
+			restarted = 1 // it is made up for until it is back
+		}
+	}
 	for i := range s.Observation.VMs {
 		switch vm := &s.Observation.VMs[i]; {
 		case !s.stamped(*vm) || vm.Tombstone || !slices.Contains(from, vm.Stamp.Revision):
@@ -102,7 +130,7 @@ func (s *Snapshot) surge() int32 {
 	if spec.DeletionPolicy == v1alpha1.DeletionRetain {
 		replaced = 0
 	}
-	return min(massdeletion.Surge(*spec), max(replaced, restarted))
+	return max(replaced, restarted)
 }
 
 // inPlace reports whether VMs of a revision become as spec says without being replaced, as far as its shape is known.

@@ -123,6 +123,53 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 	}
 }
 
+// An update that takes no step holds no room for steps, and keeps that of the VMs that it has.
+func TestAnUpdateThatRestsAsksForWhatItHas(t *testing.T) {
+	three := ptr.To(intstr.FromInt32(3))
+	under := func(u v1alpha1.UpdateStrategy, failed ...string) func(*Snapshot) {
+		return func(s *Snapshot) {
+			u.MaxSurge = three
+			s.Group.Spec.UpdateStrategy = &u
+			s.Group.Status.Rollout = &v1alpha1.Rollout{Revision: s.Revision, From: s.revisions(), Failed: failed}
+		}
+	}
+	for story, c := range map[string]struct {
+		change          func(*Snapshot)
+		more, leave     int
+		updating, moved bool
+		want            int32
+	}{
+		"it goes on":                          {change: under(v1alpha1.UpdateStrategy{}), want: 3},
+		"paused":                              {change: under(v1alpha1.UpdateStrategy{Paused: true}), want: 0},
+		"paused with one more":                {change: under(v1alpha1.UpdateStrategy{Paused: true}), more: 1, want: 1},
+		"paused with more than it may have":   {change: under(v1alpha1.UpdateStrategy{Paused: true}), more: 5, want: 3},
+		"paused, and one of two more leaves":  {change: under(v1alpha1.UpdateStrategy{Paused: true}), more: 2, leave: 1, want: 1},
+		"people do it, and there is one more": {change: under(v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}), more: 1, want: 1},
+		"stopped with one more":               {change: under(v1alpha1.UpdateStrategy{}, "x"), more: 1, want: 1},
+		"one failure of two that stop it":     {change: under(v1alpha1.UpdateStrategy{MaxFailures: 2}, "x"), more: 1, want: 3},
+		"the last one restarts":               {change: under(v1alpha1.UpdateStrategy{}), updating: true, moved: true, want: 1},
+		"all are updated":                     {change: under(v1alpha1.UpdateStrategy{}), moved: true, want: 0},
+	} {
+		s := edited()
+		for n := range c.more {
+			s.Group.Status.VMs = append(s.Group.Status.VMs, v1alpha1.VMStatus{Ordinal: int32(3 + n), UUID: "u"})
+		}
+		for n := range c.leave {
+			s.Group.Status.Deleting = append(s.Group.Status.Deleting, int32(3+n))
+		}
+		c.change(s)
+		s.Group.Status.VMs[0].Updating = c.updating
+		for i := range s.Observation.VMs {
+			if c.moved {
+				s.Observation.VMs[i].Stamp.Revision = s.Revision
+			}
+		}
+		if got := s.surge(); got != c.want {
+			t.Errorf("%s: %d, want %d", story, got, c.want)
+		}
+	}
+}
+
 // Until a VM of spec's revision has been ready, what is missing comes in an older shape; and what is too many may be resized before it leaves.
 func TestAnUpdateWantsWhatItTakesAtMost(t *testing.T) {
 	s := edited(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Replicas = 4, ptr.To[int32](1) })

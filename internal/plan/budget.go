@@ -89,20 +89,29 @@ func (b *budget) take(available bool) bool {
 	return true
 }
 
-// surge is how many VMs above what is wanted an update wants to have now. A VM that is restarted while none may be missing is made up for by
-// another, that leaves last. What is there is kept by an update that does not go on: a VM that failed is the evidence.
+// surge is how many VMs above what is wanted there shall be now. A quota takes none away of those that are there.
 func (p *planner) surge() int32 {
-	if p.roll.lacksQuota = false; !p.roll.active() || p.in.Deleting || p.spec.keep {
+	p.roll.lacksQuota = false
+	if !p.roll.active() || p.in.Deleting || p.spec.keep || p.spec.desired == 0 {
 		return 0
 	}
-	extra := max(p.population()-p.spec.desired, 0)
-	most := p.spec.update.surge
-	switch {
-	case p.spec.desired == 0 || !p.roll.going && p.in.Desired > p.spec.desired:
-		return 0
-	case !p.roll.going:
-		return min(max(p.population()+p.missed()-p.spec.desired, 0), most, p.updated()) // who was lost returns, too
+	more := p.rests
+	if p.roll.going {
+		more = p.adds
 	}
+	want := more()
+	room := p.in.Surge
+	if !room.Limited || room.VMs >= want {
+		return want
+	}
+	got := max(room.VMs, min(p.population()-p.spec.desired, want), 0)
+	p.roll.lacksQuota = p.roll.going && got == 0
+	return got
+}
+
+// adds is how many VMs above what is wanted an update that goes on wants. A VM that is restarted while none may be missing is made up for by another,
+// that leaves last.
+func (p *planner) adds() int32 {
 	var replaced, restarted int32
 	for _, m := range p.table() {
 		switch change := p.change(m); {
@@ -113,15 +122,21 @@ func (p *planner) surge() int32 {
 			replaced++
 		}
 	}
+	most := p.spec.update.surge
 	want := min(replaced, most, p.spec.desired)
 	if restarted > 0 && p.spec.update.unavailable == 0 && p.spec.wantOn {
 		want = max(want, min(most, 1))
 	}
-	if room := p.in.Surge; room.Limited && room.VMs < want {
-		want = max(room.VMs, min(extra, want), 0)
-		p.roll.lacksQuota = want == 0
-	}
 	return want
+}
+
+// rests is how many VMs above what is wanted an update keeps that does not go on: a VM that failed is the evidence, and who was lost returns, too. A
+// group that was just scaled down keeps none.
+func (p *planner) rests() int32 {
+	if p.in.Desired > p.spec.desired {
+		return 0
+	}
+	return min(max(p.population()+p.missed()-p.spec.desired, 0), p.spec.update.surge, p.updated())
 }
 
 // missed is the number of VMs that are gone, and that others are to make up for.

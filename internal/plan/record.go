@@ -19,6 +19,11 @@ type Rollout struct {
 	Failed []string
 }
 
+// Stopped reports whether so many VMs failed that nothing more is updated.
+func (r Rollout) Stopped(spec *v1alpha1.UpdateStrategy) bool {
+	return len(r.From) > 0 && len(r.Failed) >= strategyOf(spec, 0).maxFailures
+}
+
 // Bounds of what status records: see v1alpha1.Rollout.
 const (
 	maxFrom   = 16

@@ -61,7 +61,7 @@ func (p *planner) aim() {
 
 // stopped is true for an update of which too many VMs failed.
 func (p *planner) stopped() bool {
-	return p.roll.active() && len(p.roll.Failed) >= p.spec.update.maxFailures
+	return p.roll.Stopped(p.in.Spec.UpdateStrategy)
 }
 
 // outdated is true for a VM that the update concerns.

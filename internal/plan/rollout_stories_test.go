@@ -405,6 +405,17 @@ var sagas = []struct {
 		s.strategy(nil, nil)
 		s.until(settled)
 	}},
+	{"pause-without-room", 3, func(s *saga) {
+		s.template("debian-13")
+		s.until(updated(2))
+		s.strategy(nil, nil).Paused = true
+		s.looks(8)
+		s.note("others took the room that the fourth VM had: none returns for one that is lost, and the three that are wanted are there")
+		s.room = SurgeRoom{Limited: true, Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
+		s.looks(2)
+		s.lose("web-0")
+		s.looks(6)
+	}},
 	{"pause-in-a-restart", 2, func(s *saga) {
 		s.strategy(number(0), number(1))
 		s.spec.CPU = 4

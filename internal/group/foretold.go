@@ -1,8 +1,6 @@
 package group
 
 import (
-	"slices"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -26,19 +24,19 @@ func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pend
 // foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them.
 func (s *Snapshot) foretell() (f Foretold) {
 	f.Known = s.Group.Status.Rollout != nil
-	target := plan.ShapeOf(s.Group.Spec)
+	target := plan.Revision(s.Group.Spec)
 	shapes := plan.Believed(s.Group.Status.Revisions)
 	for i := range s.Observation.VMs {
 		vm := &s.Observation.VMs[i]
-		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target.Revision {
+		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target {
 			continue
 		}
-		at := slices.IndexFunc(shapes, func(shape plan.Shape) bool { return shape.Recorded.Revision == vm.Stamp.Revision })
-		if at < 0 || !InPlace(shapes[at].Recorded, &s.Group.Spec) {
+		change, known := s.inPlace(shapes, vm.Stamp.Revision)
+		if !known || !change.Possible() {
 			f.Replaced++
 			continue
 		}
-		f.resize(vm, shapes[at].Recorded, target, s.Group.Spec.UpdateStrategy)
+		f.change(vm, change)
 	}
 	if f.Replaced > 0 && s.Group.Spec.DeletionPolicy != v1alpha1.DeletionRetain {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), int32(f.Replaced))
@@ -48,15 +46,14 @@ func (s *Snapshot) foretell() (f Foretold) {
 	return f
 }
 
-// resize counts a VM that is changed in place.
-func (f *Foretold) resize(vm *vsphere.VM, from, to v1alpha1.Revision, strategy *v1alpha1.UpdateStrategy) {
-	can, _ := vsphere.CanHotAdd(*vm, to.CPU, int64(to.Memory)*1024)
-	switch {
-	case from.CPU == to.CPU && from.Memory == to.Memory:
+// change counts a VM that is changed in place.
+func (f *Foretold) change(vm *vsphere.VM, c plan.InPlace) {
+	switch way := c.Way(vm, false); {
+	case !c.Resizes():
 		f.Moved++
-	case can || vm.Power == vsphere.PoweredOff:
+	case way == plan.WayLive:
 		f.Grown++
-	case strategy != nil && strategy.Resize == v1alpha1.ResizeHot:
+	case way == plan.WayPending:
 		f.Pending++
 	default:
 		f.Restarted++

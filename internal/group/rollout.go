@@ -112,6 +112,7 @@ func (s *Snapshot) surplus() int32 {
 // adds is how many VMs more an update that goes on may want at a time.
 func (s *Snapshot) adds(from []string) int32 {
 	spec := &s.Group.Spec
+	shapes := plan.Believed(s.Group.Status.Revisions)
 	var replaced, restarted int32
 	for i := range s.Group.Status.VMs {
 		if s.Group.Status.VMs[i].Updating {
@@ -121,10 +122,13 @@ func (s *Snapshot) adds(from []string) int32 {
 	for i := range s.Observation.VMs {
 		switch vm := &s.Observation.VMs[i]; {
 		case !s.stamped(*vm) || vm.Tombstone || !slices.Contains(from, vm.Stamp.Revision):
-		case !s.inPlace(vm.Stamp.Revision):
-			replaced++
-		case spec.UpdateStrategy == nil || spec.UpdateStrategy.Resize != v1alpha1.ResizeHot:
-			restarted = 1 // one makes up for all that are restarted in turn
+		default:
+			change, known := s.inPlace(shapes, vm.Stamp.Revision)
+			if !known || !change.Possible() {
+				replaced++
+			} else if change.Resizes() && change.Resize != v1alpha1.ResizeHot {
+				restarted = 1 // one makes up for all that are restarted in turn
+			}
 		}
 	}
 	if spec.DeletionPolicy == v1alpha1.DeletionRetain {
@@ -133,32 +137,13 @@ func (s *Snapshot) adds(from []string) int32 {
 	return max(replaced, restarted)
 }
 
-// inPlace reports whether VMs of a revision become as spec says without being replaced, as far as its shape is known.
-func (s *Snapshot) inPlace(revision string) bool {
-	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
-		if shape.Recorded.Revision == revision {
-			return InPlace(shape.Recorded, &s.Group.Spec)
-		}
+// inPlace is the change of VMs of a revision to what spec says, if the shape of the revision is known.
+func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace, known bool) {
+	at := slices.IndexFunc(shapes, func(shape plan.Shape) bool { return shape.Recorded.Revision == revision })
+	if at < 0 {
+		return c, false
 	}
-	return false
-}
-
-// InPlace reports whether VMs of a shape become as spec says without being replaced: only size or network differ, and resize does not say Recreate.
-func InPlace(from v1alpha1.Revision, spec *v1alpha1.VmGroupSpec) bool {
-	to := plan.ShapeOf(*spec)
-	if u := spec.UpdateStrategy; u != nil && u.Resize == v1alpha1.ResizeRecreate && (from.CPU != to.CPU || from.Memory != to.Memory) {
-		return false
-	}
-	from.CPU, from.Memory = to.CPU, to.Memory
-	var placement v1alpha1.Placement
-	if from.Placement != nil {
-		placement = *from.Placement
-	}
-	if placement.Network = ""; to.Placement != nil {
-		placement.Network = to.Placement.Network
-	}
-	from.Placement = &placement
-	return plan.Revision(plan.Apply(from, v1alpha1.VmGroupSpec{})) == to.Revision
+	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded), true
 }
 
 // recorded is what status is to record of an update after a plan. What the update made too much leaves first: until then it is no removal.

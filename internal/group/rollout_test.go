@@ -97,9 +97,12 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 		"people do it":                 {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete})}, 0},
 		"it is paused":                 {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{Paused: true})}, 0},
 		"one makes up for all resizes": {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromInt32(3))})}, 1},
-		"nobody restarts":              {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
-		"a resize that replaces":       {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate, MaxSurge: ptr.To(intstr.FromInt32(3))})}, 3},
-		"nothing is destroyed":         {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }}, 0},
+		"another network": {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) {
+			s.Template, s.Placement = "debian", &v1alpha1.Placement{Network: "dmz"}
+		}}, 0},
+		"nobody restarts":        {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
+		"a resize that replaces": {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate, MaxSurge: ptr.To(intstr.FromInt32(3))})}, 3},
+		"nothing is destroyed":   {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }}, 0},
 	} {
 		s := edited(c.changes...)
 		if got := s.surge(); got != c.want {

@@ -34,60 +34,31 @@ func (p *planner) change(m *member) change {
 	if target == nil {
 		return changeWaits // the group is held at another shape
 	}
-	if own == nil || !sameButInPlace(own.Recorded, target.Recorded) {
+	if own == nil {
 		return changeReplace
 	}
-	resized := own.Recorded.CPU != target.Recorded.CPU || own.Recorded.Memory != target.Recorded.Memory
+	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize}
 	switch {
-	case resized && p.spec.update.resize == v1alpha1.ResizeRecreate:
+	case !c.Possible():
 		return changeReplace
 	case m.vm == nil:
 		return changeWaits
-	case m.vm.Power == vsphere.PoweredOff || !resized:
-		return changeLive
-	case m.vm.Power != vsphere.PoweredOn:
+	case c.Resizes() && m.vm.Power != vsphere.PoweredOff && m.vm.Power != vsphere.PoweredOn:
 		return changeWaits // suspended from outside, or unknown
-	case !p.hotRefused(m, target.Recorded) && !m.status.Updating:
+	}
+	switch way := c.Way(m.vm, p.hotRefused(m, target.Recorded) || m.status.Updating); {
+	case way == WayLive:
 		return changeLive
 	case !p.spec.wantOn:
 		return changeWaits // it is being stopped anyway
-	case p.spec.update.resize == v1alpha1.ResizeHot:
+	case way == WayPending:
 		return changePending
 	}
 	return changeRestart
 }
 
-// sameButInPlace is true for shapes that differ in nothing but what can be changed of a VM.
-func sameButInPlace(a, b v1alpha1.Revision) bool {
-	a.CPU, a.Memory = b.CPU, b.Memory
-	a.Placement = withNetwork(a.Placement, networkOf(b))
-	return hash(a) == hash(b)
-}
-
-func withNetwork(p *v1alpha1.Placement, network string) *v1alpha1.Placement {
-	out := v1alpha1.Placement{}
-	if p != nil {
-		out = *p
-	}
-	out.Network = network
-	return &out
-}
-
-func networkOf(r v1alpha1.Revision) string {
-	if r.Placement == nil {
-		return ""
-	}
-	return r.Placement.Network
-}
-
-// memoryMiB of a shape, which has GiB.
-func memoryMiB(r v1alpha1.Revision) int64 { return int64(r.Memory) * 1024 }
-
-// hotRefused is true for a VM that cannot get the size of the target while it is on: as far as it says, and as vCenter said when it was tried.
+// hotRefused is true for a VM that vCenter did not give the size of the target while it was on.
 func (p *planner) hotRefused(m *member, target v1alpha1.Revision) bool {
-	if can, _ := vsphere.CanHotAdd(*m.vm, target.CPU, memoryMiB(target)); !can {
-		return true
-	}
 	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
 	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly
 }

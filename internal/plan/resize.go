@@ -34,7 +34,7 @@ func (p *planner) changeInPlace() {
 }
 
 func (p *planner) networkDiffers(m *member) bool {
-	return networkOf(p.roll.shapes[m.status.Revision].Recorded) != networkOf(p.roll.shapes[p.roll.Revision].Recorded)
+	return InPlace{From: p.roll.shapes[m.status.Revision].Recorded, To: p.roll.shapes[p.roll.Revision].Recorded}.Reconnects()
 }
 
 // reconfigure changes what differs, and the revision, in one call. The VM that is seen may have a size of its own by now.

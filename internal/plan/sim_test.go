@@ -155,7 +155,10 @@ func (s *sim) input() Input {
 	}
 	s.admit(&in)
 	for i := range in.Shapes {
-		in.Shapes[i].Blocked = s.blocks(in.Shapes[i].Recorded.Template)
+		shape := &in.Shapes[i]
+		if shape.Blocked = s.refuses(shape.Recorded.Template); shape.Recorded.Revision == in.Revision {
+			shape.Blocked = in.CreateBlocked // what was admitted is kept, also where it would not be today
+		}
 	}
 	if s.paused {
 		in.Paused = &Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true."}
@@ -192,7 +195,7 @@ func (s *sim) input() Input {
 // admit holds the group at what was allowed last if its template is forbidden.
 func (s *sim) admit(in *Input) {
 	if s.forbidden[s.spec.Template] {
-		in.UpdateBlocked = &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: s.spec.Template + " is forbidden.", Terminal: true}
+		in.UpdateBlocked = s.refuses(s.spec.Template)
 		in.Spec = Apply(ShapeOf(s.admitted), s.spec)
 		in.Revision, in.MayStay = Revision(in.Spec), *s.spec.Replicas
 	} else {
@@ -200,6 +203,14 @@ func (s *sim) admit(in *Input) {
 	}
 	s.made[in.Revision] = ShapeOf(in.Spec)
 	in.CreateBlocked = s.blocks(in.Spec.Template)
+}
+
+// refuses says why no older shape with a template may be cloned, or is nil.
+func (s *sim) refuses(template string) *Blocker {
+	if s.forbidden[template] {
+		return &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: template + " is forbidden.", Terminal: true}
+	}
+	return s.blocks(template)
 }
 
 // blocks says why nothing can be cloned of a template, or is nil.

@@ -91,10 +91,10 @@ func (p *planner) waitsFor() string {
 	for _, m := range p.table() {
 		s := &m.status
 		switch {
-		case m.doomed:
+		case m.doomed || p.failed(m):
 		case s.Updating:
 			return fmt.Sprintf("restarting %s", s.Name)
-		case s.Revision == p.roll.Revision && !s.StartTime.IsZero():
+		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero():
 			return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly),
 				s.StartTime.Add(p.spec.startup).UTC().Format(time.TimeOnly))
 		}
@@ -110,6 +110,7 @@ func (p *planner) waitsForOthers() string {
 			first[what] = m.status.Name
 		}
 	}
+	var failed []*member
 	for _, m := range p.table() {
 		switch {
 		case m.doomed:
@@ -119,6 +120,8 @@ func (p *planner) waitsForOthers() string {
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
 		case m.status.Available:
+		case p.failed(m) && m.status.Phase != v1alpha1.VMReady:
+			failed = append(failed, m)
 		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
 			note("starting %s", m)
 		case m.status.Phase == v1alpha1.VMReady:
@@ -128,13 +131,26 @@ func (p *planner) waitsForOthers() string {
 		}
 	}
 	for _, what := range []string{
-		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s", "waiting for %s, which is not available",
+		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)
 		}
 	}
+	switch what := "waiting for %s, which is not available"; {
+	case len(failed) > 0:
+		return p.waitsForFailed(failed)
+	case first[what] != "":
+		return fmt.Sprintf(what, first[what])
+	}
 	return "going on"
+}
+
+// waitsForFailed tells of VMs that failed where more may fail before the update stops: nothing goes on before they are ready, or somebody acts.
+func (p *planner) waitsForFailed(failed []*member) string {
+	return fmt.Sprintf("waiting for %s, which did not become ready %s. It goes on by itself once it is ready. Find out why from the console of the VM; then delete the VM in vCenter to have it "+
+		"cloned anew, or set spec back to what it was, or to what works. With %d such failures the update stops (spec.updateStrategy.maxFailures)",
+		enumerate(labels(failed)), p.within(), p.spec.update.maxFailures)
 }
 
 // restartPending are the names of VMs that are changed when they are off.
@@ -152,21 +168,32 @@ func (p *planner) restartPending() []string {
 func (p *planner) failedMembers() []*member {
 	var failed []*member
 	for _, m := range p.table() {
-		if !m.doomed && m.state == present && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) {
+		if !m.doomed && p.failed(m) {
 			failed = append(failed, m)
 		}
 	}
 	return failed
 }
 
+// failed is true for a VM that is there and did not become ready in time.
+func (p *planner) failed(m *member) bool {
+	return m.state == present && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
+}
+
 // whoFailed says which VMs stopped the update.
 func (p *planner) whoFailed() string {
-	within := fmt.Sprintf("within %s (spec.readiness.startupTimeoutSeconds)", p.spec.startup)
-	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" {
-		within += fmt.Sprintf(", or set %s to %q", g.Key, g.FailedValue)
-	}
+	within := p.within()
 	if failed := p.failedMembers(); len(failed) > 0 {
 		return fmt.Sprintf("%s did not become ready %s", enumerate(labels(failed)), within)
 	}
 	return fmt.Sprintf("%s did not become ready %s, and left the group since", vms(len(p.roll.Failed)), within)
+}
+
+// within is how long a VM may take, and what else is a failure.
+func (p *planner) within() string {
+	within := fmt.Sprintf("within %s (spec.readiness.startupTimeoutSeconds)", p.spec.startup)
+	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" {
+		within += fmt.Sprintf(", or set %s to %q", g.Key, g.FailedValue)
+	}
+	return within
 }

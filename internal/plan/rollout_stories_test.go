@@ -258,6 +258,16 @@ var sagas = []struct {
 		s.broken("debian-13")
 		s.until(reason(v1alpha1.ReasonRolloutStopped))
 	}},
+	{"waits-for-a-vm-that-failed", 2, func(s *saga) {
+		s.strategy(nil, nil).MaxFailures = 2
+		s.broken("debian-13")
+		s.until(updated(1))
+		s.looks(10)
+		s.note("the template is repaired, and the VM deleted in vCenter: another comes in its place")
+		s.boots["debian-13"] = 1
+		s.lose("web-2")
+		s.until(settled)
+	}},
 	{"failed-value", 2, func(s *saga) {
 		s.spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes", FailedValue: "no"}
 		s.guests("yes")

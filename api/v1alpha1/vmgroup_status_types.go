@@ -79,6 +79,16 @@ const (
 	VMFailed VMPhase = "Failed"
 )
 
+// ListedVM is the VM that a name in spec.scaleDown.deleteFirst means. Another VM that gets the name later is not meant.
+type ListedVM struct {
+	// name of the VM, as in spec.
+	// +kubebuilder:validation:MaxLength=80
+	Name string `json:"name"`
+	// moRef is the managed object reference. A later VM of the same name has another.
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef"`
+}
+
 // VMStatus is one VM of a group.
 type VMStatus struct {
 	// name of the VM in vCenter: group name, dash, ordinal.
@@ -295,6 +305,11 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1200
 	Deleting []int32 `json:"deleting,omitempty"`
+	// deleteFirst are the VMs that spec.scaleDown.deleteFirst names, as they were when a VM of the name was first seen.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=500
+	DeleteFirst []ListedVM `json:"deleteFirst,omitempty"`
 	// adoptedFrom is the UID of the group whose VMs were taken over, once that has ended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

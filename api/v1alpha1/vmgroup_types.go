@@ -223,6 +223,8 @@ type ScaleDown struct {
 	// +kubebuilder:default=Newest
 	Order ScaleDownOrder `json:"order,omitempty"`
 	// deleteFirst names VMs that leave before others. Naming a VM here does not delete it; shrinking replicas does.
+	// A name means the VM that has it when it is listed: status.deleteFirst. A new VM that gets the name later is not
+	// meant, until the name is taken off the list and listed again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=500

@@ -331,6 +331,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"an update that begins":              func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", From: []string{"1-a"}} },
 		"a VM that failed an update":         func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", Failed: []string{"u0"}} },
 		"what VMs are made of":               func(f *Facts) { f.Plan.Revisions = []v1alpha1.Revision{{Revision: "1-a"}} },
+		"who leaves first":                   func(f *Facts) { f.Plan.Listed = []plan.Listed{{Name: "vg-1-0", MoRef: "vm-1"}} },
 		"losing readiness":                   func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
 	} {
 		f := running()

@@ -51,6 +51,11 @@ func input(replicas int32, options ...option) Input {
 	return in
 }
 
+// listedAs is what status records of a name in spec.scaleDown.deleteFirst.
+func listedAs(name, moRef string) option {
+	return func(in *Input) { in.Listed = append(in.Listed, Listed{Name: name, MoRef: moRef}) }
+}
+
 func moRefOf(ordinal int32) string { return fmt.Sprintf("vm-%d", 100+ordinal) }
 
 // makeVM is a healthy VM of the group.

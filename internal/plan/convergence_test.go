@@ -55,7 +55,7 @@ var happenings = []happening{
 	{"wipe status", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.rollout, s.shapes = nil, nil
 		if rapid.Bool().Draw(t, "all") {
-			s.known, s.doomed = nil, nil
+			s.known, s.doomed, s.listed = nil, nil, nil
 		}
 	}},
 	{"power state", func(t *rapid.T, s *sim, _ *simVM, _ string) {

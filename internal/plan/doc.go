@@ -5,6 +5,7 @@
 //
 //	classify   each observed VM is ours, a copy, or foreign; each ordinal gets one VMStatus
 //	adoption   VMs that carry our stamp and were not recorded yet are recorded
+//	list       the VMs that spec.scaleDown.deleteFirst names, as they were when they were first named
 //	begin      an edit begins an update; status records which VMs it concerns
 //	failures   updated VMs that did not become ready in time: they stop the update
 //	aim        whether the update goes on, and how many VMs above what is wanted it needs; once more when it is known who is ready

@@ -106,6 +106,16 @@ func TestStories(t *testing.T) {
 			s.note("and back to 3")
 			s.replicas(3)
 			s.until(settled)
+			s.note("and to 2, the oldest first: web-0 is another one now, that nobody named, and stays")
+			s.spec.ScaleDown.Order = v1alpha1.ScaleDownOldest
+			s.replicas(2)
+			s.until(settled)
+			s.note("web-0 is taken off the list, and named again")
+			s.spec.ScaleDown.DeleteFirst = nil
+			s.step(nil)
+			s.spec.ScaleDown.DeleteFirst = []string{"web-0"}
+			s.replicas(1)
+			s.until(settled)
 		}},
 		{"deletion", 4, func(s *story) {
 			s.note("the group is deleted, with room for 2 tasks at a time")

@@ -60,6 +60,8 @@ type Input struct {
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32
+	// Listed are the VMs that status records of those in spec.scaleDown.deleteFirst.
+	Listed []Listed
 }
 
 // RemovalHold says why VMs that are to leave are kept for now.

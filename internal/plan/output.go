@@ -137,6 +137,8 @@ type Plan struct {
 	VMs []VMStatus
 	// Doomed are the ordinals that are being deleted, sorted. It must be persisted before Mark or Destroy.
 	Doomed []int32
+	// Listed is what status is to record of the VMs that leave first, by name.
+	Listed []Listed
 	// Foreign VMs, sorted by MoRef.
 	Foreign []Foreign
 	// Outdated are the names of VMs of another revision, sorted by ordinal.

@@ -65,6 +65,7 @@ var passes = []pass{
 	{name: "adoption", run: (*planner).adoption, looks: true},
 	{name: "installation", run: (*planner).installation, looks: true},
 	{name: "takeOver", run: (*planner).takeOver, looks: true},
+	{name: "list", run: (*planner).list, looks: true},
 	{name: "begin", run: (*planner).begin, looks: true},
 	{name: "failures", run: (*planner).failures, looks: true},
 	{name: "aim", run: (*planner).aim},

@@ -146,6 +146,11 @@ func TestScaleDown(t *testing.T) {
 			input(1, healthy(0), goneVMs(1, 2), spec(observeOnly)), ""},
 		{"Recycle dooms nobody", input(0, healthy(0), spec(recycle)), ""},
 		{"a foreign VM does not count", input(1, healthy(0), sees(makeVM(7, unstamped))), ""},
+		{"a name that was seen with another VM is not meant", input(2, healthy(0, 1, 2), first("web-0"), listedAs("web-0", "vm-7")), "2"},
+		{"a name that was seen with this VM is", input(2, healthy(0, 1, 2), first("web-0"), listedAs("web-0", moRefOf(0))), "0"},
+		{"a name that no VM had is that of the first", input(1, healthy(0), first("web-1"), running(vsphere.OpClone, 1, 0)), "1"},
+		{"a clone of a name that another VM had is not meant", input(2, healthy(0), running(vsphere.OpClone, 1, 0), running(vsphere.OpClone, 2, 0),
+			first("web-1"), listedAs("web-1", "vm-7")), "2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := doomedOf(Compute(test.in)); got != test.doomed {

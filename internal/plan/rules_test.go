@@ -55,6 +55,11 @@ func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	if p.Gone && (len(p.VMs) > 0 || !in.Deleting) {
 		fail("gone with VMs, or without being deleted")
 	}
+	for i, l := range p.Listed {
+		if i > 0 && p.Listed[i-1].Name >= l.Name || in.Spec.ScaleDown == nil || !slices.Contains(in.Spec.ScaleDown.DeleteFirst, l.Name) {
+			fail("listed to leave first are %v", p.Listed)
+		}
+	}
 	if !slices.IsSortedFunc(p.VMs, func(a, b VMStatus) int { return int(a.Ordinal) - int(b.Ordinal) }) ||
 		!slices.IsSorted(p.Doomed) ||
 		!slices.IsSortedFunc(p.Foreign, func(a, b Foreign) int { return compareStrings(a.MoRef, b.MoRef) }) {
@@ -347,6 +352,9 @@ func anyInput(t *rapid.T) Input {
 		}
 	}
 	in.Doomed = rapid.SliceOfN(ordinal, 0, 2).Draw(t, "doomed")
+	for range rapid.IntRange(0, 2).Draw(t, "listed") {
+		in.Listed = append(in.Listed, Listed{Name: VMName(groupName, ordinal.Draw(t, "listed ordinal")), MoRef: rapid.SampledFrom(moRefs).Draw(t, "listed moRef")})
+	}
 	in.MayStay = rapid.Int32Range(0, 4).Draw(t, "may stay")
 	if rarely("held") {
 		removalHeld(&in)
@@ -441,7 +449,7 @@ func anyShutdown(t *rapid.T) *v1alpha1.Shutdown {
 // shuffled returns in with every list in another order.
 func shuffled(in Input, seed uint64) Input {
 	r := rand.New(rand.NewPCG(seed, seed))
-	in.Known, in.Doomed = shuffle(r, in.Known), shuffle(r, in.Doomed)
+	in.Known, in.Doomed, in.Listed = shuffle(r, in.Known), shuffle(r, in.Doomed), shuffle(r, in.Listed)
 	if in.Rollout != nil {
 		was := *in.Rollout
 		was.From, was.Failed = shuffle(r, was.From), shuffle(r, was.Failed)

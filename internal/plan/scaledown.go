@@ -49,7 +49,7 @@ func (p *planner) compareLeaving(a, b *member) int {
 
 func (p *planner) leavingRank(m *member) int {
 	switch {
-	case p.spec.deleteFirst[m.status.Name]:
+	case p.listed(m):
 		return 0
 	case p.unhealthy(m):
 		return 1

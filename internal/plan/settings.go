@@ -35,7 +35,8 @@ type settings struct {
 	minReady     time.Duration
 	policy       v1alpha1.DeletionPolicy
 	oldestFirst  bool
-	deleteFirst  map[string]bool
+	// deleteFirst are names: see listed.
+	deleteFirst map[string]bool
 	// shutdown is how long a guest may take to shut down; zero for guests that are not asked.
 	shutdown time.Duration
 	// startup is how long an updated VM may take to become ready, guestInfo what it has to say, or nil.

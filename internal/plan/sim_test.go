@@ -40,6 +40,7 @@ type sim struct {
 	// what status has
 	known   []Known
 	doomed  []int32
+	listed  []Listed
 	rollout *Rollout
 	shapes  []v1alpha1.Revision
 	// seen is the spec that status is of, admitted the one that was allowed last.
@@ -150,7 +151,7 @@ func (s *sim) put(vm vsphere.VM, ours bool) *simVM {
 func (s *sim) input() Input {
 	in := Input{
 		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: *s.spec.DeepCopy(), Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
-		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Rollout: s.rollout,
+		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Listed: slices.Clone(s.listed), Rollout: s.rollout,
 		Edited: !reflect.DeepEqual(s.spec, s.seen), Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
 	}
 	s.admit(&in)
@@ -239,7 +240,7 @@ func (s *sim) step(allowed func(Plan) Plan) Plan {
 		submitted = allowed(p)
 	}
 	if in.Observation.Complete { // an older table is worth more than one full of holes
-		s.known, s.doomed = persist(p), p.Doomed
+		s.known, s.doomed, s.listed = persist(p), p.Doomed, p.Listed
 	}
 	s.rollout, s.shapes, s.seen = &p.Rollout, p.Revisions, *s.spec.DeepCopy()
 	for _, a := range submitted.Actions {

@@ -1,0 +1,23 @@
+package group
+
+import (
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// listed are the VMs that status records of those that are to leave first.
+func listed(status *v1alpha1.VmGroupStatus) []plan.Listed {
+	var all []plan.Listed
+	for _, l := range status.DeleteFirst {
+		all = append(all, plan.Listed{Name: l.Name, MoRef: l.MoRef})
+	}
+	return all
+}
+
+func listedStatuses(all []plan.Listed) []v1alpha1.ListedVM {
+	var out []v1alpha1.ListedVM
+	for _, l := range all {
+		out = append(out, v1alpha1.ListedVM{Name: l.Name, MoRef: l.MoRef})
+	}
+	return out
+}

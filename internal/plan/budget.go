@@ -67,7 +67,7 @@ func (p *planner) budget() budget {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || !m.exists():
-		case m.status.Available:
+		case m.status.Available && !p.reconnects(m):
 			b.there++
 			b.available++
 		case p.outdated(m) && !m.status.Updating:
@@ -75,6 +75,16 @@ func (p *planner) budget() budget {
 		}
 	}
 	return b
+}
+
+// lend takes an available VM that may be cut off, and stays there. Where none may be missing, one is lent while none is: nothing could be updated else.
+func (b *budget) lend(unavailable int32) bool {
+	if b.available <= 0 && (unavailable > 0 || b.available < 0) {
+		return false
+	}
+	b.there--
+	b.available--
+	return true
 }
 
 // take reports whether a VM may be taken away, and takes it out of the budget.

@@ -53,6 +53,31 @@ func checkBudget(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
+// checkReconnected: guests that a new network may cut off count as taken away, beside whatever else is; where none may be missing, one may.
+func checkReconnected(fail func(string, ...any), in Input, p Plan) {
+	vms, n, changed := vmsByOrdinal(p), int32(0), false
+	for _, a := range p.Actions {
+		if s := vms[a.Ordinal]; a.Kind == ReconfigureVM && a.Network != nil && s.Available && observedVM(in, a.MoRef).Power == vsphere.PoweredOn {
+			n, changed = n+1, true
+		}
+	}
+	for _, op := range in.Observation.InFlight {
+		s := vms[op.Ordinal]
+		if op.Kind == vsphere.OpReconfigure && s.Available && observedVM(in, s.MoRef).Power == vsphere.PoweredOn && inAnotherNetwork(in, s.Revision) {
+			n++
+		}
+	}
+	least := p.Desired - max(strategyOf(in.Spec.UpdateStrategy, p.Desired).unavailable, 1)
+	if changed && p.Ready-n < least && in.MayStay == 0 && !recordedTwice(in) {
+		fail("%d of %d VMs that are available are cut off for a while", n, p.Ready)
+	}
+}
+
+func inAnotherNetwork(in Input, revision string) bool {
+	at := slices.IndexFunc(in.Shapes, func(s Shape) bool { return s.Recorded.Revision == revision })
+	return at >= 0 && networkOf(in.Shapes[at].Recorded) != networkOf(ShapeOf(in.Spec))
+}
+
 // leaveBefore is how many VMs of the table were chosen to leave before this look, and do.
 func leaveBefore(in Input, p Plan) int32 {
 	n := int32(0)

@@ -74,7 +74,7 @@ func (p *planner) assessRunning(m *member) {
 	if waiting == "" {
 		status.Phase, status.StartTime = v1alpha1.VMReady, time.Time{}
 		// A time that is yet to come was recorded by a clock that ran ahead. Nobody is to wait for that.
-		if status.ReadySince.IsZero() || status.ReadySince.After(p.in.Now) || m.interrupted() {
+		if status.ReadySince.IsZero() || status.ReadySince.After(p.in.Now) || m.interrupted() || p.reconnected(m) {
 			status.ReadySince = p.in.Now
 		}
 		availableAt := status.ReadySince.Add(p.spec.minReady)

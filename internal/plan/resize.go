@@ -7,34 +7,39 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// changeInPlace changes VMs as they are. A new size disturbs nobody. A new network may cut a guest off, so that only a few get it at a time, and
-// none while more VMs are missing than may be.
-func (p *planner) changeInPlace() {
-	missing, changing := p.spec.desired, int32(0)
-	for _, m := range p.table() {
-		if !m.doomed && m.status.Available {
-			missing--
-		}
-		if p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) {
-			changing++
-		}
-	}
+// changeInPlace changes VMs as they are. A new size disturbs nobody. A new network may cut a guest off, which shows only later: until it is seen in the
+// new network, an available VM counts as one that was taken away. One that is not available loses nothing.
+func (p *planner) changeInPlace(b *budget) {
 	for _, m := range p.table() {
 		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive {
 			continue
 		}
-		if p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn {
-			if missing > p.spec.update.unavailable || changing >= max(p.spec.update.unavailable, 1) {
-				continue
-			}
-			changing++
+		cuts := p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.status.Available
+		if cuts && (p.reconnects(m) || !b.lend(p.spec.update.unavailable)) {
+			continue
 		}
 		p.reconfigure(m)
 	}
 }
 
+// reconnects is true for a VM that is on and about to be in the network of the target.
+func (p *planner) reconnects(m *member) bool {
+	return m.state == present && m.vm.Power == vsphere.PoweredOn && p.networkDiffers(m) && p.ops.running(m.status.Ordinal, vsphere.OpReconfigure)
+}
+
+// reconnected is true for a VM that status has in another network still: it has to show that it is ready in this one, too.
+func (p *planner) reconnected(m *member) bool {
+	if m.known == nil || m.known.Revision == m.status.Revision {
+		return false
+	}
+	own, target := p.roll.shapes[m.known.Revision], p.roll.shapes[m.status.Revision]
+	return own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
+}
+
+// networkDiffers is true for a VM that the update concerns, and that the target has in another network, as far as that is known.
 func (p *planner) networkDiffers(m *member) bool {
-	return InPlace{From: p.roll.shapes[m.status.Revision].Recorded, To: p.roll.shapes[p.roll.Revision].Recorded}.Reconnects()
+	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
+	return p.outdated(m) && own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
 }
 
 // reconfigure changes what differs, and the revision, in one call. The VM that is seen may have a size of its own by now.

@@ -70,8 +70,9 @@ func (p *planner) outdated(m *member) bool { return p.roll.from[m.status.Revisio
 // update takes the next steps.
 func (p *planner) update() {
 	if p.roll.going && !p.repairHeld && !p.surplusHeld {
-		p.changeInPlace()
-		p.takeAway()
+		b := p.budget()
+		p.changeInPlace(&b)
+		p.takeAway(&b)
 	}
 	for _, m := range p.table() {
 		if p.roll.active() && !m.doomed && p.change(m) == changePending {
@@ -81,8 +82,7 @@ func (p *planner) update() {
 }
 
 // takeAway replaces and restarts VMs, as many as the budget allows. Those that are not available go first.
-func (p *planner) takeAway() {
-	b := p.budget()
+func (p *planner) takeAway(b *budget) {
 	var candidates []*member
 	for _, m := range p.table() {
 		change := p.change(m)

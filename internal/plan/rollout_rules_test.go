@@ -12,6 +12,7 @@ func checkRollout(fail func(string, ...any), in Input, p Plan) {
 	checkStart(fail, in, p)
 	checkUpdateTouches(fail, in, p)
 	checkBudget(fail, in, p)
+	checkReconnected(fail, in, p)
 	checkClones(fail, in, p)
 }
 

@@ -222,6 +222,32 @@ var sagas = []struct {
 		s.until(settled)
 	}},
 	{"network", 3, func(s *saga) { s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}; s.until(settled) }},
+	{"network-and-a-restart", 4, func(s *saga) {
+		s.note("two may be missing; of four, two get another network, and so do two that have to be restarted, for their size")
+		s.strategy(number(0), number(2))
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.until(updated(2))
+		s.spec.CPU = 4
+		s.until(settled)
+	}},
+	{"network-and-min-ready-seconds", 2, func(s *saga) {
+		s.spec.Readiness.MinReadySeconds = 20
+		s.until(settled)
+		s.note("a VM that was given another network has to be ready there for as long before the next one is")
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.until(settled)
+	}},
+	{"network-undone", 3, func(s *saga) {
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.looks(1)
+		s.byName("web-0").boot = 100
+		s.looks(2)
+		s.note("undo: the guest that was cut off is the first to return, though one is missing")
+		s.spec.Placement = nil
+		s.looks(1)
+		s.byName("web-0").boot = 1
+		s.until(settled)
+	}},
 	{"network-that-cuts-guests-off", 3, func(s *saga) {
 		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
 		s.looks(1)

@@ -123,10 +123,11 @@ func (p *planner) surge() int32 {
 // that leaves last.
 func (p *planner) adds() int32 {
 	var replaced, restarted int32
+	there := p.population() > p.spec.desired
 	for _, m := range p.table() {
 		switch change := p.change(m); {
 		case m.doomed || !m.exists():
-		case m.status.Updating || change == changeRestart:
+		case m.status.Updating || change == changeRestart || change == changeDenied && there: // who makes up for others leaves last
 			restarted++
 		case change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete:
 			replaced++

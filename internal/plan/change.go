@@ -21,6 +21,8 @@ const (
 	changeRestart
 	// changePending: it has to be off for that, and is not to be restarted.
 	changePending
+	// changeDenied: it has to be off for that, and the operator's account may not change it.
+	changeDenied
 	// changeWaits: nobody knows yet, or it is on its way to be off.
 	changeWaits
 )
@@ -53,6 +55,8 @@ func (p *planner) change(m *member) change {
 		return changeWaits // it is being stopped anyway
 	case way == WayPending:
 		return changePending
+	case p.denied(m, c):
+		return changeDenied
 	}
 	return changeRestart
 }

@@ -47,6 +47,10 @@ var happenings = []happening{
 	{"quota", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.room = SurgeRoom{Limited: true, VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "No room."}}
 	}},
+	{"privileges", func(t *rapid.T, s *sim, _ *simVM, _ string) {
+		s.denies = rapid.Bool().Draw(t, "denies")
+		s.lacks = rapid.SampledFrom([][]string{nil, {vsphere.PrivilegeCPUs}, {vsphere.PrivilegeDevices}, {vsphere.PrivilegeCPUs, vsphere.PrivilegeMemory}}).Draw(t, "lacks")
+	}},
 	{"no quota", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.room = SurgeRoom{} }},
 	{"template gone", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.absent[anyTemplate(t)] = true }},
 	{"template back", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.absent = map[string]bool{} }},
@@ -185,6 +189,7 @@ func interrupted(t *rapid.T) func(Plan) Plan {
 // heal ends every disturbance that only a person can end.
 func (s *sim) heal(t *rapid.T) {
 	s.blind, s.paused, s.spec.Repair = false, false, nil
+	s.denies = false // what was found when it was connected to stays
 	s.room, s.absent, s.forbidden, s.boots = SurgeRoom{}, map[string]bool{}, map[string]bool{}, map[string]int{}
 	if s.spec.DeletionPolicy == v1alpha1.DeletionRecycle {
 		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
@@ -355,7 +360,8 @@ func TestEveryUpdateEnds(t *testing.T) {
 			}
 			network := networkOf(ShapeOf(s.spec))
 			if vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024 || vm.template != s.spec.Template || vm.network != network || vm.Stamp.Revision != Revision(s.spec) {
-				t.Fatalf("%s has %d CPUs, %d MiB, template %s, network %q and revision %s; spec is %+v", vm.Name, vm.CPU, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, s.spec)
+				t.Fatalf("%s has %d CPUs, %d MiB, template %s, network %q and revision %s; spec has network %q and is %+v\n%s\n%s", vm.Name, vm.CPU, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, network,
+					s.spec, strings.Join(s.trail, "\n"), s.why)
 			}
 			if p.VMs[at].Updating || p.VMs[at].RestartPending {
 				t.Fatalf("%s is still being changed: %+v", vm.Name, p.VMs[at])

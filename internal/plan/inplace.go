@@ -31,6 +31,21 @@ func (c InPlace) Resizes() bool { return c.From.CPU != c.To.CPU || c.From.Memory
 // Reconnects is true where the network differs.
 func (c InPlace) Reconnects() bool { return networkOf(c.From) != networkOf(c.To) }
 
+// Privileges are those that the account needs on a VM for the change.
+func (c InPlace) Privileges() []string {
+	needed := []string{vsphere.PrivilegeExtraConfig} // for the revision
+	if c.From.CPU != c.To.CPU {
+		needed = append(needed, vsphere.PrivilegeCPUs)
+	}
+	if c.From.Memory != c.To.Memory {
+		needed = append(needed, vsphere.PrivilegeMemory)
+	}
+	if c.Reconnects() {
+		needed = append(needed, vsphere.PrivilegeDevices)
+	}
+	return needed
+}
+
 // Way is what a change in place does to a VM.
 type Way int
 

@@ -88,6 +88,9 @@ func (p *planner) waitsFor() string {
 	if p.repairHeld {
 		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
+	if m := p.firstDenied(); m != nil && p.roll.going {
+		return fmt.Sprintf("waiting, because the operator's account in vCenter lacks a privilege to change %s: no VM is stopped to be changed before it has it", m.status.Name)
+	}
 	for _, m := range p.table() {
 		s := &m.status
 		switch {

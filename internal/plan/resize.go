@@ -10,8 +10,9 @@ import (
 // changeInPlace changes VMs as they are. A new size disturbs nobody. A new network may cut a guest off, which shows only later: until it is seen in the
 // new network, an available VM counts as one that was taken away. One that is not available loses nothing.
 func (p *planner) changeInPlace(b *budget) {
+	denied := p.firstDenied()
 	for _, m := range p.table() {
-		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive {
+		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive && m != denied {
 			continue
 		}
 		cuts := p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.status.Available
@@ -59,7 +60,9 @@ func (p *planner) reconfigure(m *member) {
 		}
 	}
 	tried := p.try(m, a)
-	m.changes = tried || m.status.Updating // one that was not stopped for that is not kept off by a change that fails
+	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
+	// One that was not stopped for that is not kept off by a change that fails, and none is where a person has to act first.
+	m.changes = tried || m.status.Updating && (f == nil || vsphere.KindOf(f.Err) != vsphere.KindPermission)
 }
 
 // restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.

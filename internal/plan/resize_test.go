@@ -35,7 +35,8 @@ func TestChangeThatFails(t *testing.T) {
 	}{
 		{"a VM that was not started yet is changed first", resizing(off), false, "ReconfigureVM web-0"},
 		{"and started as it is if that fails", resizing(off), true, "PowerOnVM web-0"},
-		{"one that was stopped for that stays off", resizing(func(vm *vsphere.VM, k *Known) { off(vm, k); k.Updating = true }), true, ""},
+		{"so is one that was stopped for that: a person has to act first", resizing(func(vm *vsphere.VM, k *Known) { off(vm, k); k.Updating = true }), true, "PowerOnVM web-0"},
+		{"one that is on is not stopped again", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), true, ""},
 		{"and is told of", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), false, "PowerOffVM web-0"},
 	} {
 		if test.fails {

@@ -101,9 +101,12 @@ func (p *planner) takeAway(b *budget) {
 		}
 		return p.compareLeaving(a, b)
 	})
-	spare := p.population() - p.spec.desired
+	spare, denied := p.population()-p.spec.desired, p.firstDenied() != nil
 	for _, m := range candidates {
 		change := p.change(m)
+		if change == changeRestart && denied {
+			continue // the same may be so of it
+		}
 		if change == changeReplace && p.in.CreateBlocked != nil && spare <= 0 {
 			p.createsWanted++
 			continue // nothing could come in its place

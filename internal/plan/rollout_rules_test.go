@@ -77,6 +77,9 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 		if stoppedNow(in, s) && !recordedTwice(in) && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
 			fail("%s is restarted, and the update does not ask for it", s.Name)
 		}
+		if stoppedNow(in, s) && !recordedTwice(in) && (wasDenied(in, s.Ordinal) || slices.Contains(in.Observation.Lacks, vsphere.PrivilegeExtraConfig) && !wasOffOnly(in, s.Ordinal)) {
+			fail("%s is stopped to be changed, and nobody may change it", s.Name)
+		}
 	}
 }
 
@@ -86,9 +89,25 @@ func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, re
 	}
 	vm := observedVM(in, a.MoRef)
 	cpus, memory := a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU), a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)
-	if vm.Power == vsphere.PoweredOn && (cpus || memory) {
+	if vm.Power == vsphere.PoweredOn && (cpus || memory) && !deniedIn(in, a.Ordinal) {
 		fail("%s cannot be changed while it is on", a.Name)
 	}
+}
+
+// deniedIn is true where the account may lack what a change of a VM needs.
+func deniedIn(in Input, ordinal int32) bool {
+	return len(in.Observation.Lacks) > 0 || wasDenied(in, ordinal)
+}
+
+func wasOffOnly(in Input, ordinal int32) bool {
+	f := newOperations(&in, settingsOf(&in)).reconfigureFailure(ordinal, in.UpdateRevision)
+	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly
+}
+
+// wasDenied is true where vCenter has said that the account may not change a VM as spec says, and nothing else since.
+func wasDenied(in Input, ordinal int32) bool {
+	f := newOperations(&in, settingsOf(&in)).reconfigureFailure(ordinal, in.UpdateRevision)
+	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindPermission
 }
 
 // chosenNow is true for a VM that is chosen to leave in this look.

@@ -222,6 +222,32 @@ var sagas = []struct {
 		s.until(settled)
 	}},
 	{"network", 3, func(s *saga) { s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}; s.until(settled) }},
+	{"privilege-that-lacks", 2, func(s *saga) {
+		s.denies, s.lacks = true, []string{vsphere.PrivilegeCPUs}
+		s.note("nothing is stopped, and one VM is tried as it is, to say what is missing")
+		s.spec.CPU = 4
+		s.looks(6)
+		s.note("the privilege is granted; what was found before says otherwise still")
+		s.denies = false
+		s.until(settled)
+	}},
+	{"privilege-that-was-taken-away", 3, func(s *saga) {
+		s.strategy(number(0), number(2))
+		s.denies = true
+		s.note("nobody knew: what was stopped is started as it is, and no other VM is stopped")
+		s.spec.CPU = 4
+		s.looks(14)
+		s.denies = false
+		s.until(settled)
+	}},
+	{"privilege-that-was-taken-away-beside-an-extra-vm", 2, func(s *saga) {
+		s.denies = true
+		s.spec.CPU = 4
+		s.looks(14)
+		s.note("the extra VM stays until the others are changed")
+		s.denies = false
+		s.until(settled)
+	}},
 	{"network-and-a-restart", 4, func(s *saga) {
 		s.note("two may be missing; of four, two get another network, and so do two that have to be restarted, for their size")
 		s.strategy(number(0), number(2))

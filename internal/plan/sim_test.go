@@ -52,6 +52,9 @@ type sim struct {
 	// forbidden ones are refused by policy.
 	boots             map[string]int
 	absent, forbidden map[string]bool
+	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
+	denies bool
+	lacks  []string
 	// hotAdd is true for VMs that get more while they are on.
 	hotAdd bool
 	room   SurgeRoom
@@ -165,7 +168,7 @@ func (s *sim) input() Input {
 		in.Paused = &Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true."}
 	}
 	o := &in.Observation
-	o.Complete = !s.blind
+	o.Complete, o.Lacks = !s.blind, s.lacks
 	for _, vm := range s.sorted() {
 		recorded := slices.ContainsFunc(s.known, func(k Known) bool { return k.MoRef == vm.Ref.Value })
 		if !vm.away && (vm.Stamp != nil || vm.Folder == folder || recorded) {
@@ -399,6 +402,12 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 
 // reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
 func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
+	switch {
+	case s.denies:
+		return vsphere.KindPermission
+	case a.ChangeVersion != vm.ChangeVersion:
+		return vsphere.KindConflict // another change, of which nobody knew any more, came first
+	}
 	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
 	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
 		return vsphere.KindOffOnly // it was powered on since, or its host says no
@@ -409,7 +418,7 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	}
 	stamp := *vm.Stamp
 	stamp.Revision = a.Revision
-	vm.Stamp = &stamp
+	vm.Stamp, vm.ChangeVersion = &stamp, vm.ChangeVersion+"+"
 	return ""
 }
 

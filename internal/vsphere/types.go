@@ -309,6 +309,9 @@ type Observation struct {
 	FolderGone bool
 	// FolderElsewhere is true when vCenter confirmed that Query.Folder exists, but not below the operator's root.
 	FolderElsewhere bool
+	// Lacks are those of the privileges to change VMs that the account did not have on the root folder when the server was connected to, sorted.
+	// It is a hint: what it has on a VM may be more or less.
+	Lacks []string
 	// InFlight are operations whose effect is not visible in VMs yet.
 	InFlight []Operation
 	// Failures are the last failures that no later success has cleared.

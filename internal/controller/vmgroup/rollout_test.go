@@ -775,3 +775,27 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 		}
 	}
 }
+
+// A VM that cannot be changed is not stopped for that, or it would stay off.
+func TestNoVMIsStoppedForAChangeThatTheAccountMayNotMake(t *testing.T) {
+	r := rolls(t, 2)
+	r.vcenter.SetMissingPrivileges(vsphere.PrivilegeCPUs)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU++ })
+	for range 10 {
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	for _, vm := range r.vcenter.VMs() {
+		if vm.Power != vsphere.PoweredOn {
+			t.Errorf("%s is %s", vm.Name, vm.Power)
+		}
+	}
+	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != v1alpha1.ReasonPermissionDenied || !strings.Contains(stalled.Message, vsphere.PrivilegeCPUs) {
+		t.Errorf("the group says %s", words(r.group().Status.Conditions))
+	}
+	r.vcenter.SetMissingPrivileges()
+	r.now = r.now.Add(10 * time.Minute)
+	r.watched(60, nil)
+}

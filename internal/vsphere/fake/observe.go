@@ -56,7 +56,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	s.mu.Lock()
 	defer s.unlock()
 	s.asksFor(q)
-	o := vsphere.Observation{InstanceUUID: s.opt.InstanceUUID}
+	o := vsphere.Observation{InstanceUUID: s.opt.InstanceUUID, Lacks: slices.Clone(s.missing)}
 	o.Complete, o.Incomplete = s.complete()
 	if why := s.left.awaits(q); o.Complete && why != "" {
 		o.Complete, o.Incomplete = false, why

@@ -2,6 +2,8 @@ package fake
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -19,6 +21,9 @@ func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) err
 	}, func(vm *vsphere.VM, op string) *vsphere.Error {
 		if err := unchanged(vm, r.Target, op); err != nil {
 			return err
+		}
+		if p := s.lacked(r, vm); p != "" {
+			return &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: p, Err: errors.New("the account lacks " + p)}
 		}
 		want := *vm
 		if r.CPU != 0 {
@@ -41,6 +46,19 @@ func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) err
 		s.reconfigured(vm)
 		return nil
 	})
+}
+
+// lacked is a privilege that a change needs and the account lacks, or empty.
+func (s *Server) lacked(r vsphere.Reconfiguration, vm *vsphere.VM) string {
+	for p, needed := range map[string]bool{
+		vsphere.PrivilegeCPUs: r.CPU != 0 && r.CPU != vm.CPU, vsphere.PrivilegeMemory: r.MemoryMiB != 0 && r.MemoryMiB != vm.MemoryMiB,
+		vsphere.PrivilegeDevices: !r.Network.IsZero(), vsphere.PrivilegeExtraConfig: r.Revision != "",
+	} {
+		if needed && slices.Contains(s.missing, p) {
+			return p
+		}
+	}
+	return ""
 }
 
 // NetworkOf is the network that the first adapter of a VM is connected to, for assertions; zero for that of its template.

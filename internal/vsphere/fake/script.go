@@ -96,7 +96,7 @@ func (s *Server) SetSuddenlyEmpty(empty bool) {
 	s.change(func() { s.suddenlyEmpty = empty })
 }
 
-// SetMissingPrivileges says which privileges the account lacks.
+// SetMissingPrivileges says which privileges the account lacks. Changes of VMs that need one fail.
 func (s *Server) SetMissingPrivileges(privileges ...string) {
 	s.change(func() { s.missing = privileges })
 }

@@ -38,8 +38,15 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
 		VMs: g.VMs, Released: g.Released, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
-		InFlight: inFlight, Failures: s.ops.Failures(group),
+		InFlight: inFlight, Failures: s.ops.Failures(group), Lacks: s.lacks(),
 	}
+}
+
+// lacks returns what the account lacks for changes of VMs.
+func (s *Server) lacks() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.lacks
 }
 
 // instanceUUID returns that of the server to which the last login was. It is asked for last, so that it is never older than what was read before.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // neededPrivileges are those that the operator uses on its root folder. What it needs on templates, pools,
@@ -24,24 +26,24 @@ var neededPrivileges = []string{
 	"VirtualMachine.Inventory.Delete",
 }
 
-// missingPrivileges returns what the account lacks on the root folder, sorted. A server that does not answer the
-// question is taken to grant all: the first refused call will tell.
-func missingPrivileges(ctx context.Context, c *connection) []string {
+// changePrivileges are those that changes of VMs need. Groups are told of them before a VM is stopped to be changed.
+var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
+
+// missingPrivileges returns what the account lacks on the root folder, sorted: of what the operator needs there, and of what changes of VMs need. A server
+// that does not answer the question is taken to grant all: the first refused call will tell.
+func missingPrivileges(ctx context.Context, c *connection) (needed, forChanges []string) {
 	manager := c.client.ServiceContent.AuthorizationManager
 	if manager == nil {
-		return nil
+		return nil, nil
 	}
 	resp, err := methods.FetchUserPrivilegeOnEntities(ctx, c.client, &types.FetchUserPrivilegeOnEntities{
 		This: *manager, Entities: []types.ManagedObjectReference{toRef(c.root.Ref)}, UserName: c.session.User(),
 	})
 	if err != nil || len(resp.Returnval) == 0 {
-		return nil
+		return nil, nil
 	}
-	var missing []string
-	for _, p := range neededPrivileges {
-		if !slices.Contains(resp.Returnval[0].Privileges, p) {
-			missing = append(missing, p)
-		}
+	lacking := func(all []string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(resp.Returnval[0].Privileges, p) })
 	}
-	return missing
+	return lacking(neededPrivileges), lacking(changePrivileges)
 }

@@ -76,6 +76,9 @@ func TestAPrivilegeOfSomeGroupsIsMissedByThemOnly(t *testing.T) {
 	if missing := r.server.Health().MissingPrivileges; len(missing) > 0 {
 		t.Errorf("the account is said to lack %v", missing)
 	}
+	if lacks := r.observe().Lacks; !slices.Equal(lacks, []string{vsphere.PrivilegeDevices}) {
+		t.Errorf("for changes of VMs the account is said to lack %v", lacks)
+	}
 	vm := r.clone(0)
 	must(t, r.server.Reconfigure(r.ctx, vsphere.Reconfiguration{Target: target(vm), Revision: "2-a", CPU: 4, MemoryMiB: 256}))
 	r.until("resized", func() bool { now, _ := find(r.observe(), 0); return now.CPU == 4 })

@@ -139,7 +139,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 		kick(s.leftoverKick)
 	}
 	s.index.SetRoot(c.root)
-	missing := missingPrivileges(ctx, c)
+	missing, lacks := missingPrivileges(ctx, c)
 	if err := s.refreshCatalog(ctx, c); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	if now, _ := sess.Generation(); now != generation {
 		return errRenewed
 	}
-	s.connected(c, missing)
+	s.connected(c, missing, lacks)
 
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.newFeed(c).Run(ctx) })
@@ -173,7 +173,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 }
 
 // connected publishes a connection.
-func (s *Server) connected(c *connection, missingPrivileges []string) {
+func (s *Server) connected(c *connection, missingPrivileges, lacks []string) {
 	about := c.client.ServiceContent.About
 	s.mu.Lock()
 	s.conn = c
@@ -182,7 +182,7 @@ func (s *Server) connected(c *connection, missingPrivileges []string) {
 	}
 	s.state.reachable, s.state.err = true, nil
 	s.state.version, s.state.instanceUUID = about.Version, about.InstanceUuid
-	s.state.missingPrivileges = missingPrivileges
+	s.state.missingPrivileges, s.state.lacks = missingPrivileges, lacks
 	s.mu.Unlock()
 	s.serverChanged()
 }

@@ -140,7 +140,8 @@ type health struct {
 	err                   error
 	since                 time.Time
 	version, instanceUUID string
-	missingPrivileges     []string
+	// missingPrivileges is of what every group needs, lacks of what changes of VMs need.
+	missingPrivileges, lacks []string
 }
 
 var _ vsphere.Server = (*Server)(nil)

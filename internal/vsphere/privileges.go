@@ -1,0 +1,10 @@
+package vsphere
+
+// Privileges that a change of a VM needs on the VM, as vSphere names them, each for its part of the change.
+const (
+	PrivilegeCPUs        = "VirtualMachine.Config.CPUCount"
+	PrivilegeMemory      = "VirtualMachine.Config.Memory"
+	PrivilegeExtraConfig = "VirtualMachine.Config.AdvancedConfig"
+	// PrivilegeDevices is for the network of an adapter. An account without it serves all groups that name no network.
+	PrivilegeDevices = "VirtualMachine.Config.EditDevice"
+)

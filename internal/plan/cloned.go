@@ -24,6 +24,8 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 		}
 	}
 	switch {
+	case p.in.UpdateBlocked != nil && p.had(m) == target && p.in.Revision != target:
+		return target, p.in.UpdateBlocked // spec went back to what the VM was, and that is not allowed any more
 	case p.in.UpdateBlocked != nil:
 		return p.in.Revision, p.in.CreateBlocked
 	case mayTarget && p.proven():

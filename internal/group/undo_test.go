@@ -61,8 +61,12 @@ func TestAnUndoToWhatIsForbiddenClonesNothingOfIt(t *testing.T) {
 		reason  string
 		says    string
 	}{
-		"half-way":                     {1, nil, false, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 2 VMs have still"},
-		"and one of them is lost":      {1, func(s *Snapshot) { lose(s, 2) }, false, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 1 VM has still"},
+		"half-way":                {1, nil, false, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 2 VMs have still"},
+		"and one of them is lost": {1, func(s *Snapshot) { lose(s, 2) }, false, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 1 VM has still"},
+		"and one is lost where people replace VMs": {1, func(s *Snapshot) {
+			s.Group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+			lose(s, 2)
+		}, false, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 1 VM has still"},
 		"and an updated one is lost":   {1, func(s *Snapshot) { lose(s, 0) }, true, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 2 VMs have still"},
 		"before one was updated":       {0, nil, false, v1alpha1.PhaseRunning, v1alpha1.ReasonPolicyTightened, "which 3 VMs have: they are kept"},
 		"before that, and one is lost": {0, func(s *Snapshot) { lose(s, 1) }, false, v1alpha1.PhaseError, v1alpha1.ReasonPolicyViolated, "which 2 VMs have still"},

@@ -118,10 +118,19 @@ func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	if n := s.standing(); n != 0 {
 		t.Errorf("%d VMs stand because status says so", n)
 	}
+	s.Names.Denials = []policy.Denial{{Field: "spec.template"}}
+	if p := s.Preview(); p.Standing != 0 || len(p.Denials) == 0 {
+		t.Errorf("the webhook is told of %d VMs", p.Standing)
+	}
 	s.Observation.Complete = false
 	s.Group.Status.VMs[0].Phase, s.Group.Status.VMs[1].MoRef = v1alpha1.VMLost, ""
 	if n := s.standing(); n != 1 {
 		t.Errorf("vCenter is not seen, and %d VMs stand, want 1", n)
+	}
+	s, _, _ = undone(1)
+	s.Names.Denials = []policy.Denial{{Field: "spec.template"}}
+	if p := s.Preview(); p.Standing != 2 {
+		t.Errorf("the webhook is told of %d VMs, want 2, also while nothing else may be told", p.Standing)
 	}
 	s, _, _ = undone(0)
 	s.Observation.VMs[0].Tombstone = true

@@ -58,6 +58,8 @@ const (
 	ConditionInvalidAllowances = "InvalidAllowances"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
+	// ConditionPercentages of a MemberCluster: VmGroups have percentages, which releases that know numbers only cannot read.
+	ConditionPercentages = "Percentages"
 )
 
 // Reasons of a VmGroup's conditions.
@@ -206,6 +208,9 @@ const (
 	ReasonRevisionWentBack   = "RevisionWentBack"
 	// ReasonRemovalsHeld: VmGroups have MassDeletion.
 	ReasonRemovalsHeld = "RemovalsHeld"
+	// ReasonPercentagesUsed and ReasonNoPercentages are those of Percentages.
+	ReasonPercentagesUsed = "PercentagesUsed"
+	ReasonNoPercentages   = "NoPercentages"
 	// ReasonAllowanceInvalid, also of a VCenter: an annotation is no time, or one that is too far ahead.
 	ReasonAllowanceInvalid = "AllowanceInvalid"
 	// Reasons of AdmissionReady.

@@ -313,11 +313,11 @@ type Repair struct {
 	// +optional
 	// +kubebuilder:default=Enforce
 	Mode RepairMode `json:"mode,omitempty"`
-	// maxUnhealthy is the number of lost or wrongly powered VMs up to which repair acts. With more than that
-	// the cause is probably not the VMs, and repair waits for a person. Unset means no limit. It is a whole number
-	// from 0 to 500, and no percentage.
+	// maxUnhealthy is the number of lost or wrongly powered VMs up to which repair acts: a whole number from 0 to 500, or
+	// a percentage of spec.replicas up to 100%, rounded down. With more than that the cause is probably not the VMs, and
+	// repair waits for a person. Unset means no limit.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="type(self) == int && self >= 0 && self <= 500",message="maxUnhealthy must be a whole number from 0 to 500; percentages are not built yet"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 500 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnhealthy must be a whole number from 0 to 500, or a percentage up to 100%"
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 }
 

@@ -287,6 +287,9 @@ func (s *Snapshot) findings() policy.Findings {
 		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: cmp.Or(s.PoliciesUnread, s.record.Unread),
 		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1,
 	}
+	if s.Reshaped() {
+		v.Standing = s.standing()
+	}
 	if spec.UserDataSecretRef != nil && s.UserDataDenied {
 		// Of a group that has an admitted shape this is a change that is refused; any other says so when it clones.
 		if v.Unresolved = true; shaped(v.Admitted) {

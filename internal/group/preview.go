@@ -11,6 +11,8 @@ type Preview struct {
 	VCenter string
 	// Denials are what grants and the MemberCluster refuse, also user data. While there are any, nothing else is said of the vCenter.
 	Denials []policy.Denial
+	// Standing is how many VMs have the revision of spec already: as vCenter says or, while that cannot be looked at, status.
+	Standing int32
 	// Known is false when the vCenter cannot be looked at or its inventory is not complete. Then Reason says why, as a
 	// sentence that a team may read, and the fields below are empty.
 	Known  bool
@@ -27,7 +29,7 @@ type Preview struct {
 // Preview says what a pass would do now for a group that has our finalizer, if each step on the way went well. It changes the snapshot.
 func (s *Snapshot) Preview() Preview {
 	s.Stranger, s.Definition, s.Quota = false, &DefinitionAnswer{}, &QuotaAnswer{}
-	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials}
+	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials, Standing: s.standing()}
 	if s.Group.Spec.UserDataSecretRef != nil && s.UserDataDenied {
 		p.Denials = append(p.Denials, UserDataDenial(s.Member))
 	}

@@ -12,10 +12,13 @@ import (
 // Without an update it is that of spec. During one, a VM that was lost returns in the revision that it had. Others are of the target once a VM of it
 // has been available. Before that, older ones make up for what is missing, but for as many as the update may take away or add.
 func (p *planner) revisionFor(m *member) (string, *Blocker) {
-	if !p.roll.active() || p.spec.update.onDelete {
+	target := p.roll.Revision
+	switch {
+	case p.wentBack(m):
+		return target, p.in.UpdateBlocked
+	case !p.roll.active() || p.spec.update.onDelete:
 		return p.in.Revision, p.in.CreateBlocked
 	}
-	target := p.roll.Revision
 	mayTarget := !p.stopped() && p.in.UpdateBlocked == nil
 	if had := p.had(m); had != "" && (had != target || mayTarget) {
 		shape := p.roll.shapes[had]
@@ -40,6 +43,12 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 		return target, p.in.CreateBlocked
 	}
 	return older.Recorded.Revision, older.Blocked
+}
+
+// wentBack is true for a lost VM of the revision of spec while the group is held at another: spec went back to what the VM was, and that is not allowed
+// any more. Nobody asked for another one in its place.
+func (p *planner) wentBack(m *member) bool {
+	return p.roll.active() && p.in.UpdateBlocked != nil && p.in.Revision != p.roll.Revision && p.had(m) == p.roll.Revision
 }
 
 // had is the revision of the VM that a clone makes up for, or empty.

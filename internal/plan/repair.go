@@ -2,9 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math"
-
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -44,7 +41,7 @@ func (p *planner) repair() {
 	}
 	lost = lost[:min(len(lost), int(max(room, 0)))]
 	unhealthy += int32(len(lost))
-	if limit := p.spec.maxUnhealthy; limit != nil && unhealthy > mostUnhealthy(*limit, p.spec.desired) {
+	if limit := p.spec.maxUnhealthy; limit != nil && unhealthy > scaled(*limit, p.spec.desired, false) {
 		p.repairHeld = true
 		p.blockers.add(rankHeld, Blocker{
 			Reason: v1alpha1.ReasonRepairHeld,
@@ -61,17 +58,6 @@ func (p *planner) repair() {
 		}
 	}
 	p.explainHeld(held)
-}
-
-// mostUnhealthy is the number of VMs up to which repair acts, of as many as are wanted. The schema lets numbers in only. That of a later
-// release may let percentages in while replicas of this one still run; they count rounded down. What is neither allows no repair: a group
-// that waits for a person loses nothing.
-func mostUnhealthy(limit intstr.IntOrString, desired int32) int32 {
-	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, int(desired), false)
-	if err != nil {
-		return 0
-	}
-	return int32(min(max(n, 0), math.MaxInt32))
 }
 
 // explainHeld tells of lost VMs that are not replaced.

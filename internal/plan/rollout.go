@@ -172,9 +172,11 @@ func (p *planner) left() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool { return p.outdated(m) || m.status.Updating && !m.doomed })
 }
 
-// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too.
+// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too. It does not end while the
+// group is held at another shape, in which VMs may come.
 func (p *planner) ended() bool {
-	if !p.roll.active() || p.in.UpdateBlocked != nil || p.left() || p.population() < p.spec.desired {
+	held := p.in.UpdateBlocked != nil && p.in.Revision != p.roll.Revision
+	if !p.roll.active() || held || p.left() || p.population() < p.spec.desired {
 		return false
 	}
 	return !slices.ContainsFunc(p.table(), func(m *member) bool {

@@ -20,6 +20,8 @@ type Findings struct {
 	Unrecorded string
 	// Existing is the number of VMs that the group has. It only chooses words.
 	Existing int32
+	// Standing is how many of them have the revision of spec, if that is of another shape than was admitted.
+	Standing int32
 	// Violations of spec. Those that are not enforced are mentioned and change nothing.
 	Violations []Violation
 	// Denials are what grants refuse of spec.
@@ -141,11 +143,13 @@ func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 	case within:
 		a.Reason = v1alpha1.ReasonPolicyTightened
 		a.Message = words + ". What runs was admitted before, and is kept and repaired; the group may shrink, but grows or changes only once spec complies."
+	case a.Admitted != nil && v.stands():
+		a.stand(v, reason, words)
 	case a.Admitted != nil:
 		a.hold(v.Spec)
 		a.Terminal = true
-		a.Message = fmt.Sprintf("%s. The group is held at what was admitted before: %s. Change spec to what is allowed, or %s.",
-			words, Describe(*a.Admitted), remedy(reason))
+		a.Message = fmt.Sprintf("%s. The group is held at what was admitted before: %s.%s Change spec to what is allowed, or %s.",
+			words, Describe(*a.Admitted), v.mixed(), remedy(reason))
 	default:
 		a.NoCreate, a.Terminal = true, true
 		a.Held = v.Existing < replicasOf(&v.Spec)

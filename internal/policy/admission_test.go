@@ -57,6 +57,21 @@ func TestDecide(t *testing.T) {
 			cpu: 8, replicas: 3, admittedCPU: 8, admittedReplicas: 3, status: "False", reason: v1alpha1.ReasonPolicyTightened,
 		},
 		{
+			story: "an edit back to what is refused and all VMs are holds nothing back, and lets nothing in",
+			v:     Findings{Spec: spec(8, 3), Revision: "old", Admitted: was(4, 5), Violations: tooMuch, Standing: 3},
+			cpu:   8, replicas: 3, admittedCPU: 4, admittedReplicas: 3, noCreate: true, status: "False", reason: v1alpha1.ReasonPolicyTightened,
+			message: "Spec went back to revision old, which 3 VMs have: they are kept, and none that is lost is cloned again. Revision r was admitted last.",
+		},
+		{
+			story: "an edit back to what some VMs are is held", v: Findings{Spec: spec(8, 3), Revision: "old", Admitted: was(4, 5), Violations: tooMuch, Standing: 1},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+			message: "Spec went back to revision old, which 1 VM has still: they stay, and none of them that is lost is cloned again. Revision r was admitted last. Change spec",
+		},
+		{
+			story: "an edit back to nothing has nothing to keep", v: Findings{Spec: spec(8, 0), Admitted: was(4, 3), Violations: tooMuch},
+			cpu: 4, replicas: 0, admittedCPU: 4, admittedReplicas: 0, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
 			story: "shrinking below a minimum is done", v: Findings{Spec: spec(4, 1), Admitted: was(4, 3), Violations: tooFew},
 			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "below the minimum",
 		},
@@ -138,6 +153,9 @@ func drawVerdicts(t *rapid.T) Findings {
 	if rapid.Bool().Draw(t, "admitted before") {
 		cpu, replicas := shape("admitted")
 		v.Admitted = &v1alpha1.Admitted{CPU: cpu, Memory: 1, Template: "t", Replicas: replicas, Revision: "old"}
+		if cpu != v.Spec.CPU {
+			v.Standing = rapid.Int32Range(0, 4).Draw(t, "standing")
+		}
 	}
 	enforced := rapid.Bool().Draw(t, "enforced")
 	switch rapid.IntRange(0, 4).Draw(t, "refused by") {
@@ -168,6 +186,10 @@ func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
 		case v.Admitted == nil:
 			if !h.NoCreate || h.Admitted != nil {
 				t.Fatalf("refused, never admitted, and yet %+v", h)
+			}
+		case v.Standing > 0 && v.Standing >= *v.Spec.Replicas && v.Unavailable == "":
+			if !h.NoCreate || h.Held || h.Terminal || planned != *v.Spec.Replicas {
+				t.Fatalf("all VMs are there as spec says, and yet %+v", h)
 			}
 		case !SameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
 			t.Fatalf("refused, and planned with %+v although %+v was admitted", h.Spec, v.Admitted)

@@ -59,7 +59,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	}
 	// Where a template is, whether it exists and what would become of VMs is told to those only who may know.
 	if len(preview.Denials) > 0 {
-		preview = Preview{VCenter: preview.VCenter, Denials: preview.Denials}
+		preview = Preview{VCenter: preview.VCenter, Denials: preview.Denials, Standing: preview.Standing}
 	}
 	if err := movesVCenter(old, group); err != nil {
 		said.refused = append(said.refused, err)
@@ -67,6 +67,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	unsaid := said.policies(policies, requester, old, group, preview)
 	said.violations(policy.Split(r.knowledge.Quota(ctx, requester, old, group)))
 	said.grants(old, group, preview.Denials)
+	held := undoes(old, group, preview) && said.forgive(group, preview.Standing)
 	if len(said.refused) > 0 {
 		return said, nil
 	}
@@ -74,7 +75,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	for _, sentence := range plan.Unbuilt(group.Spec) {
 		said.add(sentence)
 	}
-	if len(preview.Denials) > 0 {
+	if len(preview.Denials) > 0 || held {
 		return said, nil
 	}
 	if unsaid && (old == nil || grows(old, group) || asksElse("spec.template", old, group)) {

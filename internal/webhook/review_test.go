@@ -11,6 +11,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -34,6 +35,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 	as := func(f func(*v1alpha1.VmGroup)) func(*v1alpha1.VmGroup) { return f }
 	same := as(func(*v1alpha1.VmGroup) {})
 	deny := func(field, message string) []policy.Denial { return []policy.Denial{{Field: field, Message: message}} }
+	backTo := plan.Revision(v1alpha1.VmGroupSpec{CPU: 16, Memory: 4, Template: "windows"})
 	template := deny("spec.template", `template "linux-12" is not granted`)
 	for _, c := range []story{
 		{
@@ -135,6 +137,42 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			refused: `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"; ` +
 				`spec.replicas: Invalid value: 3: exceeds the quota`,
 			warnings: []string{"spec.memory: Invalid value: 4: is much"},
+		},
+		{
+			story: "back to what a VM still is, and what is not allowed by now", old: same,
+			group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Template = 16, "windows" }),
+			preview: Preview{
+				Standing: 1, Denials: template, Update: group.Foretold{Known: true, Replaced: 2},
+			},
+			quota: []policy.Violation{{Field: "spec.memory", Value: int32(4), Detail: "exceeds the quota", Enforced: true}},
+			warnings: []string{
+				"accepted, because 1 VM still has revision " + backTo + ". These stay; others are not changed, and no VM is cloned like them, until spec is allowed again",
+				`spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+				`spec.template: Invalid value: "windows": matches none of the templates that VmGroupPolicy "default" allows: linux-*`,
+				"spec.memory: Invalid value: 4: exceeds the quota",
+				`spec.template: Forbidden: template "linux-12" is not granted`,
+			},
+		},
+		{
+			story: "back to what VMs still are, with more of them", old: same,
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 16, new(int32(4)) }),
+			preview: known(Preview{Standing: 3}), refused: `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+		},
+		{
+			story: "back to what no VM is any more", old: same, group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 }),
+			preview: known(Preview{}), refused: `spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+		},
+		{
+			story: "back to what VMs still are, and to another VCenter",
+			old:   as(func(g *v1alpha1.VmGroup) { g.Spec.VCenter, g.Status.VCenter = "", "default" }),
+			group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.VCenter = 16, "east" }), preview: known(Preview{Standing: 3}),
+			refused: `spec.vcenter: Invalid value: "east": the VMs of this group are in VCenter "default" and do not move; create a new VmGroup instead; ` +
+				`spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+		},
+		{
+			story: "back to what VMs still are, and allowed", old: same, group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 4 }),
+			preview:  known(Preview{Standing: 2, Update: group.Foretold{Known: true, Replaced: 1}}),
+			warnings: []string{"this change replaces 1 VM"},
 		},
 		{
 			story: "what becomes of VMs", old: same, group: as(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(5)) }),

@@ -64,7 +64,9 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		{"a percentage as maxUnavailable", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxUnavailable: '25%'}}}", ""},
 		{"a number in quotes as maxUnavailable", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxUnavailable: '25'}}}", "maxUnavailable must be a whole number"},
 		{"too large a maxUnavailable", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, updateStrategy: {maxUnavailable: 501}}}", "maxUnavailable must be a whole number"},
-		{"a percentage as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '25%'}}}", "maxUnhealthy must be a whole number"},
+		{"a percentage as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '25%'}}}", ""},
+		{"too large a percentage as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '101%'}}}", "maxUnhealthy must be a whole number"},
+		{"a number in quotes as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '25'}}}", "maxUnhealthy must be a whole number"},
 		{"a maxUnhealthy below zero", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: -1}}}", "maxUnhealthy must be a whole number"},
 		// The hub's kinds.
 		{"a VCenter", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc, credentialsSecretRef: {name: s}}}", ""},

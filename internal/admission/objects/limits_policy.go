@@ -49,7 +49,7 @@ var templates = strings.NewReplacer("DENIES", matches("d", "variables.templateNa
       p.name + '" allows: ' + p.templates.allowList :`)
 
 // limitsPolicy refuses groups and scalings that break the limits or template lists of an enforced policy, with the message of
-// the first broken rule. It decides as policy.Set.EvaluateUpdate does. Of a Scale it sees the replicas only.
+// the first broken rule. It decides as policy.Set.EvaluateUpdate does, but for an undo. Of a Scale it sees the replicas only.
 func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
@@ -98,9 +98,10 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 					bounds("replicas", "", `variables.grows`, `variables.created`)+
 					templates+`
   '').filter(refusal, refusal != '')`),
+				variable("goesBack", goesBack),
 			},
 			Validations: []admissionv1.Validation{{
-				Expression:        `variables.refusals.size() == 0`,
+				Expression:        `variables.refusals.size() == 0 || variables.goesBack`,
 				Message:           refusalInGeneral,
 				MessageExpression: `variables.refusals.size() == 0 ? '' : variables.refusals[0]`,
 				Reason:            ptr.To(metav1.StatusReasonInvalid),

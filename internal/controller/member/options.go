@@ -70,6 +70,9 @@ type Options struct {
 	Counts func(member string) (groups, vms int)
 	// Held returns of how many groups the removals are held as part of a mass deletion, and of how many VMs; nil leaves them at zero.
 	Held func(member string) (groups, vms int)
+	// Percentages returns the groups of a member whose specs have percentages, as namespace/name in order, from memory; known is false while there may
+	// be others. Nil tells nothing of it. Tell the Provider with CountsChanged.
+	Percentages func(member string) (groups []string, known bool)
 	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
 	// tells of none. Tell the Provider with CountsChanged.
 	Orphans func(member string) (groups []orphans.Group, known bool)

@@ -272,12 +272,12 @@ func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now
 	if opts.Counts == nil || seen.phase != phaseEngaged {
 		return nil, 0
 	}
-	is, s := counts{}, &mc.Status
+	is, s := counts{percentages: opts.percentagesOf(&mc.Status, mc.Name)}, &mc.Status
 	is.groups, is.vms = opts.Counts(mc.Name)
 	if opts.Held != nil {
 		is.heldGroups, is.heldVMs = opts.Held(mc.Name)
 	}
-	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs)}) {
+	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs), percentagesTold(s)}) {
 		return nil, 0
 	}
 	r.mu.Lock()

@@ -16,6 +16,8 @@ type counts struct {
 	groups, vms int
 	// of which removals are held.
 	heldGroups, heldVMs int
+	// percentages says which groups have percentages; empty keeps what was said last.
+	percentages string
 }
 
 // statusInput is everything that a MemberCluster's status is computed from.
@@ -73,6 +75,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	setMassDeletion(&status, in)
 	setAllowances(&status, in)
 	setOrphans(&status, in)
+	setPercentages(&status, in)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}

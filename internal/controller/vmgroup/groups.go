@@ -53,6 +53,8 @@ type groupEntry struct {
 	shows policy.Usage
 	// counts is what counts of it in a mass deletion, whatever its namespace says.
 	counts massdeletion.Group
+	// percentages is true if its spec has any.
+	percentages bool
 }
 
 // NewGroups returns an empty registry.
@@ -97,6 +99,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	was, known := g.byKey[key]
 	is := groupEntry{
 		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), counts: massdeletion.Of(of),
+		percentages: group.HasPercentages(&of.Spec),
 	}
 	twin, isTwin := groupEntry{}, false
 	if !known {
@@ -110,7 +113,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if isTwin {
 		g.twins(key.Group(), is, twin)
 	}
-	if !known || was.vms != is.vms || was.counts.Held != is.counts.Held || is.counts.Held && was.counts.Removes() != is.counts.Removes() {
+	if !known || was.vms != is.vms || was.percentages != is.percentages || was.counts.Held != is.counts.Held || is.counts.Held && was.counts.Removes() != is.counts.Removes() {
 		g.counted(string(request.ClusterName))
 	}
 }

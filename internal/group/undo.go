@@ -1,0 +1,31 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// standing is how many VMs of the group have the revision of spec and do not leave. Their stamps in vCenter say so. Only while vCenter is not seen it
+// is what status says, which chooses words then, since nothing is done.
+func (s *Snapshot) standing() (n int32) {
+	if s.Observation.Complete {
+		seen := map[int32]bool{} // a copy of a VM is no other one
+		for i := range s.Observation.VMs {
+			vm := &s.Observation.VMs[i]
+			if s.stamped(*vm) && !vm.Tombstone && vm.Stamp.Revision == s.Revision && !seen[vm.Stamp.Ordinal] && !slices.Contains(s.Group.Status.Deleting, vm.Stamp.Ordinal) {
+				seen[vm.Stamp.Ordinal] = true
+				n++
+			}
+		}
+		return n
+	}
+	for i := range s.Group.Status.VMs {
+		switch vm := &s.Group.Status.VMs[i]; {
+		case vm.MoRef == "", vm.Revision != s.Revision, vm.Phase == v1alpha1.VMDeleting, vm.Phase == v1alpha1.VMLost:
+		default:
+			n++
+		}
+	}
+	return n
+}

@@ -57,17 +57,15 @@ func (f *fleet) killOwner() {
 	}
 }
 
-// takeOver kills all replicas, does something while none is there, starts them, and waits until another owner has seen an edit that changes nothing: of
-// a group that is as it was, an owner writes nothing.
-func (f *fleet) takeOver(meanwhile func()) {
-	f.t.Helper()
+// killAll kills all replicas, and startAll starts them again and waits until they are ready.
+func (f *fleet) killAll() {
 	for _, r := range shared.Replicas {
 		r.Kill()
 	}
-	meanwhile()
-	g := f.object()
-	await.NoError(f.t, "the group to be read", func() error { return f.cluster.Get(f.t.Context(), f.key, g) })
-	before := f.epoch(g)
+}
+
+func (f *fleet) startAll() {
+	f.t.Helper()
 	for _, r := range shared.Replicas {
 		if err := r.Restart(f.t.Context()); err != nil {
 			f.t.Fatal(err)
@@ -76,6 +74,18 @@ func (f *fleet) takeOver(meanwhile func()) {
 	for _, r := range shared.Replicas {
 		await.Until(f.t, r.Name+" to be ready", func(ctx context.Context) (bool, error) { return r.Ready(ctx), nil })
 	}
+}
+
+// takeOver kills all replicas, does something while none is there, starts them, and waits until another owner has seen an edit that changes nothing: of
+// a group that is as it was, an owner writes nothing.
+func (f *fleet) takeOver(meanwhile func()) {
+	f.t.Helper()
+	f.killAll()
+	meanwhile()
+	g := f.object()
+	await.NoError(f.t, "the group to be read", func() error { return f.cluster.Get(f.t.Context(), f.key, g) })
+	before := f.epoch(g)
+	f.startAll()
 	f.edits++
 	f.patch(fmt.Sprintf(`{"spec":{"readiness":{"progressDeadlineSeconds":%d}}}`, 10_000+f.edits))
 	f.until(fmt.Sprintf("another owner than %+v", before), func(g *v1alpha1.VmGroup) bool { return before.Less(f.epoch(g)) })

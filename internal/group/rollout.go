@@ -22,10 +22,16 @@ func (s *Snapshot) edited() bool {
 }
 
 // rolloutOf is what a status records of the update of its group's VMs, or nil.
+//
+// A version that knows nothing of updates keeps the rollout as it was, and writes updateRevision. So if the two differ, such a version has seen an edit. That
+// edit starts no update, and neither does one of something else that comes after it: VMs stay as they are until somebody asks.
 func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	r := status.Rollout
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil
+	case status.UpdateRevision != "" && status.UpdateRevision != r.Revision:
+		return &plan.Rollout{Revision: status.UpdateRevision}
 	}
 	out := &plan.Rollout{Revision: r.Revision, From: r.From, Failed: r.Failed}
 	if r.StartTime != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -76,6 +77,39 @@ func TestAnEditIsSeenOnceAlsoWhereNothingCanBePlanned(t *testing.T) {
 		after := s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCRDTerminating, Message: "why"}, 0).Status.Rollout
 		if (after == nil) != (before == nil) || after != nil && (after.Revision != before.Revision || len(after.From) > 0) {
 			t.Errorf("%s: it records %+v", story, after)
+		}
+	}
+}
+
+// An older version wrote status since: it keeps what is recorded of the update, and knows the edit by updateRevision alone.
+func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
+	for story, c := range map[string]struct {
+		under   []string
+		replace bool
+		want    []string
+	}{
+		"nothing was under way":                  {nil, false, nil},
+		"an update was under way":                {[]string{"1-older"}, false, nil},
+		"the next edit asks for something else":  {nil, true, []string{"1-seen"}},
+		"and so it does while one was under way": {[]string{"1-older"}, true, []string{"1-seen"}},
+	} {
+		s := edited()
+		was := s.Group.Status.Rollout.Revision
+		s.Group.Status.Rollout.From, s.Group.Status.UpdateRevision = c.under, s.Revision
+		if c.replace {
+			s.Group.Status.UpdateRevision = "1-seen"
+			c.want = append(c.want, was)
+			slices.Sort(c.want)
+		}
+		if n := s.surge(); (n > 0) != c.replace {
+			t.Errorf("%s: quotas are asked for %d more", story, n)
+		}
+		d := Decide(s)
+		if d.Step != Act || d.Status == nil || d.Status.Rollout.Revision != s.Revision || !slices.Equal(d.Status.Rollout.From, c.want) {
+			t.Fatalf("%s: decided %s, and recorded is %+v, want an update of %v", story, d.Step, d.Status.Rollout, c.want)
+		}
+		if told := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionUpToDate); !c.replace && (told.Reason != v1alpha1.ReasonNotStarted || d.Plan.Tasks()+d.Plan.Creates() > 0) {
+			t.Errorf("%s: it says %+v, and does %+v", story, told, d.Plan.Actions)
 		}
 	}
 }

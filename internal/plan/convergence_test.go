@@ -314,7 +314,7 @@ func TestDeletionConverges(t *testing.T) {
 	})
 }
 
-var histories = flag.Int("plan.histories", 5000, "histories that end with an update")
+var histories = flag.Int("plan.histories", usualHistories, "histories that end with an update")
 
 // TestEveryUpdateEnds: whatever happened, an edit reaches every VM once nothing is in its way.
 func TestEveryUpdateEnds(t *testing.T) {

@@ -150,6 +150,8 @@ type Plan struct {
 	Revisions []v1alpha1.Revision
 	// Update says how far the VMs are as spec says; empty for a group that is being deleted.
 	Update Update
+	// Behind is true when the group has the VMs that it needs, and an update changes them: what other groups lack comes first.
+	Behind bool
 	// Surge is how many VMs above Desired an update wants to have now. They are no surplus.
 	Surge int32
 	// Desired is the wanted number of VMs; Existing those that exist and are not doomed; Ready (available ones)

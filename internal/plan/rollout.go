@@ -148,6 +148,7 @@ func (p *planner) conclude() {
 		p.roll.Rollout = Rollout{Revision: p.roll.Revision}
 	}
 	p.plan.Surge = p.roll.surge
+	p.plan.Behind = p.roll.going && p.population() >= p.spec.desired-p.spec.update.unavailable
 	p.plan.Rollout = p.roll.Rollout
 	p.plan.Revisions = p.revisions()
 	p.plan.Update = p.progress()

@@ -36,6 +36,10 @@ type Server interface {
 	// The caller releases what it did not use. Each successful call of a task method below uses one slot.
 	Acquire(group GroupKey, host string, want int) Slots
 
+	// AcquireBehind is Acquire for a group that lacks no VM, and only brings about a change of those that it has: groups that hold no slot
+	// come before it.
+	AcquireBehind(group GroupKey, host string, want int) Slots
+
 	// Forget drops what is remembered of a group that is gone: its demand for slots and its failures.
 	Forget(group GroupKey)
 

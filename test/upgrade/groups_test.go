@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,10 +37,12 @@ const (
 	tight = "tight"
 	// busy has groups that somebody scales all the time.
 	busy = "busy"
+	// rolling has groups whose VMs are to follow edits.
+	rolling = "rolling"
 )
 
-// counts are the groups of each namespace in each member: 25, so 50 in both.
-var counts = map[string]int{plain: 11, limited: 8, tight: 4, busy: 2}
+// counts are the groups of each namespace in each member: 28, so 56 in both.
+var counts = map[string]int{plain: 11, limited: 8, tight: 4, busy: 2, rolling: rollers}
 
 // quota of VMs for the 16 groups with one VM each: two more fit, and two groups will ask for two more each.
 const quota = 18
@@ -52,6 +55,8 @@ type subject struct {
 	folder                  string
 	// kept are the VMs that nobody may touch, by path, as they were when they were first seen.
 	kept map[string]sim.VM
+	// stays is since when a group stays as it is that was edited, or zero.
+	stays time.Time
 }
 
 func (g *subject) String() string { return g.member + "/" + g.namespace + "/" + g.name }
@@ -114,6 +119,8 @@ func (s *tale) create(g *subject, i int) {
 		o.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
 	case tight:
 		o.Spec.CPU = 2
+	case rolling:
+		o.Spec = rollingSpec(i)
 	}
 	// The policies may not be known in the member yet, and the default limits would hold.
 	s.until(g.String()+" to be taken", func(ctx context.Context) (bool, error) {

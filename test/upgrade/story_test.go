@@ -23,7 +23,7 @@ import (
 )
 
 // TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice walks the way of docs/upgrade.md, there and back and there again. At each stop people
-// work: they ask for more than a quota has left, lose VMs, and edit groups.
+// work: they ask for more than a quota has left, lose VMs, and edit groups, also in the middle of an update of their VMs.
 func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s := newTale(t)
 	first, second := s.joins(s.before), s.joins(s.before)
@@ -35,29 +35,32 @@ func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s.tighten()
 	first, second = s.joins(s.before), s.joins(s.before)
 	s.tightened()
+	s.unaware = s.runs(s.rolling(byCPU)[0]).Status.Rollout == nil
 	s.keep()
 	s.begun = time.Now()
 	s.startWatch()
-	s.works("before the update", grows)
+	s.works("before the update", grows, mayStay)
 
 	s.accepted()
 	s.crds(s.after)
 	third := s.replaced(first, s.after)
-	s.works("an old replica and a new one", grows)
+	s.works("an old replica and a new one", grows, mayStay)
 	fourth := s.replaced(second, s.after)
-	s.works("after the update", grows)
+	s.works("after the update", grows, follow)
 
+	s.goesHalfWay()
 	s.crds(s.before)
 	fifth := s.replaced(third, s.before)
-	s.works("a new replica and an old one", mayGrow)
+	s.works("a new replica and an old one", mayGrow, mayStay)
 	sixth := s.replaced(fourth, s.before)
-	s.works("after the rollback", mayGrow)
+	s.works("after the rollback", mayGrow, mayStay)
 
 	s.crds(s.after)
 	s.replaced(fifth, s.after)
-	s.works("an old replica and a new one again", mayGrow)
+	s.works("an old replica and a new one again", mayGrow, mayStay)
 	s.replaced(sixth, s.after)
-	s.works("after the second update", grows)
+	s.works("after the second update", grows, follow)
+	s.arrives()
 
 	s.watch.stop()
 	s.onlyWhatWasAskedFor()
@@ -75,11 +78,11 @@ const (
 )
 
 // works is what people do at a stop, while others scale the busy groups.
-func (s *tale) works(when string, quotaGrows growth) {
+func (s *tale) works(when string, quotaGrows growth, edits following) {
 	s.Helper()
 	began := time.Now()
 	s.Logf("== %s", when)
-	settle := s.crowd()
+	settle, reshaped := s.crowd(), s.reshapes(edits)
 	s.race(when, quotaGrows)
 	for _, member := range members {
 		s.loses(s.find(member, limited, counts[limited]-1), fulfilled, 1)
@@ -88,6 +91,7 @@ func (s *tale) works(when string, quotaGrows growth) {
 		s.edited(s.find(member, plain, 0))
 	}
 	settle()
+	reshaped()
 	s.served()
 	s.verdict(when)
 	s.Logf("== %s: done after %s", when, time.Since(began).Round(time.Second))
@@ -233,7 +237,7 @@ func (s *tale) onlyWhatWasAskedFor() {
 		switch path := kept[r.Object]; {
 		case g == nil:
 			s.Errorf("%s of %s %q for group %q, outcome %s: nobody asked for that", r.Method, r.Object, r.Name, r.Group, r.Outcome)
-		case path != "" && !s.isReplaced(g):
+		case path != "" && !s.isReplaced(g) && g.namespace != rolling: // of those see letGo
 			s.Errorf("%s was called on %s (%s), which nobody may touch", r.Method, path, r.Object)
 		case !s.isAsked(g):
 			s.Errorf("%s of %s %q for %s, of which nobody asked anything", r.Method, r.Object, r.Name, g)
@@ -260,7 +264,7 @@ func (s *tale) isReplaced(g *subject) bool {
 
 // isAsked reports whether anybody asked anything of a group at all.
 func (s *tale) isAsked(g *subject) bool {
-	return s.isReplaced(g) || g.namespace == busy || g.namespace == limited && g.name < name(racers)
+	return s.isReplaced(g) || g.namespace == busy || g.namespace == rolling || g.namespace == limited && g.name < name(racers)
 }
 
 // oneAtATime fails if two replicas ever acted on one group at the same time.

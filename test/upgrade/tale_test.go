@@ -48,8 +48,10 @@ type tale struct {
 	watch         *watch
 	// begun is when all groups were as they were asked for.
 	begun time.Time
-	// started counts replicas, for their names.
-	started int
+	// started counts replicas, for their names, and asked how often somebody asked for an update that had not started.
+	started, asked int
+	// unaware is true when the version that is updated knows nothing of updates of VMs.
+	unaware bool
 }
 
 func newTale(t *testing.T) *tale {
@@ -74,7 +76,7 @@ func newTale(t *testing.T) *tale {
 	s.Logf("from %s (%s) to the tree and back", *from, hash)
 	s.Stack, err = stack.Start(ctx, stack.Options{
 		Members: members, Replicas: -1, Program: s.before,
-		Sim: sim.Options{Templates: []string{template}, CloneDelay: 50 * time.Millisecond},
+		Sim: sim.Options{Templates: templates, CloneDelay: 50 * time.Millisecond},
 	})
 	s.must(err)
 	t.Cleanup(func() {
@@ -85,6 +87,9 @@ func newTale(t *testing.T) *tale {
 			t.Error(err)
 		}
 	})
+	for _, name := range templates {
+		s.must(s.Person.SetTemplate(s.Context(), "/DC0/vm/"+name, map[string]string{mark: name}))
+	}
 	s.observer, err = failover.Observe(s.Hub.Config, stack.Namespace)
 	s.must(err)
 	t.Cleanup(s.observer.Close)
@@ -147,6 +152,7 @@ func (s *tale) joins(program string) *stack.Replica {
 // replaced is what a Deployment does with one Pod: a new one is ready before an old one is told to go.
 func (s *tale) replaced(leaves *stack.Replica, program string) *stack.Replica {
 	s.Helper()
+	defer s.restless()()
 	r := s.joins(program)
 	s.must(leaves.Remove())
 	s.until("every bucket to have an owner", func(context.Context) (bool, error) { return s.observer.Timeline().Shares()[""] == 0, nil }, nil)

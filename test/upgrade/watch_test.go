@@ -99,6 +99,9 @@ func (s *tale) look(ctx context.Context) {
 			there += countBelow(vms, g.folder)
 		}
 		w.has(g, kept[g], before, vms)
+		if g.namespace == rolling {
+			w.bounds(g, int(*now.Spec.Replicas), vms)
+		}
 	}
 	w.most = max(w.most, int(granted), there)
 	if granted > quota || there > quota {

@@ -32,6 +32,17 @@ type settings struct {
 	allowedUntil time.Time
 	// adoptionUntil is until when VMs without a receipt may be adopted, or zero.
 	adoptionUntil time.Time
+	// crdVersion is the version of the CRD that the leader found in the member last, or empty.
+	crdVersion string
+}
+
+// changedTo reports whether the member's groups have to be looked at again. An API server drops what its CRD does not know: with another version of it, status
+// can say more of them.
+func (s settings) changedTo(next settings) bool {
+	if s.crdVersion == "" {
+		s.crdVersion = next.crdVersion // it was not known before
+	}
+	return s != next
 }
 
 // target is what one incarnation connects to.

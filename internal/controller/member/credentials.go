@@ -33,7 +33,7 @@ type credentials struct {
 
 // settingsOf are those of a MemberCluster.
 func settingsOf(mc *v1alpha1.MemberCluster) settings {
-	s := settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets}
+	s := settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets, crdVersion: mc.Status.CRDVersion}
 	if m := mc.Spec.MassDeletion; m != nil {
 		s.massDeletion = massdeletion.LimitOf(m.MaxVMs)
 	}

@@ -62,7 +62,7 @@ type Options struct {
 	// Restored, if set, is told the name of a member whose storage came back from a backup, when its old caches are gone and the new
 	// ones do not exist yet. Versions of its objects that were seen before are of another time. It must not block.
 	Restored func(member string)
-	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, so that its groups
+	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, or its CRD was upgraded, so that its groups
 	// can be enqueued. It must not block. Engaging a member does not call it: the member's informers deliver every group then.
 	Changed func(member string)
 	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.

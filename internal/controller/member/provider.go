@@ -170,7 +170,7 @@ func (p *Provider) ensure(target target, commissioned bool) {
 	p.mu.Lock()
 	current := p.connections[target.name]
 	if current != nil && !current.ending && current.target.fingerprint == target.fingerprint {
-		changed := current.settings != target.settings && current.cluster != nil
+		changed := current.settings.changedTo(target.settings) && current.cluster != nil
 		current.settings = target.settings
 		due := commissioned && !current.commissioned
 		if !commissioned && current.commissioned {

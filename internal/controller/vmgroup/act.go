@@ -42,11 +42,15 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 // limit asks the vCenter's budget for slots and cuts the plan to what was granted. Asking for none takes back what an earlier pass
 // asked for, so that nobody waits for a group in backoff. Clones of older revisions may be of templates on other hosts.
 func limit(server vsphere.Server, key vsphere.GroupKey, d group.Decision) (plan.Plan, grants) {
-	others := server.Acquire(key, "", d.Plan.Tasks())
+	acquire := server.Acquire
+	if d.Plan.Behind {
+		acquire = server.AcquireBehind
+	}
+	others := acquire(key, "", d.Plan.Tasks())
 	wanted := clonesByHost(d)
 	g, left := append(make(grants, 0, 1+len(wanted)), others), make(map[string]int, len(wanted))
 	for host, n := range wanted {
-		slots := server.Acquire(key, host, n)
+		slots := acquire(key, host, n)
 		g, left[host] = append(g, slots), slots.Granted()
 	}
 	todo := d.Plan.Limit(len(d.Plan.Actions), others.Granted())

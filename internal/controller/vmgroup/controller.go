@@ -228,6 +228,9 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 		r.Groups.seen(request(o), key, group, vcenterOf(group))
 		r.vanished.seen(key, group)
 		if r.holds(request(o)) {
+			if group.Status.ObservedGeneration == 0 {
+				r.limiter.urgency.raise(request(o)) // nobody has looked after it: hundreds of groups that somebody has edited need not come first
+			}
 			queue.Add(request(o))
 		}
 	}

@@ -4,8 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 func newTestQueue(u *urgency[string]) workqueue.TypedInterface[string] {
@@ -73,4 +79,37 @@ func TestNoItemIsLostOrServedTwice(t *testing.T) {
 			q.Done(got)
 		}
 	})
+}
+
+// Groups that somebody edits are many at a time, and have their VMs.
+func TestANewGroupIsLookedAtBeforeThoseThatWereEdited(t *testing.T) {
+	r := newRig(t)
+	r.limiter = newLimiter(4)
+	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request](),
+		workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
+			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
+				Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[mcreconcile.Request]{Queue: newUrgentFirst(r.limiter.urgency)}),
+			}),
+		})
+	defer queue.ShutDown()
+	cl, err := r.Clusters.GetCluster(t.Context(), v1alpha1.LocalMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := r.onGroup(v1alpha1.LocalMember, cl)
+	group := func(name string, observed int64) *v1alpha1.VmGroup {
+		return &v1alpha1.VmGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Generation: observed + 1},
+			Status:     v1alpha1.VmGroupStatus{ObservedGeneration: observed},
+		}
+	}
+	for _, name := range []string{"edited", "edited-too"} {
+		handler.Update(t.Context(), event.UpdateEvent{ObjectOld: group(name, 3), ObjectNew: group(name, 3)}, queue)
+	}
+	handler.Create(t.Context(), event.CreateEvent{Object: group("new", 0)}, queue)
+	for _, want := range []string{"new", "edited", "edited-too"} {
+		if got, _ := queue.Get(); got.Name != want {
+			t.Errorf("%s comes first, want %s", got.Name, want)
+		}
+	}
 }

@@ -28,9 +28,9 @@ type hostLimit struct{ slots, keep int }
 // waiter is a group that wants slots.
 type waiter struct {
 	group string
-	// held is the number of slots that the group has, reserved or running.
+	// held is the number of slots that the group has, reserved or running, and one more for a group that is behind.
 	held int
-	// window is the number of slots that the group may hold, or 0 for no such limit.
+	// window is the number of slots that the group may hold, counted likewise, or 0 for no such limit.
 	window int
 	// since orders the waiters: a lower number waits longer.
 	since uint64

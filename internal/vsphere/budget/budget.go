@@ -77,8 +77,19 @@ func (b *Budget) SetLimits(limits Limits) {
 // what it asked for before; asking for 0 withdraws it. The caller releases the grant when it has started what it
 // could. A group that asks, even for 0, is one for which others leave headroom from now on; see Forget.
 func (b *Budget) Acquire(groupName, host string, want int) *Grant {
+	return b.acquire(groupName, host, want, false)
+}
+
+// AcquireBehind is Acquire for a group that lacks nothing, and only brings about a change of what it has. Until it asks with Acquire
+// again, it counts as a group that holds one slot more than it does: those that hold none come before it, and find the headroom free.
+func (b *Budget) AcquireBehind(groupName, host string, want int) *Grant {
+	return b.acquire(groupName, host, want, true)
+}
+
+func (b *Budget) acquire(groupName, host string, want int, behind bool) *Grant {
 	grant := &Grant{budget: b, group: groupName, host: host}
 	b.mu.Lock()
+	b.group(groupName).behind = behind
 	g := b.ask(groupName, host, max(0, want))
 	shares := slices.DeleteFunc(b.decide(), func(s share) bool {
 		mine := s.group == groupName && s.host == host

@@ -14,7 +14,9 @@ type crowd struct {
 	missing, cloning map[string]int
 	// began is when a group's first clone began, ended when its last one ended.
 	began, ended map[string]time.Time
-	due          []string
+	// behind are groups that lack nothing.
+	behind map[string]bool
+	due    []string
 }
 
 const cloneTime = time.Minute
@@ -22,7 +24,7 @@ const cloneTime = time.Minute
 func newCrowd(limits Limits) *crowd {
 	c := &crowd{
 		clock: &manual{}, missing: map[string]int{}, cloning: map[string]int{},
-		began: map[string]time.Time{}, ended: map[string]time.Time{},
+		began: map[string]time.Time{}, ended: map[string]time.Time{}, behind: map[string]bool{},
 	}
 	c.Budget = NewWithClock(limits, func(g string) { c.due = append(c.due, g) }, c.clock.clock(), time.Second)
 	return c
@@ -39,7 +41,11 @@ func (c *crowd) serve() {
 	for len(c.due) > 0 {
 		group := c.due[0]
 		c.due = c.due[1:]
-		grant := c.Acquire(group, "h", c.missing[group])
+		acquire := c.Acquire
+		if c.behind[group] {
+			acquire = c.AcquireBehind
+		}
+		grant := acquire(group, "h", c.missing[group])
 		for range grant.Granted() {
 			if c.began[group].IsZero() {
 				c.began[group] = c.clock.Now()
@@ -104,5 +110,55 @@ func TestSmallGroupsDoNotWaitBesideAGiant(t *testing.T) {
 				t.Errorf("48 clones took %s beside the small groups, want at most %s", took, 4*cloneTime)
 			}
 		})
+	}
+}
+
+// Groups that were edited at once want one VM more each, twice in turn, and lack none. Without AcquireBehind the last of the new groups waits for 37 rounds.
+func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
+	for name, limits := range map[string]Limits{
+		"16 tasks": {Tasks: 16}, "16 of many tasks on a host": {Tasks: 64, TasksPerHost: 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const edited, came = 300, 40
+			c := newCrowd(limits)
+			for i := range edited {
+				group := fmt.Sprint("edited-", i)
+				c.behind[group] = true
+				c.comes(group, 2)
+			}
+			applied := map[string]time.Time{}
+			for i := range came {
+				c.clock.advance(cloneTime / 2)
+				group := fmt.Sprint("new-", i)
+				applied[group] = c.clock.Now()
+				c.comes(group, 1)
+			}
+			c.clock.advance(60 * cloneTime)
+			for group, at := range applied {
+				if took := c.ended[group].Sub(at); took > cloneTime*3/2 {
+					t.Errorf("%s had its VM after %s, %.1f times the time of a clone", group, took, float64(took)/float64(cloneTime))
+				}
+			}
+			for group := range c.behind {
+				if c.ended[group].IsZero() {
+					t.Errorf("%s was never updated", group)
+				}
+			}
+		})
+	}
+}
+
+// What a group lacks may come in the middle of an update: it is not behind any more.
+func TestAGroupThatLacksSomethingIsNotBehind(t *testing.T) {
+	b := New(Limits{Tasks: 8}, func(string) {})
+	b.Acquire("another", "h", 0)
+	b.Acquire("giant", "h", 8)
+	b.AcquireBehind("edited", "h", 1)
+	if n := b.Reserved("edited", "h"); n != 0 {
+		t.Errorf("an update got %d slots of the headroom", n)
+	}
+	b.Acquire("edited", "h", 1)
+	if n := b.Reserved("edited", "h"); n != 1 {
+		t.Errorf("a group that lacks a VM got %d slots", n)
 	}
 }

@@ -17,6 +17,9 @@
 // its group's first. So a new group need not wait for the end of clones of another, which may take long and, started
 // together, all end together. Tasks that are no clones are short and may use the headroom.
 //
+// A group that lacks nothing, and only changes what it has, is behind those that hold nothing: it counts as if it held a slot more than it does.
+// Else hundreds of groups that are edited at once would each take a first slot, and a new group would wait for all of them.
+//
 // A vCenter may have several budgets, one in each process that uses it; package share divides its limits between them.
 // It reads what a budget could use (Usage) and sets how much of the limits it may (SetCaps). Headroom is then kept where
 // a budget wants more than its part, and only there: what others leave idle can be had.

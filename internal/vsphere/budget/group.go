@@ -12,6 +12,8 @@ type group struct {
 	// grants have reserved slots left, by host, the oldest first.
 	grants map[string][]*Grant
 	slow   slowStart
+	// behind is true for a group that lacks nothing; see AcquireBehind.
+	behind bool
 	// forgotten is true from Forget to the next Acquire: tasks that still run are counted, and nothing else.
 	forgotten bool
 }
@@ -70,6 +72,12 @@ func (g *group) close(grant *Grant) {
 // waiter returns what an allocation needs to know, and false when the group waits for nothing.
 func (g *group) waiter() (waiter, bool) {
 	w := waiter{group: g.name, held: g.held, window: g.slow.window, since: g.since}
+	if g.behind {
+		w.held++
+		if w.window > 0 {
+			w.window++
+		}
+	}
 	for host, d := range g.demands {
 		if !d.lapsed {
 			w.wants = append(w.wants, want{host: host, count: d.want, since: d.since})

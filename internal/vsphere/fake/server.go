@@ -124,6 +124,11 @@ func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.
 	return s.budget.Acquire(string(group), host, want)
 }
 
+// AcquireBehind implements vsphere.Server.
+func (s *Server) AcquireBehind(group vsphere.GroupKey, host string, want int) vsphere.Slots {
+	return s.budget.AcquireBehind(string(group), host, want)
+}
+
 // unlock frees the lock and calls what waits for that.
 func (s *Server) unlock() {
 	after := s.after

@@ -283,6 +283,11 @@ func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.
 	return s.budget.Acquire(string(group), host, want)
 }
 
+// AcquireBehind implements vsphere.Server.
+func (s *Server) AcquireBehind(group vsphere.GroupKey, host string, want int) vsphere.Slots {
+	return s.budget.AcquireBehind(string(group), host, want)
+}
+
 // kick wakes a loop without blocking.
 func kick(c chan struct{}) {
 	select {

@@ -1,0 +1,28 @@
+package vmgroup
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+)
+
+// A vCenter keeps a slot for groups that hold none. A group whose VMs are updated lacks nothing; one that has lost a VM does.
+func TestAnUpdateLeavesTheLastSlotToGroupsThatLackAVM(t *testing.T) {
+	r := rolls(t, 3)
+	r.vcenter.SetLimits(budget.Limits{Tasks: 8})
+	const host = "any"
+	if n := r.vcenter.Acquire("another/giant", host, 8).Granted(); n != 7 {
+		t.Fatalf("the giant got %d slots of 8", n)
+	}
+	r.edit(withTemplate("debian-13"))
+	r.work()
+	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 0 {
+		t.Fatalf("an update took the last slot: %v", calls)
+	}
+	r.vcenter.ByHand().Delete("web-1")
+	r.work()
+	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 1 {
+		t.Errorf("a group that lacks a VM did not get the last slot: %v", calls)
+	}
+}

@@ -15,6 +15,8 @@ type crowd struct {
 	// began is when a group's first clone began, ended when its last one ended.
 	began, ended map[string]time.Time
 	due          []string
+	// length of the next clone.
+	length func() time.Duration
 }
 
 const cloneTime = time.Minute
@@ -23,6 +25,7 @@ func newCrowd(limits Limits) *crowd {
 	c := &crowd{
 		clock: &manual{}, missing: map[string]int{}, cloning: map[string]int{},
 		began: map[string]time.Time{}, ended: map[string]time.Time{},
+		length: func() time.Duration { return cloneTime },
 	}
 	c.Budget = NewWithClock(limits, func(g string) { c.due = append(c.due, g) }, c.clock.clock(), time.Second)
 	return c
@@ -47,7 +50,7 @@ func (c *crowd) serve() {
 			c.missing[group]--
 			c.cloning[group]++
 			done := c.Start(group, "h")
-			c.clock.afterFunc(cloneTime, func() {
+			c.clock.afterFunc(c.length(), func() {
 				c.cloning[group]--
 				if c.cloning[group]+c.missing[group] == 0 {
 					c.ended[group] = c.clock.Now()

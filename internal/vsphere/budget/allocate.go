@@ -16,7 +16,7 @@ type snapshot struct {
 	// the first one of a group that holds nothing.
 	keep, keepOnHost int
 	// owed and owedOnHost, by host, are exceptions: any clone of a member that holds fewer slots than so many may take
-	// what is kept. A richer member would take it otherwise, and be ahead by more than the headroom.
+	// what is kept.
 	owed       int
 	owedOnHost map[string]int
 	// hosts has those for which something else holds than limits.TasksPerHost and keepOnHost.
@@ -283,7 +283,7 @@ type party struct {
 }
 
 func (p *party) before(o *party) bool {
-	return cmp.Or(cmp.Compare(p.has, o.has), p.compare(o.tenant)) < 0
+	return cmp.Or(cmp.Compare(p.has, o.has), cmp.Compare(p.since, o.since), cmp.Compare(p.name, o.name)) < 0
 }
 
 func (*party) moved(int) {}

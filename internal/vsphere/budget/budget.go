@@ -38,6 +38,8 @@ type Budget struct {
 	// held slots are reserved or running; heldOnHost are those of clones, by host.
 	held, running int
 	heldOnHost    map[string]int
+	// heldBy are the slots of each member, by host, empty for those of tasks that are no clones.
+	heldBy map[string]map[*member]int
 	// offers are the demands that slots are kept for, with the end of their claim window.
 	offers map[slot]time.Time
 	// present are the groups that asked for anything, be it nothing, since they were last forgotten. With only one,
@@ -69,7 +71,7 @@ func NewWithClock(limits Limits, notify func(group string), clock Clock, claim t
 	return &Budget{
 		notify: notify, clock: clock, claim: claim, limits: limits, caps: NoCaps,
 		groups: make(map[string]*group), members: make(map[string]*member), waiting: make(index),
-		wanted: demands{hosts: make(map[string]int)}, heldOnHost: make(map[string]int), offers: make(map[slot]time.Time),
+		wanted: demands{hosts: make(map[string]int)}, heldOnHost: make(map[string]int), heldBy: make(map[string]map[*member]int), offers: make(map[slot]time.Time),
 		present: make(map[string]struct{}),
 	}
 }
@@ -274,12 +276,27 @@ func (b *Budget) hold(g *group, host string, n int) {
 	g.member.held += n
 	b.held += n
 	b.used = true
+	b.holdBy(g.member, host, n)
 	if host == "" {
 		return
 	}
 	b.heldOnHost[host] += n
 	if b.heldOnHost[host] == 0 {
 		delete(b.heldOnHost, host)
+	}
+}
+
+func (b *Budget) holdBy(m *member, host string, n int) {
+	members, ok := b.heldBy[host]
+	if !ok {
+		members = make(map[*member]int)
+		b.heldBy[host] = members
+	}
+	if members[m] += n; members[m] == 0 {
+		delete(members, m)
+	}
+	if len(members) == 0 {
+		delete(b.heldBy, host)
 	}
 }
 

@@ -1,6 +1,9 @@
 package budget
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // member is what the budget knows of one member cluster. It is the tenant: members share first, and then the groups of each.
 type member struct {
@@ -24,15 +27,9 @@ type lane struct {
 	first bool
 }
 
-// index has the groups that could use a slot, so that a decision need not look at all that wait.
-type index map[lane]*line
-
-// line are the members with groups in one lane, the neediest first.
-type line struct {
-	queues ordered[*queue]
-	// held counts the members by the slots that they hold. There are few different numbers, since their sum is bounded.
-	held map[int]int
-}
+// index has the groups that could use a slot, so that a decision need not look at all that wait: for each lane the members with groups
+// there, the neediest first.
+type index map[lane]*ordered[*queue]
 
 // queue are the groups of one member in one lane, the neediest first.
 type queue struct {
@@ -62,12 +59,9 @@ func (p *place) before(o *place) bool {
 func (x index) remove(g *group) {
 	m := g.member
 	for in, q := range m.queues {
-		l := x[in]
-		l.queues.remove(q.at)
-		if l.held[m.held]--; l.held[m.held] == 0 {
-			delete(l.held, m.held)
-		}
-		if len(l.queues) == 0 {
+		members := x[in]
+		members.remove(q.at)
+		if len(*members) == 0 {
 			delete(x, in)
 		}
 	}
@@ -98,49 +92,24 @@ func (x index) add(g *group) {
 		g.places = append(g.places, p)
 	}
 	for in, q := range m.queues {
-		l, ok := x[in]
+		members, ok := x[in]
 		if !ok {
-			l = &line{held: make(map[int]int)}
-			x[in] = l
+			members = &ordered[*queue]{}
+			x[in] = members
 		}
-		l.queues.add(q)
-		l.held[m.held]++
+		members.add(q)
 	}
 }
 
-// richest is the most slots that a member of the line holds.
-func (l *line) richest() int {
-	most := 0
-	for held := range l.held {
-		most = max(most, held)
-	}
-	return most
-}
-
-// fill says who waits, as far as it matters to allocate, and which members are owed some of the headroom.
-//
-// It takes the first members of each lane, and the first groups of each, as many as there are free slots. Whoever comes after them
-// gets nothing: each of those before gets a slot, or finds its host full, and then the host is full for all that come later.
+// fill says who waits, as far as it matters to allocate.
 func (x index) fill(s *snapshot) {
-	free := s.free()
-	s.owedOnHost = make(map[string]int)
-	for in, l := range x {
-		room, keep := s.room(in.host)
-		if room == 0 || in.host != "" && !in.first {
-			continue
-		}
-		s.owed = max(s.owed, l.richest()-s.keep)
-		if in.host != "" {
-			s.owedOnHost[in.host] = l.richest() - keep
-		}
-	}
 	seen := make(map[*group]struct{})
-	for in, l := range x {
-		if !s.open(in, l.queues[0].member.held) {
+	for in, members := range x {
+		if !s.open(in, (*members)[0].member.held) {
 			continue
 		}
-		for q := range l.queues.first(free) {
-			for p := range q.groups.first(free) {
+		for _, c := range chances(*members, s.free()) {
+			for p := range c.queue.groups.first(c.groups) {
 				if _, ok := seen[p.group]; !ok {
 					seen[p.group] = struct{}{}
 					s.waiters = append(s.waiters, p.group.waiter())
@@ -148,4 +117,41 @@ func (x index) fill(s *snapshot) {
 			}
 		}
 	}
+}
+
+// chance is how many groups of a queue may get a slot at the most.
+type chance struct {
+	queue  *queue
+	groups int
+	// has is what the member would have then.
+	has int
+}
+
+func (c *chance) before(o *chance) bool {
+	a, b := c.queue.member.tenant(), o.queue.member.tenant()
+	a.held, b.held = c.has, o.has
+	return a.compare(b) < 0
+}
+
+func (*chance) moved(int) {}
+
+// chances deals free slots in one lane, as allocate does in all: one to each group. Nobody else of the lane gets one, since each
+// of those who come before gets a slot, in this lane or another, or finds the host full; and then it is full for all who come later.
+func chances(lane ordered[*queue], free int) []*chance {
+	var members ordered[*chance]
+	for q := range lane.first(free) {
+		members.add(&chance{queue: q, has: q.member.held})
+	}
+	all := slices.Clone(members)
+	for ; free > 0 && len(members) > 0; free-- {
+		c := members[0]
+		c.groups++
+		c.has++
+		if c.groups < len(c.queue.groups) {
+			members.fix(0)
+		} else {
+			members.remove(0)
+		}
+	}
+	return all
 }

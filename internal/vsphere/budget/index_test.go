@@ -64,7 +64,7 @@ func TestThoseWhoMatterAreEnough(t *testing.T) {
 		for i := range groups {
 			b.Forget(nameOf(i))
 		}
-		if len(b.groups)+len(b.members)+len(b.waiting)+len(b.wanted.hosts)+b.wanted.total != 0 {
+		if len(b.groups)+len(b.members)+len(b.waiting)+len(b.wanted.hosts)+b.wanted.total+len(b.heldBy) != 0 {
 			t.Fatalf("something is left: %+v", b)
 		}
 	})

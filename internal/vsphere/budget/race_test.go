@@ -70,6 +70,21 @@ func (b *Budget) checkWaiting() error {
 			return fmt.Errorf("member %s is %+v, want %+v", name, is, m)
 		}
 	}
+	for host, by := range b.heldBy {
+		onHost := 0
+		for m, n := range by {
+			onHost += n
+			members[m.name].held -= n
+		}
+		if onHost <= 0 || host != "" && onHost != b.heldOnHost[host] {
+			return fmt.Errorf("members hold %d slots of %q, of which %d are held", onHost, host, b.heldOnHost[host])
+		}
+	}
+	for name, m := range members {
+		if m.held != 0 {
+			return fmt.Errorf("of member %s %d slots are of no host", name, m.held)
+		}
+	}
 	if len(b.members) != len(members) || b.wanted.total != wanted.total || !maps.Equal(b.wanted.hosts, wanted.hosts) {
 		return fmt.Errorf("%d members want %+v, want %d and %+v", len(b.members), b.wanted, len(members), wanted)
 	}
@@ -79,30 +94,10 @@ func (b *Budget) checkWaiting() error {
 	}
 	whole := some
 	whole.waiters = all
-	whole.owed, whole.owedOnHost = owed(some, all)
 	if got, want := text(allocate(some)), text(allocate(whole)); got != want {
 		return fmt.Errorf("among those that matter %q, among all %q\n%+v\n%+v", got, want, some, whole)
 	}
 	return nil
-}
-
-// owed is how many slots a member must have so that no headroom is owed to it, by a look at all.
-func owed(s snapshot, waiters []waiter) (all int, onHost map[string]int) {
-	onHost = map[string]int{}
-	for _, w := range waiters {
-		if w.window > 0 && w.held >= w.window {
-			continue
-		}
-		for _, d := range w.wants {
-			room, keep := s.room(d.host)
-			if room == 0 || d.host != "" && w.held > 0 {
-				continue
-			}
-			all = max(all, w.member.held-s.keep)
-			onHost[d.host] = max(onHost[d.host], w.member.held-keep)
-		}
-	}
-	return all, onHost
 }
 
 func nameOf(i int) string { return fmt.Sprintf("%c/%d", "mno"[i%3], i) }

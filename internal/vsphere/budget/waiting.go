@@ -60,6 +60,7 @@ func (b *Budget) snapshot() snapshot {
 	if len(b.present) > 1 {
 		s.keep, s.keepOnHost = headroomOf(s.limits.Tasks, b.limits.Tasks, demand.total), headroom(b.limits.TasksPerHost)
 	}
+	b.owe(&s)
 	b.waiting.fill(&s)
 	return s
 }

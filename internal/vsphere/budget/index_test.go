@@ -70,6 +70,30 @@ func TestThoseWhoMatterAreEnough(t *testing.T) {
 	})
 }
 
+// What a call costs is measured by the benchmarks; what it looks at is counted here.
+func TestADecisionLooksAtNoMoreGroupsWhenMoreWait(t *testing.T) {
+	looksAt := func(waiting int) int {
+		r := newRig(t, Limits{Tasks: 16, TasksPerHost: 8})
+		var ends []func(bool)
+		for _, host := range []string{"h", "i"} {
+			ends = append(ends, r.start("0/big", host, 8)...)
+		}
+		for i, name := range crowdOf(waiting) {
+			r.asks(name, []string{"h", "i"}[i/10%2], 5, 0)
+		}
+		ends[0](true)
+		ends[8](true)
+		ends[9](true)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.snapshot().waiters)
+	}
+	// One slot is free on one host and two on the other: three members of each, with a group.
+	if few, many := looksAt(100), looksAt(5000); few != 6 || many != 6 {
+		t.Errorf("of 100 groups a decision looks at %d, of 5000 at %d, want 6", few, many)
+	}
+}
+
 // number is an entry for tests.
 type number struct{ n, at int }
 

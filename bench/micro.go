@@ -17,6 +17,9 @@ const reconcileBenchmark = "ReconcileWithoutChange"
 // grantBenchmarks are those of a grant among 20,000 groups.
 const grantBenchmarks = "GrantAmong20000"
 
+// passBenchmarks are those of what a pass asks of a vCenter's budget beside up to 20,000 groups that wait.
+const passBenchmarks = "PassBesideWaiting"
+
 // micro runs the Go benchmarks: the decisions alone, without any server.
 func micro(ctx context.Context, s *session, _ *rig) error {
 	out, err := s.goBenchmarks(ctx, "-bench=.", "-skip="+waitingBenchmark, "-benchtime=300ms", "-benchmem",
@@ -32,6 +35,8 @@ func micro(ctx context.Context, s *session, _ *rig) error {
 				limit = atMost(100)
 			case strings.HasPrefix(name, grantBenchmarks):
 				limit = atMost(10_000)
+			case strings.HasPrefix(name, passBenchmarks):
+				limit = atMost(200)
 			}
 			s.add("micro/"+name, ns/1000, "µs", limit, "go test -bench, per operation")
 		}

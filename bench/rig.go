@@ -51,6 +51,11 @@ var (
 		members: []string{"team-a"}, taskTime: 2 * time.Second, width: 16,
 		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
 	}
+	shared = setup{
+		about:   "two members, clones that take 2 s, watch mode",
+		members: []string{"team-a", "team-b"}, taskTime: 2 * time.Second, width: tenantWidth,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
+	}
 	many = setup{
 		about:   "two members, clones that take 50 ms, poll mode every 10 s",
 		members: []string{"team-a", "team-b"}, taskTime: 50 * time.Millisecond, width: 16,

@@ -12,7 +12,7 @@ func TestAnUpdateLeavesTheLastSlotToGroupsThatLackAVM(t *testing.T) {
 	r := rolls(t, 3)
 	r.vcenter.SetLimits(budget.Limits{Tasks: 8})
 	const host = "any"
-	if n := r.vcenter.Acquire("another/giant", host, 8).Granted(); n != 7 {
+	if n := r.vcenter.Acquire(vsphere.KeyOf("member-uid", "giant"), host, 8).Granted(); n != 7 {
 		t.Fatalf("the giant got %d slots of 8", n)
 	}
 	r.edit(withTemplate("debian-13"))

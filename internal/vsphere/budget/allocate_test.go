@@ -14,6 +14,11 @@ func TestAllocate(t *testing.T) {
 	one := func(group string, since uint64, held int, host string, count int) waiter {
 		return waiter{group: group, since: since, held: held, wants: []want{{host: host, count: count}}}
 	}
+	of := func(member tenant, w waiter) waiter {
+		w.member = member
+		return w
+	}
+	rich, poor := tenant{"rich", 5, 1}, tenant{"poor", 1, 2}
 	for _, tc := range []struct {
 		name string
 		s    snapshot
@@ -73,6 +78,24 @@ func TestAllocate(t *testing.T) {
 		{"a newcomer does not take the headroom of a host from another", snapshot{limits: Limits{16, 1}, keepOnHost: 1,
 			waiters: []waiter{{group: "a", since: 1, wants: []want{{"h", 1, 1}, {"i", 1, 2}}},
 				one("b", 2, 0, "h", 1), one("c", 3, 0, "h", 1), one("d", 4, 0, "i", 1)}}, "a/i=1 b/h=1"},
+		{"the poorer member first", snapshot{limits: Limits{8, 0}, held: 6, waiters: []waiter{
+			of(rich, one("a", 1, 0, "h", 1)), of(poor, one("b", 2, 1, "h", 3))}}, "b/h=2"},
+		{"members that have the same take turns", snapshot{limits: Limits{9, 0}, held: 2, waiters: []waiter{
+			of(tenant{"m", 1, 1}, one("a", 9, 0, "h", 1)), of(tenant{"m", 1, 1}, one("b", 8, 0, "h", 1)), of(tenant{"m", 1, 1}, one("c", 7, 0, "h", 1)),
+			of(tenant{"n", 1, 2}, one("d", 6, 1, "h", 9))}}, "c/h=1 b/h=1 a/h=1 d/h=4"},
+		{"what one member does not want another gets", snapshot{limits: Limits{8, 0}, held: 1, waiters: []waiter{
+			of(poor, one("b", 2, 1, "h", 2)), of(tenant{"m", 0, 3}, one("c", 3, 0, "h", 9))}}, "c/h=5 b/h=2"},
+		{"a host that is full for one member is so for all", snapshot{limits: Limits{8, 1}, held: 6, heldOnHost: map[string]int{"h": 1}, waiters: []waiter{
+			of(poor, one("b", 2, 0, "h", 2)), of(rich, one("a", 3, 0, "i", 9))}}, "a/i=1"},
+		{"headroom is for newcomers of a richer member", snapshot{limits: Limits{8, 0}, held: 7, keep: 1, waiters: []waiter{
+			of(rich, one("a", 1, 0, "h", 1)), of(poor, one("b", 2, 1, "h", 3))}}, "a/h=1"},
+		{"headroom is owed to a member that would stay behind", snapshot{limits: Limits{8, 0}, held: 7, keep: 1, owed: 2, waiters: []waiter{
+			of(rich, one("a", 1, 0, "h", 1)), of(poor, one("b", 2, 1, "h", 3))}}, "b/h=1"},
+		{"no more of it than owed", snapshot{limits: Limits{8, 0}, held: 6, keep: 2, owed: 2, waiters: []waiter{
+			of(rich, one("a", 1, 5, "h", 1)), of(poor, one("b", 2, 1, "h", 3))}}, "b/h=1"},
+		{"headroom of a host is owed", snapshot{limits: Limits{64, 8}, held: 7, heldOnHost: map[string]int{"h": 7}, keepOnHost: 1,
+			owedOnHost: map[string]int{"h": 2}, waiters: []waiter{
+				of(rich, one("a", 1, 0, "h", 1)), of(poor, one("b", 2, 1, "h", 3))}}, "b/h=1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := text(allocate(tc.s)); got != tc.want {
@@ -185,6 +208,8 @@ func (s snapshot) oneHostEach() bool {
 func TestAllocateDependsOnNoOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
+		s.drawMembers(t)
+		s.keep, s.owed = rapid.IntRange(0, 3).Draw(t, "keep"), rapid.IntRange(0, 3).Draw(t, "owed")
 		before := text(allocate(s))
 		s.waiters = rapid.Permutation(s.waiters).Draw(t, "waiters")
 		for i := range s.waiters {
@@ -218,6 +243,79 @@ func TestAllocateDoesNotEnvy(t *testing.T) {
 		}
 	})
 }
+
+// TestAllocateIsFairBetweenMembers compares with every other possible result where every slot is good for every group: first what members
+// have, then what groups of each have.
+func TestAllocateIsFairBetweenMembers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		s.limits.TasksPerHost = 0
+		s.drawMembers(t)
+		given := matrix(s, allocate(s))
+		best, groups := s.members(given), s.outcomeOfEach(given)
+		forEach(s, func(other map[slot]int) {
+			members := s.members(other)
+			switch c := slices.Compare(sortedValues(members), sortedValues(best)); {
+			case c > 0:
+				t.Fatalf("%+v\ngot %v: members have %v\nbetter %v: %v", s, given, best, other, members)
+			case !maps.Equal(members, best):
+				return
+			}
+			for member, held := range s.outcomeOfEach(other) {
+				if slices.Compare(held, groups[member]) > 0 {
+					t.Fatalf("%+v\ngot %v: groups of %s have %v\nbetter %v: %v", s, given, member, groups[member], other, held)
+				}
+			}
+		})
+	})
+}
+
+// drawMembers gives each waiter to one of two members, which hold what their waiters do, and maybe more.
+func (s *snapshot) drawMembers(t *rapid.T) {
+	members := map[string]*tenant{}
+	for _, name := range []string{"m", "n"} {
+		more := rapid.IntRange(0, 2).Draw(t, "held by others of "+name)
+		members[name] = &tenant{name, more, rapid.Uint64Range(0, 1).Draw(t, "since of "+name)}
+		s.held += more
+		s.limits.Tasks += more
+	}
+	names := make([]string, len(s.waiters))
+	for i, w := range s.waiters {
+		names[i] = rapid.SampledFrom([]string{"m", "n"}).Draw(t, "member")
+		members[names[i]].held += w.held
+	}
+	for i := range s.waiters {
+		s.waiters[i].member = *members[names[i]]
+	}
+}
+
+// members is the number of slots that each member of a waiter would hold.
+func (s snapshot) members(given map[slot]int) map[string]int {
+	all := map[string]int{}
+	for _, w := range s.waiters {
+		all[w.member.name] = w.member.held
+	}
+	for _, w := range s.waiters {
+		for _, d := range w.wants {
+			all[w.member.name] += given[slot{w.group, d.host}]
+		}
+	}
+	return all
+}
+
+// outcomeOfEach is the outcome among the groups of each member.
+func (s snapshot) outcomeOfEach(given map[slot]int) map[string][]int {
+	all := map[string][]int{}
+	for _, w := range s.waiters {
+		all[w.member.name] = append(all[w.member.name], snapshot{waiters: []waiter{w}}.outcome(given)...)
+	}
+	for _, held := range all {
+		slices.Sort(held)
+	}
+	return all
+}
+
+func sortedValues(m map[string]int) []int { return slices.Sorted(maps.Values(m)) }
 
 func drawSnapshot(t *rapid.T) snapshot {
 	s := snapshot{

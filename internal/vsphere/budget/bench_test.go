@@ -3,41 +3,81 @@ package budget
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
-func BenchmarkAllocate1000Waiting(b *testing.B) {
-	s := snapshot{limits: Limits{Tasks: 8, TasksPerHost: 4}}
-	for i := range 1000 {
-		s.waiters = append(s.waiters, waiter{group: fmt.Sprint(i), since: uint64(i * 7919 % 1000),
-			wants: []want{{host: fmt.Sprint("host-", i%10), count: 10}}})
+// crowds are how many groups wait: what a pass costs must not grow with them.
+var crowds = []int{1000, 5000, 20000}
+
+// crowdOf returns names of so many groups, of ten members.
+func crowdOf(groups int) []string {
+	names := make([]string, groups)
+	for i := range names {
+		names[i] = fmt.Sprintf("%d/%d", i%10, i)
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		allocate(s)
+	return names
+}
+
+// BenchmarkPassBesideWaiting is a pass of a group that waits, and goes on waiting: all slots are taken, or eight are kept for others that
+// have not come yet.
+func BenchmarkPassBesideWaiting(b *testing.B) {
+	for _, kept := range []int{0, 8} {
+		for _, waiting := range crowds {
+			b.Run(fmt.Sprintf("%d-kept/%d", kept, waiting), func(b *testing.B) {
+				m := &manual{}
+				budget := NewWithClock(Limits{Tasks: 64, TasksPerHost: 8}, func(string) {}, m.clock(), time.Second)
+				names, hosts := crowdOf(waiting+64), make([]string, 10)
+				for i := range hosts {
+					hosts[i] = fmt.Sprint("host-", i)
+				}
+				hostOf := func(i int) string { return hosts[i/10%10] }
+				var ends []func(bool)
+				for i, name := range names {
+					grant := budget.Acquire(name, hostOf(i), 10)
+					for range grant.Granted() {
+						ends = append(ends, budget.Start(name, hostOf(i)))
+					}
+				}
+				for _, end := range ends[:kept] {
+					end(true)
+				}
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					n := len(names) - 1 - i*7919%(waiting/2) // not those whose turn it is
+					none := budget.Acquire(names[n], "", 0)
+					clones := budget.Acquire(names[n], hostOf(n), 9+i%2)
+					clones.Release()
+					none.Release()
+				}
+			})
+		}
 	}
 }
 
-// BenchmarkTask1000Waiting is the life of one task of the group whose turn it is: claim, start, release, end.
-func BenchmarkTask1000Waiting(b *testing.B) {
-	var turn []string
-	budget := New(Limits{Tasks: 8, TasksPerHost: 4}, func(g string) { turn = append(turn, g) })
-	var ends []func(bool)
-	for i := range 1008 {
-		name := fmt.Sprint(i)
-		grant := budget.Acquire(name, "", 10)
-		if grant.Granted() > 0 {
-			ends = append(ends, budget.Start(name, ""))
-		}
-		grant.Release()
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		ends[0](true)
-		ends = ends[1:]
-		next := turn[0]
-		turn = turn[1:]
-		grant := budget.Acquire(next, "", 10)
-		ends = append(ends, budget.Start(next, ""))
-		grant.Release()
+// BenchmarkTaskBesideWaiting is the life of one task of the group whose turn it is: claim, start, release, end.
+func BenchmarkTaskBesideWaiting(b *testing.B) {
+	for _, waiting := range crowds {
+		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
+			var turn []string
+			budget := New(Limits{Tasks: 8, TasksPerHost: 4}, func(g string) { turn = append(turn, g) })
+			var ends []func(bool)
+			for _, name := range crowdOf(waiting + 8) {
+				grant := budget.Acquire(name, "", 10)
+				if grant.Granted() > 0 {
+					ends = append(ends, budget.Start(name, ""))
+				}
+				grant.Release()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				ends[0](true)
+				ends = ends[1:]
+				next := turn[0]
+				turn = turn[1:]
+				grant := budget.Acquire(next, "", 10)
+				ends = append(ends, budget.Start(next, ""))
+				grant.Release()
+			}
+		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // ClaimWindow is how long slots are kept for a group that was notified of them.
@@ -27,11 +29,17 @@ type Budget struct {
 	mu     sync.Mutex
 	limits Limits
 	caps   Caps
-	// groups are those of which something is known; see group.idle.
-	groups map[string]*group
+	// groups are those of which something is known; see group.idle. members are theirs.
+	groups  map[string]*group
+	members map[string]*member
+	// waiting has the groups that could use a slot now; wanted is what all want, as far as their slow start lets them.
+	waiting index
+	wanted  demands
 	// held slots are reserved or running; heldOnHost are those of clones, by host.
 	held, running int
 	heldOnHost    map[string]int
+	// heldBy are the slots of each member, by host, empty for those of tasks that are no clones.
+	heldBy map[string]map[*member]int
 	// offers are the demands that slots are kept for, with the end of their claim window.
 	offers map[slot]time.Time
 	// present are the groups that asked for anything, be it nothing, since they were last forgotten. With only one,
@@ -62,7 +70,8 @@ func New(limits Limits, notify func(group string)) *Budget {
 func NewWithClock(limits Limits, notify func(group string), clock Clock, claim time.Duration) *Budget {
 	return &Budget{
 		notify: notify, clock: clock, claim: claim, limits: limits, caps: NoCaps,
-		groups: make(map[string]*group), heldOnHost: make(map[string]int), offers: make(map[slot]time.Time),
+		groups: make(map[string]*group), members: make(map[string]*member), waiting: make(index),
+		wanted: demands{hosts: make(map[string]int)}, heldOnHost: make(map[string]int), heldBy: make(map[string]map[*member]int), offers: make(map[slot]time.Time),
 		present: make(map[string]struct{}),
 	}
 }
@@ -72,7 +81,7 @@ func (b *Budget) SetLimits(limits Limits) {
 	b.change(func() { b.limits, b.used = limits, true })
 }
 
-// Acquire reserves up to want slots for a group to clone from a template on host, or for tasks that are no clones
+// Acquire reserves up to want slots for a group, named by its vsphere.GroupKey, to clone from a template on host, or for tasks that are no clones
 // if host is empty. What is not granted is remembered until the group asks for the same host again, in place of
 // what it asked for before; asking for 0 withdraws it. The caller releases the grant when it has started what it
 // could. A group that asks, even for 0, is one for which others leave headroom from now on; see Forget.
@@ -89,7 +98,9 @@ func (b *Budget) AcquireBehind(groupName, host string, want int) *Grant {
 func (b *Budget) acquire(groupName, host string, want int, behind bool) *Grant {
 	grant := &Grant{budget: b, group: groupName, host: host}
 	b.mu.Lock()
-	b.group(groupName).behind = behind
+	if g := b.group(groupName); g.behind != behind {
+		b.update(g, func() { g.behind = behind })
+	}
 	g := b.ask(groupName, host, max(0, want))
 	shares := slices.DeleteFunc(b.decide(), func(s share) bool {
 		mine := s.group == groupName && s.host == host
@@ -110,7 +121,7 @@ func (b *Budget) Start(groupName, host string) (done func(ok bool)) {
 	defer b.unlock(nil)
 	g := b.group(groupName)
 	if !g.take(host) {
-		b.hold(g, host, 1)
+		b.update(g, func() { b.hold(g, host, 1) })
 	}
 	b.running++
 	failures := g.slow.failures
@@ -123,14 +134,16 @@ func (b *Budget) Start(groupName, host string) (done func(ok bool)) {
 // end counts the end of a task that was started when the group had the given number of failures.
 func (b *Budget) end(g *group, host string, ok bool, failures int) {
 	b.running--
-	b.hold(g, host, -1)
-	switch {
-	case g.forgotten:
-	case ok:
-		g.slow.succeeded(failures, b.limits.Tasks)
-	default:
-		g.slow.failed()
-	}
+	b.update(g, func() {
+		b.hold(g, host, -1)
+		switch {
+		case g.forgotten:
+		case ok:
+			g.slow.succeeded(failures, b.limits.Tasks)
+		default:
+			g.slow.failed()
+		}
+	})
 	b.tidy(g)
 }
 
@@ -144,9 +157,11 @@ func (b *Budget) Forget(groupName string) {
 			return
 		}
 		b.used = true
-		clear(g.demands)
-		g.slow = slowStart{}
-		g.forgotten = true
+		b.update(g, func() {
+			clear(g.demands)
+			g.slow = slowStart{}
+			g.forgotten = true
+		})
 		b.tidy(g)
 	})
 }
@@ -208,16 +223,47 @@ func (b *Budget) unlock(wake []string) {
 func (b *Budget) group(name string) *group {
 	g, ok := b.groups[name]
 	if !ok {
-		g = &group{name: name, demands: make(map[string]*demand), grants: make(map[string][]*Grant)}
+		g = &group{name: name, member: b.member(name), demands: make(map[string]*demand), grants: make(map[string][]*Grant)}
+		g.member.groups++
 		b.groups[name] = g
 	}
 	return g
 }
 
+// member returns the member of a group, new if need be.
+func (b *Budget) member(groupName string) *member {
+	name := vsphere.GroupKey(groupName).Member()
+	m, ok := b.members[name]
+	if !ok {
+		m = &member{name: name, queues: make(map[lane]*queue)}
+		b.members[name] = m
+	}
+	return m
+}
+
+// update changes what is known of a group, and all that follows from it.
+func (b *Budget) update(g *group, change func()) {
+	b.waiting.remove(g)
+	b.wanted.count(g, -1)
+	waited := len(g.demands) > 0
+	change()
+	if waits := len(g.demands) > 0; waits && !waited {
+		g.member.waiting++
+	} else if waited && !waits {
+		g.member.waiting--
+	}
+	b.wanted.count(g, 1)
+	b.waiting.add(g)
+}
+
 // tidy drops a group of which nothing is to be remembered.
 func (b *Budget) tidy(g *group) {
-	if g.idle() {
-		delete(b.groups, g.name)
+	if !g.idle() {
+		return
+	}
+	delete(b.groups, g.name)
+	if g.member.groups--; g.member.groups == 0 {
+		delete(b.members, g.member.name)
 	}
 }
 
@@ -225,27 +271,45 @@ func (b *Budget) tidy(g *group) {
 func (b *Budget) reserve(g *group, grant *Grant, n int) {
 	grant.granted, grant.left = n, n
 	g.grants[grant.host] = append(g.grants[grant.host], grant)
-	b.hold(g, grant.host, n)
-	g.since = b.next()
-	d := g.demands[grant.host]
-	d.want -= n
-	d.since = b.next()
-	if d.want == 0 {
-		delete(g.demands, grant.host)
-	}
+	b.update(g, func() {
+		b.hold(g, grant.host, n)
+		g.since, g.member.since = b.next(), b.next()
+		d := g.demands[grant.host]
+		d.want -= n
+		d.since = b.next()
+		if d.want == 0 {
+			delete(g.demands, grant.host)
+		}
+	})
 }
 
-// hold counts n more slots, or fewer if n is negative.
+// hold counts n more slots, or fewer if n is negative. It belongs into an update.
 func (b *Budget) hold(g *group, host string, n int) {
 	g.held += n
+	g.member.held += n
 	b.held += n
 	b.used = true
+	b.holdBy(g.member, host, n)
 	if host == "" {
 		return
 	}
 	b.heldOnHost[host] += n
 	if b.heldOnHost[host] == 0 {
 		delete(b.heldOnHost, host)
+	}
+}
+
+func (b *Budget) holdBy(m *member, host string, n int) {
+	members, ok := b.heldBy[host]
+	if !ok {
+		members = make(map[*member]int)
+		b.heldBy[host] = members
+	}
+	if members[m] += n; members[m] == 0 {
+		delete(members, m)
+	}
+	if len(members) == 0 {
+		delete(b.heldBy, host)
 	}
 }
 

@@ -17,6 +17,8 @@ type crowd struct {
 	// behind are groups that lack nothing.
 	behind map[string]bool
 	due    []string
+	// length of the next clone.
+	length func() time.Duration
 }
 
 const cloneTime = time.Minute
@@ -25,6 +27,7 @@ func newCrowd(limits Limits) *crowd {
 	c := &crowd{
 		clock: &manual{}, missing: map[string]int{}, cloning: map[string]int{},
 		began: map[string]time.Time{}, ended: map[string]time.Time{}, behind: map[string]bool{},
+		length: func() time.Duration { return cloneTime },
 	}
 	c.Budget = NewWithClock(limits, func(g string) { c.due = append(c.due, g) }, c.clock.clock(), time.Second)
 	return c
@@ -53,7 +56,7 @@ func (c *crowd) serve() {
 			c.missing[group]--
 			c.cloning[group]++
 			done := c.Start(group, "h")
-			c.clock.afterFunc(cloneTime, func() {
+			c.clock.afterFunc(c.length(), func() {
 				c.cloning[group]--
 				if c.cloning[group]+c.missing[group] == 0 {
 					c.ended[group] = c.clock.Now()
@@ -122,14 +125,14 @@ func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 			const edited, came = 300, 40
 			c := newCrowd(limits)
 			for i := range edited {
-				group := fmt.Sprint("edited-", i)
+				group := fmt.Sprint("member/edited-", i)
 				c.behind[group] = true
 				c.comes(group, 2)
 			}
 			applied := map[string]time.Time{}
 			for i := range came {
 				c.clock.advance(cloneTime / 2)
-				group := fmt.Sprint("new-", i)
+				group := fmt.Sprint("member/new-", i)
 				applied[group] = c.clock.Now()
 				c.comes(group, 1)
 			}
@@ -151,14 +154,14 @@ func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 // What a group lacks may come in the middle of an update: it is not behind any more.
 func TestAGroupThatLacksSomethingIsNotBehind(t *testing.T) {
 	b := New(Limits{Tasks: 8}, func(string) {})
-	b.Acquire("another", "h", 0)
-	b.Acquire("giant", "h", 8)
-	b.AcquireBehind("edited", "h", 1)
-	if n := b.Reserved("edited", "h"); n != 0 {
+	b.Acquire("member/another", "h", 0)
+	b.Acquire("member/giant", "h", 8)
+	b.AcquireBehind("member/edited", "h", 1)
+	if n := b.Reserved("member/edited", "h"); n != 0 {
 		t.Errorf("an update got %d slots of the headroom", n)
 	}
-	b.Acquire("edited", "h", 1)
-	if n := b.Reserved("edited", "h"); n != 1 {
+	b.Acquire("member/edited", "h", 1)
+	if n := b.Reserved("member/edited", "h"); n != 1 {
 		t.Errorf("a group that lacks a VM got %d slots", n)
 	}
 }

@@ -25,7 +25,7 @@ func (g *Grant) Release() {
 
 func (b *Budget) giveBack(grant *Grant) {
 	g := b.groups[grant.group]
-	b.hold(g, grant.host, -grant.left)
+	b.update(g, func() { b.hold(g, grant.host, -grant.left) })
 	grant.left = 0
 	g.close(grant)
 	b.tidy(g)

@@ -2,10 +2,11 @@ package budget
 
 // group is what the budget knows of one group.
 type group struct {
-	name string
+	name   string
+	member *member
 	// held is the number of slots, reserved or running.
 	held int
-	// since orders groups that wait; it is renewed with every slot that the group gets, so that equals take turns.
+	// since orders the groups of a member that wait; it is renewed with every slot that the group gets, so that equals take turns.
 	since uint64
 	// demands are the slots that are wanted and not granted, by host.
 	demands map[string]*demand
@@ -14,6 +15,8 @@ type group struct {
 	slow   slowStart
 	// behind is true for a group that lacks nothing; see AcquireBehind.
 	behind bool
+	// places are those in the index.
+	places []*place
 	// forgotten is true from Forget to the next Acquire: tasks that still run are counted, and nothing else.
 	forgotten bool
 }
@@ -69,19 +72,27 @@ func (g *group) close(grant *Grant) {
 	g.grants[grant.host] = open
 }
 
-// waiter returns what an allocation needs to know, and false when the group waits for nothing.
-func (g *group) waiter() (waiter, bool) {
-	w := waiter{group: g.name, held: g.held, window: g.slow.window, since: g.since}
+// rank orders the groups of a member: the number of slots that it holds, and one more for a group that is behind.
+func (g *group) rank() int {
 	if g.behind {
-		w.held++
-		if w.window > 0 {
-			w.window++
-		}
+		return g.held + 1
+	}
+	return g.held
+}
+
+// full reports whether the slow start of the group allows nothing more.
+func (g *group) full() bool { return g.slow.window > 0 && g.held >= g.slow.window }
+
+// waiter returns what an allocation needs to know.
+func (g *group) waiter() waiter {
+	w := waiter{member: g.member.tenant(), group: g.name, held: g.rank(), window: g.slow.window, since: g.since}
+	if g.behind && w.window > 0 {
+		w.window++
 	}
 	for host, d := range g.demands {
 		if !d.lapsed {
 			w.wants = append(w.wants, want{host: host, count: d.want, since: d.since})
 		}
 	}
-	return w, len(w.wants) > 0
+	return w
 }

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,9 @@ func (b *Budget) check() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held, reserved := 0, 0
+	if err := b.checkWaiting(); err != nil {
+		return err
+	}
 	for name, g := range b.groups {
 		held += g.held
 		for host := range g.grants {
@@ -41,6 +45,63 @@ func (b *Budget) check() error {
 	return nil
 }
 
+// checkWaiting compares what is kept up to date with what a look at all groups says.
+func (b *Budget) checkWaiting() error {
+	var all []waiter
+	wanted, members := demands{hosts: map[string]int{}}, map[string]*member{}
+	for _, g := range b.groups {
+		m, ok := members[g.member.name]
+		if !ok {
+			m = &member{name: g.member.name, since: g.member.since}
+			members[m.name] = m
+		}
+		m.held += g.held
+		m.groups++
+		if len(g.demands) > 0 {
+			m.waiting++
+		}
+		wanted.count(g, 1)
+		if w := g.waiter(); len(w.wants) > 0 {
+			all = append(all, w)
+		}
+	}
+	for name, m := range members {
+		if is := b.members[name]; is.tenant() != m.tenant() || is.groups != m.groups || is.waiting != m.waiting {
+			return fmt.Errorf("member %s is %+v, want %+v", name, is, m)
+		}
+	}
+	for host, by := range b.heldBy {
+		onHost := 0
+		for m, n := range by {
+			onHost += n
+			members[m.name].held -= n
+		}
+		if onHost <= 0 || host != "" && onHost != b.heldOnHost[host] {
+			return fmt.Errorf("members hold %d slots of %q, of which %d are held", onHost, host, b.heldOnHost[host])
+		}
+	}
+	for name, m := range members {
+		if m.held != 0 {
+			return fmt.Errorf("of member %s %d slots are of no host", name, m.held)
+		}
+	}
+	if len(b.members) != len(members) || b.wanted.total != wanted.total || !maps.Equal(b.wanted.hosts, wanted.hosts) {
+		return fmt.Errorf("%d members want %+v, want %d and %+v", len(b.members), b.wanted, len(members), wanted)
+	}
+	some := b.snapshot()
+	if some.free() <= 0 {
+		return nil
+	}
+	whole := some
+	whole.waiters = all
+	if got, want := text(allocate(some)), text(allocate(whole)); got != want {
+		return fmt.Errorf("among those that matter %q, among all %q\n%+v\n%+v", got, want, some, whole)
+	}
+	return nil
+}
+
+func nameOf(i int) string { return fmt.Sprintf("%c/%d", "mno"[i%3], i) }
+
 // TestConcurrentGroups has many groups work off their tasks at once, each woken by its notifications only, so that
 // a lost one hangs the test. Some give up half-way and leave their demand behind.
 func TestConcurrentGroups(t *testing.T) {
@@ -50,7 +111,7 @@ func TestConcurrentGroups(t *testing.T) {
 	defer cancel()
 	wake := make(map[string]chan struct{})
 	for i := range groups {
-		wake[fmt.Sprint(i)] = make(chan struct{}, 1)
+		wake[nameOf(i)] = make(chan struct{}, 1)
 	}
 	b := NewWithClock(limits, func(group string) {
 		select {
@@ -68,7 +129,7 @@ func TestConcurrentGroups(t *testing.T) {
 	})
 	for i := range groups {
 		clients.Go(func() {
-			name, host := fmt.Sprint(i), []string{"", "h", "i"}[i%3]
+			name, host := nameOf(i), []string{"", "h", "i"}[i%3]
 			for left := tasks; left > 0; {
 				if i%10 == 9 && left < tasks/2 {
 					return // goes away with its demand unserved
@@ -119,14 +180,14 @@ func TestNobodyIsForgotten(t *testing.T) {
 		b := NewWithClock(limits, func(g string) { due = append(due, g) }, m.clock(), time.Second)
 		left, silent := map[string]int{}, map[string]bool{}
 		for i := range rapid.IntRange(1, 8).Draw(t, "groups") {
-			g := string(rune('a' + i))
+			g := rapid.SampledFrom([]string{"m", "n", "o"}).Draw(t, "member") + "/" + string(rune('a'+i))
 			left[g] = rapid.IntRange(1, 9).Draw(t, "work")
 			silent[g] = rapid.IntRange(0, 4).Draw(t, "silent") == 0
 			due = append(due, g)
 		}
 		var ends []func(bool)
 		visit := func(g string) {
-			host := []string{"", "h", "i"}[int(g[0])%3]
+			host := []string{"", "h", "i"}[int(g[2])%3]
 			grant := b.Acquire(g, host, left[g])
 			use := rapid.IntRange(0, grant.Granted()).Draw(t, "use")
 			for range use {

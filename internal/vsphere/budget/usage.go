@@ -1,5 +1,7 @@
 package budget
 
+import "maps"
+
 // Usage is what a process tells others with whom it shares a vCenter.
 type Usage struct {
 	// Limits are those of the vCenter, without caps.
@@ -75,30 +77,32 @@ type demands struct {
 	hosts map[string]int
 }
 
+// count adds what a group wants, times what is 1 or -1.
+func (d *demands) count(g *group, times int) {
+	wanted := 0
+	for host, want := range g.demands {
+		if want.lapsed {
+			continue
+		}
+		n := g.room(want.want)
+		wanted += n
+		if d.hosts[host] += times * n; d.hosts[host] == 0 {
+			delete(d.hosts, host)
+		}
+	}
+	d.total += times * g.room(wanted)
+}
+
 // demands returns what could be used with no limit but the slow start of groups.
 func (b *Budget) demands() demands {
-	d := demands{total: b.held, hosts: make(map[string]int)}
+	d := demands{total: b.held + b.wanted.total, hosts: maps.Clone(b.wanted.hosts)}
 	loose := b.held
 	for host, n := range b.heldOnHost {
-		d.hosts[host] = n
+		d.hosts[host] += n
 		loose -= n
 	}
 	if loose > 0 {
-		d.hosts[""] = loose
-	}
-	for _, g := range b.groups {
-		wanted := 0
-		for host, want := range g.demands {
-			if want.lapsed {
-				continue
-			}
-			n := g.room(want.want)
-			wanted += n
-			if n > 0 {
-				d.hosts[host] += n
-			}
-		}
-		d.total += g.room(wanted)
+		d.hosts[""] += loose
 	}
 	return d
 }

@@ -9,23 +9,32 @@ func (b *Budget) ask(groupName, host string, want int) *group {
 	g.forgotten = false
 	b.present[groupName] = struct{}{}
 	delete(b.offers, slot{groupName, host})
-	if want == 0 {
-		b.used = b.used || g.demands[host] != nil
-		delete(g.demands, host)
-		b.tidy(g)
-		return g
+	d, ok := g.demands[host]
+	switch {
+	case want == 0 && ok:
+		b.used = true
+		b.update(g, func() { delete(g.demands, host) })
+	case want == 0:
+	case !ok:
+		b.used = true
+		b.update(g, func() { b.begin(g, host, want) })
+	case d.want != want || d.lapsed:
+		b.used = true
+		b.update(g, func() { d.want, d.lapsed = want, false })
+	}
+	b.tidy(g)
+	return g
+}
+
+// begin has a group wait for slots on a host where it has not waited yet.
+func (b *Budget) begin(g *group, host string, want int) {
+	if g.member.waiting == 0 {
+		g.member.since = b.next()
 	}
 	if len(g.demands) == 0 {
 		g.since = b.next()
 	}
-	d, ok := g.demands[host]
-	if !ok {
-		d = &demand{since: b.next()}
-		g.demands[host] = d
-	}
-	b.used = b.used || d.want != want || d.lapsed
-	d.want, d.lapsed = want, false
-	return g
+	g.demands[host] = &demand{want: want, since: b.next()}
 }
 
 // decide returns who shall have the free slots, after those who did not claim in time have lost their turn.
@@ -33,10 +42,15 @@ func (b *Budget) decide() []share {
 	if len(b.offers) > 0 {
 		b.lapse(b.clock.Now())
 	}
+	return allocate(b.snapshot())
+}
+
+// snapshot is what a decision needs to know now. Nobody waits in it while no slot is free.
+func (b *Budget) snapshot() snapshot {
 	s := snapshot{limits: b.limits, held: b.held, heldOnHost: b.heldOnHost}
 	s.limits.Tasks = capped(b.limits.Tasks, b.caps.Tasks)
-	if b.held >= s.limits.Tasks {
-		return nil
+	if s.free() <= 0 {
+		return s
 	}
 	var demand demands // only caps make it matter
 	if !b.caps.equal(NoCaps) {
@@ -46,12 +60,9 @@ func (b *Budget) decide() []share {
 	if len(b.present) > 1 {
 		s.keep, s.keepOnHost = headroomOf(s.limits.Tasks, b.limits.Tasks, demand.total), headroom(b.limits.TasksPerHost)
 	}
-	for _, g := range b.groups {
-		if w, ok := g.waiter(); ok {
-			s.waiters = append(s.waiters, w)
-		}
-	}
-	return allocate(s)
+	b.owe(&s)
+	b.waiting.fill(&s)
+	return s
 }
 
 func (b *Budget) lapse(now time.Time) {
@@ -61,7 +72,8 @@ func (b *Budget) lapse(now time.Time) {
 		}
 		delete(b.offers, s)
 		if d := b.demand(s); d != nil {
-			d.lapsed, b.used = true, true
+			b.used = true
+			b.update(b.groups[s.group], func() { d.lapsed = true })
 		}
 	}
 }

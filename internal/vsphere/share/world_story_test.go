@@ -31,6 +31,45 @@ func TestAReplicaThatNobodyLeadsMayUseOne(t *testing.T) {
 	}
 }
 
+// Each replica shares its part of the limit between members, and so they share the whole.
+func TestMembersShareWhateverReplicasTheirGroupsAreOn(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed, budget.Limits{Tasks: 9})
+		all := w.some(3)
+		for i := range 150 {
+			all[i%3].wants(fmt.Sprint("-many/", i), 1)
+		}
+		w.run(20 * time.Second)
+		few := func(i int) string { return fmt.Sprint("-few/", i) }
+		for i := range 12 {
+			all[i%3].wants(few(i), 1)
+		}
+		waiting := func() (on []int) {
+			for _, r := range all {
+				n := 0
+				for i := range 12 {
+					n += r.missing[few(i)]
+				}
+				on = append(on, n)
+			}
+			return on
+		}
+		w.run(longest)
+		for _, n := range waiting() {
+			if n == 4 {
+				t.Fatalf("seed %d: a replica has begun no VM of the other member in %s; waiting by replica %v", seed, longest, waiting())
+			}
+		}
+		w.run(2 * longest) // half of nine slots: twelve VMs are done in three rounds
+		if left := waiting(); left[0]+left[1]+left[2] > 0 {
+			t.Fatalf("seed %d: %v VMs of the other member are left to begin", seed, left)
+		}
+	}
+}
+
+// longest is how long a task of a replica takes at the most.
+const longest = 7500 * time.Millisecond
+
 func TestABigGroupGetsTheIdleSlotsOfTheOthersAndGivesThemBack(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(t, seed, budget.Limits{Tasks: 8})

@@ -29,7 +29,11 @@ func TestThoseWhoMatterAreEnough(t *testing.T) {
 			host := rapid.SampledFrom([]string{"", "h", "i", "j"}).Draw(t, "host")
 			switch rapid.IntRange(0, 11).Draw(t, "step") {
 			default:
-				grant := b.Acquire(name, host, rapid.IntRange(0, 4).Draw(t, "want"))
+				acquire := b.Acquire
+				if rapid.Bool().Draw(t, "behind") {
+					acquire = b.AcquireBehind
+				}
+				grant := acquire(name, host, rapid.IntRange(0, 4).Draw(t, "want"))
 				for range rapid.IntRange(0, grant.Granted()).Draw(t, "use") {
 					running = append(running, task{name, b.Start(name, host)})
 				}

@@ -210,7 +210,9 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	status, reason, message := f.readiness(blockers)
 	set(v1alpha1.ConditionReady, status, reason, message)
 	working := f.Complete && (!f.Plan.Settled || f.updating()) && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
-	onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
+	if f.Complete || stalled != nil || f.Paused != nil { // else what was under way is still, and the time that it takes goes on: see ProgressDeadline
+		onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
+	}
 	if working && stalled == nil {
 		stalled = overdue(s, f)
 	}

@@ -32,6 +32,8 @@
 //   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
 //   - nothing but an edit begins an update, and it touches no VM but of the revisions that it began with;
 //   - an update takes no VM away that is available while more are missing than may be, whatever the reason, and adds none above what it may;
+//   - no VM is stopped to be changed where the account is known to lack what the change needs;
+//   - what a quota does not let in is not cloned for an update, whether it goes on or rests;
 //   - no ordinal has two operations at a time (only what follows may overtake a guest shutdown that did not end in time);
 //   - a VM that leaves is marked before its guest is asked to shut down, and no guest is asked whose VM shall run;
 //   - a guest that can be asked is asked before its VM is powered off, and has the time that spec.shutdown gives it;

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
@@ -27,6 +28,10 @@ func prepare(ctx context.Context, steps []step) error {
 			if machine.InstallPackages(ctx, os.Stderr) == nil {
 				tools = append(tools, "kube-node", "containerd")
 			}
+		}
+		// Elsewhere than on Linux the stories with controllers of Kubernetes are not there.
+		if needs(func(s step) bool { return s.controllers }) && runtime.GOOS == "linux" {
+			tools = append(tools, "kube-node")
 		}
 		for _, name := range tools {
 			if _, err := assets.Tool(ctx, name, os.Stderr); err != nil {

@@ -97,6 +97,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestATemplateThatNeverBootsStopsTheUpdateAndIsUndoneByTheOldSpec", 25},
 	{7, "rollout", "TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem", 100},
 	{7, "rollout", "TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes", 30},
+	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
 }
 
 // parts is the number of the last part.
@@ -184,7 +185,8 @@ func stepsOf(stories []slowStory, label string, args []string) []step {
 		}
 		steps = append(steps, step{
 			label: label + ": " + pkg, packages: []string{"./test/" + pkg}, tags: slowTag, servers: true, raceManager: true,
-			args: append([]string{"-count=1", which}, args...),
+			controllers: pkg == "rollout", // an autoscaler is one of them
+			args:        append([]string{"-count=1", which}, args...),
 		})
 	}
 	return steps

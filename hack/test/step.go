@@ -30,8 +30,8 @@ type step struct {
 	args, binaryArgs []string
 	// race has the tests built with the race detector, raceManager the operator that they start.
 	race, raceManager bool
-	// servers is set where API servers are needed, nodes where a whole node is.
-	servers, nodes bool
+	// servers is set where API servers are needed, controllers where those of Kubernetes are, nodes where a whole node is.
+	servers, controllers, nodes bool
 	// sideBySide is how many packages run at the same time; 0 leaves it to Go.
 	sideBySide int
 	// crowded says that there are many more programs than cores.

@@ -15,6 +15,8 @@ import (
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // lookEvery is how often the eye looks.
@@ -23,16 +25,23 @@ const lookEvery = 50 * time.Millisecond
 // bounds are how many VMs of a group have to be available at any time, and how many there may be, those that leave included.
 type bounds struct{ available, existing int }
 
+// seen is how many VMs were available at a look.
+type seen struct {
+	at        time.Time
+	available int
+}
+
 // eye looks at a group's folder in vCenter all the time.
 type eye struct {
 	t      *testing.T
 	folder types.ManagedObjectReference
-	bounds bounds
 	end    context.CancelFunc
 	ended  sync.WaitGroup
 
-	mu    sync.Mutex
-	looks int
+	mu       sync.Mutex
+	bounds   bounds
+	looks    int
+	timeline []seen
 	// seen are all VMs that there ever were. least were available, most were there.
 	seen        map[string]bool
 	least, most int
@@ -75,6 +84,30 @@ func (f *fleet) open(b bounds) *eye {
 	return e
 }
 
+// expect has other bounds count from the next look on. A change of what is wanted needs two: wide ones before it, and new ones once VMs are as wanted.
+func (e *eye) expect(b bounds) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.bounds = b
+}
+
+// until waits for a look after a time at which so many VMs were available, and returns when that was.
+func (e *eye) until(available int, after time.Time) (at time.Time) {
+	e.t.Helper()
+	await.True(e.t, fmt.Sprintf("%d VMs to be available", available), func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, l := range e.timeline {
+			if l.at.After(after) && l.available >= available {
+				at = l.at
+				return true
+			}
+		}
+		return false
+	})
+	return at
+}
+
 func (e *eye) stop() {
 	e.end()
 	e.ended.Wait()
@@ -100,11 +133,14 @@ func (e *eye) close() {
 // look counts once. VMs are read one after the other, so that one that comes may be read before it is there, and one that leaves for it after that:
 // what is wrong is read again, and of the two that counts which is less wrong.
 func (e *eye) look(ctx context.Context) error {
+	e.mu.Lock()
+	want := e.bounds
+	e.mu.Unlock()
 	existing, available, err := e.read(ctx)
 	if err != nil {
 		return err
 	}
-	if len(available) < e.bounds.available || len(existing) > e.bounds.existing {
+	if len(available) < want.available || len(existing) > want.existing {
 		again, up, err := e.read(ctx)
 		if err != nil {
 			return err
@@ -121,10 +157,11 @@ func (e *eye) look(ctx context.Context) error {
 	for _, ref := range existing {
 		e.seen[ref] = true
 	}
+	e.timeline = append(e.timeline, seen{time.Now(), len(available)})
 	e.least, e.most = min(e.least, len(available)), max(e.most, len(existing))
-	if len(available) < e.bounds.available || len(existing) > e.bounds.existing {
+	if len(available) < want.available || len(existing) > want.existing {
 		return fmt.Errorf("%s: %d VMs are available, want %d at least; %d are there, want %d at most", time.Now().Format("15:04:05.000"),
-			len(available), e.bounds.available, len(existing), e.bounds.existing)
+			len(available), want.available, len(existing), want.existing)
 	}
 	return nil
 }

@@ -39,19 +39,32 @@ type fleet struct {
 // newFleet makes a group and waits until its VMs are available.
 func newFleet(t *testing.T, member, name string, desired int32, template string, change func(*v1alpha1.VmGroupSpec)) *fleet {
 	t.Helper()
-	f := &fleet{t: t, cluster: shared.Members[member], key: client.ObjectKey{Namespace: name, Name: "web"}, desired: desired}
-	if err := f.cluster.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-		t.Fatal(err)
-	}
+	f := newNamespace(t, member, name, desired)
 	g := f.object()
 	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &desired}
 	change(&g.Spec)
 	if err := f.cluster.Create(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
-	f.uid = string(g.UID)
-	f.folder = *f.untilUpdated().Status.Folder
+	f.untilMade()
 	return f
+}
+
+// newNamespace makes the namespace of a group that somebody else makes, who calls untilMade then.
+func newNamespace(t *testing.T, member, name string, desired int32) *fleet {
+	t.Helper()
+	f := &fleet{t: t, cluster: shared.Members[member], key: client.ObjectKey{Namespace: name, Name: "web"}, desired: desired}
+	if err := f.cluster.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// untilMade waits until the group has its first VMs.
+func (f *fleet) untilMade() {
+	f.t.Helper()
+	g := f.untilUpdated()
+	f.uid, f.folder = string(g.UID), *g.Status.Folder
 }
 
 func (f *fleet) object() *v1alpha1.VmGroup {

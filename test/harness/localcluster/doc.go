@@ -6,6 +6,7 @@
 // certificate authority of their own. There is no node, no scheduler and no controller manager: objects are stored,
 // watched, validated and admitted as in any cluster, but nothing runs pods, nothing collects garbage or removes deleted
 // namespaces, no service account appears by itself, and the aggregated roles view, edit and admin are empty.
+// [ControlPlane.StartControllers] adds those controllers that a story is about.
 //
 // [StartHub] starts a cluster that has all of that: controllers, a scheduler and a node with kubelet, containerd, runc
 // and kube-proxy, which lives in namespaces of its own. It needs root on Linux and a few packages; [Preflight] says what

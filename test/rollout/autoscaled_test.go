@@ -1,0 +1,98 @@
+//go:build linux && slow
+
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// scaled is a group without replicas, which an autoscaler owns. New VMs have to prove themselves for so long that the update is under way for
+// as long as the story needs.
+const scaled = `
+apiVersion: vm.codeconnect.vmworld.com/v1alpha1
+kind: VmGroup
+metadata: {namespace: %s, name: %s}
+spec:
+  cpu: 1
+  memory: 1
+  template: %s
+  readiness: {gate: GuestHeartbeat, minReadySeconds: 5}
+  shutdown: {timeoutSeconds: 20}
+  updateStrategy: {maxSurge: 1, maxUnavailable: 0}
+`
+
+// apply is what a GitOps tool does.
+func (f *fleet) apply(template string) {
+	f.t.Helper()
+	if err := f.cluster.ApplyYAML(f.t.Context(), fmt.Appendf(nil, scaled, f.key.Namespace, f.key.Name, template)); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
+	stack.Story(t)
+	enter(t)
+	const some, many, few, surge = 4, 8, 3, 1
+	f := newNamespace(t, calm, "autoscaled", 1)
+	f.apply(early)
+	f.untilMade()
+	a := f.autoscale(some)
+	a.untilScaled(some)
+	f.untilUpdated()
+	a.untilSettled()
+	old := f.vms()
+	eye := f.open(bounds{some, some + surge})
+
+	f.apply(late)
+	// From then on VMs that are added are of the new template.
+	await.True(t, "the first VM to be replaced by one that is available", func() bool { return of(f.vms(), early) < some })
+	eye.expect(bounds{some, many + surge})
+	a.untilScaled(many)
+	asked := time.Now()
+	enough := eye.until(many, asked)
+	eye.expect(bounds{many, many + surge})
+	for _, call := range f.changes() {
+		if _, outdated := old[call.Object]; outdated && call.Start.After(asked) && call.Start.Before(enough) {
+			t.Errorf("%s was called on %s while there were less than %d VMs", call.Method, call.Object, many)
+		}
+	}
+	f.until("all VMs to be ready", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas >= many })
+
+	before := f.vms()
+	if of(before, early) == 0 {
+		t.Fatal("no outdated VM is left: nobody will see which ones leave first")
+	}
+	eye.expect(bounds{few, many + surge})
+	a.untilScaled(few)
+	g := f.untilUpdated()
+	eye.expect(bounds{few, few + surge})
+	a.untilSettled()
+	eye.close()
+
+	// Had others than outdated VMs left first, new ones would have come in the stead of these.
+	for ref := range f.exactly(g, func(vm sim.VM) bool { return vm.Heartbeat && vm.Extra[mark] == late }) {
+		if _, there := before[ref]; !there {
+			t.Errorf("%s was cloned although there were VMs enough", ref)
+		}
+	}
+	sizes := a.sizes()
+	slices.Sort(sizes)
+	if want := []string{"3", "3", "4", "8"}; !slices.Equal(sizes, want) { // least, some, many, few
+		t.Errorf("the autoscaler has asked for %v VMs, want %v", sizes, want)
+	}
+	for _, entry := range g.ManagedFields {
+		if entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:replicas":{}`) && entry.Subresource != "status" &&
+			(entry.Manager != "kube-controller-manager" || entry.Subresource != "scale") {
+			t.Errorf("%s has written spec.replicas, too", entry.Manager)
+		}
+	}
+}

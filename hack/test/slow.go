@@ -98,6 +98,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem", 100},
 	{7, "rollout", "TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes", 30},
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
+	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
 }
 
 // parts is the number of the last part.

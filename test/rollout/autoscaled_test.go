@@ -9,14 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// scaled is a group without replicas, which an autoscaler owns. New VMs have to prove themselves for so long that the update is under way for
-// as long as the story needs.
+// scaled is a group without replicas, which an autoscaler owns.
 const scaled = `
 apiVersion: vm.codeconnect.vmworld.com/v1alpha1
 kind: VmGroup
@@ -25,15 +26,15 @@ spec:
   cpu: 1
   memory: 1
   template: %s
-  readiness: {gate: GuestHeartbeat, minReadySeconds: 5}
+  readiness: {gate: GuestHeartbeat, minReadySeconds: %d}
   shutdown: {timeoutSeconds: 20}
   updateStrategy: {maxSurge: 1, maxUnavailable: 0}
 `
 
-// apply is what a GitOps tool does.
-func (f *fleet) apply(template string) {
+// apply is what a GitOps tool does. The longer new VMs have to prove themselves, the longer an update takes.
+func (f *fleet) apply(template string, minReadySeconds int) {
 	f.t.Helper()
-	if err := f.cluster.ApplyYAML(f.t.Context(), fmt.Appendf(nil, scaled, f.key.Namespace, f.key.Name, template)); err != nil {
+	if err := f.cluster.ApplyYAML(f.t.Context(), fmt.Appendf(nil, scaled, f.key.Namespace, f.key.Name, template, minReadySeconds)); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -41,18 +42,18 @@ func (f *fleet) apply(template string) {
 func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	stack.Story(t)
 	enter(t)
-	const some, many, few, surge = 4, 8, 3, 1
+	const some, many, few, surge, prove = 4, 8, 3, 1, 5
 	f := newNamespace(t, calm, "autoscaled", 1)
-	f.apply(early)
+	f.apply(early, prove)
 	f.untilMade()
-	a := f.autoscale(some)
+	a := f.autoscale(some, nil)
 	a.untilScaled(some)
 	f.untilUpdated()
 	a.untilSettled()
 	old := f.vms()
 	eye := f.open(bounds{some, some + surge})
 
-	f.apply(late)
+	f.apply(late, prove)
 	// From then on VMs that are added are of the new template.
 	await.True(t, "the first VM to be replaced by one that is available", func() bool { return of(f.vms(), early) < some })
 	eye.expect(bounds{some, many + surge})
@@ -94,5 +95,30 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 			(entry.Manager != "kube-controller-manager" || entry.Subresource != "scale") {
 			t.Errorf("%s has written spec.replicas, too", entry.Manager)
 		}
+	}
+}
+
+func TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance(t *testing.T) {
+	stack.Story(t)
+	enter(t)
+	const desired, surge, prove = 12, 1, 1
+	f := newNamespace(t, calm, "tolerated", 1)
+	f.apply(early, prove)
+	f.untilMade()
+	a := f.autoscale(desired, &resource.Quantity{})
+	a.untilScaled(desired)
+	f.untilUpdated()
+	a.untilSettled()
+	eye := f.open(bounds{desired, desired + surge})
+
+	f.apply(late, prove)
+	f.exactly(f.untilUpdated(), func(vm sim.VM) bool { return vm.Heartbeat && vm.Extra[mark] == late })
+	a.untilSettled()
+	eye.close()
+	if eye.most != desired+surge {
+		t.Errorf("at most %d VMs were there: the autoscaler saw no other number", eye.most)
+	}
+	if sizes := a.sizes(); !slices.Equal(sizes, []string{"3", "12"}) && !slices.Equal(sizes, []string{"12", "3"}) {
+		t.Errorf("the autoscaler has asked for %v VMs, want 3 as the least, and 12", sizes)
 	}
 }

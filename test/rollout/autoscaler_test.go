@@ -21,6 +21,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,8 +44,8 @@ type autoscaler struct {
 }
 
 // autoscale has the HorizontalPodAutoscaler of docs/vmgroup.md scale the group, as often and as far as it can: nobody wants to wait in a story. So
-// many VMs are asked for in the beginning.
-func (f *fleet) autoscale(vms int64) *autoscaler {
+// many VMs are asked for in the beginning. A tolerance is that of a scale-down; without one it is a tenth, as everywhere.
+func (f *fleet) autoscale(vms int64, tolerance *resource.Quantity) *autoscaler {
 	f.t.Helper()
 	hpa := documented(f.t)
 	a := &autoscaler{fleet: f, key: client.ObjectKey{Namespace: f.key.Namespace, Name: hpa.Name}}
@@ -69,6 +70,7 @@ func (f *fleet) autoscale(vms int64) *autoscaler {
 		}
 		(*rules).StabilizationWindowSeconds, (*rules).Policies = &now, anyNumber
 	}
+	hpa.Spec.Behavior.ScaleDown.Tolerance = tolerance
 	if err := f.cluster.Create(f.t.Context(), hpa); err != nil {
 		f.t.Fatal(err)
 	}

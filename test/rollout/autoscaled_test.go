@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,23 @@ func (f *fleet) apply(template string, minReadySeconds int) {
 	if err := f.cluster.ApplyYAML(f.t.Context(), fmt.Appendf(nil, scaled, f.key.Namespace, f.key.Name, template, minReadySeconds)); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// scaledDown are the lines that the operator wrote of VMs that left because less were wanted.
+func (f *fleet) scaledDown() (lines []string) {
+	f.t.Helper()
+	for _, r := range shared.Replicas {
+		log, err := os.ReadFile(r.Log)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, `"A VM is destroyed"`) && strings.Contains(line, f.uid) && strings.Contains(line, `"cause":"scale-down"`) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
 }
 
 func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
@@ -89,6 +107,11 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	slices.Sort(sizes)
 	if want := []string{"3", "3", "4", "8"}; !slices.Equal(sizes, want) { // least, some, many, few
 		t.Errorf("the autoscaler has asked for %v VMs, want %v", sizes, want)
+	}
+	if told := f.scaledDown(); len(told) == 0 || slices.ContainsFunc(told, func(line string) bool {
+		return !strings.Contains(line, `"fieldManager":"kube-controller-manager"`)
+	}) {
+		t.Errorf("told of the VMs that left is %q, want lines that name the autoscaler", told)
 	}
 	for _, entry := range g.ManagedFields {
 		if entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:replicas":{}`) && entry.Subresource != "status" &&

@@ -107,7 +107,7 @@ func (c *connection) newCluster(api *remote.API, watchErrors *lastError) (cluste
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return remote.NewMapper(), nil }
 		o.Cache = cache.Options{
 			NewInformer:      newInformer,
-			DefaultTransform: keepLastSpecManager(),
+			DefaultTransform: keepSpecManagers(),
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {

@@ -24,7 +24,7 @@ func (p *pass) audit(ctx context.Context, s *group.Snapshot, action plan.Action)
 	vmsDestroyed.WithLabelValues(s.Member, s.VCenter, string(action.Cause)).Inc()
 	values := []any{
 		"vm", action.Name, "moRef", action.MoRef, "vcenter", s.VCenter, "groupUID", s.Group.UID, "cause", action.Cause,
-		"fieldManager", p.specManager,
+		"fieldManager", p.managers.behind(action.Cause),
 	}
 	if d := s.Group.DeletionTimestamp; d != nil {
 		values = append(values, "deletionTimestamp", d.UTC(), "user", "the audit log of the member's API server names who deleted the VmGroup")
@@ -32,10 +32,24 @@ func (p *pass) audit(ctx context.Context, s *group.Snapshot, action plan.Action)
 	log.FromContext(ctx).Info("A VM is destroyed", values...)
 }
 
-// lastSpecManager is who changed the spec of a group in a cache last, or empty. Caches keep no other entry: see keepLastSpecManager.
-func lastSpecManager(cached *v1alpha1.VmGroup) string {
-	if len(cached.ManagedFields) == 0 {
-		return ""
+// managers of the spec of a group in a cache.
+type managers struct {
+	// spec is who changed it last, replicas who set the number of VMs. Empty where nobody knows.
+	spec, replicas string
+}
+
+// managersOf reads what the caches keep: see keepSpecManagers.
+func managersOf(cached *v1alpha1.VmGroup) (m managers) {
+	if kept := cached.ManagedFields; len(kept) > 0 {
+		m.spec, m.replicas = kept[0].Manager, kept[len(kept)-1].Manager
 	}
-	return cached.ManagedFields[0].Manager
+	return m
+}
+
+// behind is who may have wanted a removal.
+func (m managers) behind(cause plan.RemovalCause) string {
+	if cause == plan.RemovedByScaleDown {
+		return m.replicas
+	}
+	return m.spec
 }

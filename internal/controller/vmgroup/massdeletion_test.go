@@ -463,16 +463,16 @@ func TestATimeOfAWaitThatIsMadeUpIsNotBelieved(t *testing.T) {
 	h.left(2)
 }
 
-// changedBy reads groups as a member's cache has them whose spec somebody changed last.
+// changedBy reads groups as a member's cache has them whose spec somebody changed last, and which somebody else scaled.
 type changedBy struct {
 	client.Client
-	manager string
+	spec, replicas string
 }
 
 func (c changedBy) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := c.Client.Get(ctx, key, object, options...)
 	if _, is := object.(*v1alpha1.VmGroup); is {
-		object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: c.manager}})
+		object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: c.spec}, {Manager: c.replicas}})
 	}
 	return err
 }
@@ -486,7 +486,7 @@ func TestEachDestroyedVMIsToldOnce(t *testing.T) {
 			lines = append(lines, args)
 		}
 	}, funcr.Options{}))
-	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller"}}
+	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller", "kube-controller-manager"}}
 	count := func(reason string) float64 { return destroyed(t, v1alpha1.LocalMember, "default", reason) }
 	deletions, shrinks := count("deletion"), count("scale-down")
 	h.scale(1, "app-00")
@@ -508,11 +508,11 @@ func TestEachDestroyedVMIsToldOnce(t *testing.T) {
 		t.Fatalf("%d lines, %v deletions, %v shrinks: %q", len(lines), count("deletion")-deletions, count("scale-down")-shrinks, lines)
 	}
 	for _, line := range lines {
-		wants := []string{`"member"="local"`, `"vcenter"="default"`, `"moRef"="vm-`, `"groupUID"="uid-of-app-0`, `"vm"="app-0`, `"fieldManager"="argocd-controller"`}
+		wants := []string{`"member"="local"`, `"vcenter"="default"`, `"moRef"="vm-`, `"groupUID"="uid-of-app-0`, `"vm"="app-0`}
 		if strings.Contains(line, "uid-of-app-00") {
-			wants = append(wants, `"cause"="scale-down"`)
+			wants = append(wants, `"cause"="scale-down"`, `"fieldManager"="kube-controller-manager"`)
 		} else {
-			wants = append(wants, `"cause"="deletion"`, `"deletionTimestamp"=`, "audit log")
+			wants = append(wants, `"cause"="deletion"`, `"fieldManager"="argocd-controller"`, `"deletionTimestamp"=`, "audit log")
 		}
 		for _, want := range wants {
 			if !strings.Contains(line, want) {

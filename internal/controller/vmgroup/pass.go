@@ -35,14 +35,14 @@ type pass struct {
 	// server is the vCenter that the group was observed with, or nil: what was decided must not be done with another, which may have
 	// taken its name meanwhile.
 	server vsphere.Server
-	// specManager is who changed the group's spec last, or empty.
-	specManager string
+	// managers are who stand behind the spec, for the audit.
+	managers managers
 }
 
 // run gathers what is known of a group, and then decides and carries out in turn.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
 	asked := ""
-	p.specManager = lastSpecManager(of)
+	p.managers = managersOf(of)
 	p.inventory = func(vcenter string) (_ vsphere.Inventory, ok bool) {
 		asked = vcenter
 		p.server, ok = p.r.Servers.Server(vcenter)

@@ -40,8 +40,8 @@ func (f *fleet) apply(template string, minReadySeconds int) {
 	}
 }
 
-// destroyed are the lines that the operator wrote of the group's VMs that were destroyed for a cause.
-func (f *fleet) destroyed(cause string) (lines []string) {
+// scaledDown are the lines that the operator wrote of VMs that left because less were wanted.
+func (f *fleet) scaledDown() (lines []string) {
 	f.t.Helper()
 	for _, r := range shared.Replicas {
 		log, err := os.ReadFile(r.Log)
@@ -49,7 +49,7 @@ func (f *fleet) destroyed(cause string) (lines []string) {
 			f.t.Fatal(err)
 		}
 		for line := range strings.Lines(string(log)) {
-			if strings.Contains(line, `"A VM is destroyed"`) && strings.Contains(line, f.uid) && strings.Contains(line, `"cause":"`+cause+`"`) {
+			if strings.Contains(line, `"A VM is destroyed"`) && strings.Contains(line, f.uid) && strings.Contains(line, `"cause":"scale-down"`) {
 				lines = append(lines, line)
 			}
 		}
@@ -108,7 +108,7 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	if want := []string{"3", "3", "4", "8"}; !slices.Equal(sizes, want) { // least, some, many, few
 		t.Errorf("the autoscaler has asked for %v VMs, want %v", sizes, want)
 	}
-	if told := f.destroyed("scale-down"); len(told) == 0 || slices.ContainsFunc(told, func(line string) bool {
+	if told := f.scaledDown(); len(told) == 0 || slices.ContainsFunc(told, func(line string) bool {
 		return !strings.Contains(line, `"fieldManager":"kube-controller-manager"`)
 	}) {
 		t.Errorf("told of the VMs that left is %q, want lines that name the autoscaler", told)

@@ -32,16 +32,26 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		"the last of those who own part of spec": {[]metav1.ManagedFieldsEntry{
 			entry("kubectl-create", "Update", cpu, 1), entry("kubectl", "Update", cpu, 3), entry("argocd", "Update", cpu, 2), status,
 		}, []string{"kubectl"}},
-		"an autoscaler beside who applies":      {[]metav1.ManagedFieldsEntry{entry("argocd", "Apply", cpu, 1), scaledBy("kube-controller-manager"), status}, []string{"argocd", "kube-controller-manager"}},
-		"an autoscaler before who edits":        {[]metav1.ManagedFieldsEntry{scaledBy("kube-controller-manager"), entry("kubectl-edit", "Update", cpu, 1)}, []string{"kubectl-edit", "kube-controller-manager"}},
-		"who applies what the autoscaler wants": {[]metav1.ManagedFieldsEntry{entry("argocd", "Apply", both, 1), scaledBy("kube-controller-manager")}, []string{"argocd", "kube-controller-manager"}},
-		"who set all":                           {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", both, 1), status}, []string{"kubectl"}},
-		"who scaled before others changed more": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", replicas, 1), entry("argocd", "Update", cpu, 2)}, []string{"argocd", "kubectl"}},
-		"who set fields of that name elsewhere": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", `{"f:spec":{"f:x":{"f:replicas":{}}},"f:replicas":{}}`, 1), entry("argocd", "Update", cpu, 2)}, []string{"argocd"}},
-		"nobody who wrote metadata only":        {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:metadata":{"f:labels":{}}}`, 1)}, nil},
-		"one without a time":                    {[]metav1.ManagedFieldsEntry{{Manager: "helm", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}, []string{"helm"}},
-		"one with a name that is made up":       {[]metav1.ManagedFieldsEntry{entry(long, "Update", cpu, 1), scaledBy(long)}, []string{long[:mostManager], long[:mostManager]}},
-		"one whose fields are no JSON":          {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:spec":{"f:replicas":`, 1)}, []string{"helm"}},
+		"an autoscaler beside who applies": {[]metav1.ManagedFieldsEntry{
+			entry("argocd", "Apply", cpu, 1), scaledBy("kube-controller-manager"), status,
+		}, []string{"argocd", "kube-controller-manager"}},
+		"an autoscaler before who edits": {[]metav1.ManagedFieldsEntry{
+			scaledBy("kube-controller-manager"), entry("kubectl-edit", "Update", cpu, 1),
+		}, []string{"kubectl-edit", "kube-controller-manager"}},
+		"who applies what the autoscaler wants": {[]metav1.ManagedFieldsEntry{
+			entry("argocd", "Apply", both, 1), scaledBy("kube-controller-manager"),
+		}, []string{"argocd", "kube-controller-manager"}},
+		"who set all": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", both, 1), status}, []string{"kubectl"}},
+		"who scaled before others changed more": {[]metav1.ManagedFieldsEntry{
+			entry("kubectl", "Update", replicas, 1), entry("argocd", "Update", cpu, 2),
+		}, []string{"argocd", "kubectl"}},
+		"who set fields of that name elsewhere": {[]metav1.ManagedFieldsEntry{
+			entry("kubectl", "Update", `{"f:spec":{"f:x":{"f:replicas":{}}},"f:replicas":{}}`, 1), entry("argocd", "Update", cpu, 2),
+		}, []string{"argocd"}},
+		"nobody who wrote metadata only":  {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:metadata":{"f:labels":{}}}`, 1)}, nil},
+		"one without a time":              {[]metav1.ManagedFieldsEntry{{Manager: "helm", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}, []string{"helm"}},
+		"one with a name that is made up": {[]metav1.ManagedFieldsEntry{entry(long, "Update", cpu, 1), scaledBy(long)}, []string{long[:mostManager], long[:mostManager]}},
+		"one whose fields are no JSON":    {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:spec":{"f:replicas":`, 1)}, []string{"helm"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.fields}}
@@ -50,7 +60,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 				if err != nil || got != any(group) {
 					t.Fatal(got, err)
 				}
-				var kept []string
+				kept := make([]string, 0, 2)
 				for _, m := range group.ManagedFields {
 					kept = append(kept, m.Manager)
 				}

@@ -34,7 +34,8 @@ type pass struct {
 	events events.EventRecorder
 	// server is the vCenter that the group was observed with, or nil: what was decided must not be done with another, which may have
 	// taken its name meanwhile.
-	server   vsphere.Server
+	server vsphere.Server
+	// managers are who stand behind the spec, for the audit.
 	managers managers
 }
 

@@ -113,7 +113,7 @@ func TestSmallGroupsDoNotWaitBesideAGiant(t *testing.T) {
 	}
 }
 
-// Groups that were edited at once want one VM more each, twice in turn, and lack none. Without AcquireBehind the last of the new groups waits for 37 rounds.
+// Groups that were edited at once want one VM more each, twice in turn, and lack none. Without AcquireBehind the new groups wait for 20 rounds and more.
 func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"16 tasks": {Tasks: 16}, "16 of many tasks on a host": {Tasks: 64, TasksPerHost: 16},
@@ -122,14 +122,14 @@ func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 			const edited, came = 300, 40
 			c := newCrowd(limits)
 			for i := range edited {
-				group := fmt.Sprint("edited-", i)
+				group := fmt.Sprint("m/edited-", i)
 				c.behind[group] = true
 				c.comes(group, 2)
 			}
 			applied := map[string]time.Time{}
 			for i := range came {
 				c.clock.advance(cloneTime / 2)
-				group := fmt.Sprint("new-", i)
+				group := fmt.Sprint("m/new-", i)
 				applied[group] = c.clock.Now()
 				c.comes(group, 1)
 			}
@@ -151,14 +151,14 @@ func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 // What a group lacks may come in the middle of an update: it is not behind any more.
 func TestAGroupThatLacksSomethingIsNotBehind(t *testing.T) {
 	b := New(Limits{Tasks: 8}, func(string) {})
-	b.Acquire("another", "h", 0)
-	b.Acquire("giant", "h", 8)
-	b.AcquireBehind("edited", "h", 1)
-	if n := b.Reserved("edited", "h"); n != 0 {
+	b.Acquire("m/another", "h", 0)
+	b.Acquire("m/giant", "h", 8)
+	b.AcquireBehind("m/edited", "h", 1)
+	if n := b.Reserved("m/edited", "h"); n != 0 {
 		t.Errorf("an update got %d slots of the headroom", n)
 	}
-	b.Acquire("edited", "h", 1)
-	if n := b.Reserved("edited", "h"); n != 1 {
+	b.Acquire("m/edited", "h", 1)
+	if n := b.Reserved("m/edited", "h"); n != 1 {
 		t.Errorf("a group that lacks a VM got %d slots", n)
 	}
 }

@@ -82,7 +82,8 @@ func idleAfterwards(ctx context.Context, s *session, r *rig) error {
 		return err
 	}
 	where := fmt.Sprintf("%d groups that were updated and those that came meanwhile, %s", editedGroups, idleWindow)
-	s.add("edited/afterwards/soap-per-group", float64(c.other)/editedGroups, "calls", atMost(0), "calls that are not the one listing of each interval, or whether vCenter answers; %s", where)
+	s.add("edited/afterwards/soap-per-group", float64(c.other)/editedGroups, "calls", atMost(0),
+		"calls that are not the one listing of each interval, or whether vCenter answers; %s", where)
 	s.add("edited/afterwards/api-writes", float64(c.writes.groups+c.writes.events), "writes", atMost(0), "on all of the operator's kinds and events, hub and members; %s", where)
 	return nil
 }
@@ -130,7 +131,8 @@ func (r *rig) outdated(ctx context.Context) (int, error) {
 		for i := range list.Items {
 			g := &list.Items[i]
 			st := &g.Status
-			if int(*g.Spec.Replicas) == r.replicas && st.ObservedGeneration == g.Generation && int(st.UpdatedReplicas) == r.replicas && int(st.Replicas) == r.replicas && stack.IsReady(st.Conditions) {
+			if int(*g.Spec.Replicas) == r.replicas && st.ObservedGeneration == g.Generation && int(st.UpdatedReplicas) == r.replicas &&
+				int(st.Replicas) == r.replicas && stack.IsReady(st.Conditions) {
 				left--
 			}
 		}

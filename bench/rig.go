@@ -66,6 +66,11 @@ var (
 		members: []string{"team-a", "team-b"}, taskTime: 50 * time.Millisecond, width: 16,
 		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 2},
 	}
+	edits = setup{
+		about:   "two members, clones that take 2 s, poll mode every second",
+		members: []string{"team-a", "team-b"}, taskTime: 2 * time.Second, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryPoll, PollSeconds: 1},
+	}
 	several = setup{
 		about:   "two members, clones that take 2 s, watch mode, several replicas with 4 workers each",
 		members: []string{"team-a", "team-b"}, taskTime: 2 * time.Second, width: 16,

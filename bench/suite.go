@@ -31,6 +31,7 @@ var suite = []benchmark{
 	{"noop", "annotations of groups are touched, which changes nothing", &many, noop},
 	{"memory", "memory of 250 and of 1,000 groups, beside the formula in the documentation", &thousand, memoryBySize},
 	{"restart", "the manager is restarted with 1,000 groups", &thousand, restart},
+	{"edited", "300 groups are edited at once, and groups of one VM come meanwhile", &edits, edited},
 	{"replicas", "throughput of 1, 3 and 5 replicas, bound by vCenter and by what each replica can do", &several, replicas},
 	{"movement", "groups that change hands when replicas come and go, and how evenly 1,000 groups are divided", &several, movement},
 	{"failover", "replicas are killed, and stopped in the middle of their work", &several, handover},

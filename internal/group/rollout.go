@@ -21,17 +21,33 @@ func (s *Snapshot) edited() bool {
 	return observed > 0 && s.Group.Generation > observed
 }
 
-// rolloutOf is what a status records of the update of its group's VMs, or nil.
+// rollout is what status records of the update of the group's VMs, or nil.
 //
-// A version that knows nothing of updates keeps the rollout as it was, and writes updateRevision. So if the two differ, such a version has seen an edit. That
-// edit starts no update, and neither does one of something else that comes after it: VMs stay as they are until somebody asks.
+// A version that knows nothing of updates keeps that as it was, and writes updateRevision. So where the two differ, such a version has seen an edit. If spec asks for
+// the same VMs still, that edit starts no update, and neither does one of something else that came after it: VMs stay as they are until somebody asks.
+func (s *Snapshot) rollout() *plan.Rollout {
+	st := &s.Group.Status
+	r := rolloutOf(st)
+	if r != nil && st.UpdateRevision != r.Revision && r.Revision != s.Revision && (st.UpdateRevision == s.Revision || st.UpdateRevision == s.untriggered()) {
+		return &plan.Rollout{Revision: s.Revision}
+	}
+	return r
+}
+
+// untriggered is the revision of spec for a version that does not know replaceTrigger.
+func (s *Snapshot) untriggered() string {
+	spec := s.Group.Spec.DeepCopy()
+	if spec.UpdateStrategy != nil {
+		spec.UpdateStrategy.ReplaceTrigger = ""
+	}
+	return plan.Revision(*spec)
+}
+
+// rolloutOf is what a status records of the update of its group's VMs, or nil.
 func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	r := status.Rollout
-	switch {
-	case r == nil:
+	if r == nil {
 		return nil
-	case status.UpdateRevision != "" && status.UpdateRevision != r.Revision:
-		return &plan.Rollout{Revision: status.UpdateRevision}
 	}
 	out := &plan.Rollout{Revision: r.Revision, From: r.From, Failed: r.Failed}
 	if r.StartTime != nil {
@@ -52,7 +68,7 @@ func toStatus(r plan.Rollout) *v1alpha1.Rollout {
 // begun is what status is to record of an update that begins while nothing can be planned, or nil. An edit is seen once: with the status that
 // describes it.
 func (s *Snapshot) begun() *plan.Rollout {
-	was := rolloutOf(&s.Group.Status)
+	was := s.rollout()
 	if was == nil || was.Revision == s.Revision || !s.edited() || s.deleting() {
 		return nil
 	}
@@ -81,7 +97,7 @@ func (s *Snapshot) revisions() (all []string) {
 
 // updates is the update that goes on, or is about to begin. It has no From if there is none.
 func (s *Snapshot) updates() plan.Rollout {
-	return plan.Begin(rolloutOf(&s.Group.Status), s.edited(), s.Revision, s.revisions(), s.Now)
+	return plan.Begin(s.rollout(), s.edited(), s.Revision, s.revisions(), s.Now)
 }
 
 // surge is how many VMs above spec.replicas quotas are asked for: as many as an update may have, and as there are VMs to be updated. One that rests asks
@@ -154,7 +170,7 @@ func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace
 
 // recorded is what status is to record of an update after a plan. What the update made too much leaves first: until then it is no removal.
 func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
-	was := rolloutOf(&s.Group.Status)
+	was := s.rollout()
 	switch {
 	case p.Rollout.Revision == "":
 		return nil

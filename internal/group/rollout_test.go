@@ -81,34 +81,57 @@ func TestAnEditIsSeenOnceAlsoWhereNothingCanBePlanned(t *testing.T) {
 	}
 }
 
-// An older version wrote status since: it keeps what is recorded of the update, and knows the edit by updateRevision alone.
+// An older version wrote status since: it keeps what is recorded of the update, and knows the edit by updateRevision alone, which it computes without replaceTrigger.
 func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
+	const before, again = "1-before", "again"
+	trigger := func(s *Snapshot) {
+		s.Group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: again}
+		s.Revision = plan.Revision(s.Group.Spec)
+	}
 	for story, c := range map[string]struct {
-		under   []string
-		replace bool
-		want    []string
+		// spec is what was edited, under what was under way, and seen what the older version saw of spec, or of something else.
+		spec  func(*Snapshot)
+		under []string
+		seen  func(*Snapshot) string
+		want  []string
 	}{
-		"nothing was under way":                  {nil, false, nil},
-		"an update was under way":                {[]string{"1-older"}, false, nil},
-		"the next edit asks for something else":  {nil, true, []string{"1-seen"}},
-		"and so it does while one was under way": {[]string{"1-older"}, true, []string{"1-seen"}},
+		"nothing was under way":   {nil, nil, (*Snapshot).untriggered, nil},
+		"an update was under way": {nil, []string{before}, (*Snapshot).untriggered, nil},
+		"it asks for a trigger that the older version does not know":    {trigger, nil, (*Snapshot).untriggered, nil},
+		"a newer one saw it as well":                                    {trigger, []string{before}, func(s *Snapshot) string { return s.Revision }, nil},
+		"spec asks for something else since":                            {nil, nil, func(*Snapshot) string { return "1-seen" }, []string{"was"}},
+		"something else with a trigger, and an update was under way":    {trigger, []string{before}, func(*Snapshot) string { return "1-seen" }, []string{before, "was"}},
+		"nobody asked for something else: what was under way goes on":   {nil, []string{before}, nil, []string{before}},
+		"also with a trigger, though updateRevision is not what it was": {trigger, []string{before}, nil, []string{before}},
 	} {
 		s := edited()
-		was := s.Group.Status.Rollout.Revision
-		s.Group.Status.Rollout.From, s.Group.Status.UpdateRevision = c.under, s.Revision
-		if c.replace {
-			s.Group.Status.UpdateRevision = "1-seen"
-			c.want = append(c.want, was)
-			slices.Sort(c.want)
+		r := s.Group.Status.Rollout
+		for i, revision := range c.want {
+			if revision == "was" {
+				c.want[i] = r.Revision
+			}
 		}
-		if n := s.surge(); (n > 0) != c.replace {
+		if c.spec != nil {
+			c.spec(s)
+		}
+		r.From = c.under
+		if c.seen != nil {
+			s.Group.Status.UpdateRevision = c.seen(s)
+		} else {
+			r.Revision, s.Group.Status.UpdateRevision = s.Revision, s.untriggered()
+			s.Group.Status.Revisions, s.Group.Status.VMs[0].Revision, s.Observation.VMs[0].Stamp.Revision = nil, before, before
+			s.See(s.Observation)
+		}
+		slices.Sort(c.want)
+		if n := s.surge(); (n > 0) != (len(c.want) > 0) {
 			t.Errorf("%s: quotas are asked for %d more", story, n)
 		}
 		d := Decide(s)
 		if d.Step != Act || d.Status == nil || d.Status.Rollout.Revision != s.Revision || !slices.Equal(d.Status.Rollout.From, c.want) {
 			t.Fatalf("%s: decided %s, and recorded is %+v, want an update of %v", story, d.Step, d.Status.Rollout, c.want)
 		}
-		if told := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionUpToDate); !c.replace && (told.Reason != v1alpha1.ReasonNotStarted || d.Plan.Tasks()+d.Plan.Creates() > 0) {
+		told := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionUpToDate)
+		if c.want == nil && (told.Reason != v1alpha1.ReasonNotStarted || d.Plan.Tasks()+d.Plan.Creates() > 0) {
 			t.Errorf("%s: it says %+v, and does %+v", story, told, d.Plan.Actions)
 		}
 	}

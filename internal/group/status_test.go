@@ -286,7 +286,7 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	f.Plan.VMs[0].Incarnation, f.Plan.VMs[0].ShutdownTime = 2, noon.Add(time.Second)
 	f.Plan.VMs[1].Phase, f.Plan.VMs[1].ReadySince = v1alpha1.VMCloning, time.Time{}
 	f.Plan.VMs[1].StartTime, f.Plan.VMs[1].Updating, f.Plan.VMs[1].RestartPending = noon, true, true
-	f.Rollout = &plan.Rollout{Revision: plan.Revision(f.Spec), From: []string{"a"}, Start: noon, Failed: []string{"u"}}
+	f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}}
 	f.Plan.Revisions = []v1alpha1.Revision{{Revision: "a"}}
 	status := f.Status()
 	if got := rolloutOf(&status); !reflect.DeepEqual(got, f.Rollout) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -58,6 +60,7 @@ const (
 func (s *tale) reshapes(f following) (settle func()) {
 	s.Helper()
 	if f == follow {
+		s.known()
 		for _, g := range s.rolling(byCPU, byTemplate) {
 			s.startsAsTold(g)
 		}
@@ -89,6 +92,21 @@ func (s *tale) reshapes(f following) (settle func()) {
 			s.stay(g)
 		}
 		s.Logf("the VMs of %d edited groups followed, those of %d stayed", followed, stayed)
+	}
+}
+
+// known waits until the CRDs of the members are those of the tree, and the groups' statuses say what there is to update.
+func (s *tale) known() {
+	s.Helper()
+	for _, name := range members {
+		mc := &v1alpha1.MemberCluster{}
+		s.until("the CRD of "+name+" to be upgraded", func(ctx context.Context) (bool, error) {
+			err := s.Hub.Get(ctx, client.ObjectKey{Name: name}, mc)
+			return mc.Status.CRDVersion == strconv.Itoa(crd.Version), err
+		}, func() string { return words(mc.Status.Conditions) })
+	}
+	for _, g := range s.rolling(byCPU, byTemplate, halfWay) {
+		s.is(g, "known to the version that updates VMs", func(now *v1alpha1.VmGroup) bool { return now.Status.Rollout != nil })
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -351,7 +352,7 @@ func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", s.Folder.Path, s.Folder.MoRef)}
+			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", foreigntext.Name(s.Folder.Path), s.Folder.MoRef)}
 	case s.FolderMade != nil && s.lacksFolder():
 		return s.FolderMade.Err
 	}
@@ -432,7 +433,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
-		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", s.Folder.Path)}}
+		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", foreigntext.Name(s.Folder.Path))}}
 	default:
 		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)

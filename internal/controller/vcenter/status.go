@@ -9,12 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 const notConnected = "The operator is not connected to this vCenter; see condition Ready."
+
+const (
+	// maxMessage bounds the message of a condition, and maxVersion what a vCenter calls its version, in bytes.
+	maxMessage = 8192
+	maxVersion = 64
+)
 
 // condition is one condition to be.
 type condition struct {
@@ -44,7 +51,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
 	if health.Version != "" && !l.another {
-		s.Version, s.InstanceUUID = health.Version, health.InstanceUUID
+		s.Version, s.InstanceUUID = foreigntext.Text(health.Version, maxVersion), health.InstanceUUID
 	}
 	if health.Reachable && health.Complete && !l.another {
 		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
@@ -136,7 +143,7 @@ func reachable(health vsphere.Health, ready condition) (c condition, known bool)
 func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, conditions []condition) {
 	for _, v := range conditions {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: v.message,
+			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: foreigntext.Text(v.message, maxMessage),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		})
 	}

@@ -165,6 +165,9 @@ const (
 	ReasonPolicyInvalid = "PolicyInvalid"
 )
 
+// ReasonUserDataNotMarked of a VmGroup's condition UnmarkedUserData.
+const ReasonUserDataNotMarked = "UserDataNotMarked"
+
 // Reasons of a VCenter's conditions.
 const (
 	ReasonConnected      = "Connected"

@@ -74,6 +74,10 @@ type Facts struct {
 	Adoption     *plan.Adoption
 	AdoptionEnds bool
 	Strangers    []string
+	// UnmarkedUserData names the Secret of spec if that does not say that it is user data; UserDataKnown is false while nobody has looked. Namespace is the group's.
+	UnmarkedUserData string
+	UserDataKnown    bool
+	Namespace        string
 	// Epoch of the replica that writes.
 	Epoch v1alpha1.Epoch
 }
@@ -223,6 +227,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	}
 	setRemoving(s, f)
 	setAdopted(s, f, set)
+	setUserData(s, f, set)
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
 	} else {

@@ -21,6 +21,8 @@ const (
 	ConditionPaused = "Paused"
 	// ConditionFieldsWithoutEffect of a VmGroup (abnormal): spec sets fields that are not built yet, and the group is served without them.
 	ConditionFieldsWithoutEffect = "FieldsWithoutEffect"
+	// ConditionUnmarkedUserData of a VmGroup (abnormal): the Secret of spec.userDataSecretRef is not marked as user data.
+	ConditionUnmarkedUserData = "UnmarkedUserData"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 
@@ -56,6 +58,8 @@ const (
 	ConditionStorageRestored = "StorageRestored"
 	// ConditionInvalidAllowances of a VCenter or a MemberCluster (abnormal): an annotation with a time until which something is allowed does not count.
 	ConditionInvalidAllowances = "InvalidAllowances"
+	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say which vCenter the password is for.
+	ConditionUnboundSecret = "UnboundSecret"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
 	// ConditionPercentages of a MemberCluster: VmGroups have percentages, which releases that know numbers only cannot read.
@@ -163,13 +167,19 @@ const (
 	ReasonPolicyInvalid = "PolicyInvalid"
 )
 
+// ReasonUserDataNotMarked of a VmGroup's condition UnmarkedUserData.
+const ReasonUserDataNotMarked = "UserDataNotMarked"
+
 // Reasons of a VCenter's conditions.
 const (
-	ReasonConnected              = "Connected"
-	ReasonConnecting             = "Connecting"
-	ReasonUnreachable            = "Unreachable"
-	ReasonSecretNotFound         = "SecretNotFound"
-	ReasonSecretInvalid          = "SecretInvalid"
+	ReasonConnected      = "Connected"
+	ReasonConnecting     = "Connecting"
+	ReasonUnreachable    = "Unreachable"
+	ReasonSecretNotFound = "SecretNotFound"
+	ReasonSecretInvalid  = "SecretInvalid"
+	// ReasonSecretForAnotherHost: the Secret says that its password is for another vCenter. ReasonSecretWithoutHost: it does not say for which.
+	ReasonSecretForAnotherHost   = "SecretForAnotherHost"
+	ReasonSecretWithoutHost      = "SecretWithoutHost"
 	ReasonInvalidLogin           = "InvalidLogin"
 	ReasonCertificateRefused     = "CertificateRefused"
 	ReasonInvalidConfiguration   = "InvalidConfiguration"

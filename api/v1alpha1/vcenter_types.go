@@ -190,7 +190,8 @@ type VCenterSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
 	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the
-	// original's VC_USER, VC_PASS and VC_HOST.
+	// original's VC_USER and VC_PASS. Its key VC_HOST, or its annotation vm.codeconnect.vmworld.com/vcenter-hosts, says which vCenter they are
+	// for: they are sent to no other.
 	// +required
 	CredentialsSecretRef LocalObjectReference `json:"credentialsSecretRef"`
 	// tls says how the server's certificate is checked.

@@ -425,7 +425,8 @@ type VmGroupSpec struct {
 	// +optional
 	DeletionProtection DeletionProtection `json:"deletionProtection,omitempty"`
 	// userDataSecretRef names a Secret in the group's namespace whose key "userdata" is handed to cloud-init
-	// through guestinfo. Only where the MemberCluster allows it.
+	// through guestinfo. Only where the MemberCluster allows it. The Secret has the label vm.codeconnect.vmworld.com/user-data with the value
+	// true, or the type of that name: no other is meant for those who may look into VMs.
 	// +optional
 	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
 	// paused stops every action on the group's VMs; status is still kept. See also the annotation

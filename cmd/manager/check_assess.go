@@ -10,12 +10,18 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
 // oneLine is an error as a cell of a table.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string {
+	return foreigntext.Text(strings.Join(strings.Fields(err.Error()), " "), maxCell)
+}
+
+// maxCell bounds a cell of a table, in bytes.
+const maxCell = 2048
 
 func assessAPIServer(version string, err error) finding {
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // version is set by the linker.
@@ -19,7 +21,7 @@ var version = "dev"
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "manager:", err)
+		fmt.Fprintln(os.Stderr, "manager:", foreigntext.Text(err.Error(), maxCell))
 		os.Exit(1)
 	}
 }

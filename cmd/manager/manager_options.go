@@ -2,6 +2,7 @@ package main
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,6 +11,12 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 )
+
+// readableSecrets leaves out Secrets that nobody gives the operator to use: the tokens of ServiceAccounts, and Helm's releases, which have all values in them.
+func readableSecrets() fields.Selector {
+	return fields.AndSelectors(
+		fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)), fields.OneTermNotEqualSelector("type", "helm.sh/release.v1"))
+}
 
 func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) manager.Options {
 	return manager.Options{
@@ -27,7 +34,7 @@ func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) m
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				// Secrets of other namespaces are none of the operator's business, and it may not read them.
-				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {FieldSelector: readableSecrets()}}},
 			},
 		},
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext/sink"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -44,7 +45,7 @@ import (
 // start runs the operator until ctx ends. It makes every part from those above it; nothing runs before the last line.
 func start(ctx context.Context, o options) error {
 	// The hub, and what identifies this installation on it.
-	log := zap.New(zap.UseFlagOptions(&o.zap))
+	log := sink.Wrap(zap.New(zap.UseFlagOptions(&o.zap)))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
 	hubConfig, err := config.GetConfig()

@@ -8,7 +8,6 @@ package events
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/reference"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // Component is the reporting controller of every event.
@@ -86,7 +87,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 		return
 	}
 	event.Type, event.Reason, event.Action = eventType, reason, action
-	event.Note = truncate(fmt.Sprintf(note, args...), maxNote)
+	event.Note = foreigntext.Text(fmt.Sprintf(note, args...), maxNote)
 	select {
 	case r.waiting <- event:
 	default:
@@ -130,13 +131,4 @@ func (r *Recorder) Start(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// truncate returns at most n bytes of s.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const ellipsis = "…"
-	return strings.ToValidUTF8(s[:n-len(ellipsis)], "") + ellipsis
 }

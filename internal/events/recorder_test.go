@@ -265,6 +265,16 @@ func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 	}
 }
 
+func TestANoteHoldsNothingThatControlsATerminal(t *testing.T) {
+	s := newAPIServer(t)
+	r, _ := recorderTo(s)
+	tell(r, 1, "the VM \x1b[2J\u202egnp\nis gone")
+	written(t, r)
+	if note := s.events(t)[0].Note; note != "the VM �[2J�gnp is gone" {
+		t.Errorf("the note is %q", note)
+	}
+}
+
 func TestAnEventOfAClusterScopedObjectIsInTheDefaultNamespace(t *testing.T) {
 	s := newAPIServer(t)
 	r, _ := recorderTo(s)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -43,6 +44,8 @@ const (
 	AskQuota Step = "AskQuota"
 	// ReadUserData reads the user data Secrets that Secrets names. Its answer is UserData.
 	ReadUserData Step = "ReadUserData"
+	// LookAtUserData looks whether the Secret of spec says that it is user data. Its answer is UserDataMark.
+	LookAtUserData Step = "LookAtUserData"
 	// Act writes Status, if there is one, and then submits as much of Plan as the budget of the vCenter allows.
 	Act Step = "Act"
 	// RemoveFolder removes the group's folder. Its answer is FolderRemoved.
@@ -150,6 +153,8 @@ func Decide(s *Snapshot) Decision {
 	case len(next.Secrets) > 0:
 		next.Step = ReadUserData
 		return next
+	case s.looksAtUserData():
+		return Decision{Step: LookAtUserData}
 	case next.Plan.Gone:
 		return s.finish(next)
 	case next.AdoptionEnds && slices.Contains(s.Group.Finalizers, v1alpha1.LegacyFinalizer):
@@ -299,14 +304,6 @@ func (s *Snapshot) findings() policy.Findings {
 	return v
 }
 
-// UserDataDenial is what a member says to a user data Secret that it does not allow.
-func UserDataDenial(member string) policy.Denial {
-	return policy.Denial{
-		Field:   "spec.userDataSecretRef",
-		Message: fmt.Sprintf("MemberCluster %q does not allow user data Secrets; remove it, or ask the platform team to set userDataSecrets: Allow", member),
-	}
-}
-
 // plan decides what is done next for the spec that hold allows. What the held shape names has to be there, and granted, for a VM that
 // is lost to come back.
 func (s *Snapshot) plan(admission policy.Admission) Decision {
@@ -354,7 +351,7 @@ func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", s.Folder.Path, s.Folder.MoRef)}
+			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", foreigntext.Name(s.Folder.Path), s.Folder.MoRef)}
 	case s.FolderMade != nil && s.lacksFolder():
 		return s.FolderMade.Err
 	}
@@ -400,23 +397,10 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	if s.unwatched() {
 		d.look(unwatchedInterval)
 	}
-	return d
-}
-
-// unwatched reports whether the group waits for something that no event tells of.
-func (s *Snapshot) unwatched() bool {
-	return s.Observation.FolderElsewhere || len(s.Observation.Elsewhere)+len(s.Observation.Others) > 0 || s.Quota != nil && s.Quota.Unwatched ||
-		!s.UserDataDenied && s.lacksSecret()
-}
-
-// lacksSecret reports whether user data was read and is not there.
-func (s *Snapshot) lacksSecret() bool {
-	for _, answer := range s.UserData {
-		if answer.Blocked != nil {
-			return true
-		}
+	if s.unmarkedUserData() != "" {
+		d.look(UserDataInterval)
 	}
-	return false
+	return d
 }
 
 // finish removes the folder of a group whose VMs are gone, and lets the group go.
@@ -435,7 +419,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
-		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", s.Folder.Path)}}
+		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", foreigntext.Name(s.Folder.Path))}}
 	default:
 		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)
@@ -469,7 +453,7 @@ func (s *Snapshot) facts() Facts {
 	return Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
-		AdoptFrom: s.adoptFrom(),
+		AdoptFrom: s.adoptFrom(), UnmarkedUserData: s.unmarkedUserData(), UserDataKnown: s.knowsUserData(), Namespace: s.Group.Namespace,
 	}
 }
 

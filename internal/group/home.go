@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -60,7 +61,7 @@ func (s *Snapshot) strange(seen vsphere.Observation) bool {
 // if there is none.
 func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	if s.strange(seen) && s.Home(seen) != s.FolderRef() {
-		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", seen.Folder.Path, seen.Folder.Ref.Value)
+		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", foreigntext.Name(seen.Folder.Path), seen.Folder.Ref.Value)
 	}
 	for i := range seen.VMs {
 		vm := &seen.VMs[i]
@@ -112,7 +113,7 @@ func (s *Snapshot) lost() Decision {
 	var names []string
 	for _, vm := range s.Observation.VMs {
 		if s.stamped(vm) {
-			names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+			names = append(names, fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value))
 		}
 	}
 	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Message: fmt.Sprintf(

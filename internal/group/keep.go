@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
@@ -84,7 +85,7 @@ func (s *Snapshot) keepsNothing() string {
 	var told strings.Builder
 	for _, annotation := range []string{v1alpha1.ReleaseAnnotation, v1alpha1.ForgetAnnotation} {
 		if value, set := s.Group.Annotations[annotation]; set && value != string(s.Group.UID) {
-			fmt.Fprintf(&told, ". Annotation %s of the VmGroup is %q, which is not its UID, and has no effect", annotation, truncate(value, 40))
+			fmt.Fprintf(&told, ". Annotation %s of the VmGroup is %q, which is not its UID, and has no effect", annotation, foreigntext.Text(value, 40))
 		}
 	}
 	return told.String()

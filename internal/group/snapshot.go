@@ -75,6 +75,9 @@ type Snapshot struct {
 	Quota *QuotaAnswer
 	// UserData is what became of reading user data Secrets, by name.
 	UserData map[string]*UserDataAnswer
+	// UserDataMark is what was last seen of the Secret of spec, or nil while nobody has looked. UserDataDue is true when it is time to look.
+	UserDataMark *UserDataMark
+	UserDataDue  bool
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
 	// Receipt is what became of writing one.
@@ -113,6 +116,14 @@ type QuotaAnswer struct {
 	Short string
 	// Unwatched is true when there is more to ask later, and no event will tell when.
 	Unwatched bool
+}
+
+// UserDataMark is what is known of the Secret that a group hands to its VMs, besides its data.
+type UserDataMark struct {
+	// Secret is its name.
+	Secret string
+	// Marked is true when it says that it is user data. One that does not exist, or cannot be read, has nothing to say: clones tell of it.
+	Marked bool
 }
 
 // UserDataAnswer is the user data of VMs to be cloned, or why there is none.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -25,6 +26,8 @@ const (
 	maxLastMessage = 1024
 	maxVMMessage   = 512
 	maxCondition   = 4096
+	maxPath        = 2048
+	maxRevision    = 256
 )
 
 // Facts are what status is made of.
@@ -71,6 +74,10 @@ type Facts struct {
 	Adoption     *plan.Adoption
 	AdoptionEnds bool
 	Strangers    []string
+	// UnmarkedUserData names the Secret of spec if that does not say that it is user data; UserDataKnown is false while nobody has looked. Namespace is the group's.
+	UnmarkedUserData string
+	UserDataKnown    bool
+	Namespace        string
 	// Epoch of the replica that writes.
 	Epoch v1alpha1.Epoch
 }
@@ -88,7 +95,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	if f.Rollout != nil {
 		s.Rollout = toStatus(*f.Rollout)
 	}
-	s.Folder = f.Folder
+	s.Folder = shownFolder(f.Folder)
 	switch {
 	case f.Folder != nil:
 		s.VCenter = f.VCenter
@@ -129,7 +136,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.Phase = v1alpha1.PhasePending
 		s.LastMessage = ready.Message
 	}
-	s.LastMessage = truncate(s.LastMessage, maxLastMessage)
+	s.LastMessage = foreigntext.Text(s.LastMessage, maxLastMessage)
 	return s
 }
 
@@ -148,8 +155,8 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		s := v1alpha1.VMStatus{
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
-			IPAddress: truncate(vm.IPAddress, 64), Revision: vm.Revision, CloneMode: vm.CloneMode,
-			Message: truncate(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
+			IPAddress: foreigntext.Text(vm.IPAddress, 64), Revision: foreigntext.Text(vm.Revision, maxRevision), CloneMode: vm.CloneMode,
+			Message: foreigntext.Text(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
 		}
 		if !vm.StartTime.IsZero() {
 			s.StartTime = &metav1.Time{Time: vm.StartTime.Truncate(time.Second)}
@@ -193,7 +200,7 @@ func drop(s *v1alpha1.VmGroupStatus, conditionType string) {
 func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: conditionType, Status: status, Reason: reason, Message: truncate(message, maxCondition),
+			Type: conditionType, Status: status, Reason: reason, Message: foreigntext.Text(message, maxCondition),
 			ObservedGeneration: f.Generation, LastTransitionTime: metav1.NewTime(f.Now.Truncate(time.Second)),
 		})
 	}
@@ -223,6 +230,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	}
 	setRemoving(s, f)
 	setAdopted(s, f, set)
+	setUserData(s, f, set)
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
 	} else {
@@ -465,58 +473,10 @@ func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f Fac
 	}
 }
 
-// describeForeign names VMs that are not ours, and what to do about them.
-func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (reason, message string) {
-	var copies, released, strangers []string
-	conflict := false
-	for _, vm := range foreign {
-		conflict = conflict || (vm.TakesName && !vm.Released)
-		label := fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef)
-		switch {
-		case vm.Copy:
-			copies = append(copies, label)
-		case vm.Released:
-			released = append(released, label)
-		default:
-			strangers = append(strangers, label)
-		}
-	}
-	path := ""
-	if folder != nil {
-		path = " " + folder.Path
-	}
-	var parts []string
-	if len(copies) > 0 {
-		reason = v1alpha1.ReasonCopiedStamps
-		parts = append(parts, fmt.Sprintf("copies of this group's VMs carry its stamp: %s; the platform team can remove the vmgroup.* keys from their configuration, or delete them", list(copies, 10)))
-	}
-	if len(strangers) > 0 {
-		reason = v1alpha1.ReasonUnstampedVMs
-		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; the platform team can move them out", path, list(strangers, 10)))
-	}
-	if len(released) > 0 {
-		reason = cmp.Or(reason, v1alpha1.ReasonUnstampedVMs)
-		parts = append(parts, fmt.Sprintf("VMs that this group released are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
-	}
-	if conflict {
-		reason = v1alpha1.ReasonNameConflict
-	}
-	return reason, strings.Join(parts, ". ") + ". The operator never touches them"
-}
-
 // list joins names, and counts those beyond most.
 func list(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-}
-
-// truncate cuts s to at most n bytes without splitting a character.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const ellipsis = "…"
-	return strings.ToValidUTF8(s[:n-len(ellipsis)], "") + ellipsis
 }

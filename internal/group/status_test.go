@@ -409,14 +409,6 @@ func reasonsOf(ts []Event) string {
 	return strings.Join(reasons, " ")
 }
 
-func TestTruncateKeepsCharactersWhole(t *testing.T) {
-	for n := 3; n < 12; n++ {
-		if got := truncate("äöüäöüäöü", n); len(got) > n || strings.ContainsRune(got, '\uFFFD') {
-			t.Errorf("truncate to %d gives %q", n, got)
-		}
-	}
-}
-
 func TestTheCurrentRevisionIsThatOfAllVMsThatStay(t *testing.T) {
 	vm := func(moRef, revision string, phase v1alpha1.VMPhase) plan.VMStatus {
 		return plan.VMStatus{MoRef: moRef, Revision: revision, Phase: phase}
@@ -491,9 +483,6 @@ func TestForeignVMsAreToldByKind(t *testing.T) {
 	}
 	if got := list([]string{"a", "b", "c"}, 2); got != "a, b and 1 more" {
 		t.Errorf("a list that is too long is told as %q", got)
-	}
-	if got := truncate("abcde", 5); got != "abcde" {
-		t.Errorf("a text that just fits is cut to %q", got)
 	}
 }
 

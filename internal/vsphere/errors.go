@@ -3,6 +3,8 @@ package vsphere
 import (
 	"errors"
 	"fmt"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // Kind says what can be done about an error.
@@ -65,12 +67,15 @@ type Error struct {
 	Err error
 }
 
-// Error returns "<op>: <cause>".
+// maxError bounds the text of an error, in bytes.
+const maxError = 2048
+
+// Error returns "<op>: <cause>", as foreigntext.Text does: names and faults of vCenter are in it.
 func (e *Error) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("%s: %s", e.Op, e.Kind)
+		return foreigntext.Text(fmt.Sprintf("%s: %s", e.Op, e.Kind), maxError)
 	}
-	return fmt.Sprintf("%s: %v", e.Op, e.Err)
+	return foreigntext.Text(fmt.Sprintf("%s: %v", e.Op, e.Err), maxError)
 }
 
 // Unwrap returns the cause.

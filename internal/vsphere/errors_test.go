@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -40,5 +41,12 @@ func TestAContextWithoutAFenceMayNotMutate(t *testing.T) {
 		if err != nil && KindOf(err) != KindFenced {
 			t.Errorf("%s: kind %s", story, KindOf(err))
 		}
+	}
+}
+
+func TestWhatAVCenterAnswersIsShownHarmless(t *testing.T) {
+	err := &Error{Kind: KindSpec, Op: "clone web-0 from \x1b[2Jdebian", Err: errors.New("no\u202ehost\n" + strings.Repeat("x", 10_000))}
+	if got := err.Error(); !strings.HasPrefix(got, "clone web-0 from �[2Jdebian: no�host x") || len(got) > maxError {
+		t.Errorf("%d bytes: %q", len(got), got[:80])
 	}
 }

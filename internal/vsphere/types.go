@@ -158,7 +158,7 @@ type VM struct {
 	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
 	ToolsRunning bool
 	// GuestInfo is the value that Query.GuestInfo asks for, GuestInfoKnown whether it is known: it was read since the VM was powered on, or the VM is off, when
-	// there is none. The guest may write anything, so that it is Quoted before it is shown to a person.
+	// there is none. The guest may write anything, so that it passes foreigntext.Quoted before it is shown to a person.
 	GuestInfo      string
 	GuestInfoKnown bool
 	// CPU is the number of virtual CPUs.

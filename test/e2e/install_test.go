@@ -30,7 +30,7 @@ func installedByHelm(t *testing.T) {
 	must(t, client.IgnoreAlreadyExists(world.hub.Create(t.Context(), restrictedNamespace())))
 	must(t, world.hub.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "vc-creds"},
-		StringData: map[string]string{"username": stack.Username, "password": stack.Password},
+		StringData: map[string]string{"username": stack.Username, "password": stack.Password, "VC_HOST": world.proxy.URL},
 	}))
 	notes, err := world.helm.upgrade(t.Context(), world.this.chart, world.this.values)
 	must(t, err)

@@ -14,11 +14,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -149,6 +151,46 @@ func TestTheHubAsAMemberIsGrantedNoMore(t *testing.T) {
 		if may(t, hubUser, a) {
 			t.Errorf("%s may %s", hubUser, a)
 		}
+	}
+}
+
+// TestTheOperatorMakesOneSecretOfItsNamespace: a right to create any Secret would be one to make a token of any ServiceAccount there.
+func TestTheOperatorMakesOneSecretOfItsNamespace(t *testing.T) {
+	const namespace = "vmgroup-operator-system"
+	admin := administrator(t)
+	if err := client.IgnoreAlreadyExists(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, kustomization(t, "config/rbac"))
+	operator := serviceAccount(t, hubUser)
+	token := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-another", Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"}},
+		Type:       corev1.SecretTypeServiceAccountToken,
+	}
+	if err := operator.Create(t.Context(), token); !apierrors.IsForbidden(err) {
+		t.Errorf("it makes the token of another ServiceAccount: %v", err)
+	}
+	makes := func(name, key string, owner client.FieldOwner) error {
+		return operator.Apply(t.Context(), corev1ac.Secret(name, namespace).WithData(map[string][]byte{"path-key": []byte(key)}), owner)
+	}
+	if err := makes("another", "one", "first"); !apierrors.IsForbidden(err) {
+		t.Errorf("it makes another Secret: %v", err)
+	}
+	if err := makes(trust.SecretName, "one", "first"); err != nil {
+		t.Errorf("it does not make its own Secret: %v", err)
+	}
+	if err := makes(trust.SecretName, "two", "second"); !apierrors.IsConflict(err) {
+		t.Errorf("the second replica overwrites what the first has made: %v", err)
+	}
+	for _, verb := range []string{"get", "create", "update", "patch", "delete", "deletecollection"} {
+		for _, name := range []string{"", "vc-creds"} {
+			if a := (access{verb: verb, resource: "secrets", namespace: namespace, name: name}); may(t, hubUser, a) {
+				t.Errorf("%s may %s", hubUser, a)
+			}
+		}
+	}
+	if a := (access{verb: "create", resource: "serviceaccounts", subresource: "token", namespace: namespace, name: "default"}); may(t, hubUser, a) {
+		t.Errorf("%s may %s", hubUser, a)
 	}
 }
 

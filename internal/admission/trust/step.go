@@ -3,6 +3,8 @@ package trust
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -187,12 +189,7 @@ func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decis
 	}
 	var err error
 	if read == nil {
-		err = r.opts.Client.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: r.opts.Namespace, Name: SecretName, Labels: map[string]string{"app.kubernetes.io/name": "vmgroup-operator"},
-			},
-			Data: state.Encode(),
-		})
+		err = r.create(ctx, state)
 	} else {
 		secret := read.DeepCopy() // with its resourceVersion, which the hub compares
 		if secret.Data == nil {
@@ -217,6 +214,19 @@ func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decis
 		r.opts.Log.Info("Authorities are not needed any more", "fingerprints", decision.Pruned)
 	}
 	return nil
+}
+
+// create makes the Secret, or fails with a conflict if another replica was faster. It applies it, since the API server asks whether it may be created with its
+// name then: a right to create any Secret would be one to make the token of any ServiceAccount of the namespace. What is applied has its own content
+// for its owner's name, and is not forced: what is there already and is another is a conflict.
+func (r *Rotator) create(ctx context.Context, state State) error {
+	data := state.Encode()
+	content, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode it: %w", err)
+	}
+	secret := corev1ac.Secret(SecretName, r.opts.Namespace).WithLabels(map[string]string{"app.kubernetes.io/name": "vmgroup-operator"}).WithData(data)
+	return r.opts.Client.Apply(ctx, secret, client.FieldOwner(fmt.Sprintf("vmgroup-operator-%x", sha256.Sum256(content))))
 }
 
 // report tells of members that have been behind for longer than it takes to be told.

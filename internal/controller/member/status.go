@@ -9,7 +9,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
+
+// maxMessage bounds the message of a condition, in bytes.
+const maxMessage = 8192
+
+// maxVersion bounds what a member calls the version of its CRD, in bytes.
+const maxVersion = 64
 
 // counts of a member's groups and VMs.
 type counts struct {
@@ -52,7 +59,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	if in.config == nil {
 		keep(&status.KubernetesVersion, in.seen.kubernetesVersion)
 		if in.seen.crd != nil {
-			status.CRDVersion = in.seen.crdVersion
+			status.CRDVersion = foreigntext.Text(in.seen.crdVersion, maxVersion)
 		}
 		if in.seen.acknowledged != nil {
 			status.CABundleHash = *in.seen.acknowledged
@@ -91,6 +98,7 @@ func keep(field *string, value string) {
 
 func set(status *v1alpha1.MemberClusterStatus, in statusInput, condition metav1.Condition) {
 	condition.ObservedGeneration = in.generation
+	condition.Message = foreigntext.Text(condition.Message, maxMessage)
 	condition.LastTransitionTime = metav1.NewTime(in.now.Truncate(time.Second))
 	meta.SetStatusCondition(&status.Conditions, condition)
 }

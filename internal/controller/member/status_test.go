@@ -1,6 +1,7 @@
 package member
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +117,19 @@ func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
 	}
 	if third.Groups != 2 || third.VMs != 5 {
 		t.Error("an unreachable member did not lose its groups")
+	}
+}
+
+func TestWhatAMemberSaysIsShownHarmless(t *testing.T) {
+	seen := engagedObservation()
+	seen.crdVersion = "1\x1b[2J" + strings.Repeat("x", 10_000)
+	seen.claim = &install.Finding{Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "of \u202eothers\n" + strings.Repeat("x", 100_000)}
+	status, _ := computeStatus(statusInput{generation: 1, clusterUID: "uid", seen: seen, now: testNow})
+	claimed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionClaimed)
+	if !strings.HasPrefix(claimed.Message, "of �others x") || len(claimed.Message) > maxMessage {
+		t.Errorf("Claimed has %d bytes: %.40q", len(claimed.Message), claimed.Message)
+	}
+	if !strings.HasPrefix(status.CRDVersion, "1�[2Jx") || len(status.CRDVersion) > maxVersion {
+		t.Errorf("crdVersion is %q", status.CRDVersion)
 	}
 }

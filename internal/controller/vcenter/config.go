@@ -37,6 +37,8 @@ type Config struct {
 	Predecessor string
 	// ExpectedVMs is the number of VMs at the last look, before this process; see the sudden-empty guard.
 	ExpectedVMs int
+	// Unbound says what to do about a Secret that does not say which vCenter it is for; empty for one that does.
+	Unbound string
 }
 
 // configError is a Secret or spec that no connection can be made of.
@@ -71,8 +73,12 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	unbound, err := checkBound(secret, value("VC_HOST"), endpoint)
+	if err != nil {
+		return Config{}, err
+	}
 	c := Config{
-		Name: vc.Name, URL: endpoint, Username: username, Password: password,
+		Name: vc.Name, URL: endpoint.String(), Unbound: unbound, Username: username, Password: password,
 		CABundle: tls.CABundle, Thumbprint: tls.Thumbprint, Insecure: tls.InsecureSkipVerify,
 		Datacenter: vc.Spec.Datacenter, Folder: cmp.Or(vc.Spec.Folder, "vm-operator"),
 		ResourcePool: vc.Spec.ResourcePool, Datastore: vc.Spec.Datastore, Network: vc.Spec.Network,
@@ -89,13 +95,13 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 }
 
 // sdkURL completes the address of a vCenter. A plain http address would show the password to the network; it
-// is allowed only to those who turned certificate checks off as well, for simulators.
-func sdkURL(server string, insecure bool) (string, error) {
-	invalid := func(format string, args ...any) error {
-		return &configError{v1alpha1.ReasonInvalidConfiguration, "spec.server: " + fmt.Sprintf(format, args...)}
+// is allowed only on this host, to those who turned certificate checks off as well, for simulators.
+func sdkURL(server string, insecure bool) (*url.URL, error) {
+	invalid := func(format string, args ...any) (*url.URL, error) {
+		return nil, &configError{v1alpha1.ReasonInvalidConfiguration, "spec.server: " + fmt.Sprintf(format, args...)}
 	}
 	if server == "" {
-		return "", invalid("is empty, and the Secret has no VC_HOST; set it to https://<host>")
+		return invalid("is empty, and the Secret has no VC_HOST; set it to https://<host>")
 	}
 	if !strings.Contains(server, "://") {
 		server = "https://" + server
@@ -103,24 +109,24 @@ func sdkURL(server string, insecure bool) (string, error) {
 	u, err := url.Parse(server)
 	switch {
 	case err != nil || u.Host == "":
-		return "", invalid("is not a URL of the form https://<host>[:port]")
+		return invalid("is not a URL of the form https://<host>[:port]")
 	case u.User != nil:
-		return "", invalid("must not contain a user name or password; put them into the Secret")
-	case u.Scheme == "http" && !insecure:
-		return "", invalid("must use https; http would send the password in the clear")
+		return invalid("must not contain a user name or password; put them into the Secret")
+	case u.Scheme == "http" && (!insecure || !loopback(u)):
+		return invalid("must use https; http would send the password in the clear. It is for simulators on this host, with tls.insecureSkipVerify")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return "", invalid("must use https, not %q", u.Scheme)
+		return invalid("must use https, not %q", u.Scheme)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/sdk"
 	}
-	return u.String(), nil
+	return u, nil
 }
 
 // hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
-// and the expected number of VMs is only a starting value.
+// the expected number of VMs is only a starting value, and what is to be done about the Secret is for people.
 func (c Config) hash() string {
-	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs = 0, 0, "", 0
+	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Unbound = 0, 0, "", 0, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))
 	return hex.EncodeToString(sum[:])
 }

@@ -5,15 +5,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 func secret(pairs ...string) *corev1.Secret {
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "vc-creds"}, Data: map[string][]byte{}}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "vmgroup-operator-system", Name: "vc-creds"}, Data: map[string][]byte{}}
 	for pair := range slices.Chunk(pairs, 2) {
 		s.Data[pair[0]] = []byte(pair[1])
 	}
@@ -37,6 +39,9 @@ func TestConfig(t *testing.T) {
 		{story: "no server at all", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "http would show the password", server: "http://vc", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "http to a simulator", server: "http://127.0.0.1:1", tls: &v1alpha1.TLSConfig{InsecureSkipVerify: true}, secret: good, url: "http://127.0.0.1:1/sdk"},
+		{story: "http to another host", server: "http://10.0.0.1", tls: &v1alpha1.TLSConfig{InsecureSkipVerify: true}, secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
+		{story: "a Secret for this host", server: "https://VC.example.com.", secret: secret("username", "u", "password", "canary", "VC_HOST", "https://vc.example.com/sdk"), url: "https://VC.example.com./sdk"},
+		{story: "a Secret for another host", server: "https://listener", secret: secret("username", "u", "password", "canary", "VC_HOST", "vc.example.com"), reason: v1alpha1.ReasonSecretForAnotherHost},
 		{story: "another scheme", server: "ftp://vc", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "user information in the URL", server: "https://u:canary@vc", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "nonsense", server: "https://:canary%zz@", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
@@ -61,6 +66,83 @@ func TestConfig(t *testing.T) {
 				t.Errorf("the error shows the password: %v", err)
 			}
 		})
+	}
+}
+
+func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
+	const unsaid = "\x00"
+	for _, c := range []struct {
+		server, key, annotation string
+		sent                    bool
+	}{
+		{"https://vc.example.com", "vc.example.com", unsaid, true},
+		{"https://vc.example.com:443/sdk", "VC.Example.com", unsaid, true},
+		{"https://vc.example.com:8443", "https://vc.example.com:8443", unsaid, true},
+		{"https://10.0.0.1", unsaid, "vc.example.com, 10.0.0.1", true},
+		{"https://[fd00::1]:8443", unsaid, "[fd00::1]:8443", true},
+		{"https://127.0.0.1:8443", unsaid, "127.0.0.1:*", true},
+		{"", "vc.example.com", unsaid, true},
+		{"https://vc2.example.com", "vc.example.com", "vc2.example.com", true}, // the annotation wins
+
+		{"https://vc.example.com:8443", "vc.example.com", unsaid, false},
+		{"https://listener.example.com", "vc.example.com", unsaid, false},
+		{"https://vc.example.com.listener.org", "vc.example.com", unsaid, false},
+		{"https://listener.org/vc.example.com", "vc.example.com", unsaid, false},
+		{"https://vc.example.com", "vc.example.com", "vc2.example.com", false},
+		{"", "vc.example.com", "vc2.example.com", false},
+		{"https://vc.example.com", unsaid, "", false},
+		{"https://vc.example.com", unsaid, "*", false},
+		{"https://vc.example.com", unsaid, "*.example.com", false},
+		{"https://vc.example.com", unsaid, "u@vc.example.com", false},
+		{"https://vc.example.com", unsaid, ":*", false},
+	} {
+		vc, s := vcenterForTest(), secret("username", "u", "password", "canary")
+		vc.Spec.Server = c.server
+		if c.key != unsaid {
+			s.Data["VC_HOST"] = []byte(c.key)
+		}
+		if c.annotation != unsaid {
+			s.Annotations = map[string]string{v1alpha1.VCenterHostsAnnotation: c.annotation}
+		}
+		config, err := newConfig(vc, s)
+		var refused *configError
+		switch {
+		case c.sent && (err != nil || config.Unbound != ""):
+			t.Errorf("%+v: %v, unbound: %s", c, err, config.Unbound)
+		case !c.sent && (!errors.As(err, &refused) || refused.reason != v1alpha1.ReasonSecretForAnotherHost):
+			t.Errorf("%+v: %v", c, err)
+		case !c.sent && (strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "kubectl -n vmgroup-operator-system annotate secret vc-creds")):
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestASecretThatNamesNoHostWorksForOneReleaseMore(t *testing.T) {
+	vc := vcenterForTest()
+	vc.Spec.Server = "https://vc.example.com:8443"
+	s := secret("username", "u", "password", "a")
+	before, err := newConfig(vc, s)
+	if err != nil || !strings.HasSuffix(before.Unbound, "kubectl -n vmgroup-operator-system annotate secret vc-creds --overwrite vm.codeconnect.vmworld.com/vcenter-hosts=vc.example.com:8443") {
+		t.Fatalf("%v, told: %s", err, before.Unbound)
+	}
+	now := time.Now()
+	vc.Status = newStatus(vc, look{unbound: before.Unbound}, now)
+	if c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionUnboundSecret); c == nil || c.Status != metav1.ConditionTrue || c.Message != before.Unbound {
+		t.Errorf("the condition is %+v", c)
+	}
+	blocked := blockedStatus(vc, v1alpha1.ReasonSecretForAnotherHost, "another", now)
+	if c := meta.FindStatusCondition(blocked.Conditions, v1alpha1.ConditionUnboundSecret); c != nil {
+		t.Errorf("a Secret that names another host is said to name none: %+v", c)
+	}
+	// What the command does is enough, and ends no session.
+	s.Annotations = map[string]string{v1alpha1.VCenterHostsAnnotation: "vc.example.com:8443"}
+	after, err := newConfig(vc, s)
+	if err != nil || after.Unbound != "" || after.hash() != before.hash() {
+		t.Errorf("%v, told: %q, another session: %t", err, after.Unbound, after.hash() != before.hash())
+	}
+	vc.Status = newStatus(vc, look{}, now)
+	if c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionUnboundSecret); c != nil {
+		t.Errorf("the condition stays: %+v", c)
 	}
 }
 

@@ -9,12 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 const notConnected = "The operator is not connected to this vCenter; see condition Ready."
+
+const (
+	// maxMessage bounds the message of a condition, and maxVersion what a vCenter calls its version, in bytes.
+	maxMessage = 8192
+	maxVersion = 64
+)
 
 // condition is one condition to be.
 type condition struct {
@@ -34,6 +41,8 @@ type look struct {
 	doubtful bool
 	// orphans are the groups that do not exist any more and have VMs here, released those of which somebody kept them.
 	orphans, released []orphaned.Group
+	// unbound says what to do about a Secret that does not say which vCenter it is for; empty for one that does.
+	unbound string
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -44,7 +53,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
 	if health.Version != "" && !l.another {
-		s.Version, s.InstanceUUID = health.Version, health.InstanceUUID
+		s.Version, s.InstanceUUID = foreigntext.Text(health.Version, maxVersion), health.InstanceUUID
 	}
 	if health.Reachable && health.Complete && !l.another {
 		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
@@ -79,7 +88,17 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	}
 	apply(&s, vc.Generation, now, conditions)
 	setAllowances(&s, vc, now)
+	setUnbound(&s, vc, now, l.unbound)
 	return s
+}
+
+// setUnbound tells of a Secret that does not say which vCenter it is for.
+func setUnbound(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, unbound string) {
+	if unbound != "" {
+		apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionUnboundSecret, metav1.ConditionTrue, v1alpha1.ReasonSecretWithoutHost, unbound}})
+		return
+	}
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnboundSecret)
 }
 
 // setAllowances tells what is wrong with the annotation that allows something for a while.
@@ -116,6 +135,7 @@ func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) 
 		{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected},
 	})
 	setAllowances(&s, vc, now)
+	setUnbound(&s, vc, now, "") // condition Ready says what is wrong
 	return s
 }
 
@@ -136,7 +156,7 @@ func reachable(health vsphere.Health, ready condition) (c condition, known bool)
 func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, conditions []condition) {
 	for _, v := range conditions {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: v.message,
+			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: foreigntext.Text(v.message, maxMessage),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		})
 	}

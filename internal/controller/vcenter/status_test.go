@@ -135,3 +135,15 @@ func TestSinceWhenAVCenterIsUnreachableOutlivesARestart(t *testing.T) {
 		t.Errorf("without a Secret nobody asks, and the condition is %+v", c)
 	}
 }
+
+func TestWhatAVCenterSaysIsShownHarmless(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	s := newStatus(vcenterForTest(), look{health: vsphere.Health{Reachable: true, Version: "8\x1b[2J" + long, Incomplete: "VM \u202eevil\n" + long}}, time.Now())
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionInventoryComplete)
+	if !strings.Contains(c.Message, "VM �evil x") || len(c.Message) > maxMessage {
+		t.Errorf("the condition has %d bytes: %.60q", len(c.Message), c.Message)
+	}
+	if !strings.HasPrefix(s.Version, "8�[2Jx") || len(s.Version) > maxVersion {
+		t.Errorf("the version is %q", s.Version)
+	}
+}

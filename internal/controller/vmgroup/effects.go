@@ -4,24 +4,17 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
-	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
-
-// userDataKey is the key of a user data Secret that is handed to cloud-init.
-const userDataKey = "userdata"
 
 // carryOut does what a decision asks for. It adds what came of it to the snapshot, or reports that the pass ends. refused is true
 // when vCenter refused something, so that it is to be tried again. Errors are those of Kubernetes' API.
@@ -51,6 +44,9 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.ReadUserData:
 		s.UserData, err = p.readSecrets(ctx, s, d.Secrets)
 		return false, false, err
+	case group.LookAtUserData:
+		p.lookAtUserData(ctx, s)
+		return false, false, nil
 	case group.RemoveFolder:
 		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
 		return false, false, nil
@@ -179,43 +175,6 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 	}
 	log.FromContext(ctx).Info("Quota is given back later", "reason", reason)
 	return false
-}
-
-// readSecrets reads user data Secrets, by name.
-func (p *pass) readSecrets(ctx context.Context, s *group.Snapshot, names []string) (map[string]*group.UserDataAnswer, error) {
-	answers := make(map[string]*group.UserDataAnswer, len(names))
-	for _, name := range names {
-		answer, err := p.readUserData(ctx, s, name)
-		if err != nil {
-			return nil, err
-		}
-		answers[name] = answer
-	}
-	return answers, nil
-}
-
-// readUserData reads a user data Secret afresh, and only for a clone that is about to be sent: the
-// operator keeps no Secrets of members in memory.
-func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string) (*group.UserDataAnswer, error) {
-	blocked := func(reason, format string, args ...any) (*group.UserDataAnswer, error) {
-		return &group.UserDataAnswer{Blocked: &plan.Blocker{Reason: reason, Terminal: true, Message: fmt.Sprintf(format, args...)}}, nil
-	}
-	if s.UserDataDenied {
-		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask the platform team to set userDataSecrets: Allow", s.Member)
-	}
-	var secret corev1.Secret
-	err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret)
-	switch {
-	case apierrors.IsNotFound(err):
-		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef does not exist in namespace %q; create it", name, s.Group.Namespace)
-	case apierrors.IsForbidden(err):
-		return blocked(v1alpha1.ReasonUserDataDenied, "the operator may not read Secret %q in namespace %q of member cluster %q; the platform team has to grant it get on secrets there", name, s.Group.Namespace, s.Member)
-	case err != nil:
-		return nil, fmt.Errorf("read Secret %q of spec.userDataSecretRef: %w", name, err)
-	case len(secret.Data[userDataKey]) == 0:
-		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q; add it", name, userDataKey)
-	}
-	return &group.UserDataAnswer{Data: secret.Data[userDataKey]}, nil
 }
 
 // writeStatus stores status, if there is one to store, with an optimistic lock: a controller that was overtaken, or decided on an old

@@ -41,6 +41,8 @@ type remembered struct {
 	definitionStays bool
 	// adoption is what was claimed for it of another group's VMs, or nil.
 	adoption *claimedAdoption
+	// userData is what was seen of the user data Secret of its spec.
+	userData seenUserData
 	// evaluated is what policies said of its spec.
 	evaluated evaluation
 }

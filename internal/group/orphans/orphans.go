@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -43,12 +44,12 @@ func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID 
 			g = &Group{Key: key, Member: member(key.Member())}
 			byKey[key] = g
 		}
-		name, at := fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value), path(vm.Folder)
+		name, at := fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value), path(vm.Folder)
 		if namespace, group, own := home(at, key.Group()); own {
 			g.Namespace, g.Name = namespace, group
 		}
 		if at != "" {
-			name += " in " + at
+			name += " in " + foreigntext.Name(at)
 		}
 		g.VMs = append(g.VMs, name)
 	}

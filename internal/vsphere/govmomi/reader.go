@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -147,7 +148,7 @@ func seenOf(base, details object) (inventory.Seen, error) {
 	// A property that we may not read is not an empty one: a VM whose stamp is hidden must not look unstamped.
 	for path, err := range details.denied {
 		if has[types.BaseNoPermission](err) {
-			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, base.text(propName), err)
+			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, foreigntext.Name(base.text(propName)), err)
 		}
 	}
 	vm := vsphere.VM{Ref: base.ref}

@@ -285,7 +285,7 @@ func createAll(ctx context.Context, hub *Cluster, objects ...client.Object) erro
 
 func credentialsSecret() *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: credentials},
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: credentials, Annotations: map[string]string{v1alpha1.VCenterHostsAnnotation: "127.0.0.1:*"}},
 		StringData: map[string]string{"username": Username, "password": Password},
 	}
 }

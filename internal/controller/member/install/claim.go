@@ -14,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 const (
@@ -46,7 +47,7 @@ func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 		"The member is served by installation %q of hub %q. Nothing is done here. Delete its MemberCluster on that "+
 			"hub. If that hub is lost for good, annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups "+
 			"and their VMs are then taken over as they are.",
-		remote.Shorten(installation, 64), remote.Shorten(hub, 128), v1alpha1.PredecessorAnnotation, remote.Shorten(installation, 64))}
+		foreigntext.Text(installation, 64), foreigntext.Text(hub, 128), v1alpha1.PredecessorAnnotation, foreigntext.Text(installation, 64))}
 }
 
 // CheckClaim reads the claim: nil when it is ours, [ErrClaimMissing], a lasting [*remote.Problem] when it is somebody

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"net"
 	"syscall"
-	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // Problem is why a member is not as it should be, in the words of its Ready condition. Messages hold nothing
@@ -29,12 +29,15 @@ type Problem struct {
 	Cause error
 }
 
-// Error is the message with its cause.
+// maxError bounds the text of a problem, in bytes.
+const maxError = 2048
+
+// Error is the message with its cause, as foreigntext.Text returns them: the member's API server may have written the cause.
 func (p *Problem) Error() string {
 	if p.Cause == nil {
-		return p.Message
+		return foreigntext.Text(p.Message, maxError)
 	}
-	return p.Message + ": " + p.Cause.Error()
+	return foreigntext.Text(p.Message+": "+p.Cause.Error(), maxError)
 }
 
 // Unwrap returns the cause.
@@ -101,7 +104,7 @@ func Classify(host string, err error) *Problem {
 const RenewRoles = "Give the member the roles of this version: kubectl apply -k config/member, or config/local-member where the member is the hub itself."
 
 func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem {
-	answer := Shorten(status.Status().Message, 300)
+	answer := foreigntext.Text(status.Status().Message, 300)
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
@@ -111,7 +114,7 @@ func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem
 			"%s forbids what the operator needs: %s. %s", host, answer, RenewRoles)}
 	}
 	return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
-		"%s answers with an error: %s (%d).", host, status.Status().Reason, status.Status().Code)}
+		"%s answers with an error: %s (%d).", host, foreigntext.Text(string(status.Status().Reason), 64), status.Status().Code)}
 }
 
 func certificateProblem(err error) string {
@@ -131,18 +134,6 @@ func certificateProblem(err error) string {
 	return "verification failed"
 }
 
-// Shorten cuts text from a member, which is not trusted to be short, at a rune's boundary.
-func Shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
-}
-
 // Answered reports whether err is an API server's answer that another request need not get as well. One that does not
 // accept the credentials gives no other.
 func Answered(err error) bool {
@@ -150,11 +141,11 @@ func Answered(err error) bool {
 	return errors.As(err, &status) && !apierrors.IsUnauthorized(err)
 }
 
-// AnswerOf is what the API server said, cut to a length that a condition bears.
+// AnswerOf is what the API server said, as foreigntext.Text returns it.
 func AnswerOf(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" {
-		return Shorten(status.Status().Message, 400)
+		return foreigntext.Text(status.Status().Message, 400)
 	}
-	return Shorten(err.Error(), 400)
+	return foreigntext.Text(err.Error(), 400)
 }

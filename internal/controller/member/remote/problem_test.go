@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -118,5 +119,18 @@ func TestMessagesFromMembersAreBounded(t *testing.T) {
 	got := Classify("https://h", long)
 	if len(got.Message) > 600 || !utf8.ValidString(got.Message) {
 		t.Errorf("message of %d bytes, valid %v", len(got.Message), utf8.ValidString(got.Message))
+	}
+}
+
+func TestMessagesFromMembersAreHarmless(t *testing.T) {
+	evil := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: "\x1b[2JBroken\n", Message: "\u202eevil\x00" + strings.Repeat("x", 10_000)}}
+	got := Classify("https://h", evil)
+	if want := "https://h answers with an error: �[2JBroken  (500)."; got.Message != want {
+		t.Errorf("the message is %q, want %q", got.Message, want)
+	}
+	for _, text := range []string{got.Error(), AnswerOf(evil)} {
+		if strings.ContainsAny(text, "\x1b\x00\n\u202e") || len(text) > 2100 || !strings.Contains(text, "�evil�xxx") {
+			t.Errorf("%d bytes: %.100q", len(text), text)
+		}
 	}
 }

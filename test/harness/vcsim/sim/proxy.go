@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"net/url"
@@ -78,14 +79,18 @@ type Proxy struct {
 // NewProxy starts a proxy before the SDK at target, which is a Simulator's URL.
 func NewProxy(target string) (*Proxy, error) { return NewProxyAt(target, "") }
 
-// NewProxyAt is NewProxy on an address, host:port; empty means a free port of the loopback interface.
+// NewProxyAt is NewProxy on an address, host:port, with https and a certificate that nobody trusts; empty means a free port of the loopback interface, and http.
 func NewProxyAt(target, listen string) (*Proxy, error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return nil, fmt.Errorf("parse the target's URL: %w", err)
 	}
 	p := &Proxy{calls: map[Kind]int{}, open: map[*faultproxy.Exchange]*Record{}, owners: newOwners()}
-	p.proxy, err = faultproxy.New(faultproxy.Options{Target: u, Listen: listen, Decide: p.decide, Done: p.done})
+	options := faultproxy.Options{Target: u, Listen: listen, Decide: p.decide, Done: p.done}
+	if listen != "" {
+		options.TLS = new(tls.Config) // the operator sends no password over http to another host
+	}
+	p.proxy, err = faultproxy.New(options)
 	if err != nil {
 		return nil, fmt.Errorf("start a proxy before %s: %w", target, err)
 	}

@@ -1,0 +1,88 @@
+package vcenter
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+// checkBound says whether the password of a Secret may go to an endpoint. Who writes a VCenter names both, and is not therefore trusted with the password: it goes
+// to the vCenters alone that the Secret names. The error is a *configError for one that names others. For one that names none, which an
+// earlier version made no difference to, unbound says what to do; the next version refuses it.
+func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (unbound string, err error) {
+	said, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]
+	if !annotated {
+		said = vcHost
+	}
+	allowed := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
+	command := fmt.Sprintf("kubectl -n %s annotate secret %s --overwrite %s=%s", secret.Namespace, secret.Name, v1alpha1.VCenterHostsAnnotation, foreigntext.Name(hostAndPort(endpoint)))
+	switch {
+	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
+		return "", nil
+	case len(allowed) == 0 && !annotated:
+		return fmt.Sprintf("Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s", secret.Name, command), nil
+	}
+	return "", &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
+		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
+		secret.Name, strings.Join(names(allowed), ", "), foreigntext.Name(endpoint.Host), command)}
+}
+
+func names(hosts []string) []string {
+	if len(hosts) == 0 {
+		return []string{"no vCenter"}
+	}
+	out := make([]string, 0, len(hosts))
+	for _, host := range hosts {
+		out = append(out, foreigntext.Name(host))
+	}
+	return out
+}
+
+// defaultPorts are those of the schemes that a vCenter is reached by.
+var defaultPorts = map[string]string{"https": "443", "http": "80"}
+
+// matches reports whether a host that a Secret names is that of an endpoint. VC_HOST may be a URL, as spec.server may.
+func matches(host string, endpoint *url.URL) bool {
+	if _, rest, found := strings.Cut(host, "://"); found {
+		host = rest
+	}
+	host, _, _ = strings.Cut(host, "/")
+	host, anyPort := strings.CutSuffix(host, ":*")
+	// A Secret's host is read as the endpoint's is: by the same parser, so that no spelling means one host here and another there.
+	named, err := url.Parse(endpoint.Scheme + "://" + host)
+	if err != nil || named.User != nil || named.Hostname() == "" || !strings.EqualFold(bare(named), bare(endpoint)) {
+		return false
+	}
+	return anyPort || port(named) == port(endpoint)
+}
+
+// bare is the host of a URL without port. A dot at its end changes nothing.
+func bare(u *url.URL) string { return strings.TrimSuffix(u.Hostname(), ".") }
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return defaultPorts[u.Scheme]
+}
+
+// hostAndPort is how a Secret names an endpoint.
+func hostAndPort(u *url.URL) string {
+	if port(u) == defaultPorts["https"] {
+		return u.Hostname()
+	}
+	return net.JoinHostPort(u.Hostname(), port(u))
+}
+
+// loopback reports whether what goes to a URL stays on this host.
+func loopback(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return ip.IsLoopback() || strings.EqualFold(u.Hostname(), "localhost")
+}

@@ -1,0 +1,111 @@
+package vmgroup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// userDataKey is the key of a user data Secret that is handed to cloud-init.
+const userDataKey = "userdata"
+
+// readSecrets reads user data Secrets, by name.
+func (p *pass) readSecrets(ctx context.Context, s *group.Snapshot, names []string) (map[string]*group.UserDataAnswer, error) {
+	answers := make(map[string]*group.UserDataAnswer, len(names))
+	for _, name := range names {
+		answer, err := p.readUserData(ctx, s, name)
+		if err != nil {
+			return nil, err
+		}
+		answers[name] = answer
+	}
+	return answers, nil
+}
+
+// readUserData reads a user data Secret afresh, and only for a clone that is about to be sent: the
+// operator keeps no Secrets of members in memory.
+func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string) (*group.UserDataAnswer, error) {
+	blocked := func(reason, format string, args ...any) (*group.UserDataAnswer, error) {
+		return &group.UserDataAnswer{Blocked: &plan.Blocker{Reason: reason, Terminal: true, Message: fmt.Sprintf(format, args...)}}, nil
+	}
+	if s.UserDataDenied {
+		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask the platform team to set userDataSecrets: Allow", s.Member)
+	}
+	var secret corev1.Secret
+	err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef does not exist in namespace %q; create it", name, s.Group.Namespace)
+	case apierrors.IsForbidden(err):
+		return blocked(v1alpha1.ReasonUserDataDenied, "the operator may not read Secret %q in namespace %q of member cluster %q; the platform team has to grant it get on secrets there", name, s.Group.Namespace, s.Member)
+	case err != nil:
+		return nil, fmt.Errorf("read Secret %q of spec.userDataSecretRef: %w", name, err)
+	case len(secret.Data[userDataKey]) == 0:
+		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q; add it", name, userDataKey)
+	}
+	p.noteUserData(s, &secret)
+	return &group.UserDataAnswer{Data: secret.Data[userDataKey]}, nil
+}
+
+// isUserData reports whether a Secret says that it is user data. Who writes a VmGroup may not be allowed to read the Secrets of the namespace, and who may look
+// into VMs in vCenter reads what they are handed.
+func isUserData(secret *corev1.Secret) bool {
+	return secret.Type == v1alpha1.UserDataSecretType || secret.Labels[v1alpha1.UserDataLabel] == "true"
+}
+
+// seenUserData is what was seen of a user data Secret.
+type seenUserData struct {
+	secret string
+	// at is when somebody looked last. mark is nil while nobody could read the Secret.
+	at   time.Time
+	mark *group.UserDataMark
+}
+
+// noteUserData remembers of the Secret of spec whether it is marked.
+func (p *pass) noteUserData(s *group.Snapshot, secret *corev1.Secret) {
+	ref := s.Group.Spec.UserDataSecretRef
+	if ref == nil || ref.Name != secret.Name {
+		return
+	}
+	s.UserDataMark = &group.UserDataMark{Secret: secret.Name, Marked: isUserData(secret)}
+	p.rememberUserData(s, secret.Name)
+}
+
+// lookAtUserData looks whether the Secret of spec is marked. What cannot be read is left to the clone that needs it, which tells of it.
+func (p *pass) lookAtUserData(ctx context.Context, s *group.Snapshot) {
+	s.UserDataDue = false
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	var secret corev1.Secret
+	name := s.Group.Spec.UserDataSecretRef.Name
+	if err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret); err != nil {
+		log.FromContext(ctx).Info("Could not look whether a Secret is marked as user data", "secret", name, "reason", err.Error())
+		p.rememberUserData(s, name)
+		return
+	}
+	p.noteUserData(s, &secret)
+}
+
+func (p *pass) rememberUserData(s *group.Snapshot, secret string) {
+	p.r.memory.change(s.ID.Key(), func(r *remembered) { r.userData = seenUserData{secret, p.now, s.UserDataMark} })
+}
+
+// markOf returns what is known of the Secret of a group's spec, and whether it is time to look. One that is marked is not looked at again.
+func (u seenUserData) markOf(of *v1alpha1.VmGroup, now time.Time) (mark *group.UserDataMark, due bool) {
+	switch ref := of.Spec.UserDataSecretRef; {
+	case ref == nil:
+		return nil, false
+	case ref.Name != u.secret:
+		return nil, true
+	}
+	return u.mark, (u.mark == nil || !u.mark.Marked) && now.Sub(u.at) >= group.UserDataInterval
+}

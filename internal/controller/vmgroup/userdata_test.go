@@ -1,0 +1,139 @@
+package vmgroup
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+)
+
+// countsSecrets counts how often a Secret is read.
+type countsSecrets struct {
+	client.Reader
+	read int
+}
+
+func (c *countsSecrets) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, secret := o.(*corev1.Secret); secret {
+		c.read++
+	}
+	return c.Reader.Get(ctx, key, o, opts...)
+}
+
+// withUserData is a group that hands a Secret to its VMs.
+func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecrets) {
+	t.Helper()
+	r := newRig(t)
+	reads := &countsSecrets{Reader: r.member}
+	r.Clusters = testCluster{client: r.member, live: reads}
+	members := r.Members
+	r.Members = func(name string) (Member, bool) {
+		m, ok := members(name)
+		m.UserDataSecrets = v1alpha1.UserDataAllow
+		return m, ok
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	change(secret)
+	if err := r.member.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		s.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "cloud-init"}
+	})
+	return r, reads
+}
+
+func (r *rig) unmarked() *metav1.Condition {
+	return meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionUnmarkedUserData)
+}
+
+func TestASecretThatIsNotMarkedAsUserDataIsToldUntilSomebodyMarksIt(t *testing.T) {
+	r, reads := withUserData(t, func(*corev1.Secret) {})
+	r.settle()
+	told := r.unmarked()
+	if told == nil || told.Status != metav1.ConditionTrue || !strings.HasSuffix(told.Message, "kubectl label secret cloud-init -n team vm.codeconnect.vmworld.com/user-data=true") {
+		t.Fatalf("told %+v", told)
+	}
+	if len(r.vcenter.VMs()) != 2 {
+		t.Fatalf("%d VMs: this release clones with it", len(r.vcenter.VMs()))
+	}
+
+	// After a restart a group that clones nothing hears of it as well: then it is in time.
+	r.memory = memory{}
+	r.status(func(s *v1alpha1.VmGroupStatus) {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnmarkedUserData)
+	})
+	r.mustPass()
+	if r.unmarked() == nil {
+		t.Error("a group whose VMs are all there is not told")
+	}
+	reads.read = 0
+	for range 20 {
+		r.mustPass()
+	}
+	if reads.read > 0 {
+		t.Errorf("20 passes read the Secret %d times", reads.read)
+	}
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
+	if err := r.member.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"`+v1alpha1.UserDataLabel+`":"true"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if after := r.mustPass().RequeueAfter; after == 0 || after > group.UserDataInterval {
+		t.Errorf("it is looked at again after %s", after)
+	}
+	r.now = r.now.Add(group.UserDataInterval + time.Second)
+	r.mustPass()
+	if told := r.unmarked(); told != nil {
+		t.Errorf("it is marked, and told: %s", told.Message)
+	}
+	reads.read = 0
+	r.now = r.now.Add(24 * time.Hour)
+	if result := r.mustPass(); reads.read > 0 || result.RequeueAfter != 0 {
+		t.Errorf("a marked Secret is read %d times a day, and looked at after %s", reads.read, result.RequeueAfter)
+	}
+}
+
+func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
+	for story, change := range map[string]func(*corev1.Secret){
+		"label": func(s *corev1.Secret) { s.Labels = map[string]string{v1alpha1.UserDataLabel: "true"} },
+		"type":  func(s *corev1.Secret) { s.Type = v1alpha1.UserDataSecretType },
+	} {
+		r, reads := withUserData(t, change)
+		r.settle()
+		if told := r.unmarked(); told != nil {
+			t.Errorf("%s: told %s", story, told.Message)
+		}
+		if reads.read == 0 {
+			t.Errorf("%s: nobody read the Secret", story)
+		}
+	}
+	if isUserData(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.UserDataLabel: "false"}}}) {
+		t.Error("the label says that it is none")
+	}
+}
+
+func TestNothingIsToldOfUserDataThatIsGoneOrNobodyMayRead(t *testing.T) {
+	r, reads := withUserData(t, func(*corev1.Secret) {})
+	r.settle()
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UserDataSecretRef = nil })
+	r.work()
+	if told := r.unmarked(); told != nil {
+		t.Errorf("spec names no Secret, and told is: %s", told.Message)
+	}
+	r.memory, reads.read = memory{}, 0
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "missing"} })
+	r.mustPass()
+	r.mustPass()
+	if told := r.unmarked(); told != nil {
+		t.Errorf("nobody has seen the Secret, and told is: %s", told.Message)
+	}
+}

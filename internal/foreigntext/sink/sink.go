@@ -1,0 +1,84 @@
+// Package sink makes a logger harmless: what it is given may hold text of others, as the errors of API servers and the names of VMs do.
+package sink
+
+import (
+	"errors"
+
+	"github.com/go-logr/logr"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+// maxValue bounds each message, error and value, in bytes.
+const maxValue = 4096
+
+// Wrap returns a logger that writes to log what may be shown: messages, errors, and values that are text, as [foreigntext.Text] returns them.
+// Values of other types are left as they are.
+func Wrap(log logr.Logger) logr.Logger {
+	under := log.GetSink()
+	if under == nil {
+		return log // it discards everything
+	}
+	// The sink below counts one caller more for each layer above it.
+	if deeper, ok := under.(logr.CallDepthLogSink); ok {
+		under = deeper.WithCallDepth(1)
+	}
+	return log.WithSink(sink{under})
+}
+
+type sink struct{ logr.LogSink }
+
+var _ logr.CallDepthLogSink = sink{}
+
+// Init implements logr.LogSink. The logger that is wrapped did that.
+func (s sink) Init(logr.RuntimeInfo) {}
+
+func (s sink) Info(level int, message string, keysAndValues ...any) {
+	s.LogSink.Info(level, foreigntext.Text(message, maxValue), shown(keysAndValues)...)
+}
+
+func (s sink) Error(err error, message string, keysAndValues ...any) {
+	s.LogSink.Error(shownError(err), foreigntext.Text(message, maxValue), shown(keysAndValues)...)
+}
+
+func (s sink) WithValues(keysAndValues ...any) logr.LogSink {
+	return sink{s.LogSink.WithValues(shown(keysAndValues)...)}
+}
+
+func (s sink) WithName(name string) logr.LogSink { return sink{s.LogSink.WithName(name)} }
+
+func (s sink) WithCallDepth(depth int) logr.LogSink {
+	if deeper, ok := s.LogSink.(logr.CallDepthLogSink); ok {
+		return sink{deeper.WithCallDepth(depth)}
+	}
+	return s
+}
+
+// shown returns keys and values of which those that are text may be shown. The list that was given is the caller's and stays as it is.
+func shown(keysAndValues []any) []any {
+	out := make([]any, len(keysAndValues))
+	for i, v := range keysAndValues {
+		switch v := v.(type) {
+		case string:
+			out[i] = foreigntext.Text(v, maxValue)
+		case error:
+			out[i] = shownError(v)
+		case []string:
+			list := make([]string, len(v))
+			for j := range v {
+				list[j] = foreigntext.Text(v[j], maxValue)
+			}
+			out[i] = list
+		default:
+			out[i] = v
+		}
+	}
+	return out
+}
+
+func shownError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(foreigntext.Text(err.Error(), maxValue))
+}

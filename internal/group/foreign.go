@@ -1,0 +1,61 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// shownFolder is the group's folder as status shows it. Anybody in vCenter may have renamed it.
+func shownFolder(folder *v1alpha1.FolderStatus) *v1alpha1.FolderStatus {
+	if folder == nil {
+		return nil
+	}
+	if shown := foreigntext.Text(folder.Path, maxPath); shown != folder.Path {
+		return &v1alpha1.FolderStatus{Path: shown, MoRef: folder.MoRef}
+	}
+	return folder
+}
+
+// describeForeign names VMs that are not ours, and what to do about them.
+func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (reason, message string) {
+	var copies, released, strangers []string
+	conflict := false
+	for _, vm := range foreign {
+		conflict = conflict || (vm.TakesName && !vm.Released)
+		label := fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.MoRef)
+		switch {
+		case vm.Copy:
+			copies = append(copies, label)
+		case vm.Released:
+			released = append(released, label)
+		default:
+			strangers = append(strangers, label)
+		}
+	}
+	path := ""
+	if folder != nil {
+		path = " " + foreigntext.Name(folder.Path)
+	}
+	var parts []string
+	if len(copies) > 0 {
+		reason = v1alpha1.ReasonCopiedStamps
+		parts = append(parts, fmt.Sprintf("copies of this group's VMs carry its stamp: %s; the platform team can remove the vmgroup.* keys from their configuration, or delete them", list(copies, 10)))
+	}
+	if len(strangers) > 0 {
+		reason = v1alpha1.ReasonUnstampedVMs
+		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; the platform team can move them out", path, list(strangers, 10)))
+	}
+	if len(released) > 0 {
+		reason = cmp.Or(reason, v1alpha1.ReasonUnstampedVMs)
+		parts = append(parts, fmt.Sprintf("VMs that this group released are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
+	}
+	if conflict {
+		reason = v1alpha1.ReasonNameConflict
+	}
+	return reason, strings.Join(parts, ". ") + ". The operator never touches them"
+}

@@ -47,9 +47,9 @@ func tenants(ctx context.Context, s *session, r *rig) error {
 	}); err != nil {
 		return fmt.Errorf("apply %d groups: %w", tenantBacklog, err)
 	}
-	if err := await.Condition(ctx, "a round of the small groups to run", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(ctx, "two rounds of the small groups to run", func(ctx context.Context) (bool, error) {
 		running, err := r.running(ctx, backlog)
-		return running >= tenantWidth, err
+		return running >= 2*tenantWidth, err
 	}); err != nil {
 		return err
 	}

@@ -142,6 +142,7 @@ func (b *Budget) end(g *group, host string, ok bool, failures int) {
 			g.slow.succeeded(failures, b.limits.Tasks)
 		default:
 			g.slow.failed()
+			g.begun, g.since = false, b.next()
 		}
 	})
 	b.tidy(g)
@@ -160,7 +161,7 @@ func (b *Budget) Forget(groupName string) {
 		b.update(g, func() {
 			clear(g.demands)
 			g.slow = slowStart{}
-			g.forgotten = true
+			g.forgotten, g.begun = true, false
 		})
 		b.tidy(g)
 	})
@@ -273,7 +274,10 @@ func (b *Budget) reserve(g *group, grant *Grant, n int) {
 	g.grants[grant.host] = append(g.grants[grant.host], grant)
 	b.update(g, func() {
 		b.hold(g, grant.host, n)
-		g.since, g.member.since = b.next(), b.next()
+		g.member.since = b.next()
+		if g.begun = grant.host != "" && !g.begun; !g.begun {
+			g.since = b.next()
+		}
 		d := g.demands[grant.host]
 		d.want -= n
 		d.since = b.next()

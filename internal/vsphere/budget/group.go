@@ -6,8 +6,11 @@ type group struct {
 	member *member
 	// held is the number of slots, reserved or running.
 	held int
-	// since orders the groups of a member that wait; it is renewed with every slot that the group gets, so that equals take turns.
+	// since orders the groups of a member that wait; it is renewed with the slots that the group gets, so that equals take turns.
 	since uint64
+	// begun is true after clones with which since was not renewed. The next task is of the same turn: a VM that was cloned would
+	// otherwise be powered on only when all groups that wait have had theirs cloned.
+	begun bool
 	// demands are the slots that are wanted and not granted, by host.
 	demands map[string]*demand
 	// grants have reserved slots left, by host, the oldest first.
@@ -31,7 +34,7 @@ type demand struct {
 
 // idle reports whether nothing is known of the group that matters later.
 func (g *group) idle() bool {
-	return g.held == 0 && len(g.demands) == 0 && g.slow.window == 0
+	return g.held == 0 && len(g.demands) == 0 && g.slow.window == 0 && !g.begun
 }
 
 // reserved is the number of slots that were granted for host and neither started nor given back.

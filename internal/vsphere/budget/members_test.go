@@ -66,6 +66,48 @@ func TestABigGroupHasItsMembersShareBesideManySmallOnesOfAnother(t *testing.T) {
 	}
 }
 
+// A clone and what follows it are one turn: the VM that is cloned first runs before others are begun.
+func TestAVMThatWasClonedNeedNotWaitForTheClonesOfAllOthers(t *testing.T) {
+	r := newRig(t, Limits{Tasks: 1})
+	end := r.start("x/0", "", 1)[0]
+	names := []string{"a/1", "a/2", "a/3"}
+	for _, group := range names {
+		r.asks(group, "", 0, 0)
+		r.asks(group, "h", 2, 0)
+	}
+	for range 2 { // and then the second VM of each
+		for _, next := range names {
+			end(true)
+			r.told(next)
+			end = r.start(next, "h", 1)[0]
+			r.asks(next, "", 0, 0) // a pass while it is cloned
+			r.asks(next, "h", 1, 0)
+			end(true)
+			r.notified = nil // the slot is another's until the pass comes
+			end = r.start(next, "", 1)[0]
+			r.asks(next, "", 0, 0)
+			r.asks(next, "h", 1, 0)
+			r.notified = nil
+		}
+	}
+}
+
+func TestAGroupWhoseVMsStayOffKeepsItsPlaceOnce(t *testing.T) {
+	r := newRig(t, Limits{Tasks: 1})
+	end := r.start("x/0", "", 1)[0]
+	r.asks("a/1", "h", 9, 0)
+	r.asks("a/2", "h", 9, 0)
+	for _, next := range []string{"a/1", "a/1", "a/2", "a/2", "a/1"} {
+		end(true)
+		r.told(next)
+		grant := r.Acquire(next, "h", 9)
+		end = r.Start(next, "h")
+		grant.Release()
+	}
+	end(false) // the place is lost with the failure
+	r.told("a/2")
+}
+
 func TestMembersThatHaveTheSameTakeTurns(t *testing.T) {
 	r := newRig(t, Limits{Tasks: 1})
 	end := r.start("x/0", "", 1)[0]

@@ -9,6 +9,9 @@ func (b *Budget) ask(groupName, host string, want int) *group {
 	g.forgotten = false
 	b.present[groupName] = struct{}{}
 	delete(b.offers, slot{groupName, host})
+	if want == 0 && host == "" && g.held == 0 {
+		g.begun = false // what was cloned needs nothing more
+	}
 	d, ok := g.demands[host]
 	switch {
 	case want == 0 && ok:
@@ -31,7 +34,7 @@ func (b *Budget) begin(g *group, host string, want int) {
 	if g.member.waiting == 0 {
 		g.member.since = b.next()
 	}
-	if len(g.demands) == 0 {
+	if len(g.demands) == 0 && !g.begun {
 		g.since = b.next()
 	}
 	g.demands[host] = &demand{want: want, since: b.next()}

@@ -8,4 +8,4 @@ const VCenterHostsAnnotation = "vm.codeconnect.vmworld.com/vcenter-hosts"
 const UserDataLabel = "vm.codeconnect.vmworld.com/user-data"
 
 // UserDataSecretType is the type of a Secret that is user data and nothing else.
-const UserDataSecretType = "vm.codeconnect.vmworld.com/user-data"
+const UserDataSecretType = "vm.codeconnect.vmworld.com/user-data" //nolint:gosec // the name of a type, and no secret

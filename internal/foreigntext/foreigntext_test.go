@@ -119,6 +119,6 @@ func holds(t *testing.T, in string, limit int) {
 // ordinary reports whether s has letters, digits, and ASCII that can be seen only.
 func ordinary(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= ' ' && r <= '~' || r != unicode.ReplacementChar && unicode.In(r, unicode.Lu, unicode.Ll, unicode.Nd))
+		return (r < ' ' || r > '~') && (r == unicode.ReplacementChar || !unicode.In(r, unicode.Lu, unicode.Ll, unicode.Nd))
 	}) < 0
 }

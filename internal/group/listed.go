@@ -7,7 +7,7 @@ import (
 
 // listed are the VMs that status records of those that are to leave first.
 func listed(status *v1alpha1.VmGroupStatus) []plan.Listed {
-	var all []plan.Listed
+	all := make([]plan.Listed, 0, len(status.DeleteFirst))
 	for _, l := range status.DeleteFirst {
 		all = append(all, plan.Listed{Name: l.Name, MoRef: l.MoRef})
 	}
@@ -15,7 +15,10 @@ func listed(status *v1alpha1.VmGroupStatus) []plan.Listed {
 }
 
 func listedStatuses(all []plan.Listed) []v1alpha1.ListedVM {
-	var out []v1alpha1.ListedVM
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]v1alpha1.ListedVM, 0, len(all))
 	for _, l := range all {
 		out = append(out, v1alpha1.ListedVM{Name: l.Name, MoRef: l.MoRef})
 	}

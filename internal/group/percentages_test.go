@@ -2,6 +2,7 @@ package group
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -15,7 +16,7 @@ func TestEachFieldThatMayHaveAPercentageIsLookedAt(t *testing.T) {
 	var visit func(of reflect.Type, index []int)
 	visit = func(of reflect.Type, index []int) {
 		for i := range of.NumField() {
-			field, at := of.Field(i), append(index[:len(index):len(index)], i)
+			field, at := of.Field(i), slices.Concat(index, []int{i})
 			switch inner := field.Type; {
 			case inner == reflect.TypeFor[*intstr.IntOrString]():
 				fields++

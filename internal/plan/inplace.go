@@ -50,11 +50,11 @@ func (c InPlace) Privileges() []string {
 type Way int
 
 const (
-	// WayLive: the VM is changed as it is.
+	// WayLive says that the VM is changed as it is.
 	WayLive Way = iota
-	// WayRestart: the VM has to be off for that, and is restarted.
+	// WayRestart says that the VM has to be off for that, and is restarted.
 	WayRestart
-	// WayPending: the VM has to be off for that, and waits until somebody has powered it off.
+	// WayPending says that the VM has to be off for that, and waits until somebody has powered it off.
 	WayPending
 )
 

@@ -103,23 +103,17 @@ func (p *planner) takeAway(b *budget) {
 	})
 	spare, denied := p.population()-p.spec.desired, p.firstDenied() != nil
 	for _, m := range candidates {
-		change := p.change(m)
-		if change == changeRestart && denied {
-			continue // the same may be so of it
+		if p.change(m) == changeRestart {
+			if !denied && b.take(m.status.Available) { // what one VM was denied may be denied to the next
+				p.restart(m)
+			}
+			continue
 		}
-		if change == changeReplace && p.in.CreateBlocked != nil && spare <= 0 {
+		if p.in.CreateBlocked != nil && spare <= 0 {
 			p.createsWanted++
 			continue // nothing could come in its place
 		}
-		if change == changeReplace && p.spec.policy != v1alpha1.DeletionDelete {
-			continue // nobody may destroy it
-		}
-		if !b.take(m.status.Available) {
-			continue
-		}
-		if change == changeRestart {
-			p.restart(m)
-		} else {
+		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.status.Available) { // else nobody may destroy it
 			p.doom(m)
 			spare--
 		}

@@ -54,11 +54,7 @@ func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	if p.Gone && (len(p.VMs) > 0 || !in.Deleting) {
 		fail("gone with VMs, or without being deleted")
 	}
-	for i, l := range p.Listed {
-		if i > 0 && p.Listed[i-1].Name >= l.Name || in.Spec.ScaleDown == nil || !slices.Contains(in.Spec.ScaleDown.DeleteFirst, l.Name) {
-			fail("listed to leave first are %v", p.Listed)
-		}
-	}
+	checkListed(fail, in, p)
 	if !slices.IsSortedFunc(p.VMs, func(a, b VMStatus) int { return int(a.Ordinal) - int(b.Ordinal) }) ||
 		!slices.IsSorted(p.Doomed) ||
 		!slices.IsSortedFunc(p.Foreign, func(a, b Foreign) int { return compareStrings(a.MoRef, b.MoRef) }) {
@@ -67,6 +63,15 @@ func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	for i := range p.VMs {
 		if i > 0 && p.VMs[i].Ordinal == p.VMs[i-1].Ordinal {
 			fail("two VMs of ordinal %d", p.VMs[i].Ordinal)
+		}
+	}
+}
+
+// checkListed: who is recorded as listed is on the list, each once.
+func checkListed(fail func(string, ...any), in Input, p Plan) {
+	for i, l := range p.Listed {
+		if i > 0 && p.Listed[i-1].Name >= l.Name || in.Spec.ScaleDown == nil || !slices.Contains(in.Spec.ScaleDown.DeleteFirst, l.Name) {
+			fail("listed to leave first are %v", p.Listed)
 		}
 	}
 }

@@ -171,6 +171,23 @@ func drawVerdicts(t *rapid.T) Findings {
 	return v
 }
 
+// checkRefused: what is planned with of a spec that is refused, or not known to be allowed.
+func checkRefused(t *rapid.T, v Findings, h Admission) {
+	planned := *h.Spec.Replicas
+	switch {
+	case v.Admitted == nil:
+		if !h.NoCreate || h.Admitted != nil {
+			t.Fatalf("refused, never admitted, and yet %+v", h)
+		}
+	case v.Standing > 0 && v.Standing >= *v.Spec.Replicas && v.Unavailable == "":
+		if !h.NoCreate || h.Held || h.Terminal || planned != *v.Spec.Replicas {
+			t.Fatalf("all VMs are there as spec says, and yet %+v", h)
+		}
+	case !SameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
+		t.Fatalf("refused, and planned with %+v although %+v was admitted", h.Spec, v.Admitted)
+	}
+}
+
 // Whatever is said of a spec: what is planned with is never more than what was allowed once, deciding again over what was
 // stored changes nothing, and nothing is taken from a group but what spec gives up.
 func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
@@ -180,19 +197,9 @@ func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
 		if h.Reason == "" || h.Message == "" || h.Status == "" {
 			t.Fatalf("nothing is said: %+v", h)
 		}
-		refused, planned := v.Refused() || v.Unavailable != "", *h.Spec.Replicas
-		switch {
-		case !refused:
-		case v.Admitted == nil:
-			if !h.NoCreate || h.Admitted != nil {
-				t.Fatalf("refused, never admitted, and yet %+v", h)
-			}
-		case v.Standing > 0 && v.Standing >= *v.Spec.Replicas && v.Unavailable == "":
-			if !h.NoCreate || h.Held || h.Terminal || planned != *v.Spec.Replicas {
-				t.Fatalf("all VMs are there as spec says, and yet %+v", h)
-			}
-		case !SameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
-			t.Fatalf("refused, and planned with %+v although %+v was admitted", h.Spec, v.Admitted)
+		planned := *h.Spec.Replicas
+		if v.Refused() || v.Unavailable != "" {
+			checkRefused(t, v, h)
 		}
 		least := *v.Spec.Replicas
 		if v.Admitted != nil {

@@ -74,7 +74,7 @@ func printed(t *testing.T, columns []string, object string) string {
 	if err := json.Unmarshal([]byte(object), &content); err != nil {
 		t.Fatal(err)
 	}
-	var line []string
+	line := make([]string, 0, len(columns))
 	for _, column := range columns {
 		parser, cell := jsonpath.New(column).AllowMissingKeys(true), &strings.Builder{}
 		if err := parser.Parse("{" + column + "}"); err != nil {

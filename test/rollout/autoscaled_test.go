@@ -114,7 +114,7 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 		t.Errorf("told of the VMs that left is %q, want lines that name the autoscaler", told)
 	}
 	for _, entry := range g.ManagedFields {
-		if entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:replicas":{}`) && entry.Subresource != "status" &&
+		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:replicas":{}`) && entry.Subresource != "status" &&
 			(entry.Manager != "kube-controller-manager" || entry.Subresource != "scale") {
 			t.Errorf("%s has written spec.replicas, too", entry.Manager)
 		}

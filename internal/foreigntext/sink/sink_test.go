@@ -46,6 +46,6 @@ func TestTheLogHoldsNothingThatControlsATerminal(t *testing.T) {
 	}
 }
 
-func TestALoggerThatDiscardsStaysOne(t *testing.T) {
+func TestALoggerThatDiscardsStaysOne(*testing.T) {
 	Wrap(logr.Discard()).Info("nothing")
 }

@@ -166,7 +166,7 @@ func handsOf(waiters []waiter) (members ordered[*party], all []*hand) {
 func sharesOf(all []*hand) []share {
 	all = slices.DeleteFunc(all, func(h *hand) bool { return h.has == h.held })
 	slices.SortFunc(all, func(a, b *hand) int {
-		return cmp.Or(a.member.compare(b.member), cmp.Compare(a.held, b.held), a.waiter.compare(b.waiter))
+		return cmp.Or(a.member.compare(b.member), cmp.Compare(a.held, b.held), a.compare(b.waiter))
 	})
 	var shares []share
 	for _, h := range all {
@@ -324,7 +324,7 @@ func (h *hand) index(host string) int {
 }
 
 func (h *hand) before(o *hand) bool {
-	return cmp.Or(cmp.Compare(h.has, o.has), h.waiter.compare(o.waiter)) < 0
+	return cmp.Or(cmp.Compare(h.has, o.has), h.compare(o.waiter)) < 0
 }
 
 func (*hand) moved(int) {}

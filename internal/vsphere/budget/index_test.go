@@ -78,10 +78,7 @@ func TestThoseWhoMatterAreEnough(t *testing.T) {
 func TestADecisionLooksAtNoMoreGroupsWhenMoreWait(t *testing.T) {
 	looksAt := func(waiting int) int {
 		r := newRig(t, Limits{Tasks: 16, TasksPerHost: 8})
-		var ends []func(bool)
-		for _, host := range []string{"h", "i"} {
-			ends = append(ends, r.start("0/big", host, 8)...)
-		}
+		ends := slices.Concat(r.start("0/big", "h", 8), r.start("0/big", "i", 8))
 		for i, name := range crowdOf(waiting) {
 			r.asks(name, []string{"h", "i"}[i/10%2], 5, 0)
 		}

@@ -193,7 +193,7 @@ func (w *tenants) look(t *rapid.T) {
 			delete(w.below, member)
 			continue
 		}
-		seen := append(w.below[member], shortage{now, share})
+		seen := slices.Concat(w.below[member], []shortage{{now, share}})
 		for len(seen) > 1 && !seen[1].at.After(now.Add(-cloneTime)) {
 			seen = seen[1:]
 		}
@@ -210,7 +210,7 @@ func (w *tenants) look(t *rapid.T) {
 
 // shareOf is what a member has that wants more, when slots are dealt one by one to who has the fewest.
 func shareOf(slots int, held, missing map[string]int) int {
-	var wants []int
+	wants := make([]int, 0, len(held))
 	for member, n := range held {
 		wants = append(wants, n+missing[member])
 	}

@@ -70,6 +70,26 @@ func (b *Budget) checkWaiting() error {
 			return fmt.Errorf("member %s is %+v, want %+v", name, is, m)
 		}
 	}
+	if err := b.checkHosts(members); err != nil {
+		return err
+	}
+	if len(b.members) != len(members) || b.wanted.total != wanted.total || !maps.Equal(b.wanted.hosts, wanted.hosts) {
+		return fmt.Errorf("%d members want %+v, want %d and %+v", len(b.members), b.wanted, len(members), wanted)
+	}
+	some := b.snapshot()
+	if some.free() <= 0 {
+		return nil
+	}
+	whole := some
+	whole.waiters = all
+	if got, want := text(allocate(some)), text(allocate(whole)); got != want {
+		return fmt.Errorf("among those that matter %q, among all %q\n%+v\n%+v", got, want, some, whole)
+	}
+	return nil
+}
+
+// checkHosts compares what members hold on each host with what they hold in all.
+func (b *Budget) checkHosts(members map[string]*member) error {
 	for host, by := range b.heldBy {
 		onHost := 0
 		for m, n := range by {
@@ -84,18 +104,6 @@ func (b *Budget) checkWaiting() error {
 		if m.held != 0 {
 			return fmt.Errorf("of member %s %d slots are of no host", name, m.held)
 		}
-	}
-	if len(b.members) != len(members) || b.wanted.total != wanted.total || !maps.Equal(b.wanted.hosts, wanted.hosts) {
-		return fmt.Errorf("%d members want %+v, want %d and %+v", len(b.members), b.wanted, len(members), wanted)
-	}
-	some := b.snapshot()
-	if some.free() <= 0 {
-		return nil
-	}
-	whole := some
-	whole.waiters = all
-	if got, want := text(allocate(some)), text(allocate(whole)); got != want {
-		return fmt.Errorf("among those that matter %q, among all %q\n%+v\n%+v", got, want, some, whole)
 	}
 	return nil
 }

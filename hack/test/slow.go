@@ -96,6 +96,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestVMsThatShrinkAreRestartedOneByOne", 10},
 	{7, "rollout", "TestATemplateThatNeverBootsStopsTheUpdateAndIsUndoneByTheOldSpec", 25},
 	{7, "rollout", "TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem", 100},
+	{7, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 240},
 }
 
 // parts is the number of the last part.

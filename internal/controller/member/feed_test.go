@@ -213,7 +213,7 @@ func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
 		if informer.HasSynced() || len(informer.GetStore().List()) > 0 {
 			t.Errorf("a part of a list is taken for all: %v", informer.GetStore().List())
 		}
-		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, "the list is too old") {
+		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, `The last answer was "Expired"`) {
 			t.Errorf("said is %+v", p)
 		}
 		if server.lists > 150 {

@@ -122,9 +122,9 @@ func (r *restarts) behind(host string, now time.Time, patience time.Duration) *r
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	isSteady := r.follows && now.Sub(r.openedAt) >= steady
-	said := ""
-	if r.why != nil {
-		said = fmt.Sprintf(" The last answer was %q.", remote.AnswerOf(r.why))
+	said := "" // its message has versions in it, which change from time to time
+	if reason := apierrors.ReasonForError(r.why); reason != "" {
+		said = fmt.Sprintf(" The last answer was %q.", remote.Shorten(string(reason), 60))
 	}
 	const kept = "What was last seen stays, and no VM is touched until it is better. Check the member's API server, and proxies and load balancers in between."
 	switch {

@@ -106,9 +106,9 @@ func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbour, error) {
 	all := []*neighbour{
 		{name: "bomb", refused: true, attack: hostileapi.OnLists("vmgroups", hostileapi.Compressed(list+`{"metadata":{"annotations":{"a":"`, 1<<30, `"}}}]}`), invalid)},
 		{name: "hollow", refused: true, attack: hostileapi.OnLists("vmgroups",
-			hostileapi.Endless(list+`{}`, 1<<30, func(int) string { return strings.Repeat(`,{}`, 1000) }), invalid)},
+			hostileapi.Endless(list+`{}`, 1<<30, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), invalid)},
 		{name: "gone", attack: hostileapi.OnLists("vmgroups", nil, hostileapi.Refuse(http.StatusGone, "Expired"))},
-		{name: "flood", attack: hostileapi.OnLists("vmgroups", nil, hostileapi.Endless("", 1<<40, changed))},
+		{name: "flood", attack: hostileapi.OnLists("vmgroups", nil, hostileapi.Endless("", 1<<40, changed, ""))},
 	}
 	for _, n := range all {
 		proxy, err := r.Members[r.setup.members[1]].NewProxy()

@@ -14,6 +14,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
+// oneBookmark is an event of a watch of groups.
+const oneBookmark = `{"type":"BOOKMARK","object":{"kind":"VmGroup","apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","metadata":{"resourceVersion":"7"}}}` + "\n"
+
 // turned is an attacker that was a good member for a while.
 type turned struct {
 	*attacker
@@ -30,10 +33,8 @@ func TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay(t *testing.T) {
 	g := newGuarded(t, w, "endless")
 	fallBack, gone := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid"), hostileapi.Refuse(http.StatusGone, "Expired")
 	all := map[string]*turned{
-		"gone": {how: hostileapi.OnLists(groups, nil, gone)},
-		"short": {how: hostileapi.OnLists(groups, nil, hostileapi.Endless("", 1, func(int) string {
-			return `{"type":"BOOKMARK","object":{"kind":"VmGroup","apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","metadata":{"resourceVersion":"7"}}}` + "\n"
-		}))},
+		"gone":  {how: hostileapi.OnLists(groups, nil, gone)},
+		"short": {how: hostileapi.OnLists(groups, nil, hostileapi.Endless(oneBookmark, 0, nil, ""))},
 		"drip":  {how: hostileapi.OnLists(groups, hostileapi.Drip(inList, time.Second), gone)},
 		"stuck": {how: hostileapi.OnLists(groups, gone, hostileapi.Drip("", time.Second))},
 		"bomb":  {how: hostileapi.OnLists(groups, hostileapi.Compressed(oneList, 1<<30, `"}}}]}`), fallBack)},

@@ -80,10 +80,10 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 			[]string{"a page of the list of", "vmgroups is too large", "32 MiB", "annotations"}},
 		"streamed": {hostileapi.OnLists(groups, fallBack, hostileapi.Compressed(`{"type":"ADDED","object":`+oneGroup, 15<<20, `"}}}}`+"\n")), v1alpha1.ReasonLimitExceeded,
 			[]string{"an event in the watch of", "vmgroups is too large", "8 MiB"}},
-		"hollow": {hostileapi.OnLists(groups, hostileapi.Endless(inList+`{}`, 16<<20, func(int) string { return strings.Repeat(`,{}`, 1000) }), fallBack),
+		"hollow": {hostileapi.OnLists(groups, hostileapi.Endless(inList+`{}`, 16<<20, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), fallBack),
 			v1alpha1.ReasonLimitExceeded, []string{"a page of the list of"}},
-		"many": {hostileapi.OnLists(groups, fallBack, hostileapi.Endless("", 4*gigabyte, added)), v1alpha1.ReasonLimitExceeded, []string{"VmGroups and", "need more memory", "96 MiB", "--member-memory"}},
-		"pages": {hostileapi.OnLists(groups, hostileapi.Endless(strings.Replace(inList, `"7"`, `"7","continue":"more"`, 1)+`]}`, 0, nil), fallBack),
+		"many": {hostileapi.OnLists(groups, fallBack, hostileapi.Endless("", 4*gigabyte, added, "")), v1alpha1.ReasonLimitExceeded, []string{"VmGroups and", "need more memory", "96 MiB", "--member-memory"}},
+		"pages": {hostileapi.OnLists(groups, hostileapi.Endless(strings.Replace(inList, `"7"`, `"7","continue":"more"`, 1), 0, nil, `]}`), fallBack),
 			v1alpha1.ReasonLimitExceeded, []string{"the list of VmGroups does not end"}},
 		"headers": {func(call localcluster.APICall) http.HandlerFunc {
 			return map[bool]http.HandlerFunc{true: hostileapi.LongHeaders(500)}[call.Resource == "namespaces"]

@@ -60,8 +60,9 @@ func Compressed(begin string, length int64, end string) http.HandlerFunc {
 	}
 }
 
-// Endless answers with JSON that goes on until nobody reads any more, or until as many bytes were sent; more makes what comes next from a number.
-func Endless(begin string, most int64, more func(int) string) http.HandlerFunc {
+// Endless answers with JSON that goes on until nobody reads any more, or until as many bytes were sent, and then ends; more makes what comes next from a
+// number.
+func Endless(begin string, most int64, more func(int) string, end string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
 		_, err := io.WriteString(w, begin)
@@ -69,6 +70,9 @@ func Endless(begin string, most int64, more func(int) string) http.HandlerFunc {
 			var n int
 			n, err = io.WriteString(w, more(i))
 			sent += n
+		}
+		if err == nil {
+			_, _ = io.WriteString(w, end)
 		}
 	}
 }

@@ -35,8 +35,8 @@ func TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay(t *testing.T) {
 	all := map[string]*turned{
 		"gone":  {how: hostileapi.OnLists(groups, nil, gone)},
 		"short": {how: hostileapi.OnLists(groups, nil, hostileapi.Endless(oneBookmark, 0, nil, ""))},
-		"drip":  {how: hostileapi.OnLists(groups, hostileapi.Drip(inList, time.Second), gone)},
-		"stuck": {how: hostileapi.OnLists(groups, gone, hostileapi.Drip("", time.Second))},
+		"drip":  {how: hostileapi.OnLists(groups, hostileapi.Drip(inList, time.Second), hostileapi.Anew(fallBack, gone))},
+		"stuck": {how: hostileapi.OnLists(groups, gone, hostileapi.Anew(hostileapi.Drip("", time.Second), gone))},
 		"bomb":  {how: hostileapi.OnLists(groups, hostileapi.Compressed(oneList, 1<<30, `"}}}]}`), fallBack)},
 	}
 	for name, a := range all {

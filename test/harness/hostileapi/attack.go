@@ -32,6 +32,17 @@ func OnLists(resource string, list, watch http.HandlerFunc) Attack {
 	}
 }
 
+// Anew answers watches that begin with all that there is, and otherwise answers those that go on from where another one ended.
+func Anew(anew, others http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("sendInitialEvents") {
+			anew(w, r)
+			return
+		}
+		others(w, r)
+	}
+}
+
 // Refuse answers as an API server that does not do what was asked for.
 func Refuse(code int, reason string) http.HandlerFunc {
 	body := failure(code, reason, "the attacker says "+reason).Body

@@ -77,6 +77,11 @@ var (
 		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
 		replicas:  1, args: []string{fmt.Sprintf("--workers=%d", workers)},
 	}
+	neighbours = setup{
+		about:   "a member and the cluster behind hostile ones, clones that take 200 ms, watch mode",
+		members: []string{"team-a", "team-b"}, taskTime: 200 * time.Millisecond, width: 16,
+		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
+	}
 	doors = setup{
 		about:   "one member with admission policies and webhooks, cert-manager on the hub",
 		members: []string{"team-a"}, taskTime: 50 * time.Millisecond, width: 16,

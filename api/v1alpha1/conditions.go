@@ -198,10 +198,18 @@ const (
 
 // Reasons of a MemberCluster's conditions.
 const (
-	ReasonEngaged             = "Engaged"
-	ReasonKubeconfigNotFound  = "KubeconfigNotFound"
-	ReasonKubeconfigRefused   = "KubeconfigRefused"
-	ReasonMemberUnreachable   = "MemberUnreachable"
+	ReasonEngaged            = "Engaged"
+	ReasonKubeconfigNotFound = "KubeconfigNotFound"
+	ReasonKubeconfigRefused  = "KubeconfigRefused"
+	ReasonMemberUnreachable  = "MemberUnreachable"
+	// ReasonLimitExceeded: the member's API server sends more than the operator takes in.
+	ReasonLimitExceeded = "LimitExceeded"
+	// ReasonRedirectRefused: the answer leads to another address, to which the credentials do not go.
+	ReasonRedirectRefused = "RedirectRefused"
+	// ReasonAddressRefused: the operator must not connect to the address.
+	ReasonAddressRefused = "AddressRefused"
+	// ReasonCacheBehind: the member answers, and lists or watches do not come to an end, or end at once.
+	ReasonCacheBehind         = "CacheBehind"
 	ReasonClaimed             = "Claimed"
 	ReasonClaimedByAnotherHub = "ClaimedByAnotherHub"
 	ReasonDuplicateMember     = "DuplicateMember"

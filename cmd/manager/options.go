@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
@@ -45,7 +47,10 @@ type options struct {
 	workers     int
 	memberQPS   float64
 	memberBurst int
-	zap         zap.Options
+	// memberMemory is how many MiB the cached objects of one member may need.
+	memberMemory    int
+	memberAddresses []string
+	zap             zap.Options
 }
 
 // operatorCommand runs the operator with the options that its flags give.
@@ -99,6 +104,11 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.IntVar(&o.workers, "workers", 16, "Number of VmGroups that are reconciled at a time.")
 	flags.Float64Var(&o.memberQPS, "member-qps", 100, "Requests a second to each member's API server.")
 	flags.IntVar(&o.memberBurst, "member-burst", 200, "Requests at once to each member's API server.")
+	flags.IntVar(&o.memberMemory, "member-memory", remote.DefaultKept>>20,
+		"MiB of memory that the cached objects of one member may need; a group of three VMs needs 4 KiB. A member with more is not served.")
+	flags.StringSliceVar(&o.memberAddresses, "member-addresses", nil,
+		"CIDRs, IP addresses and host names (*.example.com for all below it) of the API servers that members may have. A host name that is not listed is judged by "+
+			"what it leads to, and no HTTP proxy is used. Empty means all.")
 	// What is expected to fail now and then is logged with its cause; where in the code it was noticed helps nobody.
 	o.zap.StacktraceLevel = zapcore.PanicLevel
 	logging := flag.NewFlagSet("", flag.ContinueOnError)
@@ -112,6 +122,13 @@ func (o *options) massDeletion() massdeletion.Rules {
 	rules := massdeletion.DefaultRules()
 	rules.Age = o.guardAge
 	return rules
+}
+
+// memberLimits bound what members may send.
+func (o *options) memberLimits() remote.Limits {
+	limits := remote.DefaultLimits()
+	limits.Kept = int64(o.memberMemory) << 20
+	return limits
 }
 
 // check says what is wrong with the values of flags, or returns nil.
@@ -139,6 +156,12 @@ func (o *options) check() error {
 	}
 	if o.lostReplica <= 0 {
 		return errors.New("--lost-replica-wait must be positive")
+	}
+	if o.memberMemory < 1 {
+		return errors.New("--member-memory must be positive")
+	}
+	if _, err := remote.ParseAddresses(o.memberAddresses); err != nil {
+		return fmt.Errorf("--member-addresses: %w", err)
 	}
 	if o.workers < 1 || o.memberQPS <= 0 || o.memberBurst < 1 {
 		return errors.New("--workers, --member-qps and --member-burst must be positive")

@@ -32,6 +32,18 @@ func TestTheContainerIsKnownFromItsEnvironment(t *testing.T) {
 	}
 }
 
+func TestTheAddressesAndTheMemoryOfMembersAreRead(t *testing.T) {
+	o, err := optionsOf(t, []string{"--member-addresses=10.0.0.0/8,*.example.com", "--member-addresses=192.0.2.1", "--member-memory=200"})
+	if err != nil || len(o.memberAddresses) != 3 || o.memberLimits().Kept != 200<<20 {
+		t.Errorf("%q, %d bytes, error %v", o.memberAddresses, o.memberLimits().Kept, err)
+	}
+	for _, wrong := range []string{"--member-addresses=https://example.com", "--member-addresses=10.0.0.0/40", "--member-memory=0"} {
+		if _, err := optionsOf(t, []string{wrong}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
 // optionsOf are the options that the operator is run with.
 func optionsOf(t *testing.T, args []string) (o options, err error) {
 	t.Helper()

@@ -24,6 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
@@ -76,10 +77,14 @@ func start(ctx context.Context, o options) error {
 	groups := vmgroup.NewGroups()
 	var vcenters *vcenter.Reconciler
 	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
+	addresses, err := remote.ParseAddresses(o.memberAddresses)
+	if err != nil {
+		return fmt.Errorf("--member-addresses: %w", err)
+	}
 	members, err := member.NewProvider(member.Options{
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
-		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent,
+		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
 		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
 		Percentages: groups.Percentages,
 		Restored:    func(name string) { reconciler.MemberRestored(name) },

@@ -89,6 +89,12 @@ func (a *attacker) joined() *attacker {
 // untilItSays waits until its MemberCluster is not Ready for a reason, with a message that mentions what it is about.
 func (a *attacker) untilItSays(reason string, mentions ...string) {
 	a.t.Helper()
+	a.untilItSaysWithin(patience, reason, mentions...)
+}
+
+// untilItSaysWithin is untilItSays for what takes longer than other things.
+func (a *attacker) untilItSaysWithin(patience time.Duration, reason string, mentions ...string) {
+	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
 	mc := &v1alpha1.MemberCluster{}

@@ -26,6 +26,12 @@
 - --workers={{ int64 .workers }}
 - --member-qps={{ .memberQPS }}
 - --member-burst={{ int64 .memberBurst }}
+{{- with .memberMemoryMiB }}
+- --member-memory={{ int64 . }}
+{{- end }}
+{{- with .memberAddresses }}
+- {{ printf "--member-addresses=%s" (join "," .) | quote }}
+{{- end }}
 - --lost-replica-wait={{ .lostReplicaWait }}
 - --shard-buckets={{ int64 .sharding.buckets }}
 - --sharding-scale={{ .sharding.scale }}

@@ -14,14 +14,18 @@ import (
 
 // newAPIs dials nothing. The caller ends them.
 func (c *connection) newAPIs() (remote.APIs, error) {
-	timeouts := c.provider.opts.Timings.remote()
-	runtime, err := remote.New(c.clientConfig(c.target.config), timeouts, c.mayWrite)
+	opts := &c.provider.opts
+	bounds := remote.Bounds{Timeouts: opts.Timings.remote(), Guard: remote.NewGuard(opts.Limits), Addresses: opts.Addresses}
+	if c.target.name == v1alpha1.LocalMember {
+		bounds.Addresses = remote.Addresses{} // it is the hub itself
+	}
+	runtime, err := remote.New(c.clientConfig(c.target.config), bounds, c.mayWrite)
 	if err != nil {
 		return remote.APIs{}, err
 	}
-	result := remote.APIs{Runtime: runtime, Bootstrap: runtime}
+	result := remote.APIs{Runtime: runtime, Bootstrap: runtime, Guard: bounds.Guard}
 	if c.target.bootstrap != nil {
-		if result.Bootstrap, err = remote.New(c.clientConfig(c.target.bootstrap), timeouts, c.mayWrite); err != nil {
+		if result.Bootstrap, err = remote.New(c.clientConfig(c.target.bootstrap), bounds, c.mayWrite); err != nil {
 			return remote.APIs{}, fmt.Errorf("bootstrap kubeconfig: %w", err)
 		}
 	}

@@ -278,6 +278,12 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 	defer end()
 	// Requests end with their context; closing their connections as well makes that certain.
 	defer context.AfterFunc(c.ctx, end)()
+	// What was refused says more than how the attempt ended by it.
+	defer func() {
+		if refused := apis.Guard.Err(); refused != nil && err != nil {
+			err = refused
+		}
+	}()
 
 	uid, err := c.identify(apis.Runtime)
 	if err != nil {
@@ -305,6 +311,8 @@ func (c *connection) clientConfig(of *rest.Config) *rest.Config {
 	// The hub's own configuration may carry limits that are meant for the manager. A Timeout in particular would
 	// end every watch.
 	config.RateLimiter, config.Timeout = nil, 0
+	// Each one would be written to the log, and kept so that it is written once.
+	config.WarningHandler, config.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	return config
 }
 

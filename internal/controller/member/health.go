@@ -16,9 +16,9 @@ const failuresUntilUnreachable = 2
 // hands, another cluster answers, or an older MemberCluster turned out to be the same cluster. Silence is no
 // such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable. Nor is
 // a missing claim: the leader takes it again, and until then the other replicas do nothing there.
-func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, stopped chan error) error {
+func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *informers, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
-	failures := 0
+	failures, isBehind := 0, false
 	last := upkeep{audited: c.provider.opts.Now()}
 	lookedBack := last.audited
 	wait := spread(timings.HealthInterval) // members are not all asked at once
@@ -63,10 +63,18 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
 		wait = min(wait, c.keepUp(apis, uid, recovered, &last))
-		if recovered {
+		behind := kept.problem(api.Host())
+		switch {
+		case behind != nil:
+			if !isBehind {
+				c.log.Info("The member answers, but its caches are behind", "problem", behind.Message, "cause", errorText(behind.Cause))
+			}
+			c.update(func(seen *observation) { seen.problem = behind })
+		case recovered || isBehind:
 			c.log.Info("The member is served again")
 			c.update(func(seen *observation) { seen.problem = nil })
 		}
+		isBehind = behind != nil
 	}
 }
 

@@ -2,43 +2,176 @@ package member
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// newInformer makes the informers of a member's cache. controller-runtime passes metadata watches through
-// watch.Filter, whose goroutine stays for ever when an event (such as the error of the connection that is
-// being closed) is on its way while the informer stops. Members come and go and kubeconfigs rotate, so these
-// would pile up; draining a stopped watch lets them end.
-func newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+// pageCost is what an empty page of a list counts for: a list of empty pages must have an end.
+const pageCost = 64 << 10
+
+// informers makes the informers of a member's cache, and knows whether they keep up with it.
+type informers struct {
+	guard   *remote.Guard
+	tally   *tally
+	timings Timings
+	now     func() time.Time
+
+	mu  sync.Mutex
+	all []*feed
+}
+
+func newInformers(guard *remote.Guard, timings Timings, now func() time.Time) *informers {
+	return &informers{guard: guard, tally: newTally(guard), timings: timings, now: now}
+}
+
+// keep is the transform of the caches. What is too much ends the incarnation, and is no error here: client-go would log the object.
+func (f *informers) keep(object any) (any, error) {
+	stripped, err := keepWhatIsRead(object)
+	if o, is := stripped.(runtime.Object); is && err == nil {
+		_ = f.tally.put(kindOf(o), o)
+	}
+	return stripped, err
+}
+
+// newInformer is cache.Options.NewInformer.
+func (f *informers) newInformer(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	if list, ok := source.(*toolscache.ListWatch); ok && list.WatchFuncWithContext != nil {
-		inner := list.WatchFuncWithContext
-		list.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			w, err := inner(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			return drainingWatch{w}, nil
+	kind := kindOf(object)
+	if list, ok := from.(*toolscache.ListWatch); ok && list.WatchFuncWithContext != nil && list.ListWithContextFunc != nil {
+		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
+		list.ListWithContextFunc, list.WatchFuncWithContext = s.list, s.watch
+		f.mu.Lock()
+		f.all = append(f.all, s)
+		f.mu.Unlock()
+	}
+	informer := toolscache.NewSharedIndexInformer(from, object, resync, indexers)
+	// It fails only for an informer that has ended.
+	_, _ = informer.AddEventHandler(f.tally.follow(kind))
+	return informer
+}
+
+// problem says why what is cached of the member is old, or returns nil.
+func (f *informers) problem(host string) *remote.Problem {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	for _, s := range f.all {
+		if p := s.behind(host, now, f.timings.Sync); p != nil {
+			return p
 		}
 	}
-	return toolscache.NewSharedIndexInformer(source, object, resync, indexers)
+	return nil
 }
 
-// drainingWatch takes what is left in a watch once it is stopped. A stopped watch closes its channel.
-type drainingWatch struct {
-	watch.Interface
+// feed is where an informer lists and watches.
+type feed struct {
+	*informers
+	restarts
+	listPage toolscache.ListWithContextFunc
+	open     toolscache.WatchFuncWithContext
 }
+
+// list reads all pages. It always asks for what is newest and for pages, and so does not let the API server choose how much it sends at once.
+func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	var listed int64
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		page, err := s.listPage(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		listed += pageCost
+		if err := meta.EachListItem(page, func(object runtime.Object) error {
+			if _, err := keepWhatIsRead(object); err != nil {
+				return err
+			}
+			listed += sizeOf(object)
+			return s.tally.put(s.kind, object)
+		}); err != nil {
+			return nil, err
+		}
+		if limit := s.guard.Limits.Kept; listed > limit {
+			return nil, s.guard.Refuse(s.endlessList(limit))
+		}
+		return page, nil
+	})
+	pages.PageSize, pages.FullListIfExpired = remote.PageSize, false
+	options.ResourceVersion, options.ResourceVersionMatch, options.Limit = "", "", 0
+	list, _, err := pages.ListWithAlloc(ctx, options)
+	s.listEnded(s.now(), err)
+	return list, err
+}
+
+// watch waits if the last watches ended at once.
+func (s *feed) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if err := s.rest(ctx, s.now()); err != nil {
+		return nil, err
+	}
+	w, err := s.open(ctx, options)
+	if err != nil {
+		s.refused(s.now(), err)
+		return nil, err
+	}
+	initial := options.SendInitialEvents != nil && *options.SendInitialEvents
+	s.opened(s.now(), !initial)
+	return follow(ctx, w, s), nil
+}
+
+// followedWatch passes the events of a watch on, and notes when what was there before is through, and when the watch ends.
+//
+// It also takes what is left in a watch once it is stopped. controller-runtime passes metadata watches through watch.Filter, whose goroutine stays
+// for ever when an event (such as the error of the connection that is being closed) is on its way while the informer stops. Members come and go and
+// kubeconfigs rotate, so these would pile up.
+type followedWatch struct {
+	watch.Interface
+	events  chan watch.Event
+	stopped chan struct{}
+	once    sync.Once
+}
+
+func follow(ctx context.Context, inner watch.Interface, s *feed) *followedWatch {
+	w := &followedWatch{Interface: inner, events: make(chan watch.Event), stopped: make(chan struct{})}
+	go func() {
+		defer close(w.events)
+		var why error
+		for event := range inner.ResultChan() {
+			switch {
+			case event.Type == watch.Error:
+				why = apierrors.FromObject(event.Object)
+			case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
+				s.following()
+			}
+			select {
+			case w.events <- event:
+			case <-w.stopped:
+			}
+		}
+		s.watchEnded(s.now(), why, ctx.Err() != nil)
+	}()
+	return w
+}
+
+func endsInitialEvents(object runtime.Object) bool {
+	o, err := meta.Accessor(object)
+	return err == nil && o.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// ResultChan implements watch.Interface.
+func (w *followedWatch) ResultChan() <-chan watch.Event { return w.events }
 
 // Stop may be called more than once.
-func (w drainingWatch) Stop() {
-	w.Interface.Stop()
-	go func() {
-		for range w.ResultChan() {
-		}
-	}()
+func (w *followedWatch) Stop() {
+	w.once.Do(func() {
+		close(w.stopped)
+		w.Interface.Stop()
+	})
 }

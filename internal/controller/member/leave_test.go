@@ -242,7 +242,7 @@ func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
 	for i := range groups {
 		heldGroup(t, servers.alpha, fmt.Sprintf("page-%d", i), v1alpha1.VmGroupFinalizer)
 	}
-	api, err := remote.New(servers.alpha.Config, testTimings().withDefaults().remote(), func() bool { return true })
+	api, err := remote.New(servers.alpha.Config, testBounds(testTimings().withDefaults()), func() bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,10 @@ type Options struct {
 	Instance string
 	// UserAgent of every request to a member; "vmgroup-operator" when empty.
 	UserAgent string
+	// Limits of what members may send; the defaults of package remote when zero.
+	Limits remote.Limits
+	// Addresses to which members may lead; all when zero.
+	Addresses remote.Addresses
 	// Scheme of the clients that are handed out; [NewScheme] when nil.
 	Scheme *runtime.Scheme
 	// CachedObjects are synced before a member is engaged: VmGroups and the metadata of Namespaces when nil.
@@ -96,6 +100,8 @@ type Timings struct {
 	Dial time.Duration
 	// ResponseHeader bounds the wait for an answer to a request that was sent (30 s).
 	ResponseHeader time.Duration
+	// Answer bounds an answer to its last byte, if it is no watch, and an event of a watch (60 s).
+	Answer time.Duration
 	// Request bounds one request while connecting (10 s).
 	Request time.Duration
 	// Establish bounds the wait for an installed CRD to be served (30 s).
@@ -148,6 +154,7 @@ func (t Timings) withDefaults() Timings {
 		{&t.Dial, 5 * time.Second},
 		{&t.SchemaLag, 12 * time.Second},
 		{&t.ResponseHeader, 30 * time.Second},
+		{&t.Answer, time.Minute},
 		{&t.Request, 10 * time.Second},
 		{&t.Establish, 30 * time.Second},
 		{&t.Sync, time.Minute},
@@ -188,6 +195,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Burst == 0 {
 		o.Burst = 200
+	}
+	if o.Limits == (remote.Limits{}) {
+		o.Limits = remote.DefaultLimits()
 	}
 	if o.UserAgent == "" {
 		o.UserAgent = "vmgroup-operator"
@@ -236,7 +246,7 @@ func namespaceMetadata() *metav1.PartialObjectMetadata {
 // remote are those that a member's clients keep to.
 func (t Timings) remote() remote.Timeouts {
 	return remote.Timeouts{
-		Dial: t.Dial, ResponseHeader: t.ResponseHeader, Request: t.Request, PingInterval: t.HealthInterval, Ping: t.HealthTimeout,
+		Dial: t.Dial, ResponseHeader: t.ResponseHeader, Answer: t.Answer, Request: t.Request, PingInterval: t.HealthInterval, Ping: t.HealthTimeout,
 	}
 }
 

@@ -30,15 +30,20 @@ func revisions(t *testing.T, of ...string) *remote.API {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
+		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"kind":"VmGroupList","metadata":{"resourceVersion":%q},"items":[]}`, answer)
 	}))
 	t.Cleanup(server.Close)
-	api, err := remote.New(&rest.Config{Host: server.URL}, Timings{}.withDefaults().remote(), func() bool { return true })
+	api, err := remote.New(&rest.Config{Host: server.URL}, testBounds(Timings{}.withDefaults()), func() bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.End)
 	return api
+}
+
+func testBounds(t Timings) remote.Bounds {
+	return remote.Bounds{Timeouts: t.remote(), Guard: remote.NewGuard(remote.DefaultLimits())}
 }
 
 func TestARestoredMemberIsNoticedByItsRevision(t *testing.T) {

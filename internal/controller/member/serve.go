@@ -45,11 +45,13 @@ func (l *lastError) get() error {
 func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err error) {
 	api := apis.Runtime
 	watchErrors := &lastError{}
-	cl, err := c.newCluster(api, watchErrors)
+	kept := newInformers(apis.Guard, c.provider.opts.Timings, c.provider.opts.Now)
+	cl, err := c.newCluster(api, kept, watchErrors)
 	if err != nil {
 		return false, fmt.Errorf("set up the member's caches: %w", err)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
+	defer context.AfterFunc(apis.Guard.Context(), cancel)()
 	applied, err := c.applyIndexes(ctx, cl, 0)
 	if err != nil {
 		cancel()
@@ -72,6 +74,9 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	}()
 
 	if err := c.sync(ctx, cl, watchErrors); err != nil {
+		if behind := kept.problem(api.Host()); behind != nil && c.ctx.Err() == nil {
+			return false, behind
+		}
 		return false, err
 	}
 	if err := c.publish(ctx, cl, apis, uid, applied); err != nil {
@@ -86,7 +91,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 		seen.phase, seen.problem, seen.engagedAt = phaseEngaged, nil, c.provider.opts.Now()
 	})
 	defer c.keepAdmission(ctx, apis, uid)()
-	return true, c.watchHealth(ctx, apis, uid, stopped)
+	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
 }
 
 // recordingCluster is a member's cluster whose events arrive in order.
@@ -99,15 +104,15 @@ type recordingCluster struct {
 func (c recordingCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
 
 // newCluster makes the member's cluster; it dials nothing.
-func (c *connection) newCluster(api *remote.API, watchErrors *lastError) (cluster.Cluster, error) {
+func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *lastError) (cluster.Cluster, error) {
 	base := func(o *cluster.Options) {
 		o.Scheme = c.provider.opts.Scheme
 		o.HTTPClient = api.HTTPClient()
 		o.Logger = c.log
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return remote.NewMapper(), nil }
 		o.Cache = cache.Options{
-			NewInformer:      newInformer,
-			DefaultTransform: keepSpecManagers(),
+			NewInformer:      kept.newInformer,
+			DefaultTransform: kept.keep,
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {

@@ -2,12 +2,11 @@ package member
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -15,44 +14,68 @@ import (
 // mostManager is how long the name of a field manager may be in Kubernetes.
 const mostManager = 128
 
-// keepSpecManagers strips what caches need not hold of an object. Of a VmGroup's managed fields it keeps who changed spec last, and after that who set
-// spec.replicas, if that is another; not what else they set: the audit of destroyed VMs names them. Kubernetes writes no time for who scales through
-// the subresource, but who changes a field is its only owner. An object that was stripped before is not written to: others may be reading it
-// (kubernetes/kubernetes#124337).
-func keepSpecManagers() toolscache.TransformFunc {
-	strip := cache.TransformStripManagedFields()
-	return func(object any) (any, error) {
-		group, is := object.(*v1alpha1.VmGroup)
-		if !is {
-			return strip(object)
-		}
-		fields := group.ManagedFields
-		if len(fields) <= 2 && !slices.ContainsFunc(fields, func(m metav1.ManagedFieldsEntry) bool { return m.FieldsV1 != nil }) {
-			return group, nil
-		}
-		var last, scaled *metav1.ManagedFieldsEntry
-		for i := range fields {
-			m := &fields[i]
-			if m.FieldsV1 == nil || !strings.Contains(m.FieldsV1.GetRawString(), `"f:spec":`) {
-				continue
-			}
-			if last == nil || last.Time == nil || last.Time.Before(m.Time) {
-				last = m
-			}
-			// Who applies the number that is there becomes an owner, too, and has changed nothing.
-			if setsReplicas(m) && (scaled == nil || m.Operation == metav1.ManagedFieldsOperationUpdate) {
-				scaled = m
-			}
-		}
-		group.ManagedFields = nil
-		if last != nil {
-			group.ManagedFields = append(group.ManagedFields, withoutFields(last))
-		}
-		if scaled != nil && scaled != last {
-			group.ManagedFields = append(group.ManagedFields, withoutFields(scaled))
-		}
-		return group, nil
+// ours begins the names of annotations that mean something to the operator.
+var ours = v1alpha1.GroupVersion.Group + "/"
+
+// keepWhatIsRead strips what caches need not hold of an object: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps
+// who changed spec last, and after that who set spec.replicas, if that is another; not what else they set: the audit of destroyed VMs names them.
+// Kubernetes writes no time for who scales through the subresource, but who changes a field is its only owner. An object that was stripped before is not written to: others may be
+// reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it changes, and not replace it.
+func keepWhatIsRead(object any) (any, error) {
+	o, is := object.(metav1.Object)
+	if !is {
+		return object, nil
 	}
+	if annotations := o.GetAnnotations(); hasOthers(annotations) {
+		kept := maps.Clone(annotations)
+		maps.DeleteFunc(kept, func(name, _ string) bool { return !strings.HasPrefix(name, ours) })
+		o.SetAnnotations(kept)
+	}
+	fields := o.GetManagedFields()
+	if !slices.ContainsFunc(fields, func(m metav1.ManagedFieldsEntry) bool { return m.FieldsV1 != nil }) && len(fields) <= 2 {
+		return object, nil
+	}
+	var kept []metav1.ManagedFieldsEntry
+	if _, is := object.(*v1alpha1.VmGroup); is {
+		kept = specManagers(fields)
+	}
+	o.SetManagedFields(kept)
+	return object, nil
+}
+
+func hasOthers(annotations map[string]string) bool {
+	for name := range annotations {
+		if !strings.HasPrefix(name, ours) {
+			return true
+		}
+	}
+	return false
+}
+
+// specManagers are who changed spec last, and who set spec.replicas, if that is another.
+func specManagers(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var last, scaled *metav1.ManagedFieldsEntry
+	for i := range fields {
+		m := &fields[i]
+		if m.FieldsV1 == nil || !strings.Contains(m.FieldsV1.GetRawString(), `"f:spec":`) {
+			continue
+		}
+		if last == nil || last.Time == nil || last.Time.Before(m.Time) {
+			last = m
+		}
+		// Who applies the number that is there becomes an owner, too, and has changed nothing.
+		if setsReplicas(m) && (scaled == nil || m.Operation == metav1.ManagedFieldsOperationUpdate) {
+			scaled = m
+		}
+	}
+	var kept []metav1.ManagedFieldsEntry
+	if last != nil {
+		kept = append(kept, withoutFields(last))
+	}
+	if scaled != nil && scaled != last {
+		kept = append(kept, withoutFields(scaled))
+	}
+	return kept
 }
 
 func setsReplicas(m *metav1.ManagedFieldsEntry) bool {
@@ -68,5 +91,7 @@ func setsReplicas(m *metav1.ManagedFieldsEntry) bool {
 }
 
 func withoutFields(m *metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: m.Manager[:min(len(m.Manager), mostManager)], Operation: m.Operation, Time: m.Time}
+	// A part of a text holds all of it in memory.
+	name := strings.Clone(m.Manager[:min(len(m.Manager), mostManager)])
+	return metav1.ManagedFieldsEntry{Manager: name, Operation: m.Operation, Time: m.Time}
 }

@@ -56,7 +56,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.fields}}
 			for range 2 { // an informer may hand it an object that it has been through
-				got, err := keepSpecManagers()(group)
+				got, err := keepWhatIsRead(group)
 				if err != nil || got != any(group) {
 					t.Fatal(got, err)
 				}
@@ -71,7 +71,21 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		})
 	}
 	namespace := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("kubectl", "Update", `{"f:spec":{}}`, 1)}}}
-	if _, err := keepSpecManagers()(namespace); err != nil || namespace.ManagedFields != nil {
+	if _, err := keepWhatIsRead(namespace); err != nil || namespace.ManagedFields != nil {
 		t.Errorf("of other objects is kept %+v, %v", namespace.ManagedFields, err)
+	}
+}
+
+// TestACacheKeepsOurAnnotationsAlone, and does not write to what others may be reading.
+func TestACacheKeepsOurAnnotationsAlone(t *testing.T) {
+	before := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "vm.codeconnect.vmworld.com.evil.example/paused": "true", v1alpha1.PausedAnnotation: "true"}
+	for _, object := range []metav1.Object{&v1alpha1.VmGroup{}, namespaceMetadata()} {
+		object.SetAnnotations(before)
+		if _, err := keepWhatIsRead(object); err != nil {
+			t.Fatal(err)
+		}
+		if kept := object.GetAnnotations(); len(kept) != 1 || kept[v1alpha1.PausedAnnotation] != "true" || len(before) != 3 {
+			t.Errorf("of %v is kept %v", before, kept)
+		}
 	}
 }

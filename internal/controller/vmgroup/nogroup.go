@@ -12,6 +12,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
+const (
+	// listPage is how many objects are asked for at once.
+	listPage = 100
+	// mostPages of a list are read: an API server may say for ever that there is one more.
+	mostPages = 1000
+)
+
 // NoGroup reports whether there is certainly no VmGroup in a namespace of a member whose UID begins so, and none that this replica knows in another
 // namespace or member: a MemberCluster may lead to another cluster than it did when the group got its folder. The member's API server is asked, since a
 // cache may be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
@@ -24,18 +31,36 @@ func (r *Reconciler) NoGroup(ctx context.Context, member, namespace, uid string)
 	if err != nil {
 		return false, fmt.Errorf("find the client of member %q: %w", member, err)
 	}
-	groups := &metav1.PartialObjectMetadataList{}
-	groups.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
-	if err := cl.GetAPIReader().List(ctx, groups, client.InNamespace(namespace)); err != nil {
+	found, err := listedUID(ctx, cl.GetAPIReader(), namespace, uid)
+	if err != nil {
 		return false, fmt.Errorf("list the VmGroups of namespace %q of member %q: %w", namespace, member, err)
 	}
-	for i := range groups.Items {
-		if strings.HasPrefix(string(groups.Items[i].UID), uid) {
-			return false, nil
-		}
+	if found {
+		return false, nil
 	}
 	after, ok := r.Members(member)
 	return ok && after.UID == before.UID && !after.Silent && !r.Groups.knowsUID(uid), nil
+}
+
+// listedUID reports whether an API server lists a VmGroup of a namespace whose UID begins so. It reads page by page, since answers are bounded.
+func listedUID(ctx context.Context, reader client.Reader, namespace, uid string) (bool, error) {
+	page := ""
+	for range mostPages {
+		groups := &metav1.PartialObjectMetadataList{}
+		groups.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
+		if err := reader.List(ctx, groups, client.InNamespace(namespace), client.Limit(listPage), client.Continue(page)); err != nil {
+			return false, err
+		}
+		for i := range groups.Items {
+			if strings.HasPrefix(string(groups.Items[i].UID), uid) {
+				return true, nil
+			}
+		}
+		if page = groups.Continue; page == "" {
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("the list has more than %d pages", mostPages)
 }
 
 // knowsUID reports whether any group is known, of whichever member, whose UID begins so.

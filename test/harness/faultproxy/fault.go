@@ -1,6 +1,9 @@
 package faultproxy
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Act is what happens to an exchange.
 type Act int
@@ -19,7 +22,7 @@ const (
 	Hang
 	// HangAfter forwards the request and holds the answer until the client gives up or the proxy is closed.
 	HangAfter
-	// Answer does not forward the request and answers with Status, ContentType and Body.
+	// Answer does not forward the request and answers with Status, ContentType and Body, or as Serve does.
 	Answer
 )
 
@@ -37,6 +40,8 @@ type Fault struct {
 	Status      int
 	ContentType string
 	Body        []byte
+	// Serve, if set, is for Answer: it answers whatever it likes, for as long as it likes.
+	Serve http.HandlerFunc
 	// Rewrite, if set, returns the body to forward instead of the client's.
 	Rewrite func(body []byte) []byte
 	// Edit, if set, returns the body to pass on instead of the server's.

@@ -173,6 +173,10 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		p.wait(r.Context(), nil)
 		panic(http.ErrAbortHandler)
 	case Answer:
+		if pass.fault.Serve != nil {
+			pass.fault.Serve(w, r)
+			return
+		}
 		pass.result.Status = pass.fault.Status
 		w.Header().Set("Content-Type", pass.fault.ContentType)
 		w.WriteHeader(pass.fault.Status)

@@ -17,6 +17,14 @@ const (
 
 // Decide is the hook for requests; see localcluster.APIProxy.Hook.
 func (s *Server) Decide(call localcluster.APICall) faultproxy.Fault {
+	s.mu.Lock()
+	attack := s.attack
+	s.mu.Unlock()
+	if attack != nil {
+		if serve := attack(call); serve != nil {
+			return faultproxy.Fault{Act: faultproxy.Answer, Serve: serve}
+		}
+	}
 	if call.Resource == "" {
 		return faultproxy.Fault{}
 	}

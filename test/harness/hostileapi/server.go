@@ -24,6 +24,7 @@ type Lie func(Shown) bool
 // Server lies in the name of an API server. Its methods are safe for concurrent use.
 type Server struct {
 	mu       sync.Mutex
+	attack   Attack
 	lies     []Lie
 	invented map[key]Object
 	// versions are those of invented objects. The API server must not be asked for what was there since.
@@ -61,6 +62,13 @@ func (s *Server) Lie(lie Lie) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lies = append(s.lies, lie)
+}
+
+// Attack makes requests be answered as it says from now on; nil attacks no more. Watches that are open stay.
+func (s *Server) Attack(attack Attack) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attack = attack
 }
 
 // show lets all lies change an object, and reports whether it is shown.

@@ -30,6 +30,8 @@ type Timeouts struct {
 	Dial time.Duration
 	// ResponseHeader bounds the wait for an answer to a request that was sent.
 	ResponseHeader time.Duration
+	// Answer bounds an answer from the request to its last byte, if it is no watch, and each event of a watch.
+	Answer time.Duration
 	// Request bounds one request of an [API]; see [API.Bounded].
 	Request time.Duration
 	// PingInterval is how long a connection may be silent before it is asked for a sign of life, and Ping how long that may take.
@@ -48,9 +50,16 @@ type API struct {
 	timeouts  Timeouts
 }
 
+// Bounds are what an [API] keeps to. Guard may be that of several.
+type Bounds struct {
+	Timeouts  Timeouts
+	Guard     *Guard
+	Addresses Addresses
+}
+
 // New dials nothing. The caller ends the API. mayWrite is asked before each write, by several goroutines.
-func New(config *rest.Config, timeouts Timeouts, mayWrite func() bool) (*API, error) {
-	transport, err := newTransport(config, timeouts)
+func New(config *rest.Config, bounds Bounds, mayWrite func() bool) (*API, error) {
+	transport, err := newTransport(config, bounds)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +78,7 @@ func New(config *rest.Config, timeouts Timeouts, mayWrite func() bool) (*API, er
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	return &API{Config: config, Client: uncached, transport: transport, plain: plain, timeouts: timeouts}, nil
+	return &API{Config: config, Client: uncached, transport: transport, plain: plain, timeouts: bounds.Timeouts}, nil
 }
 
 // Host is the URL of the member's API server.

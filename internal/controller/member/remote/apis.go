@@ -15,6 +15,8 @@ type APIs struct {
 	Runtime *API
 	// Bootstrap claims and equips the member and keeps its admission objects.
 	Bootstrap *API
+	// Guard of both.
+	Guard *Guard
 }
 
 // Separate reports whether there are two.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,8 +23,7 @@ func TestAReplicaThatDoesNotLeadReadsAMemberAndSendsItNoWrite(t *testing.T) {
 	}))
 	defer server.Close()
 	leads := false
-	timeouts := Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute}
-	api, err := New(&rest.Config{Host: server.URL}, timeouts, func() bool { return leads })
+	api, err := New(&rest.Config{Host: server.URL}, testBounds(), func() bool { return leads })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,9 @@ func Classify(host string, err error) *Problem {
 	unreachable := func(format string, args ...any) *Problem {
 		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Message: fmt.Sprintf(format, args...), Cause: err}
 	}
+	if refused := refusedProblem(host, err); refused != nil {
+		return refused
+	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return classifyStatus(host, status, err)

@@ -18,9 +18,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// testTimeouts are those that the operator has by default.
-var testTimeouts = Timeouts{
-	Dial: 5 * time.Second, ResponseHeader: 30 * time.Second, Request: 10 * time.Second, PingInterval: 10 * time.Second, Ping: 5 * time.Second,
+// testBounds are those that the operator has by default.
+func testBounds() Bounds {
+	return Bounds{Guard: NewGuard(DefaultLimits()), Timeouts: Timeouts{
+		Dial: 5 * time.Second, ResponseHeader: 30 * time.Second, Answer: time.Minute, Request: 10 * time.Second,
+		PingInterval: 10 * time.Second, Ping: 5 * time.Second,
+	}}
 }
 
 // The errors are real ones of real connections: their wrapping is what classification depends on.
@@ -76,11 +79,11 @@ func TestProblemsAreNamed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			timeouts := testTimeouts
+			bounds := testBounds()
 			if test.name == "silent" {
-				timeouts.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
+				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
 			}
-			api, err := New(test.config, timeouts, func() bool { return true })
+			api, err := New(test.config, bounds, func() bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +106,7 @@ func TestProblemsAreNamed(t *testing.T) {
 func TestEndedTransportDialsNoMore(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	transport, err := newTransport(&rest.Config{Host: server.URL}, testTimeouts)
+	transport, err := newTransport(&rest.Config{Host: server.URL}, testBounds())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -28,35 +30,69 @@ type transport struct {
 	ended  atomic.Bool
 }
 
-func newTransport(config *rest.Config, timeouts Timeouts) (*transport, error) {
+func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("TLS configuration: %w", err)
 	}
 	t := &transport{}
-	plain := &net.Dialer{Timeout: timeouts.Dial, KeepAlive: 30 * time.Second}
-	t.dialer = connrotation.NewDialer(plain.DialContext)
+	t.dialer = connrotation.NewDialer(dialAllowed(bounds.Timeouts.Dial, bounds.Addresses))
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	t.base = &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 proxyFor(bounds.Addresses),
 		DialContext:           t.dial,
 		TLSClientConfig:       tlsConfig,
-		TLSHandshakeTimeout:   timeouts.Dial,
-		ResponseHeaderTimeout: timeouts.ResponseHeader,
+		TLSHandshakeTimeout:   bounds.Timeouts.Dial,
+		ResponseHeaderTimeout: bounds.Timeouts.ResponseHeader,
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConnsPerHost:   16,
-		ForceAttemptHTTP2:     true,
+		// One that speaks HTTP/2 needs one. The others must not use up the operator's ports and files.
+		MaxConnsPerHost: 64,
+		// More than a person is told of; see answers.
+		MaxResponseHeaderBytes: mostHeaders,
+		ForceAttemptHTTP2:      true,
 		// A peer that vanished without closing is noticed by unanswered pings, not by TCP after a quarter hour.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: timeouts.PingInterval, PingTimeout: timeouts.Ping},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: bounds.Timeouts.PingInterval, PingTimeout: bounds.Timeouts.Ping},
 	}
-	wrapped, err := rest.HTTPWrappersForConfig(config, t.base)
+	wrapped, err := rest.HTTPWrappersForConfig(config, answers{RoundTripper: t.base, guard: bounds.Guard, whole: bounds.Timeouts.Answer})
 	if err != nil {
 		return nil, fmt.Errorf("client authentication: %w", err)
 	}
 	t.client = &http.Client{Transport: wrapped}
 	return t, nil
+}
+
+// mostHeaders bounds the headers that are read of an answer.
+const mostHeaders = 1 << 20
+
+// dialAllowed connects to addresses that are allowed. What a name leads to is looked at when it was resolved: the kernel connects to that very address.
+func dialAllowed(timeout time.Duration, allowed Addresses) connrotation.DialFunc {
+	dialer := net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
+	if allowed.Any() {
+		return dialer.DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		each := dialer
+		if host, _, err := net.SplitHostPort(address); err != nil || !allowed.allowsName(host) {
+			each.Control = func(_, resolved string, _ syscall.RawConn) error {
+				if !allowed.allowsIP(resolved) {
+					return &AddressError{Address: resolved}
+				}
+				return nil
+			}
+		}
+		return each.DialContext(ctx, network, address)
+	}
+}
+
+// proxyFor is the proxy of the environment, unless addresses are bounded: a proxy would resolve and connect unseen.
+func proxyFor(allowed Addresses) func(*http.Request) (*url.URL, error) {
+	if allowed.Any() {
+		return http.ProxyFromEnvironment
+	}
+	return nil
 }
 
 // dial looks at ended after the connection is tracked: whichever of dial and end comes second closes it.

@@ -1,0 +1,338 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+)
+
+// apiserver is one that lists and watches as a test says.
+type apiserver struct {
+	list  func(metav1.ListOptions) (runtime.Object, error)
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// lists and watches that were begun.
+	lists, watches int
+}
+
+// informed runs an informer of VmGroups of the server until the test ends.
+func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*informers, toolscache.SharedIndexInformer) {
+	f := newInformers(remote.NewGuard(limits), Timings{}.withDefaults(), time.Now)
+	informer := f.newInformer(&toolscache.ListWatch{
+		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			server.lists++
+			return server.list(o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			server.watches++
+			return server.watch(ctx, o)
+		},
+	}, &v1alpha1.VmGroup{}, 0, nil)
+	_ = informer.SetTransform(f.keep)
+	go informer.RunWithContext(ctx)
+	return f, informer
+}
+
+func groupNamed(name string) v1alpha1.VmGroup {
+	return v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: name, ResourceVersion: "7",
+		Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 1000), v1alpha1.PausedAnnotation: "true"},
+	}}
+}
+
+// noWatchList is an API server that does not stream lists, and whose watches last.
+func noWatchList(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	if o.SendInitialEvents != nil {
+		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("VmGroup").GroupKind(), "", nil)
+	}
+	w := watch.NewFake()
+	context.AfterFunc(ctx, w.Stop)
+	return w, nil
+}
+
+// TestWatchesThatEndAtOnceAreBegunSeldom. client-go alone begins some of them anew without any pause.
+func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
+	expired := apierrors.NewResourceExpired("too old")
+	events := func(of ...watch.Event) watch.Interface {
+		w := watch.NewFakeWithChanSize(len(of), false)
+		for _, e := range of {
+			w.Action(e.Type, e.Object)
+		}
+		w.Stop()
+		return w
+	}
+	bookmark := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "8"}}
+	for name, open := range map[string]func(metav1.ListOptions) (watch.Interface, error){
+		"410 instead of a watch": func(metav1.ListOptions) (watch.Interface, error) { return nil, expired },
+		"410 in a watch": func(metav1.ListOptions) (watch.Interface, error) {
+			return events(watch.Event{Type: watch.Error, Object: &expired.ErrStatus}), nil
+		},
+		"an event and the end": func(metav1.ListOptions) (watch.Interface, error) {
+			return events(watch.Event{Type: watch.Bookmark, Object: bookmark}), nil
+		},
+		"410 only after a list": func(o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil {
+				return noWatchList(t.Context(), o)
+			}
+			return nil, expired
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer synctest.Wait()
+				defer cancel()
+				server := &apiserver{
+					list: func(metav1.ListOptions) (runtime.Object, error) {
+						return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, nil
+					},
+					watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) { return open(o) },
+				}
+				f, _ := informed(ctx, server, remote.DefaultLimits())
+				time.Sleep(time.Hour)
+				if server.watches < 20 || server.watches > 150 || server.lists > 150 {
+					t.Errorf("%d watches and %d lists were begun in an hour", server.watches, server.lists)
+				}
+				p := f.problem("https://member")
+				if p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "watch of VmGroups again and again") {
+					t.Errorf("said is %+v", p)
+				}
+				// It is well again.
+				server.watch = noWatchList
+				time.Sleep(5 * time.Minute)
+				if p := f.problem("https://member"); p != nil {
+					t.Errorf("a watch lasts, and said is %+v", p)
+				}
+				if f.guard.Err() != nil {
+					t.Errorf("refused: %v", f.guard.Err())
+				}
+			})
+		})
+	}
+}
+
+// TestAListThatDoesNotComeToAnEndIsTold, at the first time and when a member has been watched for long.
+func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		var open *watch.RaceFreeFakeWatcher
+		server := &apiserver{watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			open = watch.NewRaceFreeFake()
+			context.AfterFunc(ctx, open.Stop)
+			one := groupNamed("one")
+			open.Add(&one)
+			return open, nil // the initial events do not end
+		}}
+		f, informer := informed(ctx, server, remote.DefaultLimits())
+		time.Sleep(50 * time.Second)
+		if p := f.problem("https://member"); p != nil || informer.HasSynced() {
+			t.Errorf("after 50 seconds: %+v", p)
+		}
+		time.Sleep(15 * time.Second)
+		if p := f.problem("https://member"); p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "list of VmGroups has not come to an end") {
+			t.Errorf("after 65 seconds: %+v", p)
+		}
+		open.Action(watch.Bookmark, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+		}})
+		time.Sleep(time.Hour)
+		if p := f.problem("https://member"); p != nil || !informer.HasSynced() {
+			t.Errorf("at the end of the list: %+v, synced %t", p, informer.HasSynced())
+		}
+		open.Action(watch.Error, &apierrors.NewResourceExpired("too old").ErrStatus)
+		time.Sleep(65 * time.Second)
+		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, "has not come to an end") {
+			t.Errorf("when the watch was begun anew: %+v", p)
+		}
+	})
+}
+
+// TestAListIsReadPageByPage and kept without what nobody reads.
+func TestAListIsReadPageByPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		var asked []string
+		server := &apiserver{watch: noWatchList, list: func(o metav1.ListOptions) (runtime.Object, error) {
+			asked = append(asked, fmt.Sprintf("%s/%d/%s", o.ResourceVersion, o.Limit, o.Continue))
+			list := &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []v1alpha1.VmGroup{groupNamed("a")}}
+			if o.Continue == "more" {
+				list.Continue, list.Items[0].Name = "", "b"
+			}
+			return list, nil
+		}}
+		f, informer := informed(ctx, server, remote.DefaultLimits())
+		time.Sleep(time.Minute)
+		if got := strings.Join(asked, " "); got != "/100/ /100/more" {
+			t.Errorf("asked was for %s", got)
+		}
+		if len(informer.GetStore().List()) != 2 {
+			t.Errorf("kept is %+v", informer.GetStore().List())
+		}
+		for _, o := range informer.GetStore().List() {
+			if kept := o.(*v1alpha1.VmGroup).Annotations; len(kept) != 1 || kept[v1alpha1.PausedAnnotation] != "true" {
+				t.Errorf("kept are the annotations %v", kept)
+			}
+		}
+		if total := f.tally.total; total < 1000 || total > 6000 || len(f.tally.sizes) != 2 {
+			t.Errorf("two groups are tallied as %d bytes in %v", total, f.tally.sizes)
+		}
+	})
+}
+
+// TestAPageThatHasExpiredIsNoEnd: a part of a list must never pass for the whole.
+func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		server := &apiserver{watch: noWatchList, list: func(o metav1.ListOptions) (runtime.Object, error) {
+			if o.Continue != "" {
+				return nil, apierrors.NewResourceExpired("the list is too old")
+			}
+			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []v1alpha1.VmGroup{groupNamed("a")}}, nil
+		}}
+		f, informer := informed(ctx, server, remote.DefaultLimits())
+		time.Sleep(10 * time.Minute)
+		if informer.HasSynced() || len(informer.GetStore().List()) > 0 {
+			t.Errorf("a part of a list is taken for all: %v", informer.GetStore().List())
+		}
+		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, `The last answer was "Expired"`) {
+			t.Errorf("said is %+v", p)
+		}
+		if server.lists > 150 {
+			t.Errorf("%d pages were asked for in ten minutes", server.lists)
+		}
+	})
+}
+
+// TestAMemberHasOnlySoMuchMemory, whether it lists without end, streams without end or adds by and by.
+func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
+	limits := remote.DefaultLimits()
+	limits.Kept = 8 << 20
+	page := func(named func(int) string, more string) *v1alpha1.VmGroupList {
+		list := &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: more}}
+		for i := range 10 {
+			g := groupNamed(named(i))
+			g.Status.LastMessage = strings.Repeat("m", 10_000)
+			list.Items = append(list.Items, g)
+		}
+		return list
+	}
+	n := 0
+	fresh := func(int) string { n++; return fmt.Sprintf("group-%d", n) }
+	streamed := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		events := make(chan watch.Event)
+		go func() {
+			defer close(events)
+			for ctx.Err() == nil {
+				select {
+				case <-ctx.Done():
+				case events <- watch.Event{Type: watch.Added, Object: &page(fresh, "").Items[0]}:
+				}
+			}
+		}()
+		return watch.NewProxyWatcher(events), nil
+	}
+	for name, test := range map[string]struct {
+		server apiserver
+		says   string
+	}{
+		"pages without end": {apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) { return page(fresh, "more"), nil }}, "does not end"},
+		"the same page without end": {apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) {
+			return page(func(i int) string { return fmt.Sprint(i) }, "more"), nil
+		}}, "does not end"},
+		"empty pages without end": {apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) {
+			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{Continue: "more"}}, nil
+		}}, "does not end"},
+		"initial events without end": {apiserver{watch: streamed}, "VmGroups and 0 Namespaces"},
+		"events without end after them": {apiserver{list: func(metav1.ListOptions) (runtime.Object, error) { return page(fresh, ""), nil }, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil {
+				return noWatchList(ctx, o)
+			}
+			return streamed(ctx, o)
+		}}, "VmGroups and 0 Namespaces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n = 0
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			f, _ := informed(ctx, &test.server, limits)
+			defer context.AfterFunc(f.guard.Context(), cancel)()
+			<-f.guard.Context().Done()
+			var limit *remote.LimitError
+			if err := f.guard.Err(); !errors.As(err, &limit) || !strings.Contains(limit.What, test.says) || !strings.Contains(limit.Remedy, "--member-memory") {
+				t.Errorf("refused was %v", err)
+			}
+		})
+	}
+}
+
+// TestWhatIsDeletedIsTalliedNoMore: who makes and deletes the same groups all day must not run into the limit.
+func TestWhatIsDeletedIsTalliedNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		w := watch.NewFake()
+		server := &apiserver{list: func(metav1.ListOptions) (runtime.Object, error) {
+			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, nil
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil {
+				return noWatchList(ctx, o)
+			}
+			return w, nil
+		}}
+		f, _ := informed(ctx, server, remote.DefaultLimits())
+		for i := range 1000 {
+			g := groupNamed(fmt.Sprint(i))
+			w.Add(&g)
+			w.Modify(g.DeepCopy())
+			w.Delete(g.DeepCopy())
+		}
+		synctest.Wait()
+		f.tally.mu.Lock()
+		defer f.tally.mu.Unlock()
+		if f.tally.total != 0 || len(f.tally.sizes) != 0 {
+			t.Errorf("%d bytes are left in %d objects", f.tally.total, len(f.tally.sizes))
+		}
+	})
+}
+
+// TestTheSizeOfAGroupIsThatOfItsParts: a limit that counts too little is none.
+func TestTheSizeOfAGroupIsThatOfItsParts(t *testing.T) {
+	bare := sizeOf(&v1alpha1.VmGroup{})
+	at, replicas := metav1.Now(), int32(3)
+	g := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", 100), DeletionTimestamp: &at, Labels: map[string]string{strings.Repeat("k", 100): strings.Repeat("v", 100)}},
+		Spec:       v1alpha1.VmGroupSpec{Replicas: &replicas},
+		Status:     v1alpha1.VmGroupStatus{VMs: make([]v1alpha1.VMStatus, 10)},
+	}
+	g.Status.VMs[9].Name = strings.Repeat("m", 100)
+	meta.SetStatusCondition(&g.Status.Conditions, metav1.Condition{Type: "Ready", Message: strings.Repeat("w", 1000)})
+	if bare < 500 || bare > 5000 {
+		t.Errorf("an empty group has %d bytes", bare)
+	}
+	if more := sizeOf(g) - bare; more < 1400+10*100 || more > 1400+10*1000 {
+		t.Errorf("a group with content has %d bytes more", more)
+	}
+	if sizeOf(nil) != 0 || sizeOf((*v1alpha1.VmGroup)(nil)) != 0 {
+		t.Error("nothing has a size")
+	}
+}

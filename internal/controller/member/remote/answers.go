@@ -1,0 +1,248 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+const (
+	// mostRead is how much of an answer is read at a time.
+	mostRead = 32 << 10
+	// mostPlain bounds an answer that is no JSON. It tells of an error, and 2 KiB of it are told.
+	mostPlain = 64 << 10
+	jsonType  = "application/json"
+)
+
+// errSlow: an answer took longer than any good one does.
+var errSlow = fmt.Errorf("the answer did not end in time: %w", context.DeadlineExceeded)
+
+// answers passes on what an API server may answer, and refuses the rest: redirects, what is not JSON, and what exceeds the limits. It sees bodies
+// after decompression. The decoders that come after it allocate in proportion to what they get.
+type answers struct {
+	http.RoundTripper
+	guard *Guard
+	// whole bounds how long an answer may take that is no watch, and one event of a watch.
+	whole time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	query := request.URL.Query()
+	ctx, cancel := context.WithCancelCause(request.Context())
+	body := &boundedBody{guard: a.guard, ctx: ctx, what: describe(request.URL.Path, query)}
+	timer := time.AfterFunc(a.whole, func() { cancel(errSlow) })
+	body.end = func() { timer.Stop(); cancel(nil) }
+	body.scanner.list = query.Has("limit")
+	if body.scanner.list {
+		if err := a.guard.beginList(ctx); err != nil {
+			body.end()
+			closeBody(request.Body)
+			return nil, err
+		}
+		body.end = func() { a.guard.endList(); timer.Stop(); cancel(nil) }
+	}
+	request = request.WithContext(ctx)
+	request.Header = request.Header.Clone()
+	request.Header.Set("Accept", onlyJSON(request.Header))
+	response, err := a.RoundTripper.RoundTrip(request)
+	if err != nil {
+		err = body.cause(err)
+		body.end()
+		return nil, err
+	}
+	body.ReadCloser = response.Body
+	if isWatch(query) && response.StatusCode == http.StatusOK {
+		body.stream, body.patience = true, a.whole
+		timer.Stop()
+	}
+	if err := a.check(response, body); err != nil {
+		_ = body.Close()
+		return nil, err
+	}
+	response.Body = body
+	return response, nil
+}
+
+func isWatch(query url.Values) bool {
+	watch := query.Get("watch")
+	return watch == "true" || watch == "1"
+}
+
+// check refuses an answer by its headers, and chooses the limit of its body.
+func (a answers) check(response *http.Response, body *boundedBody) error {
+	if n := headerBytes(response.Header); n > a.guard.Limits.Headers {
+		return a.guard.Refuse(&LimitError{What: "the headers of the answer for " + body.what + " are too long",
+			Limit: bytesText(int64(a.guard.Limits.Headers)), Remedy: "Check the member's API server, and proxies and load balancers in between."})
+	}
+	if response.StatusCode >= 300 && response.StatusCode < 400 {
+		return a.guard.Refuse(&RedirectError{Status: response.StatusCode, To: origin(response.Header.Get("Location"))})
+	}
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	isJSON := err == nil && kind == jsonType
+	switch {
+	case !isJSON && response.StatusCode < 300 && response.StatusCode != http.StatusNoContent:
+		return &AnswerError{Status: response.StatusCode, Kind: foreigntext.Text(response.Header.Get("Content-Type"), 60)}
+	case !isJSON:
+		// client-go decodes an error by its type, whatever was asked for; as text it is told and not decoded.
+		response.Header.Set("Content-Type", "text/plain")
+		body.limit = mostPlain
+	case body.scanner.list:
+		body.limit = a.guard.Limits.Page
+	default:
+		body.limit = a.guard.Limits.Object
+	}
+	return nil
+}
+
+// boundedBody is an answer that is read only as far as it may go.
+type boundedBody struct {
+	io.ReadCloser
+	guard *Guard
+	ctx   context.Context
+	// what it is, for a person.
+	what  string
+	limit int64
+	// stream: each value has the limit of its own, and patience to arrive.
+	stream   bool
+	patience time.Duration
+	scanner  scanner
+	// began is when the first byte of a value of a stream arrived, zero between values.
+	began time.Time
+	end   func()
+}
+
+// Read returns a [*LimitError] where the answer goes too far.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+	if refused := b.weigh(p[:n]); refused != nil {
+		return 0, b.guard.Refuse(refused)
+	}
+	if b.guard.pace.WaitN(b.ctx, n) != nil && err == nil {
+		err = cmp.Or(context.Cause(b.ctx), errSlow)
+	}
+	return n, b.cause(err)
+}
+
+// cause says of an error of the connection when it is due to what took too long.
+func (b *boundedBody) cause(err error) error {
+	if err != nil && !errors.Is(err, io.EOF) && errors.Is(context.Cause(b.ctx), errSlow) {
+		return errSlow
+	}
+	return err
+}
+
+func (b *boundedBody) weigh(p []byte) error {
+	for len(p) > 0 {
+		if b.stream && b.began.IsZero() {
+			if p = bytes.TrimLeft(p, " \t\r\n"); len(p) == 0 {
+				return nil // the next value is waited for, however long
+			}
+			b.began = time.Now()
+		}
+		n, ended := b.scanner.scan(p)
+		p = p[n:]
+		switch {
+		case b.scanner.weight > b.limit && b.stream:
+			return &LimitError{What: "an event in " + b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
+		case b.scanner.weight > b.limit:
+			return &LimitError{What: b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
+		case b.stream && ended:
+			b.scanner.weight, b.began = 0, time.Time{}
+		case b.stream && time.Since(b.began) > b.patience:
+			return &LimitError{What: "an event in " + b.what + " does not end", Limit: b.patience.String(),
+				Remedy: "Check the member's API server, and proxies and load balancers in between."}
+		}
+	}
+	return nil
+}
+
+// Close ends the answer, read or not.
+func (b *boundedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	b.end = func() {}
+	return err
+}
+
+const lookForLarge = "Look in the member for objects that are too large, in annotations for example, and make them smaller; if there are none, " +
+	"check what answers at that address."
+
+// beginList waits until a page may be read; whoever began calls endList.
+func (g *Guard) beginList(ctx context.Context) error {
+	select {
+	case g.lists <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g *Guard) endList() { <-g.lists }
+
+// onlyJSON are the types that a request accepts, without those whose weight is not known before they are decoded.
+func onlyJSON(header http.Header) string {
+	kinds := strings.Split(strings.Join(header.Values("Accept"), ","), ",")
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return !strings.HasPrefix(strings.TrimSpace(kind), jsonType) })
+	if len(kinds) == 0 {
+		return jsonType
+	}
+	return strings.Join(kinds, ",")
+}
+
+func headerBytes(header http.Header) (n int) {
+	for name, values := range header {
+		for _, value := range values {
+			n += len(name) + len(value)
+		}
+	}
+	return n
+}
+
+// origin is the scheme and host of a URL, or what stands in its place.
+func origin(location string) string {
+	to, err := url.Parse(location)
+	if err != nil || to.Host == "" {
+		return "another path"
+	}
+	return foreigntext.Text(to.Scheme+"://"+to.Host, 120)
+}
+
+// describe says what a request asks for, by its path in Kubernetes' API. The operator made it: it is nothing of the member's.
+func describe(path string, query url.Values) string {
+	switch {
+	case isWatch(query):
+		return "the watch of " + path
+	case query.Has("limit"):
+		return "a page of the list of " + path
+	}
+	return "the answer of " + path
+}
+
+func closeBody(body io.ReadCloser) {
+	if body != nil {
+		_ = body.Close()
+	}
+}
+
+func bytesText(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+func weightText(n int64) string {
+	return bytesText(n) + ", after decompression and with what its fields need in memory"
+}

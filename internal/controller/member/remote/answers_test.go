@@ -1,0 +1,344 @@
+package remote
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// token is what nobody but the member itself may get.
+const token = "the-token-of-the-member"
+
+// answering returns an API whose server answers by h, over TLS and, if asked, HTTP/2.
+func answering(t *testing.T, http2 bool, bounds Bounds, h http.HandlerFunc) *API {
+	t.Helper()
+	server := httptest.NewUnstartedServer(h)
+	server.EnableHTTP2 = http2
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server)}}
+	api, err := New(config, bounds, func() bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.End)
+	return api
+}
+
+// get reads an answer for a path to its end and returns how many bytes it had.
+func get(ctx context.Context, api *API, path string) (int64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, api.Host()+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := api.HTTPClient().Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return io.Copy(io.Discard, response.Body)
+}
+
+const (
+	onePath   = "/api/v1/namespaces/kube-system"
+	listPath  = "/api/v1/namespaces?limit=100"
+	watchPath = "/api/v1/namespaces?watch=true"
+)
+
+// zeros are n bytes of a text, as gzip: a thousandth of them.
+func zeros(t *testing.T, n int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.Copy(z, io.LimitReader(neverEnding('0'), n)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+type neverEnding byte
+
+func (b neverEnding) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(b)
+	}
+	return len(p), nil
+}
+
+// TestAnAnswerIsReadNoFurtherThanItsLimit whatever its bytes are on the wire, and counts what its values need when they are decoded.
+func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
+	limits := DefaultLimits()
+	bomb := zeros(t, 128<<20)
+	t.Logf("128 MiB are %d KiB as gzip", len(bomb)>>10)
+	event := func(n int) string {
+		return `{"type":"ADDED","object":{"data":"` + strings.Repeat("x", n) + `"}}` + "\n"
+	}
+	for name, test := range map[string]struct {
+		path   string
+		answer func(http.ResponseWriter)
+		// want is the beginning of what is said, or "" where all is read.
+		want string
+		most int64
+	}{
+		"an object that gzip has blown up": {onePath, compressed(bomb), "the answer of " + onePath + " is too large", limits.Object},
+		"a list that gzip has blown up":    {listPath, compressed(bomb), "a page of the list of /api/v1/namespaces is too large", limits.Page},
+		"a watch that gzip has blown up":   {watchPath, compressed(bomb), "an event in the watch of /api/v1/namespaces is too large", limits.Object},
+		"empty objects without end":        {listPath, repeated(`{"items":[`, `{},`), "a page of the list", limits.Page / 700},
+		"empty values without end":         {onePath, repeated(`{"finalizers":[`, `"",`), "the answer of", limits.Object / 10},
+		"brackets without end":             {onePath, repeated(``, `[`), "the answer of", limits.Object / 64},
+		"an event without end":             {watchPath, repeated(event(1)+`{"a":[`, `{},`), "an event in the watch", limits.Object / 90},
+		"braces in texts are text":         {onePath, once(`{"a":"` + strings.Repeat(`\"{[,`, 100_000) + `"}`), "", limits.Object},
+		"a large object":                   {onePath, once(`{"a":"` + strings.Repeat("x", 3<<20) + `"}`), "", limits.Object},
+		"a hundred groups of 300 VMs":      {listPath, once(groupsPage(100, 300)), "", limits.Page},
+		"many events":                      {watchPath, once(strings.Repeat(event(1<<20), 40)), "", 42 << 20},
+	} {
+		for _, http2 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, HTTP/2 %t", name, http2), func(t *testing.T) {
+				bounds := testBounds()
+				api := answering(t, http2, bounds, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					test.answer(w)
+				})
+				n, err := get(t.Context(), api, test.path)
+				if n > test.most {
+					t.Errorf("%d bytes were read, more than %d", n, test.most)
+				}
+				var limit *LimitError
+				switch {
+				case test.want == "":
+					if err != nil || bounds.Guard.Err() != nil {
+						t.Errorf("refused: %v", err)
+					}
+				case !errors.As(err, &limit) || !strings.HasPrefix(limit.What, test.want):
+					t.Errorf("said was %v, want %q", err, test.want)
+				case !errors.Is(bounds.Guard.Err(), limit):
+					t.Errorf("the guard knows of %v", bounds.Guard.Err())
+				case AsProblem("https://member", err).Reason != v1alpha1.ReasonLimitExceeded:
+					t.Errorf("the problem is %+v", AsProblem("https://member", err))
+				}
+			})
+		}
+	}
+}
+
+func compressed(body []byte) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(body)
+	}
+}
+
+func once(text string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) { _, _ = io.WriteString(w, text) }
+}
+
+// repeated goes on until nobody reads any more.
+func repeated(begin, again string) func(http.ResponseWriter) {
+	chunk := []byte(strings.Repeat(again, 10_000))
+	return func(w http.ResponseWriter) {
+		_, err := io.WriteString(w, begin)
+		for err == nil {
+			_, err = w.Write(chunk)
+		}
+	}
+}
+
+// groupsPage is a page of a list of groups as an API server sends it.
+func groupsPage(groups, vms int) string {
+	vm := `{"name":"web-1","moRef":"vm-12345","instanceUUID":"01234567-89ab-cdef-0123-456789abcdef","phase":"Running","powerState":"poweredOn","ip":"10.0.0.1","revision":"abc"}`
+	fields := `{"f:metadata":{"f:finalizers":{".":{},"v:\"x\"":{}}},"f:status":{` + strings.Repeat(`"f:x":{},`, 40) + `"f:y":{}}}`
+	group := `{"metadata":{"name":"web","annotations":{"a":"` + strings.Repeat("x", 4000) + `"},"managedFields":[{"manager":"m","fieldsV1":` + fields + `}]},` +
+		`"status":{"vms":[` + strings.TrimSuffix(strings.Repeat(vm+",", vms), ",") + `]}}`
+	return `{"items":[` + strings.TrimSuffix(strings.Repeat(group+",", groups), ",") + `]}`
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	for _, bytes := range []int{100 << 10, 5 << 20} {
+		for _, http2 := range []bool{false, true} {
+			bounds := testBounds()
+			api := answering(t, http2, bounds, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				for i := range bytes / 1000 {
+					w.Header().Set(fmt.Sprintf("X-Flood-%d", i), strings.Repeat("x", 1000))
+				}
+				_, _ = io.WriteString(w, "{}")
+			})
+			_, err := get(t.Context(), api, onePath)
+			var limit *LimitError
+			if err == nil || bytes < mostHeaders && !errors.As(err, &limit) {
+				t.Errorf("HTTP/2 %t, %d bytes of headers: %v", http2, bytes, err)
+			}
+		}
+	}
+}
+
+// TestARedirectIsNotFollowed, by whichever method and from https to http or https: nobody else gets the token, or a body.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
+	clear, encrypted := httptest.NewServer(other), httptest.NewTLSServer(other)
+	defer clear.Close()
+	defer encrypted.Close()
+	for _, to := range []string{clear.URL, encrypted.URL, ""} {
+		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+			bounds := testBounds()
+			own := 0
+			api := answering(t, true, bounds, func(w http.ResponseWriter, r *http.Request) {
+				if own++; own%2 == 1 {
+					http.Redirect(w, r, to+"/secret?of=somebody", status)
+				}
+			})
+			var redirect *RedirectError
+			object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "b"}}
+			object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
+			for name, call := range map[string]func() error{
+				"get": func() error { return api.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object) },
+				"patch": func() error {
+					return api.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"secret":1}`)))
+				},
+			} {
+				own = 0
+				if err := call(); !errors.As(err, &redirect) || strings.Contains(redirect.Error(), "secret") {
+					t.Errorf("%d to %q: %s said %v", status, to, name, err)
+				}
+				if own != 1 {
+					t.Errorf("%d to %q: %s asked %d times", status, to, name, own)
+				}
+			}
+			if p := AsProblem(api.Host(), bounds.Guard.Err()); p.Reason != v1alpha1.ReasonRedirectRefused || !p.Lasting {
+				t.Errorf("the problem is %+v", p)
+			}
+		}
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("other servers were asked %d times", n)
+	}
+}
+
+// TestOnlyJSONIsAskedForAndTaken: what other encodings cost is not known before they are decoded.
+func TestOnlyJSONIsAskedForAndTaken(t *testing.T) {
+	var asked atomic.Value
+	kind, status := "application/vnd.kubernetes.protobuf", http.StatusOK
+	api := answering(t, true, testBounds(), func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Header.Get("Accept"))
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("k8s\x00 and what not"))
+	})
+	_, err := api.ClusterUID(t.Context(), time.Minute) // a typed client, which would like protobuf
+	var answer *AnswerError
+	if !errors.As(err, &answer) || answer.Kind != kind {
+		t.Errorf("said was %v", err)
+	}
+	if p := AsProblem(api.Host(), err); p.Reason != v1alpha1.ReasonMemberUnreachable || !strings.Contains(p.Message, "protobuf") {
+		t.Errorf("the problem is %+v", p)
+	}
+	if got := asked.Load(); got != "application/json" {
+		t.Errorf("asked for %q", got)
+	}
+	kind, status = "text/html", http.StatusServiceUnavailable // of a load balancer
+	if _, err := api.ClusterUID(t.Context(), time.Minute); errors.As(err, &answer) || AsProblem(api.Host(), err).Reason != v1alpha1.ReasonMemberUnreachable {
+		t.Errorf("a load balancer's error is %v", err)
+	}
+}
+
+// TestAnAnswerThatDripsEnds, and so does an event. Between events a watch may be silent.
+func TestAnAnswerThatDripsEnds(t *testing.T) {
+	bounds := testBounds()
+	bounds.Timeouts.Answer = 200 * time.Millisecond
+	drip := func(begin string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, begin)
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, " ")
+				_ = http.NewResponseController(w).Flush()
+				<-tick.C
+			}
+		}
+	}
+	api := answering(t, true, bounds, drip(`{"items":[`))
+	for _, path := range []string{onePath, listPath} {
+		if _, err := get(t.Context(), api, path); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if err := bounds.Guard.Err(); err != nil {
+		t.Errorf("what is slow is refused: %v", err)
+	}
+	var limit *LimitError
+	if _, err := get(t.Context(), api, watchPath); !errors.As(err, &limit) || !strings.Contains(limit.What, "does not end") {
+		t.Errorf("an event that drips: %v", err)
+	}
+	bounds.Guard = NewGuard(DefaultLimits())
+	quiet := answering(t, true, bounds, drip(`{"type":"BOOKMARK"}`+"\n"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := get(ctx, quiet, watchPath); !errors.Is(err, context.DeadlineExceeded) || bounds.Guard.Err() != nil {
+		t.Errorf("a watch without events: %v, %v", err, bounds.Guard.Err())
+	}
+}
+
+// TestNoMoreConnectionsAreMadeThanNeeded of a member that does not speak HTTP/2 and does not answer.
+func TestNoMoreConnectionsAreMadeThanNeeded(t *testing.T) {
+	var mu sync.Mutex
+	connections := map[string]bool{}
+	ctx, cancel := context.WithCancel(t.Context())
+	api := answering(t, false, testBounds(), func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		connections[r.RemoteAddr] = true
+		if len(connections) == 64 {
+			time.AfterFunc(300*time.Millisecond, cancel) // for one too many to come
+		}
+		mu.Unlock()
+		<-ctx.Done()
+	})
+	var calls sync.WaitGroup
+	for range 200 {
+		calls.Go(func() { _, _ = get(ctx, api, onePath) })
+	}
+	calls.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if n := len(connections); n != 64 {
+		t.Errorf("%d connections were made", n)
+	}
+}
+
+// TestAFloodOfEventsIsReadAtAPace that leaves the processors to others.
+func TestAFloodOfEventsIsReadAtAPace(t *testing.T) {
+	bounds := testBounds()
+	bounds.Guard.Limits.Rate, bounds.Guard.Limits.Burst = 1<<20, 1<<20
+	bounds.Guard = NewGuard(bounds.Guard.Limits)
+	api := answering(t, true, bounds, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		repeated("", `{"type":"ADDED"}`+"\n")(w)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if n, err := get(ctx, api, watchPath); n < 1<<20 || n > 2<<20 {
+		t.Errorf("%d bytes were read in half a second, %v", n, err)
+	}
+}

@@ -1,0 +1,143 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/time/rate"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Weights are bytes after decompression, and besides what a value needs in memory when it is decoded: `{},` has three bytes and may become a
+// struct of a kilobyte. What an object weighs is so an upper bound of what it costs, whatever it is made of.
+const (
+	itemWeight   = 2 << 10
+	objectWeight = 256
+	arrayWeight  = 64
+	valueWeight  = 32
+)
+
+// Limits of what a member's API server may send. All must be set.
+type Limits struct {
+	// Object bounds the weight of one object, and of all else that is no list.
+	Object int64
+	// Page bounds the weight of one page of a list. A page has [PageSize] objects.
+	Page int64
+	// Headers bounds the bytes of an answer's headers.
+	Headers int
+	// Kept bounds how many bytes of memory the cached objects of the member may need, all kinds together. It bounds each list, too.
+	Kept int64
+	// Rate and Burst bound the decompressed bytes that are read, by the second and at once. Whoever sends more is read later.
+	Rate, Burst int
+}
+
+// PageSize is how many objects are asked for at once.
+const PageSize = 100
+
+// DefaultKept is how much memory the cached objects of one member may need. A group with three VMs needs 4 KiB.
+const DefaultKept = 96 << 20
+
+// DefaultLimits are enough for a member with 20,000 groups. An object in etcd has at most 1.5 MiB.
+func DefaultLimits() Limits {
+	return Limits{Object: 8 << 20, Page: 32 << 20, Headers: 64 << 10, Kept: DefaultKept, Rate: 4 << 20, Burst: 64 << 20}
+}
+
+// mostLists is how many pages of lists of one member are read at a time.
+const mostLists = 2
+
+// Guard keeps an incarnation of a member within its limits. What goes beyond them ends the incarnation: no answer of such a server is worth
+// more than another. It is safe for concurrent use.
+type Guard struct {
+	Limits Limits
+	ctx    context.Context
+	refuse context.CancelCauseFunc
+	pace   *rate.Limiter
+	lists  chan struct{}
+}
+
+// NewGuard returns the guard of one incarnation.
+func NewGuard(limits Limits) *Guard {
+	g := &Guard{Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), lists: make(chan struct{}, mostLists)}
+	g.ctx, g.refuse = context.WithCancelCause(context.Background())
+	return g
+}
+
+// Context ends when something was refused.
+func (g *Guard) Context() context.Context { return g.ctx }
+
+// Err is what was refused first, or nil.
+func (g *Guard) Err() error { return context.Cause(g.ctx) }
+
+// Refuse notes that something was refused, and returns it.
+func (g *Guard) Refuse(err error) error {
+	g.refuse(err)
+	return err
+}
+
+// LimitError says which limit a member's API server exceeded.
+type LimitError struct {
+	// What was too much, as the beginning of a sentence.
+	What string
+	// Limit in the words of a person.
+	Limit string
+	// Remedy is what to do about it, as a sentence.
+	Remedy string
+}
+
+// Error is a sentence without the remedy.
+func (e *LimitError) Error() string { return e.What + "; the limit is " + e.Limit }
+
+// RedirectError says that an answer led elsewhere. The credentials are for one address, and not for those that it names.
+type RedirectError struct {
+	Status int
+	// To is the address that it names, without its path, which may hold a secret.
+	To string
+}
+
+// Error says where the answer leads.
+func (e *RedirectError) Error() string {
+	return fmt.Sprintf("the answer (%d) leads to %q; redirects are not followed", e.Status, e.To)
+}
+
+// AnswerError says that an answer is not of a kind that an API server gives.
+type AnswerError struct {
+	Status int
+	// Kind is the answer's Content-Type.
+	Kind string
+}
+
+// Error says what the answer is.
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("the answer (%d) is %q and not JSON, which was asked for", e.Status, e.Kind)
+}
+
+// refusedProblem is the problem with what was refused, nil if err is nothing of that.
+func refusedProblem(host string, err error) *Problem {
+	var (
+		limit    *LimitError
+		redirect *RedirectError
+		answer   *AnswerError
+		address  *AddressError
+	)
+	const stays = "The operator has left the member; its groups and VMs stay as they are, and it is tried again every 30 seconds."
+	switch {
+	case errors.As(err, &limit):
+		return &Problem{Reason: v1alpha1.ReasonLimitExceeded, Lasting: true, Cause: err, Message: fmt.Sprintf(
+			"%s sends too much: %s. %s %s", host, limit.Error(), stays, limit.Remedy)}
+	case errors.As(err, &redirect):
+		return &Problem{Reason: v1alpha1.ReasonRedirectRefused, Lasting: true, Cause: err, Message: fmt.Sprintf(
+			"%s answers with a redirect to %q. It was not followed, since the credentials of the member would go there. %s "+
+				"Write the address of the API server itself into the kubeconfig's field server.", host, redirect.To, stays)}
+	case errors.As(err, &address):
+		return &Problem{Reason: v1alpha1.ReasonAddressRefused, Lasting: true, Cause: err, Message: fmt.Sprintf(
+			"%s leads to the address %s, to which the operator must not connect for members. Correct the kubeconfig's field server, "+
+				"or let the operator connect there: --member-addresses of the manager, manager.memberAddresses of the chart.", host, address.Address)}
+	case errors.As(err, &answer):
+		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
+			"%s does not answer as a Kubernetes API server does: it sends %q and not JSON (status %d). Check the kubeconfig's field server, "+
+				"and proxies and load balancers in between.", host, answer.Kind, answer.Status)}
+	}
+	return nil
+}

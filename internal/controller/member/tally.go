@@ -1,0 +1,148 @@
+package member
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+// tally is how many bytes of memory the cached objects of a member need, and refuses what would need too many. It counts what is listed before
+// it is in a cache, as well: a list may have no end.
+type tally struct {
+	guard *remote.Guard
+
+	mu    sync.Mutex
+	sizes map[tallied]int64
+	total int64
+}
+
+// tallied is one object.
+type tallied struct{ kind, key string }
+
+func newTally(guard *remote.Guard) *tally { return &tally{guard: guard, sizes: map[tallied]int64{}} }
+
+// put counts an object that is or will be cached, in place of an earlier version. The error is a [*remote.LimitError].
+func (t *tally) put(kind string, object any) error {
+	key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return fmt.Errorf("find the name of what is cached: %w", err)
+	}
+	size := sizeOf(object) + int64(len(key))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := tallied{kind, key}
+	t.total += size - t.sizes[of]
+	t.sizes[of] = size
+	if t.total > t.guard.Limits.Kept {
+		return t.guard.Refuse(t.tooMuch())
+	}
+	return nil
+}
+
+// drop forgets an object that is not cached any more.
+func (t *tally) drop(kind string, object any) {
+	key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := tallied{kind, key}
+	t.total -= t.sizes[of]
+	delete(t.sizes, of)
+}
+
+// tooMuch says what there is most of. The caller holds the lock.
+func (t *tally) tooMuch() error {
+	var largest tallied
+	counts := map[string]int{}
+	for of, size := range t.sizes {
+		counts[of.kind]++
+		if before := t.sizes[largest]; size > before || size == before && of.key < largest.key {
+			largest = of
+		}
+	}
+	return &remote.LimitError{
+		What: fmt.Sprintf("%d VmGroups and %d Namespaces need more memory than one member may; the largest is %s %q with %d KiB",
+			counts["VmGroup"], counts["Namespace"], largest.kind, foreigntext.Text(largest.key, 130), t.sizes[largest]>>10),
+		Limit: fmt.Sprintf("%d MiB", t.guard.Limits.Kept>>20),
+		Remedy: "Delete what is not needed there; if all of it is, raise --member-memory of the manager (manager.memberMemoryMiB of the chart), " +
+			"and its memory limit by three times as much.",
+	}
+}
+
+// follow keeps the tally of one informer.
+func (t *tally) follow(kind string) toolscache.ResourceEventHandler {
+	put := func(object any) { _ = t.put(kind, object) } // what is refused ends the incarnation
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    put,
+		UpdateFunc: func(_, object any) { put(object) },
+		DeleteFunc: func(object any) { t.drop(kind, object) },
+	}
+}
+
+// sizeOf is how many bytes of memory a value and what it points to need, without what the allocator adds.
+func sizeOf(object any) int64 {
+	value := reflect.ValueOf(object)
+	if value.Kind() != reflect.Pointer || value.IsNil() {
+		return 0
+	}
+	return int64(value.Elem().Type().Size()) + beyond(value.Elem())
+}
+
+// mapOverhead is what a map needs for each entry besides the entry.
+const mapOverhead = 16
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// beyond is what a value needs outside of itself.
+func beyond(value reflect.Value) (size int64) {
+	switch value.Kind() {
+	case reflect.String:
+		return int64(value.Len())
+	case reflect.Pointer, reflect.Interface:
+		if !value.IsNil() {
+			return int64(value.Elem().Type().Size()) + beyond(value.Elem())
+		}
+	case reflect.Slice:
+		size = int64(value.Cap()) * int64(value.Type().Elem().Size())
+		if !isPlain(value.Type().Elem().Kind()) {
+			for i := range value.Len() {
+				size += beyond(value.Index(i))
+			}
+		}
+	case reflect.Map:
+		entry := int64(value.Type().Key().Size()+value.Type().Elem().Size()) + mapOverhead
+		for items := value.MapRange(); items.Next(); {
+			size += entry + beyond(items.Key()) + beyond(items.Value())
+		}
+	case reflect.Struct:
+		if value.Type() == timeType {
+			return 0 // its zone is shared
+		}
+		for i := range value.NumField() {
+			size += beyond(value.Field(i))
+		}
+	}
+	return size
+}
+
+func isPlain(kind reflect.Kind) bool { return kind >= reflect.Bool && kind <= reflect.Complex128 }
+
+// kindOf is how a cached object is called in messages.
+func kindOf(object runtime.Object) string {
+	if _, is := object.(client.Object); is {
+		if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+			return kind
+		}
+	}
+	return reflect.TypeOf(object).Elem().Name()
+}

@@ -7,11 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 )
 
-func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) manager.Options {
+func managerOptions(o options, scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme:                  scheme,
 		Metrics:                 metricsOptions(o),
@@ -20,7 +18,6 @@ func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) m
 		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by
 		// the ring. The manager's own election would end the process whenever the hub is away for ten seconds.
 		LeaderElection: false,
-		WebhookServer:  webhookServer(o, keeper),
 		// See controllerOptions of the VmGroup controller: the priority queue can hang when it is shut down.
 		Controller: controllerconfig.Controller{UsePriorityQueue: new(bool)},
 		Cache: cache.Options{

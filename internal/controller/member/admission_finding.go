@@ -87,7 +87,7 @@ func (k *admissionKeeper) compare(ctx context.Context, bundle install.Bundle) ou
 		return k.failed(err)
 	}
 	// Nothing of ours has to stay as it is: the next look comes with Timings.Reapply.
-	out := outcome{versions: map[install.Object]string{}, acknowledged: found.Acknowledged}
+	out := outcome{versions: map[install.Object]string{}, acknowledged: found.Acknowledged, segment: bundle.SegmentPeriod}
 	if found.Wrong == "" {
 		out.finding = admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionNotManaged,
 			"The admission objects are in place; spec.manage is None."}

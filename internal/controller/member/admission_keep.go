@@ -132,6 +132,8 @@ type outcome struct {
 	finding admissionFinding
 	// acknowledged is set when the member's webhook configurations are known to carry that bundle.
 	acknowledged *string
+	// segment is the period of the path segment in them, if acknowledged is set.
+	segment int64
 	// versions of the objects if all is in place, nil if another pass is needed soon.
 	versions map[install.Object]string
 	// silent: the member did not answer.
@@ -204,6 +206,7 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 	return install.Target{
 		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
 		Exempt: k.usernames, ServesMutatingPolicies: serves && k.schemaLag == 0,
+		NotOurs: c.target.manage == v1alpha1.ManageNone,
 	}, nil
 }
 
@@ -236,7 +239,7 @@ func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outc
 	}
 	out := outcome{}
 	if result.Webhooks {
-		out.acknowledged = &bundle.CABundleHash
+		out.acknowledged, out.segment = &bundle.CABundleHash, bundle.SegmentPeriod
 	}
 	switch {
 	case !crd.OK:
@@ -273,7 +276,7 @@ func (k *admissionKeeper) publish(result outcome) {
 	if current {
 		k.c.seen.admission = &result.finding
 		if result.acknowledged != nil {
-			k.c.seen.acknowledged = result.acknowledged
+			k.c.seen.acknowledged, k.c.seen.segment = result.acknowledged, result.segment
 		}
 	}
 	p.mu.Unlock()

@@ -80,6 +80,23 @@ func TestAdmissionCondition(t *testing.T) {
 	}
 }
 
+func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
+	in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
+	in.previous.SegmentPeriod = 7
+	in.seen.segment = 8 // nothing is acknowledged yet
+	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
+		t.Errorf("period %d, although the member has not taken another", status.SegmentPeriod)
+	}
+	in.seen.acknowledged = ptr.To("new")
+	if status, _ := computeStatus(in); status.SegmentPeriod != 8 {
+		t.Errorf("period %d, want the one that the member took", status.SegmentPeriod)
+	}
+	in.config = &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}
+	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
+		t.Errorf("period %d of a member that cannot be reached", status.SegmentPeriod)
+	}
+}
+
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	leads := constantLeadership(true)
 	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leadership: &leads})
@@ -91,9 +108,9 @@ func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	p.ensure(c.target, true)
 	k := &admissionKeeper{c: c}
 	k.term, _ = c.commission()
-	found := outcome{finding: admissionFinding{status: metav1.ConditionTrue}, acknowledged: ptr.To("hash")}
+	found := outcome{finding: admissionFinding{status: metav1.ConditionTrue}, acknowledged: ptr.To("hash"), segment: 5}
 	k.publish(found)
-	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" {
+	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" || seen.segment != 5 {
 		t.Fatalf("seen: %+v", seen)
 	}
 	p.ensure(c.target, false)

@@ -24,6 +24,8 @@ type admissionKeeper struct {
 	apis remote.APIs
 	uid  string
 
+	// serves says that the member serves MutatingAdmissionPolicies.
+	serves bool
 	// schemaLag is how long the schema of the VmGroup CRD may still be unknown to MutatingAdmissionPolicies.
 	schemaLag time.Duration
 	// usernames of the operator in the member, asked for once in an incarnation.
@@ -193,8 +195,8 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 		}
 		k.usernames = exempt(names...)
 	}
-	serves, err := k.apis.Bootstrap.ServesMutatingPolicies(ctx)
-	if err != nil {
+	var err error
+	if k.serves, err = k.apis.Bootstrap.ServesMutatingPolicies(ctx); err != nil {
 		return install.Target{}, err
 	}
 	if k.schemaLag, err = k.lag(ctx); err != nil {
@@ -205,7 +207,7 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 	c.provider.mu.RUnlock()
 	return install.Target{
 		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
-		Exempt: k.usernames, ServesMutatingPolicies: serves && k.schemaLag == 0,
+		Exempt: k.usernames, ServesMutatingPolicies: k.serves && k.schemaLag == 0,
 		NotOurs: c.target.manage == v1alpha1.ManageNone,
 	}, nil
 }
@@ -247,7 +249,7 @@ func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outc
 	case len(result.Refused) > 0:
 		out.finding = k.refusedFinding(result.Refused)
 	default:
-		out.finding, out.versions = installedFinding(bundle), result.Versions
+		out.finding, out.versions = installedFinding(bundle, k.serves, k.schemaLag), result.Versions
 	}
 	return out
 }

@@ -1,13 +1,16 @@
 package member
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
@@ -77,6 +80,30 @@ func TestAdmissionCondition(t *testing.T) {
 	without, _ := computeStatus(input(func(in *statusInput) { in.admission = false }))
 	if meta.FindStatusCondition(without.Conditions, v1alpha1.ConditionAdmissionReady) != nil {
 		t.Error("without admission objects there is nothing to say")
+	}
+}
+
+func TestAdmissionIsReadyOnceDefaultsAreInPlace(t *testing.T) {
+	for _, c := range []struct {
+		story     string
+		noWebhook string
+		serves    bool
+		lag       time.Duration
+		status    metav1.ConditionStatus
+		reason    string
+		says      string
+	}{
+		{"policies and webhook", "", true, 0, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
+		{"the webhook fills in until the policy comes", "", true, time.Second, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
+		{"the webhook alone", "", false, 0, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
+		{"policies alone", "No URL.", true, 0, metav1.ConditionTrue, v1alpha1.ReasonNoWebhook, "The webhook is not: No URL."},
+		{"the policy has to wait", "No URL.", true, 7 * time.Second, metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending, "It comes in 7s."},
+		{"nothing ever does", "No URL.", false, 7 * time.Second, metav1.ConditionTrue, v1alpha1.ReasonNoWebhook, "Nothing fills in defaults"},
+	} {
+		got := installedFinding(install.Bundle{NoWebhook: c.noWebhook}, c.serves, c.lag)
+		if got.status != c.status || got.reason != c.reason || !strings.Contains(got.message, c.says) {
+			t.Errorf("%s: %+v", c.story, got)
+		}
 	}
 }
 

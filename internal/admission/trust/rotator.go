@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -65,7 +66,7 @@ type Options struct {
 	Random io.Reader
 	Now    func() time.Time
 	Limits Limits
-	// Period is how long members call by one segment.
+	// Period is how long members call by one segment; 0 is DefaultPeriod.
 	Period time.Duration
 	// Fixed reports whether a replica of a release may live that knows the segments of period 0 only; nil is never.
 	Fixed func() bool
@@ -105,6 +106,7 @@ type Rotator struct {
 
 // NewRotator returns a Rotator that does nothing before Run.
 func NewRotator(opts Options) *Rotator {
+	opts.Period = cmp.Or(opts.Period, DefaultPeriod)
 	return &Rotator{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
 }
 

@@ -40,7 +40,7 @@ func layersOf(ctx context.Context, member *stack.Cluster) (layers []layer, remov
 		{name: "crd", about: "its schema"},
 		{name: "validating-policy", about: "its schema and the ValidatingAdmissionPolicy", validating: true},
 		{name: "mutating-policy", about: "its schema and both admission policies", validating: true, mutating: true},
-		{name: "webhooks", about: "everything: both admission policies and both webhooks", goal: atMost(2.1)},
+		{name: "webhooks", about: "everything: both admission policies and a call of the hub", goal: atMost(1.8)},
 	}
 	var made []client.Object
 	remove = func() {

@@ -33,6 +33,8 @@ const (
 	ConditionAdopted = "Adopted"
 	// ConditionReachable of a VCenter: it answers. False says since when nothing answers at its address.
 	ConditionReachable = "Reachable"
+	// ConditionSharedPlace of a VCenter (abnormal): another one keeps its VMs in the same folder of the same vCenter.
+	ConditionSharedPlace = "SharedPlace"
 	// ConditionReleasedVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other has taken them yet.
 	ConditionReleasedVMs = "ReleasedVMs"
 	// ConditionCredentialsValid of a VCenter: the login works.
@@ -173,6 +175,7 @@ const ReasonUserDataNotMarked = "UserDataNotMarked"
 // Reasons of a VCenter's conditions.
 const (
 	ReasonConnected      = "Connected"
+	ReasonSamePlace      = "SamePlace"
 	ReasonConnecting     = "Connecting"
 	ReasonUnreachable    = "Unreachable"
 	ReasonSecretNotFound = "SecretNotFound"

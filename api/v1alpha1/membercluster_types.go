@@ -68,6 +68,7 @@ type MemberAdmission struct {
 	// url under which the member's API server reaches the hub's webhook, https only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self == '' || isURL(self) && url(self).getHostname() != '' && !self.matches('^[^:]*://[^/]*@') && !self.contains('?') && !self.contains('#')",message="url must be of the form https://<host>[:port][/path], without a user name, a query or a fragment"
 	URL string `json:"url,omitempty"`
 	// failurePolicy is Ignore or Fail.
 	// +optional
@@ -180,6 +181,10 @@ type MemberClusterStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	CABundleHash string `json:"caBundleHash,omitempty"`
+	// segmentPeriod is the number of the period whose path segment the member acknowledged: it calls the hub's webhooks by that one. 0 is the
+	// segment that does not change.
+	// +optional
+	SegmentPeriod int64 `json:"segmentPeriod,omitempty"`
 }
 
 // MemberCluster is a Kubernetes cluster whose VmGroups this hub serves. The object named "local" is the hub itself.

@@ -31,10 +31,12 @@ type TLSConfig struct {
 	// caBundle is a PEM bundle of certificate authorities.
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.contains('-----BEGIN CERTIFICATE-----')",message="caBundle holds no PEM certificate"
 	CABundle string `json:"caBundle,omitempty"`
 	// thumbprint is the SHA-1 or SHA-256 thumbprint of the server's certificate, hexadecimal with colons.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self.replace(':', '').matches('^([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})?$')",message="thumbprint must be the SHA-1 or SHA-256 of the server's certificate, 20 or 32 bytes in hexadecimal"
 	Thumbprint string `json:"thumbprint,omitempty"`
 	// insecureSkipVerify turns certificate checks off. Anybody on the network path can then read the password.
 	// +optional
@@ -59,6 +61,7 @@ type Templates struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Folders []string `json:"folders,omitempty"`
 }
 
@@ -71,6 +74,7 @@ type Grant struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && p.lowerAscii() == p)",message="a pattern must not be empty, begin or end with a space, or have capital letters: it would match no MemberCluster"
 	MemberClusters []string `json:"memberClusters"`
 	// namespaceSelector chooses namespaces by their labels in the member; left out or empty, all.
 	// +optional
@@ -80,24 +84,28 @@ type Grant struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Templates []string `json:"templates,omitempty"`
 	// resourcePools are patterns that a group may name in its placement. The VCenter's default needs no grant.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	ResourcePools []string `json:"resourcePools,omitempty"`
 	// datastores are patterns that a group may name in its placement. The VCenter's default needs no grant.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Datastores []string `json:"datastores,omitempty"`
 	// networks are patterns that a group may name in its placement. The VCenter's default needs no grant.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Networks []string `json:"networks,omitempty"`
 }
 
@@ -182,11 +190,15 @@ func SameLegacyFolder(a, b string) bool {
 }
 
 // VCenterSpec is a vCenter and who may use it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.server) || !self.server.lowerAscii().startsWith('http://') || has(self.tls) && has(self.tls.insecureSkipVerify) && self.tls.insecureSkipVerify",message="server must use https: http would send the password in the clear",fieldPath=".server"
 type VCenterSpec struct {
 	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk. Empty takes
 	// VC_HOST from the Secret, as the original operator did.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="server must not contain a user name or password: put them into the Secret of credentialsSecretRef"
+	// +kubebuilder:validation:XValidation:rule="!self.contains('?') && !self.contains('#')",message="server may have a host, a port and the path /sdk only"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(((?i:https?)://)?([[][0-9a-fA-F:.]+[]]|[^]/:@ []+)(:[0-9]+)?(/[^ ]*)?)?$')",message="server must be a URL of the form https://<host>[:port]"
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
 	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the

@@ -13,6 +13,7 @@ type PolicyMatch struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && p.lowerAscii() == p)",message="a pattern must not be empty, begin or end with a space, or have capital letters: it would match no MemberCluster"
 	MemberClusters []string `json:"memberClusters,omitempty"`
 	// namespaceSelector chooses namespaces by their labels in the member; left out, all.
 	// +optional
@@ -22,6 +23,7 @@ type PolicyMatch struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Exclude []string `json:"exclude,omitempty"`
 }
 
@@ -72,12 +74,14 @@ type PolicyTemplates struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Allow []string `json:"allow,omitempty"`
 	// deny are patterns, none of which may match.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Deny []string `json:"deny,omitempty"`
 	// mustExist refuses a group whose template is not in vCenter yet, instead of warning.
 	// +optional
@@ -144,6 +148,7 @@ type PolicyQuota struct {
 	CPU *int64 `json:"cpu,omitempty"`
 	// memory is the sum of spec.memory times spec.replicas.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="memory must not be negative"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// scope is Namespace or Match.
 	// +optional

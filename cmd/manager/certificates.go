@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"fmt"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
@@ -23,6 +21,12 @@ import (
 // trustResync is how often the leader looks at certificates and acknowledgements although nothing changed.
 const trustResync = 30 * time.Second
 
+// segmentsKey and segmentsValue are published by replicas that know that the segments of members take turns.
+const (
+	segmentsKey   = "segments"
+	segmentsValue = "periods"
+)
+
 // newKeeper returns what serves the webhooks' certificate, or nil without webhooks.
 func newKeeper(o options) *serving.Keeper {
 	if o.webhookCerts == "" {
@@ -31,20 +35,6 @@ func newKeeper(o options) *serving.Keeper {
 	return serving.New(serving.Options{
 		Dir: o.webhookCerts, Poll: serving.DefaultPoll, Now: time.Now, Log: ctrl.Log.WithName("certificates"),
 	})
-}
-
-// webhookServer listens for the members' API servers. HTTP/2 is off: what is called a few times a second does not need it,
-// and its ways to tie up a server are not worth having.
-func webhookServer(o options, keeper *serving.Keeper) webhook.Server {
-	opts := webhook.Options{Host: o.webhookHost, Port: o.webhookPort}
-	if keeper != nil {
-		opts.TLSOpts = append(opts.TLSOpts, func(c *tls.Config) {
-			c.MinVersion = tls.VersionTLS12
-			c.NextProtos = []string{"http/1.1"}
-			c.GetCertificate = keeper.GetCertificate
-		})
-	}
-	return webhook.NewServer(opts)
 }
 
 // newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
@@ -60,7 +50,8 @@ func newCertificates(o options, hub manager.Manager, recorder events.EventRecord
 			publish()
 		},
 		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
-		Limits: limits, Resync: trustResync,
+		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
+		Fixed:   func() bool { return older(replica, segmentsKey, segmentsValue) },
 		Events:  certificateEvents{hub.GetClient(), recorder},
 		Changed: changed, Log: ctrl.Log.WithName("certificates"),
 	})

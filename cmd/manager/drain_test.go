@@ -11,11 +11,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
 // rollout is one replica that ends and one that stays, behind a balancer that notices late which of them is ready.
@@ -39,65 +36,34 @@ func newRollout(t *testing.T, drain time.Duration) *rollout {
 		stays: httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
 	}
 	t.Cleanup(r.stays.Close)
-	// The server takes no listener, only a number, which another process may have taken by the time it listens.
-	for tries := 1; ; tries++ {
-		err := r.listen()
-		if err == nil {
-			return r
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) || tries == 10 {
-			t.Fatalf("the webhook server does not start: %v", err)
-		}
-	}
+	r.listen()
+	return r
 }
 
-// listen starts the server of the replica that ends, on a port that was free a moment ago.
-func (r *rollout) listen() error {
+// listen starts the server of the replica that ends, as a manager does.
+func (r *rollout) listen() {
 	r.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	r.address = listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		return err
-	}
-	server := webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
-		c.NextProtos, c.Certificates = []string{"http/1.1"}, r.stays.TLS.Certificates
-		c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &r.stays.TLS.Certificates[0], nil }
-	}}})
-	handlers := r.ending.on(server)
-	handlers.Register("/fast", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	handlers.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	handler := http.NewServeMux()
+	handler.HandleFunc("/fast", func(http.ResponseWriter, *http.Request) {})
+	handler.HandleFunc("/slow", func(w http.ResponseWriter, request *http.Request) {
 		r.slowBegun <- struct{}{}
 		select {
 		case <-r.slow:
 		case <-request.Context().Done():
 			w.WriteHeader(http.StatusInternalServerError)
 		}
-	}))
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Start(ctx) }()
-	started := server.StartedChecker()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
-	for started(nil) != nil {
-		select {
-		case err := <-ended:
-			stop()
-			return err
-		case <-deadline.C:
-			stop()
-			return errors.Join(started(nil), <-ended)
-		case <-time.After(time.Millisecond):
-		}
+	})
+	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &r.stays.TLS.Certificates[0], nil }
+	server, err := openDoor("127.0.0.1", 0, "members", certificate, r.ending, handler)
+	if err != nil {
+		r.t.Fatal(err)
 	}
+	r.address = server.Listener.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
 	r.stop, r.stopped = stop, make(chan struct{})
 	go func() {
 		defer close(r.stopped)
-		if err := <-ended; err != nil {
+		if err := server.Start(ctx); err != nil {
 			r.t.Error(err)
 		}
 	}()
@@ -105,7 +71,6 @@ func (r *rollout) listen() error {
 		stop()
 		<-r.stopped
 	})
-	return nil
 }
 
 // caller keeps connections, as an API server does.

@@ -6,10 +6,6 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
-
-	vmwebhook "github.com/codeconnect/vmgroup-operator/internal/webhook"
 )
 
 // leaveTime is how long a replica that ends still answers webhook calls after it has said that it is not ready, by default:
@@ -22,8 +18,9 @@ var errLeaving = errors.New("this replica is ending")
 // leaving lets the callers of the webhooks go to another replica before this one ends. A call that is cut is a refusal
 // wherever admission.failurePolicy is Fail.
 type leaving struct {
-	begun  atomic.Bool
-	server atomic.Pointer[http.Server]
+	begun atomic.Bool
+	// servers whose callers are let go, all added before the beginning.
+	servers []*http.Server
 	// time to answer after the beginning; 0 without webhooks.
 	time time.Duration
 }
@@ -34,7 +31,7 @@ func (l *leaving) leave(ctx context.Context) {
 		return
 	}
 	l.begun.Store(true)
-	if server := l.server.Load(); server != nil {
+	for _, server := range l.servers {
 		defer server.SetKeepAlivesEnabled(false) // closes what is idle then
 	}
 	timer := time.NewTimer(l.time)
@@ -53,27 +50,19 @@ func (l *leaving) check(*http.Request) error {
 	return nil
 }
 
-// on registers handlers with a server so that they tell their callers to hang up once the replica is ending.
-func (l *leaving) on(server webhook.Server) vmwebhook.Server { return leavingServer{server, l} }
+// add takes a server whose handler is one of handler's. It is not for concurrent use.
+func (l *leaving) add(server *http.Server) { l.servers = append(l.servers, server) }
 
-type leavingServer struct {
-	webhook.Server
-	*leaving
-}
-
-// Register implements webhook.Server.
-func (s leavingServer) Register(pattern string, handler http.Handler) {
-	s.Server.Register(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
-			s.server.Store(server) // controller-runtime does not hand it out
-		}
-		if s.begun.Load() {
+// handler tells callers to hang up once the replica is ending.
+func (l *leaving) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.begun.Load() {
 			w.Header().Set("Connection", "close")
 		}
-		ctx, done := s.answered(r.Context())
+		ctx, done := l.answered(r.Context())
 		defer done()
-		handler.ServeHTTP(w, r.WithContext(ctx))
-	}))
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // answered returns a context for a call: it ends when the caller hangs up, but not because this process is ending, whose

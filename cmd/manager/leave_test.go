@@ -6,23 +6,11 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
-
-// muxServer is a webhook server that only has paths.
-type muxServer struct {
-	webhook.Server
-	mux *http.ServeMux
-}
-
-func (s muxServer) Register(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
 
 func TestAReplicaThatEndsAnswersAndHasItsCallersHangUp(t *testing.T) {
 	l := &leaving{time: 50 * time.Millisecond}
-	mux := http.NewServeMux()
-	l.on(muxServer{mux: mux}).Register("/", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(l.handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 	defer server.Close()
 	call := func() (hangsUp bool) {
 		t.Helper()

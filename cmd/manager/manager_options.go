@@ -8,8 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 )
 
 // readableSecrets leaves out Secrets that nobody gives the operator to use: the tokens of ServiceAccounts, and Helm's releases, which have all values in them.
@@ -18,7 +16,7 @@ func readableSecrets() fields.Selector {
 		fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)), fields.OneTermNotEqualSelector("type", "helm.sh/release.v1"))
 }
 
-func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) manager.Options {
+func managerOptions(o options, scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme:                  scheme,
 		Metrics:                 metricsOptions(o),
@@ -27,7 +25,6 @@ func managerOptions(o options, scheme *runtime.Scheme, keeper *serving.Keeper) m
 		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by
 		// the ring. The manager's own election would end the process whenever the hub is away for ten seconds.
 		LeaderElection: false,
-		WebhookServer:  webhookServer(o, keeper),
 		// See controllerOptions of the VmGroup controller: the priority queue can hang when it is shut down.
 		Controller: controllerconfig.Controller{UsePriorityQueue: new(bool)},
 		Cache: cache.Options{

@@ -43,7 +43,7 @@ func (a *memberAdmission) Objects(target install.Target) (install.Bundle, error)
 	case a.certificates != nil && !a.certificates.Known():
 		return out, errCertificatesUnread // after a start, members must not lose their webhooks for a moment
 	}
-	in := a.input(target)
+	in, period := a.input(target)
 	var err error
 	if in.Limits, err = objects.Compile(set, target.Name); err != nil {
 		return out, err
@@ -53,28 +53,31 @@ func (a *memberAdmission) Objects(target install.Target) (install.Bundle, error)
 		return out, err
 	}
 	out.Objects, out.CABundleHash, out.NoWebhook = bundle.Objects, bundle.CABundleHash, bundle.NoWebhook
+	if out.CABundleHash != "" {
+		out.SegmentPeriod = int64(period)
+	}
 	return out, nil
 }
 
 // CABundleHash implements install.Renderer.
 func (a *memberAdmission) CABundleHash(target install.Target) string {
-	in := a.input(target)
+	in, _ := a.input(target)
 	if in.WebhookBase == "" || in.Segment == "" {
 		return ""
 	}
 	return objects.BundleHash(in.CABundle)
 }
 
-// input is what a member's objects are rendered from, but for the limits.
-func (a *memberAdmission) input(target install.Target) objects.Input {
-	in := objects.Input{
+// input is what a member's objects are rendered from, but for the limits, and the period of the segment in it.
+func (a *memberAdmission) input(target install.Target) (in objects.Input, period trust.Period) {
+	in = objects.Input{
 		Member: target.Name, FailurePolicy: target.FailurePolicy,
 		Exempt: target.Exempt, ServesMutatingPolicies: target.ServesMutatingPolicies,
 	}
 	if a.certificates != nil {
 		in.WebhookBase = cmp.Or(target.URL, a.url)
-		in.Segment, _ = a.certificates.Segment(target.Name, target.UID)
+		in.Segment, period, _ = a.certificates.Segment(target.Name, target.UID, target.NotOurs)
 		in.CABundle, _ = a.certificates.Bundle()
 	}
-	return in
+	return in, period
 }

@@ -30,9 +30,12 @@ type options struct {
 	probeAddress   string
 	webhookHost    string
 	webhookPort    int
+	hubWebhookPort int
 	webhookCerts   string
 	webhookDrain   time.Duration
 	admissionURL   string
+	// segmentPeriod is how long members call by one path.
+	segmentPeriod  time.Duration
 	podName        string
 	podUID         string
 	containerName  string
@@ -80,6 +83,10 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.StringVar(&o.webhookCerts, "webhook-cert-path", "",
 		"Directory with tls.crt and tls.key of the webhooks, kept up to date by cert-manager. Empty turns the webhooks off.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "Port of the webhooks.")
+	flags.IntVar(&o.hubWebhookPort, "hub-webhook-port", 9444,
+		"Port of the webhooks of the hub's own kinds. Whoever reaches it can ask them, so let only the hub's API servers do so.")
+	flags.DurationVar(&o.segmentPeriod, "webhook-segment-period", trust.DefaultPeriod,
+		"After how long members call by another path. Each path holds for two periods, and for longer in a member that cannot be reached.")
 	flags.StringVar(&o.webhookHost, "webhook-host", "", "Address that the webhooks listen on; empty means all.")
 	flags.DurationVar(&o.webhookDrain, "webhook-drain", leaveTime,
 		"For how long a replica that ends goes on answering members, while it says that it is not ready: what is between them and the webhooks needs that long to notice.")
@@ -144,6 +151,12 @@ func (o *options) check() error {
 	}
 	if o.webhookPort < 1 || o.webhookPort > 65535 {
 		return errors.New("--webhook-port must be between 1 and 65535")
+	}
+	if o.hubWebhookPort < 1 || o.hubWebhookPort > 65535 || o.hubWebhookPort == o.webhookPort {
+		return errors.New("--hub-webhook-port must be between 1 and 65535, and another one than --webhook-port")
+	}
+	if o.segmentPeriod < time.Second {
+		return errors.New("--webhook-segment-period must be at least 1s")
 	}
 	if o.metricsCerts != "" && !o.metricsSecure {
 		return errors.New("--metrics-cert-path needs --metrics-secure")

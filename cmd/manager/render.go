@@ -174,7 +174,7 @@ func readAdmission(ctx context.Context, hub client.Reader, o renderOptions) (in 
 	}
 	state := trust.ParseState(secret.Data)
 	if len(state.PathKey) > 0 {
-		in.Segment = trust.Segment(state.PathKey, mc.Name, mc.UID)
+		in.Segment = trust.Segment(state.PathKey, mc.Name, mc.UID, 0)
 	}
 	in.CABundle = trust.EncodeAuthorities(state.Authorities)
 	return in, notes, nil

@@ -105,7 +105,7 @@ func TestRenderMemberReadsWhatTheOperatorWouldInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"https://hub.example.com/clusters/team-a/" + trust.Segment(key, "team-a", "the-uid") + "/validate",
+		"https://hub.example.com/clusters/team-a/" + trust.Segment(key, "team-a", "the-uid", 0) + "/validate",
 		"failurePolicy: Fail", "kind: MutatingAdmissionPolicyBinding", "name: small",
 		"'gitops'", "system:serviceaccount:vmgroup-operator:vmgroup-operator-bootstrap",
 	} {

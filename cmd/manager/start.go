@@ -94,7 +94,7 @@ func start(ctx context.Context, o options) error {
 		return fmt.Errorf("prepare the member clusters: %w", err)
 	}
 	keeper := newKeeper(o) // nil without webhooks
-	mgr, err := mcmanager.New(hubConfig, members, managerOptions(o, scheme, keeper))
+	mgr, err := mcmanager.New(hubConfig, members, managerOptions(o, scheme))
 	if err != nil {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
@@ -141,9 +141,10 @@ func start(ctx context.Context, o options) error {
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leading: replica.Leading, Left: reconciler.Left, Older: func() bool { return olderLedgers(replica.Joined(), replica.Peers()) },
+		Leading: replica.Leading, Left: reconciler.Left, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
 	})
 	replica.Publish(quota.PublishedKey, quota.PublishedValue)
+	replica.Publish(segmentsKey, segmentsValue)
 	reconciler.Quotas = ledger
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
@@ -181,7 +182,13 @@ func start(ctx context.Context, o options) error {
 		listeners.Leading = append(listeners.Leading, certificates.Changed)
 		listeners.Peers = append(listeners.Peers, certificates.Changed)
 		admission.certificates, leaving.time = certificates, o.webhookDrain
-		server := hub.GetWebhookServer()
+		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, knowledge{reconciler, ledger})
+		if err != nil {
+			return fmt.Errorf("serve the webhooks: %w", err)
+		}
+		for _, server := range servers {
+			problems = append(problems, hub.Add(server))
+		}
 		problems = append(problems,
 			hub.Add(manager.RunnableFunc(func(ctx context.Context) error {
 				return keeper.Run(ctx, func() {
@@ -191,8 +198,6 @@ func start(ctx context.Context, o options) error {
 			})),
 			hub.Add(certificates),
 			metrics.Registry.Register(certificates),
-			serveWebhooks(leaving.on(server), hub.GetClient(), o.namespace, certificates, knowledge{reconciler, ledger}),
-			hub.AddReadyzCheck("webhooks", server.StartedChecker()),
 			hub.AddReadyzCheck("certificate", keeper.Check),
 			hub.AddReadyzCheck("leaving", leaving.check),
 		)
@@ -210,10 +215,14 @@ func start(ctx context.Context, o options) error {
 	return runSharded(ctx, replica, listeners, shared, leaving.leave, mgr.Start)
 }
 
-// olderLedgers reports whether a replica may live that does not know that each total of a quota may have a ledger of its own. One whose Lease
+// older reports whether a replica may live that does not publish an entry, since it is of a release that knows nothing of it. One whose Lease
 // cannot be read may be such a one, and so may anybody while this replica has not seen the others.
-func olderLedgers(joined bool, peers []protocol.Peer) bool {
-	return !joined || slices.ContainsFunc(peers, func(p protocol.Peer) bool { return !p.Self && p.Published[quota.PublishedKey] != quota.PublishedValue })
+func older(replica *sharding.Replica, key, value string) bool {
+	return olderAmong(replica.Joined(), replica.Peers(), key, value)
+}
+
+func olderAmong(joined bool, peers []protocol.Peer, key, value string) bool {
+	return !joined || slices.ContainsFunc(peers, func(p protocol.Peer) bool { return !p.Self && p.Published[key] != value })
 }
 
 func memberOf(provider *member.Provider) vmgroup.Members {

@@ -5,10 +5,11 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -27,24 +28,17 @@ func (k knowledge) Quota(ctx context.Context, requester policy.Requester, old, g
 	return k.ledger.Check(ctx, requester, old, group)
 }
 
-// serveWebhooks serves them on this replica, whether it leads or not.
-func serveWebhooks(server webhook.Server, reader client.Reader, namespace string, certificates *trust.Rotator, groups knowledge) error {
-	return webhook.Register(server, webhook.Options{
-		Knowledge: groups, Hub: reader, Namespace: namespace, Log: ctrl.Log.WithName("webhook"),
-		Segment: func(ctx context.Context, name string) (string, bool) {
-			mc := &v1alpha1.MemberCluster{}
-			if err := reader.Get(ctx, client.ObjectKey{Name: name}, mc); err != nil {
-				return "", false
-			}
-			return certificates.Segment(mc.Name, mc.UID)
-		},
+// serveWebhooks returns the servers of both ports of the webhooks. They answer on this replica whether it leads or not.
+func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *leaving, groups knowledge) ([]manager.Runnable, error) {
+	doors, err := webhook.New(webhook.Options{
+		Knowledge: groups, Hub: hub, Log: ctrl.Log.WithName("webhook"), Knows: certificates.Knows,
 		PolicyImpact: func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool) {
 			matched, broken, err := policycontroller.Impact(ctx, changed, groups.EvaluateAll)
 			return matched, broken, err == nil
 		},
-		CheckKubeconfig: func(content []byte) error {
-			_, err := remote.ParseKubeconfig(content)
-			return err
-		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return openDoors(o, keeper, l, doors.Members, doors.Hub)
 }

@@ -24,13 +24,13 @@ const (
 	LimitsVersion = 2
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
-	MemberClusterVersion = 3
+	MemberClusterVersion = 4
 
 	// VCenterVersion is the same for the VCenter CRD.
-	VCenterVersion = 2
+	VCenterVersion = 3
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
-	VmGroupPolicyVersion = 3
+	VmGroupPolicyVersion = 4
 
 	// VersionAnnotation on an installed CRD holds its Version as a decimal number.
 	VersionAnnotation = "vm.codeconnect.vmworld.com/crd-version"

@@ -17,6 +17,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -34,8 +35,9 @@ import (
 type cluster struct {
 	t *testing.T
 	client.Client
-	url      string
-	caBundle []byte
+	// url is that of the members' port, hubURL that of the hub's own kinds.
+	url, hubURL string
+	caBundle    []byte
 
 	mu       sync.Mutex
 	warnings []string
@@ -64,10 +66,11 @@ func startCluster(t *testing.T, w Knowledge, change func(*Options)) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = control.Stop() })
-	handler, _ := handlers(t, w, change)
-	server := httptest.NewTLSServer(handler)
+	doors, _ := handlers(t, w, change)
+	server, hub := httptest.NewTLSServer(doors.Members), httptest.NewTLSServer(doors.Hub) // with one certificate
 	t.Cleanup(server.Close)
-	c := &cluster{t: t, url: server.URL, caBundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
+	t.Cleanup(hub.Close)
+	c := &cluster{t: t, url: server.URL, hubURL: hub.URL, caBundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
 	config := rest.CopyConfig(control.Config)
 	config.WarningHandler = c
 	if c.Client, err = client.New(config, client.Options{Scheme: allkinds.Scheme()}); err != nil {
@@ -181,6 +184,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},
 		{"without policies the failure policy decides", (*cluster).unjudged},
 		{"the hub's own kinds", (*cluster).hubKinds},
+		{"the schemas of the hub's own kinds", (*cluster).hubSchemas},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			c.t = t
@@ -293,13 +297,20 @@ func (c *cluster) hubKinds(*changingKnowledge) {
 	c.load("../../config/webhook/manifests.yaml", &manifest)
 	for i := range manifest.Webhooks {
 		called := &manifest.Webhooks[i].ClientConfig
-		called.URL, called.CABundle, called.Service = new(c.url+*called.Service.Path), c.caBundle, nil
+		called.URL, called.CABundle, called.Service = new(c.hubURL+*called.Service.Path), c.caBundle, nil
 	}
 	c.create(&manifest)
+	// What the schema can tell it refuses by itself; these are left for the webhook.
+	twice := func(vc *v1alpha1.VCenter) {
+		vc.Spec.LegacyFolders = []v1alpha1.LegacyFolder{
+			{Folder: "one", MemberCluster: "local", Namespace: "a", Group: "b"}, {Folder: "two", MemberCluster: "local", Namespace: "a", Group: "b"},
+		}
+	}
 	bad := vcenter(func(vc *v1alpha1.VCenter) {
-		vc.Spec.Server, vc.Finalizers = "ftp://vc", []string{v1alpha1.VCenterFinalizer}
+		twice(vc)
+		vc.Finalizers = []string{v1alpha1.VCenterFinalizer}
 	})
-	want := `spec.server: Invalid value: "ftp://vc": must use https, not "ftp"`
+	want := `spec.legacyFolders[1].group: Duplicate value: "b"`
 	stored := bad.DeepCopy()
 	await.NoError(c.t, "a bad VCenter is refused", func() error {
 		err := c.Create(c.t.Context(), bad.DeepCopy(), client.DryRunAll)
@@ -308,17 +319,23 @@ func (c *cluster) hubKinds(*changingKnowledge) {
 		}
 		return nil
 	})
-	for object, message := range map[client.Object]string{
-		&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}, Spec: v1alpha1.MemberClusterSpec{
-			KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "k"}, Admission: &v1alpha1.MemberAdmission{URL: "https://u:p@hub"},
-		}}: "spec.admission.url: Invalid value: must not contain a user name or password",
-		&v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.VmGroupPolicySpec{
-			Match: v1alpha1.PolicyMatch{MemberClusters: []string{"Team"}},
-		}}: `spec.match.memberClusters[0]: Invalid value: "Team": has capital letters, which no MemberCluster's name has`,
-	} {
-		if err := c.Create(c.t.Context(), object); err == nil || !strings.HasSuffix(err.Error(), "denied the request: "+message) {
-			c.t.Errorf("%T: %v", object, err)
-		}
+	err := c.Create(c.t.Context(), &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.VmGroupPolicySpec{
+		Match: v1alpha1.PolicyMatch{NamespaceSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: "Sometimes"}},
+		}},
+	}})
+	if err == nil || !strings.HasSuffix(err.Error(), `operator: Invalid value: "Sometimes": not a valid selector operator`) {
+		c.t.Errorf("a policy: %v", err)
+	}
+	c.warned()
+	fails := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}, Spec: v1alpha1.MemberClusterSpec{
+		KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "k"}, Admission: &v1alpha1.MemberAdmission{FailurePolicy: v1alpha1.AdmissionFail},
+	}}
+	if err := c.Create(c.t.Context(), fails, client.DryRunAll); err != nil {
+		c.t.Errorf("a MemberCluster: %v", err)
+	}
+	if said := c.warned(); len(said) != 1 || !strings.HasPrefix(said[0], "spec.admission.failurePolicy: Fail refuses every VmGroup") {
+		c.t.Errorf("a MemberCluster: warnings %q", said)
 	}
 	// One that was stored before there was a webhook can be labeled, and let go.
 	if err := c.Delete(c.t.Context(), &manifest); err != nil {
@@ -329,12 +346,85 @@ func (c *cluster) hubKinds(*changingKnowledge) {
 	manifest.ObjectMeta = metav1.ObjectMeta{Name: manifest.Name}
 	c.create(&manifest)
 	await.NoError(c.t, "the webhook is back", func() error {
-		if c.Create(c.t.Context(), vcenter(func(vc *v1alpha1.VCenter) { vc.Name, vc.Spec.Server = "x", "ftp://vc" }), client.DryRunAll) == nil {
+		if c.Create(c.t.Context(), vcenter(func(vc *v1alpha1.VCenter) { vc.Name = "x"; twice(vc) }), client.DryRunAll) == nil {
 			return errors.New("accepted")
 		}
 		return nil
 	})
 	c.letLeave(stored)
+}
+
+// hubSchemas shows that what an object alone can tell is refused without any webhook.
+func (c *cluster) hubSchemas(*changingKnowledge) {
+	server := func(address string) *v1alpha1.VCenter {
+		return vcenter(func(vc *v1alpha1.VCenter) { vc.Spec.Server = address })
+	}
+	spec := func(f func(*v1alpha1.VCenterSpec)) *v1alpha1.VCenter {
+		return vcenter(func(vc *v1alpha1.VCenter) { f(&vc.Spec) })
+	}
+	member := func(address string) *v1alpha1.MemberCluster {
+		return &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}, Spec: v1alpha1.MemberClusterSpec{
+			KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "k"}, Admission: &v1alpha1.MemberAdmission{URL: address},
+		}}
+	}
+	policy := func(change func(*v1alpha1.VmGroupPolicySpec)) *v1alpha1.VmGroupPolicy {
+		p := policyNamed("p", v1alpha1.VmGroupPolicySpec{})
+		change(&p.Spec)
+		return &p
+	}
+	for _, o := range []struct {
+		story   string
+		object  client.Object
+		refused string // no word: accepted
+	}{
+		{"a host", server("vc.example.com"), ""},
+		{"a host with port", server("vc.example.com:8443"), ""},
+		{"a URL", server("https://vc.example.com:8443/sdk"), ""},
+		{"an IPv6 address", server("https://[2001:db8::1]/sdk"), ""},
+		{"a server in the Secret", server(""), ""},
+		{"no host", server("https://"), "of the form https://<host>[:port]"},
+		{"no URL", server("https://a b"), "of the form https://<host>[:port]"},
+		{"ftp", server("ftp://vc"), "of the form https://<host>[:port]"},
+		{"a password", server("https://u:p@vc"), "must not contain a user name"},
+		{"a query", server("https://vc/?a=b"), "a host, a port and the path /sdk only"},
+		{"plain http", server("http://vc"), "must use https"},
+		{"plain http of a simulator", spec(func(s *v1alpha1.VCenterSpec) {
+			s.Server, s.TLS = "http://127.0.0.1:8989", &v1alpha1.TLSConfig{InsecureSkipVerify: true}
+		}), ""},
+		{"no certificate", spec(func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{CABundle: "nothing"} }), "no PEM certificate"},
+		{"a certificate", spec(func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{CABundle: string(c.caBundle)} }), ""},
+		{"half a thumbprint", spec(func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{Thumbprint: "AB:CD"} }), "20 or 32 bytes"},
+		{"a thumbprint", spec(func(s *v1alpha1.VCenterSpec) {
+			s.TLS = &v1alpha1.TLSConfig{Thumbprint: strings.TrimSuffix(strings.Repeat("aB:", 32), ":")}
+		}), ""},
+		{"a grant for nobody", spec(func(s *v1alpha1.VCenterSpec) { s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"Team"}}} }), "no MemberCluster"},
+		{"a grant of nothing", spec(func(s *v1alpha1.VCenterSpec) {
+			s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"*"}, Templates: []string{" x"}}}
+		}), "match nothing"},
+		{"a grant", spec(func(s *v1alpha1.VCenterSpec) {
+			s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"team-*"}, Templates: []string{"a b", "*"}, Networks: []string{"VM Network"}}}
+		}), ""},
+		{"an address of webhooks", member("https://hub.example.com:9443/vmgroup"), ""},
+		{"no address of webhooks", member(""), ""},
+		{"an address without a host", member("https://:9443"), "must be of the form"},
+		{"an address with a password", member("https://u:p@hub"), "must be of the form"},
+		{"an address with a query", member("https://hub?x=1"), "must be of the form"},
+		{"a policy for nobody", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.MemberClusters = []string{"Team"} }), "no MemberCluster"},
+		{"a policy of nothing", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Templates = &v1alpha1.PolicyTemplates{Allow: []string{""}} }), "match nothing"},
+		{"a policy that excludes nothing", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.Exclude = []string{"x "} }), "match nothing"},
+		{"a negative quota", policy(func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Quota = &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("-1Gi"))}
+		}), "must not be negative"},
+		{"a policy", policy(func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Quota, s.Templates = &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("0"))}, &v1alpha1.PolicyTemplates{Deny: []string{"windows-*"}}
+		}), ""},
+	} {
+		o.object.SetName("schema")
+		err := c.Create(c.t.Context(), o.object, client.DryRunAll)
+		if (err == nil) != (o.refused == "") || err != nil && (!strings.Contains(err.Error(), o.refused) || strings.Contains(err.Error(), "denied the request")) {
+			c.t.Errorf("%s: %v", o.story, err)
+		}
+	}
 }
 
 // changingKnowledge is knowledge whose policies and groups change while it is asked.

@@ -1,9 +1,9 @@
-// Package webhook answers the admission requests of member clusters, and those of the hub about the operator's own
+// Package webhook answers the admission requests of member clusters, and on another port those of the hub about the operator's own
 // kinds. It runs on every replica, whether or not that replica leads.
 //
 // A request passes these stages, each of which can end it:
 //
-//	path       /clusters/{member}/{segment}/...: a wrong segment is a 404, before anything of the body is read
+//	path       /clusters/{member}/{segment}/...: without a right segment a 404, the same for every path, before anything of the body is read
 //	room       at most so many requests and so many bytes at a time, and not all of them for one member: else 503
 //	body       complete within seconds (408), not too large (413), JSON (415), not nested too deeply (400)
 //	review     an AdmissionReview of admission.k8s.io/v1: else 400

@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +23,6 @@ const drain = 250 * time.Millisecond
 
 // front is what all endpoints share: it keeps callers from taking more than their part.
 type front struct {
-	segment     func(ctx context.Context, member string) (string, bool)
 	room        *shares // requests at a time
 	memory      *shares // bytes of bodies
 	metrics     *metrics
@@ -40,8 +38,6 @@ type endpoint struct {
 	handler admission.Handler
 	// timeout of the handler. It ends before the API server stops waiting, so that the answer says why.
 	timeout time.Duration
-	// open is true for the hub's own kinds, whose path has no segment.
-	open bool
 }
 
 // answer is an HTTP response.
@@ -59,25 +55,15 @@ func problem(v verdict, status int, text string) answer {
 	return answer{verdict: v, status: status, text: text}
 }
 
-// ServeHTTP answers one admission request.
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
-	c := &call{}
-	a := e.serve(c, w, r)
+// serve answers one admission request. The caller has shown that it may ask: member is its name, or empty for the hub.
+func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, member string, start time.Time) {
+	c := &call{member: member}
+	a := e.answer(c, w, r)
 	e.metrics.observe(e.name, c.member, a.verdict, time.Since(start))
 	a.write(w, e.bodyTimeout)
 }
 
-func (e *endpoint) serve(c *call, w http.ResponseWriter, r *http.Request) answer {
-	if !e.open {
-		member, ok := e.caller(r)
-		if !ok {
-			a := problem(notFound, http.StatusNotFound, "404 page not found")
-			a.hangUp = true
-			return a
-		}
-		c.member = member
-	}
+func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answer {
 	if !e.room.take(c.member, 1) {
 		a := problem(noRoom, http.StatusServiceUnavailable, "too many admission requests at a time")
 		a.hangUp = true
@@ -95,17 +81,6 @@ func (e *endpoint) serve(c *call, w http.ResponseWriter, r *http.Request) answer
 	}
 	defer b.release()
 	return e.respond(r.Context(), c, b.bytes)
-}
-
-// caller returns the member whose path this is. It costs the same whether the member is unknown or the segment wrong.
-func (e *endpoint) caller(r *http.Request) (string, bool) {
-	member := r.PathValue("member")
-	want, known := e.segment(r.Context(), member)
-	if !known {
-		want = "00000000000000000000000000000000"
-	}
-	same := subtle.ConstantTimeCompare([]byte(want), []byte(r.PathValue("segment"))) == 1
-	return member, known && same
 }
 
 // receive reads the body of a request, or says why not.

@@ -57,7 +57,7 @@ func fuzzKnowledge() *knowledge {
 
 // FuzzValidateHandler sends anything to every path: there is always an answer, it is complete, and nothing panics.
 func FuzzValidateHandler(f *testing.F) {
-	handler, _ := handlers(f, fuzzKnowledge(), nil)
+	doors, _ := handlers(f, fuzzKnowledge(), nil)
 	paths := []string{
 		ValidatePath(testMember, testSegment), MutatePath(testMember, testSegment), VCenterPath, MemberClusterPath, VmGroupPolicyPath,
 	}
@@ -80,6 +80,10 @@ func FuzzValidateHandler(f *testing.F) {
 			request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(string(text)))
 			request.Header.Set("Content-Type", "application/json")
 			recorder := httptest.NewRecorder()
+			handler := doors.Hub
+			if strings.HasPrefix(path, "/clusters/") {
+				handler = doors.Members
+			}
 			handler.ServeHTTP(recorder, request)
 			switch recorder.Code {
 			case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
@@ -119,14 +123,14 @@ func checkAnswer(t *testing.T, question, text []byte) {
 }
 
 func BenchmarkValidate(b *testing.B) {
-	handler, _ := handlers(b, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
+	doors, _ := handlers(b, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	review := string(reviewOf(b, requestFor(b, aGroup(), aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 4 }))))
 	b.ReportAllocs()
 	for b.Loop() {
 		request := httptest.NewRequest(http.MethodPost, ValidatePath(testMember, testSegment), strings.NewReader(review))
 		request.Header.Set("Content-Type", "application/json")
 		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, request)
+		doors.Members.ServeHTTP(recorder, request)
 		if recorder.Code != http.StatusOK {
 			b.Fatal(recorder.Code)
 		}

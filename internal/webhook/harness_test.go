@@ -85,17 +85,14 @@ func (w *knowledge) Preview(_ context.Context, _ string, group *v1alpha1.VmGroup
 
 // served are webhooks on a real HTTPS server on loopback.
 type served struct {
-	t      testing.TB
-	url    string
-	client *http.Client
+	t testing.TB
+	// url is that of the members' port, hubURL that of the hub's own kinds.
+	url, hubURL string
+	client      *http.Client
 	// registry of the metrics.
 	registry *prometheus.Registry
 	logs     *lines
 }
-
-type mux struct{ *http.ServeMux }
-
-func (m mux) Register(pattern string, handler http.Handler) { m.Handle(pattern, handler) }
 
 // lines collects a log.
 type lines struct {
@@ -134,39 +131,45 @@ func hubWith(t testing.TB, objects ...client.Object) client.Reader {
 }
 
 // handlers returns the webhooks without a server.
-func handlers(t testing.TB, w Knowledge, change func(*Options)) (http.Handler, *served) {
+func handlers(t testing.TB, w Knowledge, change func(*Options)) (Doors, *served) {
 	t.Helper()
 	s := &served{t: t, registry: prometheus.NewRegistry(), logs: &lines{}}
 	o := Options{
-		Knowledge: w, Hub: hubWith(t), Namespace: "vmgroup-operator-system", Registerer: s.registry, Log: logr.New(s.logs),
-		Segment: func(_ context.Context, member string) (string, bool) { return testSegment, member == testMember },
+		Knowledge: w, Hub: hubWith(t), Registerer: s.registry, Log: logr.New(s.logs),
+		Knows: func(member, segment string) bool { return member == testMember && segment == testSegment },
 		// Only tests of a timeout shall meet one.
-		BodyTimeout: patience, MutateTimeout: patience, ValidateTimeout: patience,
+		BodyTimeout: patience, Timeout: patience, HubTimeout: patience,
 	}
 	if change != nil {
 		change(&o)
 	}
-	m := mux{http.NewServeMux()}
-	if err := Register(m, o); err != nil {
+	doors, err := New(o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return m, s
+	return doors, s
 }
 
 func serve(t testing.TB, w Knowledge, change func(*Options)) *served {
 	t.Helper()
-	handler, s := handlers(t, w, change)
-	server := httptest.NewTLSServer(handler)
+	doors, s := handlers(t, w, change)
+	server, hub := httptest.NewTLSServer(doors.Members), httptest.NewTLSServer(doors.Hub) // with one certificate
 	t.Cleanup(server.Close)
-	s.url, s.client = server.URL, server.Client()
+	t.Cleanup(hub.Close)
+	s.url, s.hubURL, s.client = server.URL, hub.URL, server.Client()
 	s.client.Timeout = 2 * patience
 	return s
 }
 
-// post sends a body and returns the status and what came back.
+// post sends a body to the members' port and returns the status and what came back.
 func (s *served) post(path string, body []byte) (int, []byte) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.url+path, bytes.NewReader(body))
+	return s.postTo(s.url+path, body)
+}
+
+func (s *served) postTo(url string, body []byte) (int, []byte) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -183,10 +186,21 @@ func (s *served) post(path string, body []byte) (int, []byte) {
 	return response.StatusCode, text
 }
 
-// ask sends a review and returns the response in it.
+// ask sends a review to the members' port and returns the response in it.
 func (s *served) ask(path string, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	s.t.Helper()
-	status, text := s.post(path, reviewOf(s.t, request))
+	return s.askAt(s.url+path, request)
+}
+
+// askHub does the same on the port of the hub's own kinds.
+func (s *served) askHub(path string, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	s.t.Helper()
+	return s.askAt(s.hubURL+path, request)
+}
+
+func (s *served) askAt(path string, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	s.t.Helper()
+	status, text := s.postTo(path, reviewOf(s.t, request))
 	if status != http.StatusOK {
 		s.t.Fatalf("POST %s: status %d: %s", path, status, text)
 	}

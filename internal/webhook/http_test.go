@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,36 +19,79 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-func TestWrongPathsAreNotFoundWithoutDetail(t *testing.T) {
+func TestWhoKnowsNoSegmentIsToldNothing(t *testing.T) {
 	s := serve(t, knowledgeWith(), nil)
 	review := reviewOf(t, requestFor(t, nil, aGroup()))
+	ask := func(method, path, kind string) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, s.url, bytes.NewReader(review))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.URL.Path = path
+		request.Header.Set("Content-Type", kind)
+		response, err := s.client.Transport.RoundTrip(request) // which follows no redirect
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Header.Del("Date")
+		return fmt.Sprintf("%s %v close=%v %q", response.Status, response.Header, response.Close, text)
+	}
+	want := ask(http.MethodPost, "/", "application/json")
+	if !strings.HasPrefix(want, "404 ") {
+		t.Fatal(want)
+	}
+	asked := 1.0
 	for _, path := range []string{
 		"/clusters/team-a/0123456789abcdef0123456789abcde0/validate",
 		"/clusters/team-a/0123456789abcdef0123456789abcdef0/validate",
 		"/clusters/team-a/x/mutate",
 		"/clusters/team-b/" + testSegment + "/validate",
 		"/clusters/team-b/00000000000000000000000000000000/validate",
-		"/clusters/team-a%2f../" + testSegment + "/validate",
+		"/clusters/team-a/../" + testSegment + "/validate",
+		"/clusters//team-a/x/validate",
+		"/clusters/team-a//validate",
 		"/clusters/team-a/" + testSegment + "/other",
-		"/",
+		"/clusters/team-a/" + testSegment + "/validate/",
+		"/clusters/team-a",
+		"/clusters",
+		"//", "/healthz", "/metrics", "/.",
+		VCenterPath, MemberClusterPath, VmGroupPolicyPath,
 	} {
-		status, text := s.post(path, review)
-		if status != http.StatusNotFound || strings.TrimSpace(string(text)) != "404 page not found" {
-			t.Errorf("POST %s: %d %q, want a plain 404", path, status, text)
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodOptions, http.MethodDelete, "ANY"} {
+			if got := ask(method, path, "application/json"); got != want {
+				t.Errorf("%s %s: %s\nwant %s", method, path, got, want)
+			}
+			asked++
 		}
+		if got := ask(http.MethodPost, path, "text/html"); got != want {
+			t.Errorf("POST %s with another content type: %s\nwant %s", path, got, want)
+		}
+		asked++
 	}
-	if got := s.count("validate", "", notFound); got != 5 {
-		t.Errorf("%v requests counted as not found without a member, want 5", got)
+	if got := s.count("", "", notFound); got != asked {
+		t.Errorf("%v requests counted as not found, want %v, under no name", got, asked)
 	}
 	if s.logs.String() != "" {
 		t.Errorf("guesses fill the log: %s", s.logs)
 	}
 }
 
-func TestAMemberWithoutSegmentHasNoPath(t *testing.T) {
-	s := serve(t, knowledgeWith(), func(o *Options) { o.Segment = func(context.Context, string) (string, bool) { return "", true } })
-	if status, _ := s.post("/clusters/team-a//validate", nil); status == http.StatusOK {
-		t.Error("an empty segment let a caller in")
+func TestTheHubsPortKnowsItsOwnPathsOnly(t *testing.T) {
+	s := serve(t, knowledgeWith(), nil)
+	review := reviewOf(t, requestFor(t, nil, aGroup()))
+	for _, path := range []string{"/", ValidatePath(testMember, testSegment), MutatePath(testMember, testSegment), VCenterPath + "/", "/" + VCenterPath} {
+		if status, text := s.postTo(s.hubURL+path, review); status != http.StatusNotFound || strings.TrimSpace(string(text)) != "404 page not found" {
+			t.Errorf("POST %s: %d %q, want a plain 404", path, status, text)
+		}
+	}
+	if !s.askHub(VCenterPath, hubRequest(t, nil, vcenter(nil))).Allowed {
+		t.Error("a good VCenter is refused")
 	}
 }
 
@@ -124,8 +168,8 @@ func TestOtherContentTypesAndMethodsAreRefused(t *testing.T) {
 		{"POST", "text/plain", 415},
 		{"POST", "", 415},
 		{"POST", "application/json; charset", 415},
-		{"GET", "application/json", 405},
-		{"PUT", "application/json", 405},
+		{"GET", "application/json", 404},
+		{"PUT", "application/json", 404},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), c.method, s.url+ValidatePath(testMember, testSegment), strings.NewReader(review))
 		if err != nil {
@@ -146,7 +190,12 @@ func TestOtherContentTypesAndMethodsAreRefused(t *testing.T) {
 // dial opens a connection to the server, on which a test can be slow.
 func (s *served) dial() net.Conn {
 	s.t.Helper()
-	address, err := url.Parse(s.url)
+	return s.dialTo(s.url)
+}
+
+func (s *served) dialTo(to string) net.Conn {
+	s.t.Helper()
+	address, err := url.Parse(to)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -254,7 +303,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 	}
 	s := serve(t, w, func(o *Options) {
 		o.Requests = 4
-		o.Segment = func(context.Context, string) (string, bool) { return testSegment, true }
+		o.Knows = func(_, segment string) bool { return segment == testSegment }
 	})
 	review := reviewOf(t, requestFor(t, nil, aGroup()))
 	var waiting sync.WaitGroup
@@ -287,11 +336,11 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 	}
 }
 
-func TestCallersOfOpenPathsTakeNothingFromMembers(t *testing.T) {
+func TestWhoAsksAboutTheHubsKindsTakesNothingFromMembers(t *testing.T) {
 	s := serve(t, knowledgeWith(), func(o *Options) { o.Requests, o.BodyTimeout = 1, 2*patience })
-	statuses := make(chan int, openRequests)
-	for range openRequests { // twice what they may have at a time
-		conn := s.dial()
+	statuses := make(chan int, hubRequests)
+	for range hubRequests { // twice what they may have at a time
+		conn := s.dialTo(s.hubURL)
 		s.begin(conn, VCenterPath, 1000, "{")
 		go func() {
 			if response, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
@@ -300,7 +349,7 @@ func TestCallersOfOpenPathsTakeNothingFromMembers(t *testing.T) {
 			}
 		}()
 	}
-	for range openRequests / 2 {
+	for range hubRequests / 2 {
 		select {
 		case status := <-statuses:
 			if status != http.StatusServiceUnavailable {
@@ -385,7 +434,7 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 func TestASlowAnswerEndsBeforeTheAPIServerGivesUp(t *testing.T) {
 	w := knowledgeWith()
 	w.hook = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	s := serve(t, w, func(o *Options) { o.ValidateTimeout = 50 * time.Millisecond })
+	s := serve(t, w, func(o *Options) { o.Timeout = 50 * time.Millisecond })
 	status, text := s.post(ValidatePath(testMember, testSegment), reviewOf(t, requestFor(t, nil, aGroup())))
 	if status != http.StatusInternalServerError {
 		t.Errorf("status %d: %s", status, text)

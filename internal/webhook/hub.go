@@ -1,39 +1,16 @@
 package webhook
 
 import (
-	"context"
-	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hub is what the validators of the hub's own kinds read. Those are conveniences: whoever may write these kinds is a
-// platform owner, and the controllers report the same in conditions. So what cannot be read is not a reason to refuse.
-type hub struct {
-	reader    client.Reader
-	namespace string
-}
-
-// secret returns a Secret of the operator's namespace. It warns and returns nil when there is none, and returns nil
-// without a word when that is not known.
-func (h hub) secret(ctx context.Context, where *field.Path, name string, warn *warnings) *corev1.Secret {
-	var secret corev1.Secret
-	err := h.reader.Get(ctx, types.NamespacedName{Namespace: h.namespace, Name: name}, &secret)
-	if apierrors.IsNotFound(err) {
-		warn.add(fmt.Sprintf("%s: Secret %q does not exist in namespace %q yet; create it", where, name, h.namespace))
-	}
-	if err != nil {
-		return nil
-	}
-	return &secret
-}
+// The validators of the hub's own kinds judge what stands in the request. Whoever reaches their port can ask them, also with objects that
+// nobody has: an API server shows no credential. So they tell nothing of Secrets, of other VCenters or of what a kubeconfig holds. Controllers
+// tell that in conditions, which RBAC guards. The one exception is what a VmGroupPolicy would do; see docs/security.md.
 
 // checkPatterns refuses patterns that no name can match.
 func checkPatterns(where *field.Path, patterns []string) field.ErrorList {

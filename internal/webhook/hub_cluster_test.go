@@ -4,8 +4,11 @@ package webhook
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -101,5 +104,60 @@ func TestVmGroupPolicies(t *testing.T) {
 		},
 	} {
 		c.check(t, s, VmGroupPolicyPath, false)
+	}
+}
+
+// TestOneCountOfGroupsAtATime: counting looks at every group. Whoever asks for many at once takes no more than one core, and is answered at once.
+func TestOneCountOfGroupsAtATime(t *testing.T) {
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	s := serve(t, knowledgeWith(), func(o *Options) {
+		o.PolicyImpact = func(context.Context, *v1alpha1.VmGroupPolicy) (int, int, bool) {
+			inside <- struct{}{}
+			<-goOn
+			return 2, 1, true
+		}
+	})
+	asked := func() *admissionv1.AdmissionRequest {
+		p := policyNamed("alpha", v1alpha1.VmGroupPolicySpec{})
+		p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupPolicy"}
+		return hubRequest(t, nil, &p)
+	}
+	first := make(chan *admissionv1.AdmissionResponse)
+	go func() { first <- s.askHub(VmGroupPolicyPath, asked()) }()
+	<-inside
+	for range hubRequests/2 - 1 {
+		if got := s.askHub(VmGroupPolicyPath, asked()); len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "is not said") {
+			t.Errorf("while another policy is counted: %q", got.Warnings)
+		}
+	}
+	close(goOn)
+	if got := <-first; len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "1 of 2 groups") {
+		t.Errorf("the first one: %q", got.Warnings)
+	}
+}
+
+func TestAPolicyThatIsTooLargeIsNotCounted(t *testing.T) {
+	s := serve(t, knowledgeWith(), func(o *Options) {
+		o.PolicyImpact = func(context.Context, *v1alpha1.VmGroupPolicy) (int, int, bool) {
+			t.Error("it is counted")
+			return 0, 0, false
+		}
+	})
+	many := slices.Repeat([]string{"*"}, 65)
+	requirement := metav1.LabelSelectorRequirement{Key: "a", Operator: "Exists"}
+	for name, change := range map[string]func(*v1alpha1.VmGroupPolicySpec){
+		"spec.match.exclude":        func(s *v1alpha1.VmGroupPolicySpec) { s.Match.Exclude = many },
+		"spec.match.memberClusters": func(s *v1alpha1.VmGroupPolicySpec) { s.Match.MemberClusters = []string{strings.Repeat("*", 256)} },
+		"spec.templates.deny":       func(s *v1alpha1.VmGroupPolicySpec) { s.Templates = &v1alpha1.PolicyTemplates{Deny: many} },
+		"spec.match.namespaceSelector": func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Match.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{requirement}, 65)}
+		},
+	} {
+		p := policyNamed("alpha", v1alpha1.VmGroupPolicySpec{})
+		p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupPolicy"}
+		change(&p.Spec)
+		if got := s.askHub(VmGroupPolicyPath, hubRequest(t, nil, &p)); got.Allowed || !strings.HasPrefix(got.Result.Message, name+": Too ") {
+			t.Errorf("%s: allowed %v, %+v", name, got.Allowed, got.Result)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
@@ -199,7 +200,9 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			s := serve(t, w, nil)
 			var old any
 			if c.old != nil {
-				old = aGroup(c.old)
+				before := aGroup(c.old)
+				w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": before}
+				old = before
 			}
 			got := s.validate(requestFor(t, old, aGroup(c.group)))
 			message := ""
@@ -211,6 +214,62 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			}
 			if !slices.Equal(got.Warnings, c.warnings) {
 				t.Errorf("warnings:\n%s\nwant:\n%s", strings.Join(got.Warnings, "\n"), strings.Join(c.warnings, "\n"))
+			}
+		})
+	}
+}
+
+// TestASenderSpeaksForNoOtherGroup: with a member's segment anybody who reaches the port can send a review. What it says about the group's UID
+// and status is not taken for true.
+func TestASenderSpeaksForNoOtherGroup(t *testing.T) {
+	theirs := types.UID("99999999-0000-4000-8000-000000000009")
+	seen := aGroup(func(g *v1alpha1.VmGroup) { g.Status.VCenter = "seen" })
+	feigned := func(replicas int32) *v1alpha1.VmGroup {
+		return aGroup(func(g *v1alpha1.VmGroup) {
+			g.UID, g.Status.VCenter, g.Status.VMs = theirs, "theirs", []v1alpha1.VMStatus{{Name: "theirs-0"}}
+			g.Spec.Replicas = &replicas
+		})
+	}
+	own := feigned(3)
+	own.UID = seen.UID
+	for _, c := range []struct {
+		story      string
+		known      *v1alpha1.VmGroup
+		old        any
+		wantStatus string
+		wantUID    types.UID
+	}{
+		{story: "a new group", wantUID: "drawn"},
+		{story: "a group that the hub knows", known: seen, old: own, wantStatus: "seen", wantUID: seen.UID},
+		{story: "another group of the name", known: seen, old: feigned(3), wantUID: "drawn"},
+		{story: "a group that nobody knows", old: feigned(3), wantUID: "drawn"},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			w := knowledgeWith(policyNamed("default", defaultPolicy()))
+			if c.known != nil {
+				w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": c.known}
+			}
+			asked := 0
+			check := func(g *v1alpha1.VmGroup) {
+				asked++
+				if g.UID != c.wantUID || g.Status.VCenter != c.wantStatus || len(g.Status.VMs) > 0 {
+					t.Errorf("asked about UID %q, status of %q, VMs %v", g.UID, g.Status.VCenter, g.Status.VMs)
+				}
+			}
+			w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
+				check(g)
+				return Preview{VCenter: "default", Known: true}, nil
+			}
+			w.quota = func(old, g *v1alpha1.VmGroup) []policy.Violation {
+				check(g)
+				if old != nil {
+					check(old)
+				}
+				return nil
+			}
+			s := serve(t, w, func(o *Options) { o.NewUID = func() string { return "drawn" } })
+			if got := s.validate(requestFor(t, c.old, feigned(4))); !got.Allowed || asked < 2 {
+				t.Errorf("allowed %v, asked %d times: %+v", got.Allowed, asked, got.Result)
 			}
 		})
 	}

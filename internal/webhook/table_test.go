@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -118,7 +117,7 @@ func TestTable(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			s := serve(t, caseKnowledge(c), func(o *Options) {
-				o.Segment = func(_ context.Context, member string) (string, bool) { return testSegment, member == c.Member }
+				o.Knows = func(member, segment string) bool { return member == c.Member && segment == testSegment }
 			})
 			request := requestOf(t, c)
 			filled := map[string]any{}

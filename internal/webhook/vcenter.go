@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/hex"
@@ -17,21 +16,21 @@ import (
 )
 
 // vcenterValidator checks VCenters.
-type vcenterValidator struct{ hub }
+type vcenterValidator struct{}
 
 var _ admission.Validator[*v1alpha1.VCenter] = vcenterValidator{}
 
 // ValidateCreate checks a new VCenter.
-func (v vcenterValidator) ValidateCreate(ctx context.Context, vc *v1alpha1.VCenter) (admission.Warnings, error) {
-	return v.check(ctx, vc, nil)
+func (v vcenterValidator) ValidateCreate(_ context.Context, vc *v1alpha1.VCenter) (admission.Warnings, error) {
+	return v.check(vc, nil)
 }
 
 // ValidateUpdate checks a VCenter whose spec changes.
-func (v vcenterValidator) ValidateUpdate(ctx context.Context, old, vc *v1alpha1.VCenter) (admission.Warnings, error) {
+func (v vcenterValidator) ValidateUpdate(_ context.Context, old, vc *v1alpha1.VCenter) (admission.Warnings, error) {
 	if vc.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(old.Spec, vc.Spec) {
 		return nil, nil
 	}
-	return v.check(ctx, vc, old)
+	return v.check(vc, old)
 }
 
 // ValidateDelete allows.
@@ -39,29 +38,12 @@ func (v vcenterValidator) ValidateDelete(context.Context, *v1alpha1.VCenter) (ad
 	return nil, nil
 }
 
-func (v vcenterValidator) check(ctx context.Context, vc, old *v1alpha1.VCenter) (admission.Warnings, error) {
+func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, error) {
 	spec := field.NewPath("spec")
 	var warn warnings
 	var errs field.ErrorList
 	insecure := vc.Spec.TLS != nil && vc.Spec.TLS.InsecureSkipVerify
 	server := vc.Spec.Server
-	where := spec.Child("credentialsSecretRef", "name")
-	if secret := v.secret(ctx, where, vc.Spec.CredentialsSecretRef.Name, &warn); secret != nil {
-		has := func(keys ...string) bool {
-			for _, key := range keys {
-				if len(secret.Data[key]) > 0 {
-					return true
-				}
-			}
-			return false
-		}
-		if !has("username", "VC_USER") || !has("password", "VC_PASS") {
-			warn.add(fmt.Sprintf("%s: Secret %q needs keys username and password (or VC_USER and VC_PASS), and none of them empty", where, secret.Name))
-		}
-		if server == "" && !has("VC_HOST") {
-			warn.add(fmt.Sprintf("spec.server: is empty, and Secret %q has no VC_HOST; set it to https://<host>", secret.Name))
-		}
-	}
 	errs = append(errs, checkServer(spec.Child("server"), server, insecure)...)
 	errs = append(errs, checkTLS(spec.Child("tls"), vc.Spec.TLS, &warn)...)
 	errs = append(errs, checkGrants(spec.Child("grants"), vc.Spec.Grants)...)
@@ -72,7 +54,7 @@ func (v vcenterValidator) check(ctx context.Context, vc, old *v1alpha1.VCenter) 
 	if limits := vc.Spec.Limits; limits.Tasks > 0 && limits.TasksPerHost > limits.Tasks {
 		warn.add(fmt.Sprintf("spec.limits.tasksPerHost: %d has no effect above tasks, which is %d", limits.TasksPerHost, limits.Tasks))
 	}
-	v.checkPlace(ctx, vc, old, &warn)
+	warnOfMove(vc, old, &warn)
 	return warn.result(), refuse("VCenter", vc.Name, errs)
 }
 
@@ -156,30 +138,9 @@ func checkLegacyFolders(where *field.Path, folders []v1alpha1.LegacyFolder) fiel
 	return errs
 }
 
-// checkPlace warns when VMs would be left behind, or when two VCenters are the same place.
-func (v vcenterValidator) checkPlace(ctx context.Context, vc, old *v1alpha1.VCenter, warn *warnings) {
-	if old != nil && old.Status.VMs > 0 && placeOf(old) != placeOf(vc) {
+// warnOfMove warns when VMs would be left behind.
+func warnOfMove(vc, old *v1alpha1.VCenter, warn *warnings) {
+	if old != nil && old.Status.VMs > 0 && old.Spec.Place() != vc.Spec.Place() {
 		warn.add(fmt.Sprintf("%d VMs are in the place that this VCenter names now; they do not move, and their groups will wait for them", old.Status.VMs))
 	}
-	var others v1alpha1.VCenterList
-	if v.reader.List(ctx, &others) != nil {
-		return
-	}
-	for i := range others.Items {
-		other := &others.Items[i]
-		if other.Name != vc.Name && vc.Spec.Server != "" && placeOf(other) == placeOf(vc) {
-			warn.add(fmt.Sprintf("VCenter %q has the same server, datacenter and folder; two that share a folder report each other's VMs as orphans", other.Name))
-		}
-	}
-}
-
-// place is where a VCenter keeps its VMs.
-type place struct{ host, datacenter, folder string }
-
-func placeOf(vc *v1alpha1.VCenter) place {
-	p := place{datacenter: vc.Spec.Datacenter, folder: cmp.Or(strings.Trim(vc.Spec.Folder, "/"), "vm-operator")}
-	if u, err := parseServer(vc.Spec.Server); err == nil {
-		p.host = strings.ToLower(u.Hostname()) + ":" + cmp.Or(u.Port(), "443")
-	}
-	return p
 }

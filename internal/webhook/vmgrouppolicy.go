@@ -4,19 +4,29 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// policyValidator checks VmGroupPolicies.
+// policyValidator checks VmGroupPolicies. It tells how many groups a policy would match and how many would break it, and which other
+// policy has other defaults: whoever reaches the port can ask that.
 type policyValidator struct {
-	hub
+	reader client.Reader
 	impact func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool)
+	// counting is held while groups are counted. One count at a time leaves the other cores to those who are judged.
+	counting chan struct{}
+}
+
+func newPolicyValidator(reader client.Reader, impact func(context.Context, *v1alpha1.VmGroupPolicy) (int, int, bool)) policyValidator {
+	return policyValidator{reader: reader, impact: impact, counting: make(chan struct{}, 1)}
 }
 
 var _ admission.Validator[*v1alpha1.VmGroupPolicy] = policyValidator{}
@@ -41,6 +51,9 @@ func (v policyValidator) ValidateDelete(context.Context, *v1alpha1.VmGroupPolicy
 
 func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
 	spec := field.NewPath("spec")
+	if err := checkSize(spec, p); err != nil {
+		return nil, refuse("VmGroupPolicy", p.Name, field.ErrorList{err})
+	}
 	match := spec.Child("match")
 	var warn warnings
 	errs := checkMemberPatterns(match.Child("memberClusters"), p.Spec.Match.MemberClusters)
@@ -62,6 +75,47 @@ func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (
 		v.warnImpact(ctx, p, &warn)
 	}
 	return warn.result(), refuse("VmGroupPolicy", p.Name, errs)
+}
+
+// Sizes of a policy that are judged. The schema bounds the lists to fewer, but what comes here need not have passed it. Labels of a selector
+// are not bounded by the schema.
+const (
+	maxPatterns    = 64
+	maxPattern     = 255
+	maxSelectors   = 64
+	maxSelectorSet = 256
+)
+
+// checkSize refuses a policy that would take long to look at: each pattern is compared with each group.
+func checkSize(spec *field.Path, p *v1alpha1.VmGroupPolicy) *field.Error {
+	lists := map[string][]string{"match.memberClusters": p.Spec.Match.MemberClusters, "match.exclude": p.Spec.Match.Exclude}
+	if t := p.Spec.Templates; t != nil {
+		lists["templates.allow"], lists["templates.deny"] = t.Allow, t.Deny
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		if len(lists[name]) > maxPatterns {
+			return field.TooMany(spec.Child(name), len(lists[name]), maxPatterns)
+		}
+		for _, pattern := range lists[name] {
+			if len(pattern) > maxPattern {
+				return field.TooLong(spec.Child(name), pattern, maxPattern)
+			}
+		}
+	}
+	selector := p.Spec.Match.NamespaceSelector
+	if selector == nil {
+		return nil
+	}
+	where := spec.Child("match", "namespaceSelector")
+	if n := len(selector.MatchLabels) + len(selector.MatchExpressions); n > maxSelectors {
+		return field.TooMany(where, n, maxSelectors)
+	}
+	for _, requirement := range selector.MatchExpressions {
+		if len(requirement.Values) > maxSelectorSet {
+			return field.TooMany(where, len(requirement.Values), maxSelectorSet)
+		}
+	}
+	return nil
 }
 
 // warnOwnDefaults warns about defaults that the policy's own limits refuse, or the default limits that it leaves in force.
@@ -132,6 +186,13 @@ func (v policyValidator) warnOtherDefaults(ctx context.Context, p *v1alpha1.VmGr
 
 func (v policyValidator) warnImpact(ctx context.Context, p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	if v.impact == nil {
+		return
+	}
+	select {
+	case v.counting <- struct{}{}:
+		defer func() { <-v.counting }()
+	default:
+		warn.add("how many groups would break this policy is not said, since another one is being looked at; status.violations has it soon")
 		return
 	}
 	matched, broken, known := v.impact(ctx, p)

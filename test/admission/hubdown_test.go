@@ -36,6 +36,7 @@ func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 	t.Run("table without the hub", func(t *testing.T) { s.run(t, false) })
 	t.Run("Ignore", func(t *testing.T) { ignore.on(t).workOn() })
 	t.Run("Fail", func(t *testing.T) { fail.on(t).waitOrGo() })
+	told := leakOf(t, "team-b", fail.Create(t.Context(), fail.group("told", 1)))
 
 	start()
 	s.marker.known()
@@ -46,6 +47,9 @@ func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 			t.Errorf("with the hub: %v", err)
 		}
 		fail.on(t).caughtUp("small")
+	})
+	t.Run("the path that an error told", func(t *testing.T) {
+		told.tried(t, fail.on(t).place, ignore.on(t).untilRunning("small", 1))
 	})
 }
 

@@ -110,6 +110,16 @@ alone (`helm template`, Argo CD) always looks like an installation, but sees not
 {{- if and .Release.IsInstall $objects (lookup "v1" "Namespace" "" "kube-system") -}}true{{- end -}}
 {{- end }}
 
+{{/*
+Whether the Pods that run are of a release that does not serve the port of the hub's own kinds, as "true" or nothing: then nobody answers there
+before the first of them is replaced, and the certificate lacks the Service's name until it is issued anew. `helm template` and Argo CD see
+nothing of the cluster.
+*/}}
+{{- define "vmgroup-operator.new-port" -}}
+{{- $there := lookup "v1" "Service" .Release.Namespace "vmgroup-operator-hub" -}}
+{{- if and .Release.IsUpgrade (not $there) (lookup "v1" "Namespace" "" "kube-system") -}}true{{- end -}}
+{{- end }}
+
 {{/* The subjects of a binding of the operator's ServiceAccount. */}}
 {{- define "vmgroup-operator.subjects" -}}
 - kind: ServiceAccount

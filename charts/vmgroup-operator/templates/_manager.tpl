@@ -10,6 +10,7 @@
 {{- end }}
 {{- if .Values.webhook.enabled }}
 - --webhook-port=9443
+- --hub-webhook-port=9444
 - --webhook-cert-path=/etc/vmgroup-operator/webhook
 {{- /* Left out, the manager multiplies its default by the scale of sharding. */}}
 {{- if not (kindIs "invalid" .Values.webhook.drainSeconds) }}

@@ -3,6 +3,7 @@ package objects
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -12,11 +13,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Timeouts in seconds after which a member gives up a call of the hub; a creation waits for both.
-const (
-	mutateTimeout   = 2
-	validateTimeout = 3
-)
+// callTimeout is after how many seconds a member gives up a call of the hub, and the least that Kubernetes knows. A hub that is silent costs a
+// creation that leaves something out two of them, and any other write one. The hub answers from memory, in milliseconds.
+const callTimeout = 1
 
 // webhooks says how a member calls the hub.
 type webhooks struct {
@@ -24,6 +23,8 @@ type webhooks struct {
 	caBundle      []byte
 	failurePolicy admissionv1.FailurePolicyType
 	conditions    []admissionv1.MatchCondition
+	// missing is the condition on which the hub is asked for defaults.
+	missing string
 }
 
 // newWebhooks returns nil and a sentence why when the member cannot call the hub.
@@ -43,6 +44,7 @@ func newWebhooks(in Input) (*webhooks, string) {
 		base:          base + "/clusters/" + url.PathEscape(in.Member) + "/" + url.PathEscape(in.Segment),
 		caBundle:      in.CABundle,
 		failurePolicy: failurePolicy,
+		missing:       missing(in.ServesMutatingPolicies),
 		conditions: []admissionv1.MatchCondition{
 			{Name: "not-being-deleted", Expression: notDeleting},
 			{Name: "spec-changes", Expression: specChanges},
@@ -81,10 +83,10 @@ func (w *webhooks) mutating() *admissionv1.MutatingWebhookConfiguration {
 			FailurePolicy:           ptr.To(w.failurePolicy),
 			MatchPolicy:             ptr.To(admissionv1.Equivalent),
 			SideEffects:             ptr.To(admissionv1.SideEffectClassNone),
-			TimeoutSeconds:          ptr.To[int32](mutateTimeout),
+			TimeoutSeconds:          ptr.To[int32](callTimeout),
 			AdmissionReviewVersions: []string{"v1"},
 			ReinvocationPolicy:      ptr.To(admissionv1.NeverReinvocationPolicy),
-			MatchConditions:         w.conditions,
+			MatchConditions:         append(slices.Clone(w.conditions), admissionv1.MatchCondition{Name: "something-missing", Expression: w.missing}),
 		}},
 	}
 }
@@ -99,11 +101,24 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 			FailurePolicy:           ptr.To(w.failurePolicy),
 			MatchPolicy:             ptr.To(admissionv1.Equivalent),
 			SideEffects:             ptr.To(admissionv1.SideEffectClassNone),
-			TimeoutSeconds:          ptr.To[int32](validateTimeout),
+			TimeoutSeconds:          ptr.To[int32](callTimeout),
 			AdmissionReviewVersions: []string{"v1"},
 			MatchConditions:         w.conditions,
 		}},
 	}
+}
+
+// missing holds where the hub could fill something in. A member with mutating policies asks those first, so that there is nothing left to ask for
+// but what they failed to fill in, and what no policy has a default for; the schema then refuses that.
+func missing(policies bool) string {
+	unset := `!has(object.spec.cpu) || object.spec.cpu == 0 || !has(object.spec.memory) || object.spec.memory == 0 ||
+  !has(object.spec.template) || object.spec.template == ''`
+	if !policies {
+		// A group keeps the vCenter that it has, also when that is none by name.
+		unset += ` ||
+  (!has(object.spec.vcenter) || object.spec.vcenter == '') && (oldObject == null || oldObject.?spec.?vcenter.orValue('') != '')`
+	}
+	return "has(object.spec) && type(object.spec) == map && (" + unset + ")"
 }
 
 func rules(named ...admissionv1.NamedRuleWithOperations) []admissionv1.RuleWithOperations {

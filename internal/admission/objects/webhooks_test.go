@@ -6,15 +6,18 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	admissionreview "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -116,7 +119,7 @@ func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
 		want  []string
 	}{
 		{"create", func() error { return m.team.Create(t.Context(), group) }, []string{mutate + "CREATE ", validate + "CREATE "}},
-		{"edit", func() error { return m.patch(group, map[string]any{"spec": map[string]any{"cpu": 2}}) }, []string{mutate + "UPDATE ", validate + "UPDATE "}},
+		{"edit", func() error { return m.patch(group, map[string]any{"spec": map[string]any{"cpu": 2}}) }, []string{validate + "UPDATE "}},
 		{"scale", func() error { return m.scale(group, 2) }, []string{validate + "UPDATE scale"}},
 		{"scale to the same", func() error { return m.scale(group, 2) }, nil},
 		{"label", func() error { return m.patch(group, metadata(map[string]any{"labels": map[string]any{"a": "b"}})) }, nil},
@@ -147,5 +150,119 @@ func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
 	h.Close()
 	if err := m.team.Create(t.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 		t.Errorf("creation with failure policy Fail while the hub is away: %v", err)
+	}
+}
+
+// withDefaults is a policy that fills in everything.
+func withDefaults() v1alpha1.VmGroupPolicy {
+	p := v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "defaults"}}
+	p.Spec.Defaults = &v1alpha1.PolicyDefaults{CPU: 1, Memory: 1, Template: "t", VCenter: "default"}
+	return p
+}
+
+// bare is a group whose author left out these fields, and others that have a value.
+func bare(name string, without ...string) *unstructured.Unstructured {
+	spec := map[string]any{"cpu": int64(1), "memory": int64(1), "template": "t", "vcenter": "default", "replicas": int64(1)}
+	for _, field := range without {
+		delete(spec, field)
+	}
+	g := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	g.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
+	g.SetNamespace(metav1.NamespaceDefault)
+	g.SetName(name)
+	return g
+}
+
+func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
+	m, h := newMember(t), newHub(t)
+	all := []string{"cpu", "memory", "template", "vcenter"}
+	const mutate, validate = "/clusters/m1/secret/mutate CREATE ", "/clusters/m1/secret/validate CREATE "
+	for _, c := range []struct {
+		story    string
+		policies bool
+		defaults bool
+		without  []string
+		want     []string
+		refused  bool
+	}{
+		{story: "defaults of the member's policies", policies: true, defaults: true, without: all, want: []string{validate}},
+		{story: "nothing missing", policies: true, defaults: true, want: []string{validate}},
+		{story: "no vCenter, and no default for it", policies: true, without: []string{"vcenter"}, want: []string{validate}},
+		{story: "no default for a field that is required", policies: true, without: []string{"cpu"}, want: []string{mutate}, refused: true},
+		{story: "defaults of the hub", defaults: true, without: all, want: []string{mutate}, refused: true}, // this hub fills in nothing
+		{story: "a vCenter from the hub", defaults: true, without: []string{"vcenter"}, want: []string{mutate, validate}},
+		{story: "nothing missing, without policies", defaults: true, want: []string{validate}},
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			var policies []v1alpha1.VmGroupPolicy
+			if c.defaults {
+				policies = append(policies, withDefaults())
+			}
+			bundle, err := Render(Input{
+				Member: "m1", WebhookBase: h.URL, Segment: "secret", CABundle: h.caBundle(), FailurePolicy: v1alpha1.AdmissionIgnore,
+				Exempt: []string{operatorUser}, Limits: m.compile(policies...), ServesMutatingPolicies: c.policies,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.uninstall()
+			m.apply(bundle.Objects)
+			m.awaitInForce()
+			await.NoError(t, "the hub to be asked as it should", func() error {
+				h.took()
+				err := m.team.Create(t.Context(), bare("asked", c.without...), client.DryRunAll)
+				if got := h.took(); (err != nil) != c.refused || !slices.Equal(got, c.want) {
+					return fmt.Errorf("asked %q, want %q; refused %v, error %w", got, c.want, c.refused, err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestASilentHubCostsAWriteTwoSecondsAtMost: connections to it are made, and nobody answers.
+func TestASilentHubCostsAWriteTwoSecondsAtMost(t *testing.T) {
+	m := newMember(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	for _, c := range []struct {
+		story    string
+		policies bool
+		most     time.Duration
+	}{
+		{"with mutating policies", true, 2 * time.Second},
+		{"without", false, 2*time.Second + 500*time.Millisecond}, // two calls of one second, and what else a creation takes
+	} {
+		t.Run(c.story, func(t *testing.T) {
+			bundle, err := Render(Input{
+				Member: "m1", WebhookBase: "https://" + silent.Addr().String(), Segment: "secret", CABundle: authority(t, 1), FailurePolicy: v1alpha1.AdmissionIgnore,
+				Exempt: []string{operatorUser}, Limits: m.compile(withDefaults()), ServesMutatingPolicies: c.policies,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.uninstall()
+			m.apply(bundle.Objects)
+			m.awaitInForce()
+			await.NoError(t, "the hub to be called", func() error {
+				begun := time.Now()
+				if err := m.team.Create(t.Context(), bare("probe", "vcenter"), client.DryRunAll); err != nil || time.Since(begun) < time.Second {
+					return fmt.Errorf("it took %s: %w", time.Since(begun), err)
+				}
+				return nil
+			})
+			begun := time.Now()
+			if err := m.team.Create(t.Context(), bare("waits", "vcenter"), client.DryRunAll); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); took > c.most {
+				t.Errorf("a creation took %s, and %s is the most", took, c.most)
+			} else {
+				t.Logf("a creation took %s", took.Round(time.Millisecond))
+			}
+		})
 	}
 }

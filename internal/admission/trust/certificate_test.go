@@ -118,11 +118,11 @@ func TestStateSurvivesTheSecret(t *testing.T) {
 func TestSegment(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	// echo -n "a/u" | openssl dgst -sha256 -hmac "0123456789abcdef0123456789abcdef"
-	if got, want := Segment(key, "a", "u"), "7824d59b85b6283262831de5170e6653"; got != want {
+	if got, want := Segment(key, "a", "u", 0), "7824d59b85b6283262831de5170e6653"; got != want {
 		t.Errorf("segment %s, want %s", got, want)
 	}
-	others := map[string]bool{Segment(key, "a", "u"): true}
-	for _, other := range []string{Segment(key, "b", "u"), Segment(key, "a", "v"), Segment([]byte("another"), "a", "u")} {
+	others := map[string]bool{Segment(key, "a", "u", 0): true}
+	for _, other := range []string{Segment(key, "b", "u", 0), Segment(key, "a", "v", 0), Segment([]byte("another"), "a", "u", 0), Segment(key, "a", "u", 1), Segment(key, "a", "u", 2)} {
 		if others[other] {
 			t.Errorf("%s is that of another member", other)
 		}

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -64,6 +65,10 @@ type Options struct {
 	Random io.Reader
 	Now    func() time.Time
 	Limits Limits
+	// Period is how long members call by one segment; 0 is DefaultPeriod.
+	Period time.Duration
+	// Fixed reports whether a replica of a release may live that knows the segments of period 0 only; nil is never.
+	Fixed func() bool
 	// Resync is how often everything is looked at although nothing changed.
 	Resync time.Duration
 	// Events may be nil.
@@ -82,6 +87,8 @@ type Rotator struct {
 	// reported are the members that Events was told of.
 	reported map[string]bool
 	memory   Memory
+	// fixedAt is when a replica of an earlier release was last seen.
+	fixedAt time.Time
 
 	mu sync.Mutex
 	// known is false until the Secret was looked for.
@@ -91,10 +98,14 @@ type Rotator struct {
 	// state is the last that was read, what was damaged since filled in from before.
 	state    State
 	decision Decision
+	// doors are the segments by which members may call, and given is the period of those that they were given when doors were made.
+	doors map[door]struct{}
+	given Period
 }
 
 // NewRotator returns a Rotator that does nothing before Run.
 func NewRotator(opts Options) *Rotator {
+	opts.Period = cmp.Or(opts.Period, DefaultPeriod)
 	return &Rotator{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
 }
 
@@ -115,14 +126,35 @@ func (r *Rotator) Bundle() (bundle []byte, ok bool) {
 	return EncodeAuthorities(living), len(living) > 0
 }
 
-// Segment returns the secret part of a member's path; false while the key is not known.
-func (r *Rotator) Segment(memberName string, uid types.UID) (string, bool) {
+// Segment returns the secret part of the path that a member is to be given now, and its period; false while the key is not known. fixed asks
+// for the one that stays, for a member whose objects somebody else applies.
+func (r *Rotator) Segment(memberName string, uid types.UID, fixed bool) (segment string, period Period, ok bool) {
+	if !fixed {
+		period = r.period()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.state.PathKey) == 0 {
-		return "", false
+		return "", 0, false
 	}
-	return Segment(r.state.PathKey, memberName, uid), true
+	return Segment(r.state.PathKey, memberName, uid, period), period, true
+}
+
+// period is the one whose segments members are given now.
+func (r *Rotator) period() Period {
+	if r.opts.Fixed != nil && r.opts.Fixed() {
+		return 0
+	}
+	return PeriodAt(r.opts.Now(), r.opts.Period)
+}
+
+// Knows reports whether a member may call by the segment. The time that it takes says nothing of the answer.
+func (r *Rotator) Knows(memberName, segment string) bool {
+	asked := doorOf(memberName, segment)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, known := r.doors[asked]
+	return known
 }
 
 // Behind returns the members that do not know all authorities, sorted by name, as this replica sees it.

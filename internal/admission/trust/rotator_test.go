@@ -32,6 +32,7 @@ type bench struct {
 	hub       client.WithWatch
 	now       time.Time
 	leading   bool
+	fixed     bool // a replica of an earlier release lives
 	offer     Offer
 	delivered []map[string][]byte
 	changes   int
@@ -78,7 +79,7 @@ func (b *bench) replica(hub client.Client) *Rotator {
 		Replicas: func() []Replica { return []Replica{{Process: "p", Serving: ServingLeaf(b.offer.Leaf)}} },
 		Deliver:  func(data map[string][]byte) { b.delivered = append(b.delivered, data) },
 		Random:   bytes.NewReader(bytes.Repeat([]byte{1, 2, 3, 4}, 100)), Now: func() time.Time { return b.now },
-		Limits: limits, Resync: time.Minute, Events: b, Log: logr.Discard(),
+		Limits: limits, Period: DefaultPeriod, Fixed: func() bool { return b.fixed }, Resync: time.Minute, Events: b, Log: logr.Discard(),
 		Changed: func() { b.changes++ },
 	})
 }
@@ -124,13 +125,13 @@ func TestTheLeaderWritesTheSecretOnce(t *testing.T) {
 	if b.writes != 1 || len(b.delivered) != 1 || b.delivered[0] != nil {
 		t.Fatalf("%d writes; delivered: %v", b.writes, b.delivered)
 	}
-	if _, ok := b.Segment("m", "u"); ok {
+	if _, _, ok := b.Segment("m", "u", false); ok {
 		t.Error("a key is used that was not read back")
 	}
 	b.pass()
 	bundle, ok := b.Bundle()
-	segment, known := b.Segment("m", "u")
-	if !ok || !bytes.Equal(bundle, a.PEM) || !known || segment != Segment(bytes.Repeat([]byte{1, 2, 3, 4}, 8), "m", "u") {
+	segment, _, known := b.Segment("m", "u", true)
+	if !ok || !bytes.Equal(bundle, a.PEM) || !known || segment != Segment(bytes.Repeat([]byte{1, 2, 3, 4}, 8), "m", "u", 0) {
 		t.Errorf("bundle %t, segment %q", ok, segment)
 	}
 	if len(b.delivered) != 2 || !bytes.Equal(b.delivered[1][KeyServedCert], b.offer.Leaf.Pair.Certificate) || b.changes != 2 {

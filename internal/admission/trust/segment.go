@@ -4,17 +4,65 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 // keyLength of the path key, in bytes.
 const keyLength = 32
 
+// DefaultPeriod is how long a member calls by one segment: see [Period].
+const DefaultPeriod = 12 * time.Hour
+
+// Period numbers a stretch of time in which members are given the same segment. 0 is the one that never ends: earlier releases know no other,
+// and so does a member whose objects somebody else applies.
+type Period int64
+
+// PeriodAt returns the period at a time, if each is so long.
+func PeriodAt(now time.Time, long time.Duration) Period { return Period(now.UnixNano() / int64(long)) }
+
 // Segment is the part of a member's webhook path that cannot be guessed without the key: the first 32 hexadecimal digits of
-// HMAC-SHA256(key, name + "/" + uid). A MemberCluster that is created anew under the same name gets another one.
-func Segment(key []byte, memberName string, uid types.UID) string {
+// HMAC-SHA256(key, name + "/" + uid), in other periods than 0 followed by "/" and the period's number. A MemberCluster that is created anew
+// under the same name gets another one.
+//
+// It is no credential: whoever is refused a request because the webhook could not be called is told the whole URL.
+func Segment(key []byte, memberName string, uid types.UID, period Period) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(memberName + "/" + string(uid)))
+	if period != 0 {
+		mac.Write([]byte("/" + strconv.FormatInt(int64(period), 10)))
+	}
 	return hex.EncodeToString(mac.Sum(nil))[:32]
+}
+
+// door is a member and a segment, hashed: looking one up takes the same time whatever is asked for, and whether it is there or not.
+type door [sha256.Size]byte
+
+func doorOf(memberName, segment string) door {
+	return sha256.Sum256([]byte(memberName + "/" + segment))
+}
+
+// doorsOf are all by which members may call now. Old and new ones hold together: the period before and the one after, for what is under way and
+// for clocks that differ, and for each member the one that it was seen to have, which it may have missed to renew for long. fixed says that a
+// replica of an earlier release may live, which gives members none but the one of period 0.
+func doorsOf(key []byte, members []v1alpha1.MemberCluster, now Period, fixed bool) map[door]struct{} {
+	doors := map[door]struct{}{}
+	if len(key) == 0 {
+		return doors
+	}
+	for i := range members {
+		m := &members[i]
+		periods := []Period{now - 1, now, now + 1, Period(m.Status.SegmentPeriod)}
+		if fixed || m.Spec.Manage == v1alpha1.ManageNone {
+			periods = append(periods, 0)
+		}
+		for _, period := range periods {
+			doors[doorOf(m.Name, Segment(key, m.Name, m.UID, period))] = struct{}{}
+		}
+	}
+	return doors
 }

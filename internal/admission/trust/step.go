@@ -33,7 +33,12 @@ func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 		return retry, err
 	}
 	stored, damaged := r.learn(secret)
-	in, err := r.observe(ctx, stored)
+	var members v1alpha1.MemberClusterList
+	if err := r.opts.Client.List(ctx, &members); err != nil {
+		return retry, fmt.Errorf("list the MemberClusters: %w", err)
+	}
+	r.openDoors(stored.PathKey, members.Items)
+	in, err := r.observe(ctx, stored, members.Items)
 	if err != nil {
 		return retry, err
 	}
@@ -54,8 +59,8 @@ func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 			}
 		}
 	}
-	// Not longer than what Decide takes for a sleep.
-	wait = min(r.opts.Resync, r.opts.Limits.Settle)
+	// Not longer than what Decide takes for a sleep, and in each period at least twice.
+	wait = min(r.opts.Resync, r.opts.Limits.Settle, r.opts.Period/2)
 	if !decision.Next.IsZero() {
 		wait = min(wait, max(decision.Next.Sub(in.Now), 0))
 	}
@@ -102,6 +107,25 @@ func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	return stored, damaged || len(stored.PathKey) == 0
 }
 
+// openDoors lets members call by the segments that they have or may get. Members get others when a period begins, or when the last replica of an
+// earlier release has gone, or the first one has come. One that led until it went may have given the segment of period 0 without saying so in a
+// status, so that one holds for a while longer.
+func (r *Rotator) openDoors(key []byte, members []v1alpha1.MemberCluster) {
+	given, now := r.period(), r.opts.Now()
+	if given == 0 {
+		r.fixedAt = now
+	}
+	fixed := !r.fixedAt.IsZero() && now.Sub(r.fixedAt) < r.opts.Limits.Overlap
+	doors := doorsOf(key, members, PeriodAt(now, r.opts.Period), fixed)
+	r.mu.Lock()
+	first, before := r.doors == nil, r.given
+	r.doors, r.given = doors, given
+	r.mu.Unlock()
+	if !first && before != given && r.opts.Changed != nil {
+		r.opts.Changed()
+	}
+}
+
 // fill takes from an earlier state what is missing from this one.
 func (s *State) fill(before State) (filled bool) {
 	if len(s.PathKey) == 0 && len(before.PathKey) > 0 {
@@ -125,15 +149,11 @@ func (s *State) fill(before State) (filled bool) {
 }
 
 // observe collects what is decided on. An error means that something is not known, and then nothing is decided.
-func (r *Rotator) observe(ctx context.Context, stored State) (Input, error) {
-	var members v1alpha1.MemberClusterList
-	if err := r.opts.Client.List(ctx, &members); err != nil {
-		return Input{}, fmt.Errorf("list the MemberClusters: %w", err)
-	}
+func (r *Rotator) observe(ctx context.Context, stored State, members []v1alpha1.MemberCluster) (Input, error) {
 	offer := r.opts.Offer()
 	in := Input{
 		Now: r.opts.Now(), Limits: r.opts.Limits, Stored: stored,
-		Members: MembersOf(members.Items, r.opts.AdmissionURL), Replicas: r.opts.Replicas(),
+		Members: MembersOf(members, r.opts.AdmissionURL), Replicas: r.opts.Replicas(),
 	}
 	var err error
 	if in.Current, err = r.current(ctx, offer); err != nil {

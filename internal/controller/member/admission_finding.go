@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,9 +18,19 @@ import (
 // errAnotherCluster: the health check finds the same and has the member joined anew.
 var errAnotherCluster = errors.New("another cluster answers under the member's address")
 
-// installedFinding is the state of a member that has the whole bundle.
-func installedFinding(bundle install.Bundle) admissionFinding {
-	if bundle.NoWebhook != "" {
+// installedFinding is the state of a member that has the whole bundle. Without a webhook defaults are filled in by a policy, if at all; lag is how
+// long that one has to wait for the schema of a new CRD.
+func installedFinding(bundle install.Bundle, serves bool, lag time.Duration) admissionFinding {
+	switch {
+	case bundle.NoWebhook != "" && serves && lag > 0:
+		return admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending, fmt.Sprintf(
+			"All is in place but what fills in defaults: API servers do not know the new schema of VmGroups yet. It comes in %s. "+
+				"Until then a VmGroup has to say cpu, memory and template. The webhook is not in place: %s", lag.Round(time.Second), bundle.NoWebhook)}
+	case bundle.NoWebhook != "" && !serves:
+		return admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonNoWebhook,
+			"The admission policies are in place. Nothing fills in defaults, since the member serves no MutatingAdmissionPolicies of " +
+				"admissionregistration.k8s.io/v1 (Kubernetes 1.36): a VmGroup has to say cpu, memory and template. The webhook is not in place: " + bundle.NoWebhook}
+	case bundle.NoWebhook != "":
 		return admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonNoWebhook,
 			"The admission policies are in place. The webhook is not: " + bundle.NoWebhook}
 	}
@@ -87,7 +98,7 @@ func (k *admissionKeeper) compare(ctx context.Context, bundle install.Bundle) ou
 		return k.failed(err)
 	}
 	// Nothing of ours has to stay as it is: the next look comes with Timings.Reapply.
-	out := outcome{versions: map[install.Object]string{}, acknowledged: found.Acknowledged}
+	out := outcome{versions: map[install.Object]string{}, acknowledged: found.Acknowledged, segment: bundle.SegmentPeriod}
 	if found.Wrong == "" {
 		out.finding = admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionNotManaged,
 			"The admission objects are in place; spec.manage is None."}

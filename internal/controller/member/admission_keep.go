@@ -25,6 +25,8 @@ type admissionKeeper struct {
 	apis remote.APIs
 	uid  string
 
+	// serves says that the member serves MutatingAdmissionPolicies.
+	serves bool
 	// schemaLag is how long the schema of the VmGroup CRD may still be unknown to MutatingAdmissionPolicies.
 	schemaLag time.Duration
 	// usernames of the operator in the member, asked for once in an incarnation.
@@ -133,6 +135,8 @@ type outcome struct {
 	finding admissionFinding
 	// acknowledged is set when the member's webhook configurations are known to carry that bundle.
 	acknowledged *string
+	// segment is the period of the path segment in them, if acknowledged is set.
+	segment int64
 	// versions of the objects if all is in place, nil if another pass is needed soon.
 	versions map[install.Object]string
 	// silent: the member did not answer.
@@ -192,8 +196,8 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 		}
 		k.usernames = exempt(names...)
 	}
-	serves, err := k.apis.Bootstrap.ServesMutatingPolicies(ctx)
-	if err != nil {
+	var err error
+	if k.serves, err = k.apis.Bootstrap.ServesMutatingPolicies(ctx); err != nil {
 		return install.Target{}, err
 	}
 	if k.schemaLag, err = k.lag(ctx); err != nil {
@@ -204,7 +208,8 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 	c.provider.mu.RUnlock()
 	return install.Target{
 		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
-		Exempt: k.usernames, ServesMutatingPolicies: serves && k.schemaLag == 0,
+		Exempt: k.usernames, ServesMutatingPolicies: k.serves && k.schemaLag == 0,
+		NotOurs: c.target.manage == v1alpha1.ManageNone,
 	}, nil
 }
 
@@ -237,7 +242,7 @@ func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outc
 	}
 	out := outcome{}
 	if result.Webhooks {
-		out.acknowledged = &bundle.CABundleHash
+		out.acknowledged, out.segment = &bundle.CABundleHash, bundle.SegmentPeriod
 	}
 	switch {
 	case !crd.OK:
@@ -245,7 +250,7 @@ func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outc
 	case len(result.Refused) > 0:
 		out.finding = k.refusedFinding(result.Refused)
 	default:
-		out.finding, out.versions = installedFinding(bundle), result.Versions
+		out.finding, out.versions = installedFinding(bundle, k.serves, k.schemaLag), result.Versions
 	}
 	return out
 }
@@ -274,7 +279,7 @@ func (k *admissionKeeper) publish(result outcome) {
 	if current {
 		k.c.seen.admission = &result.finding
 		if result.acknowledged != nil {
-			k.c.seen.acknowledged = result.acknowledged
+			k.c.seen.acknowledged, k.c.seen.segment = result.acknowledged, result.segment
 		}
 	}
 	p.mu.Unlock()

@@ -1,13 +1,16 @@
 package member
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
@@ -80,6 +83,47 @@ func TestAdmissionCondition(t *testing.T) {
 	}
 }
 
+func TestAdmissionIsReadyOnceDefaultsAreInPlace(t *testing.T) {
+	for _, c := range []struct {
+		story     string
+		noWebhook string
+		serves    bool
+		lag       time.Duration
+		status    metav1.ConditionStatus
+		reason    string
+		says      string
+	}{
+		{"policies and webhook", "", true, 0, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
+		{"the webhook fills in until the policy comes", "", true, time.Second, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
+		{"the webhook alone", "", false, 0, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
+		{"policies alone", "No URL.", true, 0, metav1.ConditionTrue, v1alpha1.ReasonNoWebhook, "The webhook is not: No URL."},
+		{"the policy has to wait", "No URL.", true, 7 * time.Second, metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending, "It comes in 7s."},
+		{"nothing ever does", "No URL.", false, 7 * time.Second, metav1.ConditionTrue, v1alpha1.ReasonNoWebhook, "Nothing fills in defaults"},
+	} {
+		got := installedFinding(install.Bundle{NoWebhook: c.noWebhook}, c.serves, c.lag)
+		if got.status != c.status || got.reason != c.reason || !strings.Contains(got.message, c.says) {
+			t.Errorf("%s: %+v", c.story, got)
+		}
+	}
+}
+
+func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
+	in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
+	in.previous.SegmentPeriod = 7
+	in.seen.segment = 8 // nothing is acknowledged yet
+	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
+		t.Errorf("period %d, although the member has not taken another", status.SegmentPeriod)
+	}
+	in.seen.acknowledged = ptr.To("new")
+	if status, _ := computeStatus(in); status.SegmentPeriod != 8 {
+		t.Errorf("period %d, want the one that the member took", status.SegmentPeriod)
+	}
+	in.config = &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}
+	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
+		t.Errorf("period %d of a member that cannot be reached", status.SegmentPeriod)
+	}
+}
+
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	leads := constantLeadership(true)
 	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leadership: &leads})
@@ -91,9 +135,9 @@ func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	p.ensure(c.target, true)
 	k := &admissionKeeper{c: c}
 	k.term, _ = c.commission()
-	found := outcome{finding: admissionFinding{status: metav1.ConditionTrue}, acknowledged: ptr.To("hash")}
+	found := outcome{finding: admissionFinding{status: metav1.ConditionTrue}, acknowledged: ptr.To("hash"), segment: 5}
 	k.publish(found)
-	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" {
+	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" || seen.segment != 5 {
 		t.Fatalf("seen: %+v", seen)
 	}
 	p.ensure(c.target, false)

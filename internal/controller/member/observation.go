@@ -47,6 +47,8 @@ type observation struct {
 	// acknowledged is the hash of the CA bundle in the webhook configurations that the member accepted last, "" when it
 	// has none; nil is "not known".
 	acknowledged *string
+	// segment is the period of the path segment in them, if acknowledged is not nil.
+	segment int64
 	// lastContact is when the member last answered.
 	lastContact time.Time
 	// engagedAt is when the member was engaged, zero when it is not.

@@ -62,7 +62,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 			status.CRDVersion = foreigntext.Text(in.seen.crdVersion, maxVersion)
 		}
 		if in.seen.acknowledged != nil {
-			status.CABundleHash = *in.seen.acknowledged
+			status.CABundleHash, status.SegmentPeriod = *in.seen.acknowledged, in.seen.segment
 		}
 	}
 	if in.counts != nil {

@@ -177,7 +177,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	switch {
 	case errors.As(err, &invalid):
 		// The connection made from the last valid configuration, if there is one, goes on.
-		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blockedStatus(vc, invalid.reason, invalid.message, r.Now()))
+		blocked := blockedStatus(vc, invalid.reason, invalid.message, r.Now())
+		if err := r.tellNeighbors(ctx, vc, &blocked); err != nil {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blocked)
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -194,6 +198,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
 	next := newStatus(vc, l, r.Now())
+	if err := r.tellNeighbors(ctx, vc, &next); err != nil {
+		return reconcile.Result{}, err
+	}
 	if deleting {
 		apply(&next, vc.Generation, r.Now(), []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,7 +124,8 @@ func TestIssuersIssueAndRenewAndTheInjectorTellsOfNewAuthorities(t *testing.T) {
 	}
 	first := secret(ctx, t, c, "vmgroup-operator-ca")["tls.crt"]
 	leaf := signed(t, secret(ctx, t, c, "vmgroup-operator-webhook-tls"), first, true)
-	if names := leaf.TLS.Leaf.DNSNames; len(names) != 1 || names[0] != "vmgroup-operator-webhook."+namespace+".svc" {
+	want := []string{"vmgroup-operator-webhook." + namespace + ".svc", "vmgroup-operator-hub." + namespace + ".svc"}
+	if names := leaf.TLS.Leaf.DNSNames; !slices.Equal(names, want) {
 		t.Errorf("the serving certificate is for %v", names)
 	}
 

@@ -38,18 +38,35 @@ type Admission struct {
 	// CertManager runs on the hub.
 	CertManager *certmanager.Instance
 
-	balancer *balancer
-	volume   *secretVolume
+	// balancer is before the members' port, and hub before the one of the hub's own kinds.
+	balancer, hub *balancer
+	volume        *secretVolume
 	// ports by the name of the manager: one that is started again listens where it did.
-	ports map[string]port
+	ports map[string]doors
+}
+
+// doors are the two ports of the webhooks.
+type doors struct{ members, hub port }
+
+func reserveDoors() (d doors, err error) {
+	if d.members, err = reservePort(); err != nil {
+		return d, err
+	}
+	if d.hub, err = reservePort(); err != nil {
+		d.members.free()
+	}
+	return d, err
 }
 
 // StartAdmission runs cert-manager on the hub and mounts the webhooks' certificate. Managers that are started from then on
 // serve the webhooks; those that run already have to be replaced.
 func (s *Stack) StartAdmission(ctx context.Context) (err error) {
-	a := &Admission{ports: map[string]port{}}
+	a := &Admission{ports: map[string]doors{}}
 	s.Admission = a
 	if a.balancer, err = newBalancer(); err != nil {
+		return err
+	}
+	if a.hub, err = newBalancer(); err != nil {
 		return err
 	}
 	a.URL = a.balancer.URL
@@ -87,7 +104,7 @@ func (a *Admission) callByURL(o *unstructured.Unstructured) error {
 		if call.Service == nil || call.Service.Path == nil {
 			return fmt.Errorf("webhook %s names no Service with a path", configuration.Webhooks[i].Name)
 		}
-		url := a.URL + *call.Service.Path
+		url := a.hub.URL + *call.Service.Path
 		call.URL, call.Service = &url, nil
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&configuration)
@@ -141,15 +158,17 @@ func (a *Admission) webhookArgs(name string, ready func(context.Context) bool) (
 	p, ok := a.ports[name]
 	if !ok {
 		var err error
-		if p, err = reservePort(); err != nil {
+		if p, err = reserveDoors(); err != nil {
 			return nil, err
 		}
 		a.ports[name] = p
 	}
-	host, number, _ := strings.Cut(p.address, ":")
-	a.balancer.add(p.address, ready)
+	host, number, _ := strings.Cut(p.members.address, ":")
+	_, hub, _ := strings.Cut(p.hub.address, ":")
+	a.balancer.add(p.members.address, ready)
+	a.hub.add(p.hub.address, ready)
 	return []string{
-		"--webhook-host=" + host, "--webhook-port=" + number,
+		"--webhook-host=" + host, "--webhook-port=" + number, "--hub-webhook-port=" + hub,
 		"--webhook-cert-path=" + a.volume.Dir, "--admission-url=" + a.URL,
 	}, nil
 }
@@ -165,14 +184,17 @@ func (a *Admission) stop() error {
 	if a.CertManager != nil {
 		errs = append(errs, a.CertManager.Stop())
 	}
-	if a.balancer != nil {
-		a.balancer.close()
+	for _, b := range []*balancer{a.balancer, a.hub} {
+		if b != nil {
+			b.close()
+		}
 	}
 	for _, p := range a.ports {
-		p.free()
+		p.members.free()
+		p.hub.free()
 	}
 	return errors.Join(errs...)
 }
 
-// WebhookAddress is where a replica listens for webhook calls, behind the balancer.
-func (r *Replica) WebhookAddress() string { return r.stack.Admission.ports[r.Name].address }
+// WebhookAddress is where a replica listens for the members' webhook calls, behind the balancer.
+func (r *Replica) WebhookAddress() string { return r.stack.Admission.ports[r.Name].members.address }

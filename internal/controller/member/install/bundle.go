@@ -34,6 +34,8 @@ type Target struct {
 	Exempt []string
 	// ServesMutatingPolicies: the member serves admissionregistration.k8s.io/v1 mutatingadmissionpolicies.
 	ServesMutatingPolicies bool
+	// NotOurs: somebody else applies the objects (spec.manage None), and cannot be expected to do so again and again.
+	NotOurs bool
 	// Leaving: everything is to go. Only Known is read then, and Exempt is empty.
 	Leaving bool
 }
@@ -51,6 +53,8 @@ type Bundle struct {
 	Optional []Object
 	// CABundleHash of the authorities in the webhook configurations among Objects; empty when there are none.
 	CABundleHash string
+	// SegmentPeriod is the period of the path segment in the webhook configurations; 0 is one that does not change.
+	SegmentPeriod int64
 	// NoWebhook is a sentence that says why there are none; empty when there are.
 	NoWebhook string
 }

@@ -1,0 +1,51 @@
+package vcenter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// tellNeighbors says in a VCenter's status which others keep their VMs in the same place. It is told here and not by a webhook, since only those
+// who may read VCenters are to know which server others use.
+func (r *Reconciler) tellNeighbors(ctx context.Context, vc *v1alpha1.VCenter, next *v1alpha1.VCenterStatus) error {
+	var all v1alpha1.VCenterList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return fmt.Errorf("list the VCenters: %w", err)
+	}
+	setNeighbors(next, vc, neighborsOf(vc, all.Items), r.Now())
+	return nil
+}
+
+// neighborsOf are the names of the other VCenters of the same place, sorted. A server that stands in a Secret is not compared.
+func neighborsOf(vc *v1alpha1.VCenter, all []v1alpha1.VCenter) []string {
+	place := vc.Spec.Place()
+	if place.Host == "" {
+		return nil
+	}
+	var names []string
+	for i := range all {
+		if all[i].Name != vc.Name && all[i].Spec.Place() == place {
+			names = append(names, all[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func setNeighbors(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, names []string, now time.Time) {
+	if len(names) == 0 {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionSharedPlace)
+		return
+	}
+	apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionSharedPlace, metav1.ConditionTrue, v1alpha1.ReasonSamePlace, fmt.Sprintf(
+		"VCenter %s has the same server, datacenter and folder. Two that share a folder report each other's VMs as orphans: give one another spec.folder, or delete it",
+		strings.Join(names, ", "))}})
+}

@@ -1,0 +1,143 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Paths of the hub's own kinds, as controller-runtime's builder would name them.
+const (
+	VCenterPath       = "/validate-vm-codeconnect-vmworld-com-v1alpha1-vcenter"
+	MemberClusterPath = "/validate-vm-codeconnect-vmworld-com-v1alpha1-membercluster"
+	VmGroupPolicyPath = "/validate-vm-codeconnect-vmworld-com-v1alpha1-vmgrouppolicy"
+)
+
+// MutatePath is where a member's API server sends what is to be filled in, below the address of the hub.
+func MutatePath(member, segment string) string {
+	return "/clusters/" + member + "/" + segment + "/mutate"
+}
+
+// ValidatePath is where a member's API server sends what is to be reviewed, below the address of the hub.
+func ValidatePath(member, segment string) string {
+	return "/clusters/" + member + "/" + segment + "/validate"
+}
+
+// What the webhooks of the hub's own kinds may take at a time, as requests and as bytes of bodies. All their callers are one, and one caller
+// gets half: the hub's API server writes a few objects a day.
+const (
+	hubRequests = 16
+	hubMemory   = 16 << 20
+)
+
+// Options say what the webhooks know and how much they take at a time. Zero values mean the defaults.
+type Options struct {
+	// Knowledge answers about groups. Required.
+	Knowledge Knowledge
+	// Knows reports whether a member may call by this segment. It answers from memory, and the time that it takes tells nothing of the
+	// answer, nor of whether there is such a member. Required.
+	Knows func(member, segment string) bool
+	// Hub reads VmGroupPolicies from memory. Required.
+	Hub client.Reader
+	// PolicyImpact counts the groups that a policy would match and those of them that would break it; false when that is
+	// not known. Without it nothing is said.
+	PolicyImpact func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool)
+	Log          logr.Logger
+	// Registerer of the metrics; default controller-runtime's registry.
+	Registerer prometheus.Registerer
+	// Requests of members that are answered at a time, default 256. Memory is what their bodies may take together, in bytes,
+	// default 32 MiB. One member gets half of it at most. What is above is refused at once with status 503.
+	Requests int
+	Memory   int64
+	// BodyTimeout is how long a caller may take to send its request, default 5 s.
+	BodyTimeout time.Duration
+	// Timeout bounds a handler for members, default 800 ms: their API servers wait for 1 s. HubTimeout is that of the hub's own kinds,
+	// default 2.5 s: its API server waits for 3 s.
+	Timeout, HubTimeout time.Duration
+	// NewsPatience is how long a call waits for a member or namespace that is not known yet, default 500 ms.
+	NewsPatience time.Duration
+	// NewUID draws a UID for a group that the hub does not know, so that the one in a request stands for no other group. Default
+	// uuid.NewString.
+	NewUID func() string
+}
+
+// Doors are the handlers of two ports.
+type Doors struct {
+	// Members is for the port that members reach.
+	Members http.Handler
+	// Hub is for the one that only the hub's API server is to reach. It asks for no credential, since an API server shows none.
+	Hub http.Handler
+}
+
+// New makes the handlers. It registers metrics, so it is called once for a Registerer.
+func New(o Options) (Doors, error) {
+	if o.Knowledge == nil || o.Knows == nil || o.Hub == nil {
+		return Doors{}, errors.New("webhooks need a Knowledge, segments and a reader of the hub")
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), autoscalingv1.AddToScheme(scheme)); err != nil {
+		return Doors{}, err
+	}
+	var registerer prometheus.Registerer = ctrlmetrics.Registry
+	if o.Registerer != nil {
+		registerer = o.Registerer
+	}
+	forMembers := &front{
+		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 32<<20)),
+		metrics: newMetrics(registerer), log: o.Log, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
+	}
+	// What the hub asks must not take anything from the members.
+	forHub := *forMembers
+	forHub.room, forHub.memory = newShares(hubRequests), newShares(hubMemory)
+	return Doors{Members: newMembers(o, forMembers, scheme), Hub: newHubKinds(o, &forHub, scheme)}, nil
+}
+
+func newMembers(o Options, f *front, scheme *runtime.Scheme) http.Handler {
+	knowledge := patient{Knowledge: o.Knowledge, patience: cmp.Or(o.NewsPatience, 500*time.Millisecond)}
+	newUID := o.NewUID
+	if newUID == nil {
+		newUID = uuid.NewString
+	}
+	groups := reviewer{knowledge: knowledge}
+	timeout := cmp.Or(o.Timeout, 800*time.Millisecond)
+	return &members{front: f, knows: o.Knows, webhooks: map[string]*endpoint{
+		"mutate": {
+			front: f, name: "mutate", timeout: timeout, handler: defaulter{knowledge: knowledge, decoder: admission.NewDecoder(scheme)},
+		},
+		"validate": {
+			front: f, name: "validate", timeout: timeout, handler: byResource{
+				groups: admission.WithValidator(scheme, groupValidator{groups, newUID}).Handler,
+				scale:  admission.WithValidator(scheme, scaleValidator{groups}).Handler,
+			},
+		},
+	}}
+}
+
+func newHubKinds(o Options, f *front, scheme *runtime.Scheme) http.Handler {
+	timeout := cmp.Or(o.HubTimeout, 2500*time.Millisecond)
+	webhooks := map[string]*endpoint{}
+	for _, own := range []struct {
+		path, name string
+		handler    admission.Handler
+	}{
+		{VCenterPath, "vcenter", admission.WithValidator(scheme, vcenterValidator{}).Handler},
+		{MemberClusterPath, "membercluster", admission.WithValidator(scheme, memberValidator{}).Handler},
+		{VmGroupPolicyPath, "vmgrouppolicy", admission.WithValidator(scheme, newPolicyValidator(o.Hub, o.PolicyImpact)).Handler},
+	} {
+		webhooks[own.path] = &endpoint{front: f, name: own.name, timeout: timeout, handler: own.handler}
+	}
+	return &hubKinds{front: f, webhooks: webhooks}
+}

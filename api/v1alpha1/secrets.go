@@ -4,8 +4,8 @@ package v1alpha1
 // any port, or without a port for the scheme's own. It wins over the Secret's key VC_HOST, which names one.
 const VCenterHostsAnnotation = "vm.codeconnect.vmworld.com/vcenter-hosts"
 
-// UserDataLabel with the value "true" marks a Secret as user data, so that a VmGroup may hand it to its VMs. So does the type [UserDataSecretType].
+// UserDataLabel with the value "true" marks a Secret as user data, so that a VmGroup may hand it to its VMs. So does the type [UserDataType].
 const UserDataLabel = "vm.codeconnect.vmworld.com/user-data"
 
-// UserDataSecretType is the type of a Secret that is user data and nothing else.
-const UserDataSecretType = "vm.codeconnect.vmworld.com/user-data" //nolint:gosec // the name of a type, and no secret
+// UserDataType is the type of a Secret that is user data and nothing else.
+const UserDataType = "vm.codeconnect.vmworld.com/user-data"

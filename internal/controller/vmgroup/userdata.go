@@ -59,7 +59,7 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 // isUserData reports whether a Secret says that it is user data. Who writes a VmGroup may not be allowed to read the Secrets of the namespace, and who may look
 // into VMs in vCenter reads what they are handed.
 func isUserData(secret *corev1.Secret) bool {
-	return secret.Type == v1alpha1.UserDataSecretType || secret.Labels[v1alpha1.UserDataLabel] == "true"
+	return secret.Type == v1alpha1.UserDataType || secret.Labels[v1alpha1.UserDataLabel] == "true"
 }
 
 // seenUserData is what was seen of a user data Secret.

@@ -105,7 +105,7 @@ func TestASecretThatIsNotMarkedAsUserDataIsToldUntilSomebodyMarksIt(t *testing.T
 func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
 	for story, change := range map[string]func(*corev1.Secret){
 		"label": func(s *corev1.Secret) { s.Labels = map[string]string{v1alpha1.UserDataLabel: "true"} },
-		"type":  func(s *corev1.Secret) { s.Type = v1alpha1.UserDataSecretType },
+		"type":  func(s *corev1.Secret) { s.Type = v1alpha1.UserDataType },
 	} {
 		r, reads := withUserData(t, change)
 		r.settle()

@@ -89,8 +89,8 @@ func (r *rig) onesAfterAnother(ctx context.Context, prefix string) ([]float64, e
 	return took, nil
 }
 
-// neighbour is a member whose API server becomes hostile.
-type neighbour struct {
+// neighbor is a member whose API server becomes hostile.
+type neighbor struct {
 	*hostileapi.Server
 	name   string
 	proxy  *localcluster.APIProxy
@@ -100,10 +100,10 @@ type neighbour struct {
 }
 
 // hostileNeighbours joins members behind proxies before the second member, each as a cluster of its own.
-func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbour, error) {
+func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbor, error) {
 	invalid := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid")
 	list := fmt.Sprintf(`{"kind":"VmGroupList","apiVersion":%q,"metadata":{"resourceVersion":"7"},"items":[`, v1alpha1.GroupVersion)
-	all := []*neighbour{
+	all := []*neighbor{
 		{name: "bomb", refused: true, attack: hostileapi.OnLists("vmgroups", hostileapi.Compressed(list+`{"metadata":{"annotations":{"a":"`, 1<<30, `"}}}]}`), invalid)},
 		{name: "hollow", refused: true, attack: hostileapi.OnLists("vmgroups",
 			hostileapi.Endless(list+`{}`, 1<<30, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), invalid)},
@@ -151,7 +151,7 @@ func changed(i int) string {
 }
 
 // begin makes the member hostile, and waits until the operator knows where it can.
-func (n *neighbour) begin(ctx context.Context, r *rig) error {
+func (n *neighbor) begin(ctx context.Context, r *rig) error {
 	n.Attack(n.attack)
 	n.proxy.CutConnections()
 	if !n.refused {
@@ -160,12 +160,12 @@ func (n *neighbour) begin(ctx context.Context, r *rig) error {
 	return n.until(ctx, r, "to be refused", func(c []metav1.Condition) bool { return !stack.IsReady(c) })
 }
 
-func (n *neighbour) end() {
+func (n *neighbor) end() {
 	n.Attack(nil)
 	n.proxy.CutConnections()
 }
 
-func (n *neighbour) until(ctx context.Context, r *rig, what string, wanted func([]metav1.Condition) bool) error {
+func (n *neighbor) until(ctx context.Context, r *rig, what string, wanted func([]metav1.Condition) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return await.Condition(ctx, "member "+n.name+" "+what, func(ctx context.Context) (bool, error) {

@@ -77,7 +77,7 @@ var (
 		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},
 		replicas:  1, args: []string{fmt.Sprintf("--workers=%d", workers)},
 	}
-	neighbours = setup{
+	neighbors = setup{
 		about:   "a member and the cluster behind hostile ones, clones that take 200 ms, watch mode",
 		members: []string{"team-a", "team-b"}, taskTime: 200 * time.Millisecond, width: 16,
 		inventory: v1alpha1.Inventory{Mode: v1alpha1.InventoryWatch},

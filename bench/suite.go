@@ -36,7 +36,7 @@ var suite = []benchmark{
 	{"movement", "groups that change hands when replicas come and go, and how evenly 1,000 groups are divided", &several, movement},
 	{"failover", "replicas are killed, and stopped in the middle of their work", &several, handover},
 	{"admission", "a create with the CRD alone, admission policies and webhooks, and the webhook under load with hostile requests", &doors, admission},
-	{"hostile", "groups of one VM of one member while the API servers of others send as much as they can", &neighbours, hostileMembers},
+	{"hostile", "groups of one VM of one member while the API servers of others send as much as they can", &neighbors, hostileMembers},
 	{"waiting-passes", "1,000 groups are taken over whose writes take 20 ms each", nil, waitingPasses},
 	{"micro", "the Go benchmarks of the planner and the vSphere code", nil, micro},
 }

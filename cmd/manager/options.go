@@ -149,11 +149,8 @@ func (o *options) check() error {
 	if o.shardingScale < 0.05 || o.shardingScale > 10 {
 		return errors.New("--sharding-scale must be between 0.05 and 10")
 	}
-	if o.webhookPort < 1 || o.webhookPort > 65535 {
-		return errors.New("--webhook-port must be between 1 and 65535")
-	}
-	if o.hubWebhookPort < 1 || o.hubWebhookPort > 65535 || o.hubWebhookPort == o.webhookPort {
-		return errors.New("--hub-webhook-port must be between 1 and 65535, and another one than --webhook-port")
+	if err := o.checkPorts(); err != nil {
+		return err
 	}
 	if o.segmentPeriod < time.Second {
 		return errors.New("--webhook-segment-period must be at least 1s")
@@ -170,14 +167,21 @@ func (o *options) check() error {
 	if o.lostReplica <= 0 {
 		return errors.New("--lost-replica-wait must be positive")
 	}
-	if o.memberMemory < 1 {
-		return errors.New("--member-memory must be positive")
+	if o.workers < 1 || o.memberQPS <= 0 || o.memberBurst < 1 || o.memberMemory < 1 {
+		return errors.New("--workers, --member-qps, --member-burst and --member-memory must be positive")
 	}
 	if _, err := remote.ParseAddresses(o.memberAddresses); err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
 	}
-	if o.workers < 1 || o.memberQPS <= 0 || o.memberBurst < 1 {
-		return errors.New("--workers, --member-qps and --member-burst must be positive")
+	return nil
+}
+
+func (o *options) checkPorts() error {
+	if o.webhookPort < 1 || o.webhookPort > 65535 {
+		return errors.New("--webhook-port must be between 1 and 65535")
+	}
+	if o.hubWebhookPort < 1 || o.hubWebhookPort > 65535 || o.hubWebhookPort == o.webhookPort {
+		return errors.New("--hub-webhook-port must be between 1 and 65535, and another one than --webhook-port")
 	}
 	return nil
 }

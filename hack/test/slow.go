@@ -77,7 +77,6 @@ var slowStories = []slowStory{
 	{5, "hack/demo", everywhere, 5},
 	{5, "internal/webhook", everywhere, 5},
 	{5, "internal/sharding/hub", everywhere, 5},
-	{5, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 240},
 	{6, "integration", "TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM", 170},
 	{6, "integration", "TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM", 110},
 	{6, "integration", "TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom", 40},
@@ -100,6 +99,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes", 30},
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
+	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 240},
 }
 
 // parts is the number of the last part.

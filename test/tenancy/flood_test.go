@@ -103,7 +103,7 @@ func TestAPIServersThatSendTooMuchCostNobodyElseAnything(t *testing.T) {
 	defer w.isSmall(t)
 	defer elsewhere.heardNothing(t)
 	all := attackersWithTooMuch(elsewhere)
-	var names []string
+	names := make([]string, 0, len(all))
 	attackers := map[string]*attacker{}
 	for name, how := range all {
 		names = append(names, name)

@@ -102,7 +102,7 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 					watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) { return open(o) },
 				}
 				f, _ := informed(ctx, server, remote.DefaultLimits())
-				time.Sleep(time.Hour)
+				<-time.After(time.Hour)
 				if server.watches < 20 || server.watches > 150 || server.lists > 150 {
 					t.Errorf("%d watches and %d lists were begun in an hour", server.watches, server.lists)
 				}
@@ -112,7 +112,7 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 				}
 				// It is well again.
 				server.watch = noWatchList
-				time.Sleep(5 * time.Minute)
+				<-time.After(5 * time.Minute)
 				if p := f.problem("https://member"); p != nil {
 					t.Errorf("a watch lasts, and said is %+v", p)
 				}
@@ -131,7 +131,7 @@ func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
 		defer synctest.Wait()
 		defer cancel()
 		var open *watch.RaceFreeFakeWatcher
-		server := &apiserver{watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		server := &apiserver{watch: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
 			open = watch.NewRaceFreeFake()
 			context.AfterFunc(ctx, open.Stop)
 			one := groupNamed("one")
@@ -139,23 +139,23 @@ func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
 			return open, nil // the initial events do not end
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
-		time.Sleep(50 * time.Second)
+		<-time.After(50 * time.Second)
 		if p := f.problem("https://member"); p != nil || informer.HasSynced() {
 			t.Errorf("after 50 seconds: %+v", p)
 		}
-		time.Sleep(15 * time.Second)
+		<-time.After(15 * time.Second)
 		if p := f.problem("https://member"); p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "list of VmGroups has not come to an end") {
 			t.Errorf("after 65 seconds: %+v", p)
 		}
 		open.Action(watch.Bookmark, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
 			ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 		}})
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if p := f.problem("https://member"); p != nil || !informer.HasSynced() {
 			t.Errorf("at the end of the list: %+v, synced %t", p, informer.HasSynced())
 		}
 		open.Action(watch.Error, &apierrors.NewResourceExpired("too old").ErrStatus)
-		time.Sleep(65 * time.Second)
+		<-time.After(65 * time.Second)
 		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, "has not come to an end") {
 			t.Errorf("when the watch was begun anew: %+v", p)
 		}
@@ -178,7 +178,7 @@ func TestAListIsReadPageByPage(t *testing.T) {
 			return list, nil
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if got := strings.Join(asked, " "); got != "/100/ /100/more" {
 			t.Errorf("asked was for %s", got)
 		}
@@ -209,7 +209,7 @@ func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
 			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []v1alpha1.VmGroup{groupNamed("a")}}, nil
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		if informer.HasSynced() || len(informer.GetStore().List()) > 0 {
 			t.Errorf("a part of a list is taken for all: %v", informer.GetStore().List())
 		}
@@ -237,7 +237,7 @@ func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
 	}
 	n := 0
 	fresh := func(int) string { n++; return fmt.Sprintf("group-%d", n) }
-	streamed := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	streamed := func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
 		events := make(chan watch.Event)
 		go func() {
 			defer close(events)

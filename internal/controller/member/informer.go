@@ -36,11 +36,11 @@ func newInformers(guard *remote.Guard, timings Timings, now func() time.Time) *i
 
 // keep is the transform of the caches. What is too much ends the incarnation, and is no error here: client-go would log the object.
 func (f *informers) keep(object any) (any, error) {
-	stripped, err := keepWhatIsRead(object)
-	if o, is := stripped.(runtime.Object); is && err == nil {
+	keepWhatIsRead(object)
+	if o, is := object.(runtime.Object); is {
 		_ = f.tally.put(kindOf(o), o)
 	}
-	return stripped, err
+	return object, nil
 }
 
 // newInformer is cache.Options.NewInformer.
@@ -91,9 +91,7 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		}
 		listed += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
-			if _, err := keepWhatIsRead(object); err != nil {
-				return err
-			}
+			keepWhatIsRead(object)
 			listed += sizeOf(object)
 			return s.tally.put(s.kind, object)
 		}); err != nil {

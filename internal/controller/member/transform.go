@@ -19,12 +19,13 @@ var ours = v1alpha1.GroupVersion.Group + "/"
 
 // keepWhatIsRead strips what caches need not hold of an object: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps
 // who changed spec last, and after that who set spec.replicas, if that is another; not what else they set: the audit of destroyed VMs names them.
-// Kubernetes writes no time for who scales through the subresource, but who changes a field is its only owner. An object that was stripped before is not written to: others may be
-// reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it changes, and not replace it.
-func keepWhatIsRead(object any) (any, error) {
+// Kubernetes writes no time for who scales through the subresource, but who changes a field is its only owner. An object that was stripped before is
+// not written to: others may be reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it
+// changes, and not replace it.
+func keepWhatIsRead(object any) {
 	o, is := object.(metav1.Object)
 	if !is {
-		return object, nil
+		return
 	}
 	if annotations := o.GetAnnotations(); hasOthers(annotations) {
 		kept := maps.Clone(annotations)
@@ -33,14 +34,13 @@ func keepWhatIsRead(object any) (any, error) {
 	}
 	fields := o.GetManagedFields()
 	if !slices.ContainsFunc(fields, func(m metav1.ManagedFieldsEntry) bool { return m.FieldsV1 != nil }) && len(fields) <= 2 {
-		return object, nil
+		return
 	}
 	var kept []metav1.ManagedFieldsEntry
 	if _, is := object.(*v1alpha1.VmGroup); is {
 		kept = specManagers(fields)
 	}
 	o.SetManagedFields(kept)
-	return object, nil
 }
 
 func hasOthers(annotations map[string]string) bool {

@@ -107,7 +107,7 @@ func Drip(begin string, every time.Duration) http.HandlerFunc {
 
 // Elsewhere redirects to another server.
 func Elsewhere(url string, status int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, url+r.URL.Path, status) }
+	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, url+r.URL.Path, status) } //nolint:gosec // a test sends it to a server of its own
 }
 
 // LongHeaders answers with headers of so many KiB.

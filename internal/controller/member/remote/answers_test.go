@@ -196,10 +196,10 @@ func TestHeadersAreBounded(t *testing.T) {
 func TestARedirectIsNotFollowed(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
-	clear, encrypted := httptest.NewServer(other), httptest.NewTLSServer(other)
-	defer clear.Close()
+	plain, encrypted := httptest.NewServer(other), httptest.NewTLSServer(other)
+	defer plain.Close()
 	defer encrypted.Close()
-	for _, to := range []string{clear.URL, encrypted.URL, ""} {
+	for _, to := range []string{plain.URL, encrypted.URL, ""} {
 		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 			bounds := testBounds()
 			own := 0

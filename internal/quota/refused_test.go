@@ -77,6 +77,33 @@ func TestWhatOneTotalGrantedIsGivenBackWhenTheOtherRefuses(t *testing.T) {
 	}
 }
 
+// In the pass that learns of the refusal it gives back what it does not want any more. What it still wanted has to follow, and only a
+// notice leads to the next pass.
+func TestAGroupThatShrankBeforeItIsRefusedKeepsNothingOfWhatOneTotalGranted(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDeskUnder(t, store, nil)
+	overtaken(d, store, claim("one", "m", 0, 3, 1), "all")
+	one := claim("one", "m", 0, 2, 1) // spec was edited, and is too much for the last total still
+	d.notified[of("one")] = 1
+	for range 8 {
+		if d.notified[of("one")] > 0 {
+			delete(d.notified, of("one"))
+			if needs, some := d.Surplus(of("one"), policy.Usage{}, one.Wants); some {
+				d.GiveBack(of("one"), needs, one.Epoch)
+			}
+			d.Ask(t.Context(), one)
+		}
+		d.flush()
+	}
+	if keys := totalsOf(store, of("one")); len(keys) != 0 {
+		t.Errorf("a group without VMs is refused, and is charged %+v", store.Entries()[of("one")].Usage)
+	}
+	if d.notified[of("one")] > 0 {
+		t.Error("it is looked at without end")
+	}
+	d.ask(one, quota.Refused)
+}
+
 // A refusal is said at once where memory knows it, so that nothing is claimed in vain.
 func TestATotalThatRefusesKeepsTheOthersFromGranting(t *testing.T) {
 	store := &quotatest.Store{}

@@ -130,6 +130,20 @@ func (b *book) unsettled(id Key) bool {
 	return !b.known || flying || slices.ContainsFunc(b.claims, func(c Claim) bool { return c.Key() == id })
 }
 
+// looksAgain reports whether a group that is refused has to look again at once: it has more here than it holds, and gives nothing of that back
+// yet. While it gives back something, down to what it wanted before it was refused, it looks again once that is written.
+func (b *book) looksAgain(c Claim) bool {
+	e, entered := b.entry(c.Key())
+	if !entered || c.Holds.Covers(e.Usage) {
+		return false
+	}
+	lower, lowering := b.lowers[c.Key()]
+	if lowering && !c.Holds.Covers(lower.to) {
+		b.unsure[c.Key()] = struct{}{}
+	}
+	return !lowering
+}
+
 func (b *book) enqueue(c Claim) {
 	b.claims = append(slices.DeleteFunc(b.claims, func(o Claim) bool { return o.Key() == c.Key() }), c)
 	b.want()

@@ -274,11 +274,10 @@ func (l *Ledger) grow(f facts, c Claim, seats []seat, quotas []*policy.Policy) (
 		if answer.Outcome == Refused {
 			answer.Problem = ""
 		}
-		return answer, anew && slices.ContainsFunc(seats, func(s seat) bool {
-			e, entered := s.entry(id)
-			_, lowering := s.lowers[id]
-			return entered && !lowering && !c.Holds.Covers(e.Usage)
-		})
+		for _, s := range seats {
+			again = s.looksAgain(c) && anew || again
+		}
+		return answer, again
 	}
 	if len(open) == 0 {
 		return answer, false

@@ -415,10 +415,8 @@ const (
 	step                    = 12 * time.Minute
 )
 
-// settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
-// reason.
-func (m *model) settle() {
-	m.fault, m.between = quotatest.None, nil
+// updateAll starts all replicas anew, as those of an update to its end, or back.
+func (m *model) updateAll() {
 	if draw(m.t, "update", 2) == 0 { // to its end, or back
 		for n := range m.replicas {
 			m.replicas[n] = m.newReplica(false)
@@ -429,6 +427,13 @@ func (m *model) settle() {
 			m.replicas[n] = m.newReplica(true)
 		}
 	}
+}
+
+// settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
+// reason.
+func (m *model) settle() {
+	m.fault, m.between = quotatest.None, nil
+	m.updateAll()
 	for i := range m.holder {
 		m.epoch[i]++
 		m.due[i] = true

@@ -347,7 +347,7 @@ func TestNewKindsAreNotMutatedBeforeAPIServersKnowTheirSchema(t *testing.T) {
 		o.Timings.SchemaLag = time.Hour
 	})
 	in.join("alpha", servers.alpha.Kubeconfig())
-	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonNoWebhook)
+	in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending)
 	if target := fake.lastTarget(); target.ServesMutatingPolicies {
 		t.Errorf("target = %+v, want no mutating policies before a CRD that is minutes old", target)
 	}

@@ -13,7 +13,8 @@ import (
 
 // store keeps what becomes of a group.
 type store interface {
-	// writeStatus stores the status of next, unless the group has changed since it was read: that is a conflict.
+	// writeStatus stores the status of next, unless the group has changed since it was read: that is a conflict. It sets next's version to that which
+	// the group has then, and nothing else of it.
 	writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error
 	// release lets a group go of which nothing is left.
 	release(ctx context.Context, group *v1alpha1.VmGroup) error
@@ -30,9 +31,13 @@ type apiStore struct {
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	if err := a.client.Status().Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
+	answer := next.DeepCopy()
+	if err := a.client.Status().Patch(ctx, answer, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	// The pass goes on with what it was decided on. An API server that answers with something else would change that in the middle, and the next write
+	// would say again what the first one said.
+	next.ResourceVersion = answer.ResourceVersion
 	return nil
 }
 

@@ -125,14 +125,19 @@ type boundedBody struct {
 
 // Read returns a [*LimitError] where the answer goes too far.
 func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
-	if refused := b.weigh(p[:n]); refused != nil {
-		return 0, b.guard.Refuse(refused)
+	for {
+		n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+		kept, refused := b.weigh(p[:n])
+		if refused != nil {
+			return 0, b.guard.Refuse(refused)
+		}
+		if b.guard.pace.WaitN(b.ctx, n) != nil && err == nil {
+			err = cmp.Or(context.Cause(b.ctx), errSlow)
+		}
+		if kept > 0 || n == 0 || err != nil {
+			return kept, b.cause(err)
+		}
 	}
-	if b.guard.pace.WaitN(b.ctx, n) != nil && err == nil {
-		err = cmp.Or(context.Cause(b.ctx), errSlow)
-	}
-	return n, b.cause(err)
 }
 
 // cause says of an error of the connection when it is due to what took too long.
@@ -143,29 +148,33 @@ func (b *boundedBody) cause(err error) error {
 	return err
 }
 
-func (b *boundedBody) weigh(p []byte) error {
+// weigh takes blanks between the values of a stream out of p, and returns how many bytes are left: the decoder of a stream would keep all blanks
+// until the next value, and they may have no end.
+func (b *boundedBody) weigh(p []byte) (int, error) {
+	kept := p[:0]
 	for len(p) > 0 {
 		if b.stream && b.began.IsZero() {
 			if p = bytes.TrimLeft(p, " \t\r\n"); len(p) == 0 {
-				return nil // the next value is waited for, however long
+				break // the next value is waited for, however long
 			}
 			b.began = time.Now()
 		}
 		n, ended := b.scanner.scan(p)
+		kept = append(kept, p[:n]...) // in place: kept is never longer than what was weighed
 		p = p[n:]
 		switch {
 		case b.scanner.weight > b.limit && b.stream:
-			return &LimitError{What: "an event in " + b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
+			return 0, &LimitError{What: "an event in " + b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
 		case b.scanner.weight > b.limit:
-			return &LimitError{What: b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
+			return 0, &LimitError{What: b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
 		case b.stream && ended:
 			b.scanner.weight, b.began = 0, time.Time{}
 		case b.stream && time.Since(b.began) > b.patience:
-			return &LimitError{What: "an event in " + b.what + " does not end", Limit: b.patience.String(),
+			return 0, &LimitError{What: "an event in " + b.what + " does not end", Limit: b.patience.String(),
 				Remedy: "Check the member's API server, and proxies and load balancers in between."}
 		}
 	}
-	return nil
+	return len(kept), nil
 }
 
 // Close ends the answer, read or not.

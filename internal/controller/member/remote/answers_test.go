@@ -301,6 +301,34 @@ func TestAnAnswerThatDripsEnds(t *testing.T) {
 	}
 }
 
+// TestBlanksBetweenEventsAreNotPassedOn: the decoder of a watch keeps what is before an event, and blanks may have no end. Those within an event are
+// the event's.
+func TestBlanksBetweenEventsAreNotPassedOn(t *testing.T) {
+	const event = `{"type": "ADDED",` + "\n" + `"object": {"a": " { "}}`
+	blanks := strings.Repeat(" \t\r\n", 4<<20)
+	bounds := testBounds()
+	api := answering(t, true, bounds, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", jsonType)
+		once(blanks + event + blanks + event + event + blanks)(w)
+	})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api.Host()+watchPath, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := api.HTTPClient().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	got, err := io.ReadAll(response.Body)
+	if err != nil || string(got) != event+event+event {
+		t.Errorf("%d bytes were passed on, error %v", len(got), err)
+	}
+	if err := bounds.Guard.Err(); err != nil {
+		t.Errorf("blanks are refused: %v", err)
+	}
+}
+
 // TestNoMoreConnectionsAreMadeThanNeeded of a member that does not speak HTTP/2 and does not answer.
 func TestNoMoreConnectionsAreMadeThanNeeded(t *testing.T) {
 	var mu sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -97,7 +98,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 	case !isJSON:
 		// client-go decodes an error by its type, whatever was asked for; as text it is told and not decoded.
 		response.Header.Set("Content-Type", "text/plain")
-		body.limit = mostPlain
+		body.limit = Bound{Bytes: mostPlain, Weight: math.MaxInt64}
 	case body.scanner.list:
 		body.limit = a.guard.Limits.Page
 	default:
@@ -113,7 +114,7 @@ type boundedBody struct {
 	ctx   context.Context
 	// what it is, for a person.
 	what  string
-	limit int64
+	limit Bound
 	// stream: each value has the limit of its own, and patience to arrive.
 	stream   bool
 	patience time.Duration
@@ -163,18 +164,27 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 		kept = append(kept, p[:n]...) // in place: kept is never longer than what was weighed
 		p = p[n:]
 		switch {
-		case b.scanner.weight > b.limit && b.stream:
-			return 0, &LimitError{What: "an event in " + b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
-		case b.scanner.weight > b.limit:
-			return 0, &LimitError{What: b.what + " is too large", Limit: weightText(b.limit), Remedy: lookForLarge}
+		case b.scanner.bytes > b.limit.Bytes:
+			return 0, b.tooLarge(bytesText(b.limit.Bytes) + ", after decompression")
+		case b.scanner.weight > b.limit.Weight:
+			return 0, b.tooLarge(bytesText(b.limit.Weight) + " of memory for its values when they are decoded")
 		case b.stream && ended:
-			b.scanner.weight, b.began = 0, time.Time{}
+			b.scanner.reset()
+			b.began = time.Time{}
 		case b.stream && time.Since(b.began) > b.patience:
 			return 0, &LimitError{What: "an event in " + b.what + " does not end", Limit: b.patience.String(),
 				Remedy: "Check the member's API server, and proxies and load balancers in between."}
 		}
 	}
 	return len(kept), nil
+}
+
+func (b *boundedBody) tooLarge(limit string) error {
+	what := b.what
+	if b.stream {
+		what = "an event in " + what
+	}
+	return &LimitError{What: what + " is too large", Limit: limit, Remedy: lookForLarge}
 }
 
 // Close ends the answer, read or not.
@@ -185,7 +195,7 @@ func (b *boundedBody) Close() error {
 	return err
 }
 
-const lookForLarge = "Look in the member for objects that are too large, in annotations for example, and make them smaller; if there are none, " +
+const lookForLarge = "Look in the member for objects that are too large, in labels and annotations for example, and make them smaller; if there are none, " +
 	"check what answers at that address."
 
 // beginList waits until a page may be read; whoever began calls endList.
@@ -250,8 +260,4 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
 	return fmt.Sprintf("%d KiB", n>>10)
-}
-
-func weightText(n int64) string {
-	return bytesText(n) + ", after decompression and with what its fields need in memory"
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -100,16 +101,26 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 		want string
 		most int64
 	}{
-		"an object that gzip has blown up": {onePath, compressed(bomb), "the answer of " + onePath + " is too large", limits.Object},
-		"a list that gzip has blown up":    {listPath, compressed(bomb), "a page of the list of /api/v1/namespaces is too large", limits.Page},
-		"a watch that gzip has blown up":   {watchPath, compressed(bomb), "an event in the watch of /api/v1/namespaces is too large", limits.Object},
-		"empty objects without end":        {listPath, repeated(`{"items":[`, `{},`), "a page of the list", limits.Page / 700},
-		"empty values without end":         {onePath, repeated(`{"finalizers":[`, `"",`), "the answer of", limits.Object / 10},
-		"brackets without end":             {onePath, repeated(``, `[`), "the answer of", limits.Object / 64},
-		"an event without end":             {watchPath, repeated(event(1)+`{"a":[`, `{},`), "an event in the watch", limits.Object / 90},
-		"braces in texts are text":         {onePath, once(`{"a":"` + strings.Repeat(`\"{[,`, 100_000) + `"}`), "", limits.Object},
-		"a large object":                   {onePath, once(`{"a":"` + strings.Repeat("x", 3<<20) + `"}`), "", limits.Object},
-		"a hundred groups of 300 VMs":      {listPath, once(groupsPage(100, 300)), "", limits.Page},
+		"an object that gzip has blown up": {onePath, compressed(bomb), "the answer of " + onePath + " is too large", limits.Object.Bytes},
+		"a list that gzip has blown up":    {listPath, compressed(bomb), "a page of the list of /api/v1/namespaces is too large", limits.Page.Bytes},
+		"a watch that gzip has blown up":   {watchPath, compressed(bomb), "an event in the watch of /api/v1/namespaces is too large", limits.Object.Bytes},
+		"empty objects without end":        {listPath, repeated(`{"items":[`, `{},`), "a page of the list", limits.Page.Weight / 700},
+		"empty values without end":         {onePath, repeated(`{"finalizers":[`, `"",`), "the answer of", limits.Object.Weight / 10},
+		"brackets without end":             {onePath, repeated(``, `[`), "the answer of", limits.Object.Weight / 64},
+		"an event without end":             {watchPath, repeated(event(1)+`{"a":[`, `{},`), "an event in the watch", limits.Object.Weight / 90},
+		"labels without end":               {onePath, repeated(`{"metadata":{"labels":{`, `"a":"",`), "the answer of", limits.Object.Weight / 14},
+		"managed fields without end":       {watchPath, repeated(`{"object":{"metadata":{"managedFields":[`, `{},`), "an event in the watch", limits.Object.Weight / 90},
+		"fields of managed fields":         {onePath, repeated(`{"metadata":{"managedFields":[{"fieldsV1":{`, `"f:a":{},`), "the answer of", limits.Object.Bytes},
+		"fields of a name alone":           {onePath, repeated(`{"properties":{"fieldsV1":{"properties":{`, `"f:a":{},`), "the answer of", limits.Object.Weight / 25},
+		"what is after fields":             {onePath, repeated(`{"managedFields":[{"fieldsV1":{"f:a":{}}}],"a":[`, `{},`), "the answer of", limits.Object.Weight / 90},
+		"braces in texts are text":         {onePath, once(`{"a":"` + strings.Repeat(`\"{[,`, 100_000) + `"}`), "", limits.Object.Bytes},
+		"a large object":                   {onePath, once(`{"a":"` + strings.Repeat("x", 3<<20) + `"}`), "", limits.Object.Bytes},
+		"labels as etcd holds them":        {watchPath, once(labelled(3, false)), "", limits.Object.Bytes},
+		"labels and their fields":          {watchPath, once(labelled(3, true)), "", limits.Object.Bytes},
+		"24,500 labels":                    {onePath, once(labelled(4, true)), "", limits.Object.Bytes},
+		"finalizers as etcd holds them":    {onePath, once(`{"metadata":{"finalizers":[` + strings.Repeat(`"a/b",`, inEtcd/6) + `"a/b"]}}`), "", limits.Object.Bytes},
+		"an object beside 99 groups":       {listPath, once(strings.Replace(groupsPage(99, 30), "[", "["+labelled(3, true)+",", 1)), "", limits.Page.Bytes},
+		"a hundred groups of 300 VMs":      {listPath, once(groupsPage(100, 300)), "", limits.Page.Bytes},
 		"many events":                      {watchPath, once(strings.Repeat(event(1<<20), 40)), "", 42 << 20},
 	} {
 		for _, http2 := range []bool{false, true} {
@@ -139,6 +150,23 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 			})
 		}
 	}
+}
+
+// inEtcd is how many bytes an object has at most in etcd.
+const inEtcd = 3 << 19
+
+// labelled is the largest object with labels of that many letters, and with the fields of who set them, if asked.
+func labelled(letters int, fields bool) string {
+	var labels, set strings.Builder
+	for i := 0; labels.Len()+set.Len() < inEtcd-200; i++ {
+		name := fmt.Sprintf("%0*s", letters, strconv.FormatInt(int64(i), 36))
+		fmt.Fprintf(&labels, `"%s":"",`, name)
+		if fields {
+			fmt.Fprintf(&set, `"f:%s":{},`, name)
+		}
+	}
+	return `{"metadata":{"labels":{` + labels.String() + `"l":""},"managedFields":[{"manager":"m","fieldsV1":{"f:metadata":{"f:labels":{` + set.String() +
+		`"f:l":{}}}}}],"name":"web"}}`
 }
 
 func compressed(body []byte) func(http.ResponseWriter) {

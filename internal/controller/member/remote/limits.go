@@ -11,20 +11,23 @@ import (
 )
 
 // Weights are bytes after decompression, and besides what a value needs in memory when it is decoded: `{},` has three bytes and may become a
-// struct of a kilobyte. What an object weighs is so an upper bound of what it costs, whatever it is made of.
+// struct of a kilobyte. What an object weighs is so an upper bound of what it costs, whatever it is made of. The fields of managed fields are their
+// bytes: they are not decoded.
 const (
 	itemWeight   = 2 << 10
 	objectWeight = 256
 	arrayWeight  = 64
 	valueWeight  = 32
+	// textWeight is that of an entry of a map of texts, such as labels.
+	textWeight = 100
 )
 
 // Limits of what a member's API server may send. All must be set.
 type Limits struct {
-	// Object bounds the weight of one object, and of all else that is no list.
-	Object int64
-	// Page bounds the weight of one page of a list. A page has [PageSize] objects.
-	Page int64
+	// Object bounds one object, and all else that is no list.
+	Object Bound
+	// Page bounds one page of a list. A page has [PageSize] objects.
+	Page Bound
 	// Headers bounds the bytes of an answer's headers.
 	Headers int
 	// Kept bounds how many bytes of memory the cached objects of the member may need, all kinds together. It bounds each list, too.
@@ -33,15 +36,22 @@ type Limits struct {
 	Rate, Burst int
 }
 
+// Bound is how large an answer may be: Bytes after decompression, of which the decoder holds several copies, and the Weight of what they become.
+type Bound struct{ Bytes, Weight int64 }
+
 // PageSize is how many objects are asked for at once.
 const PageSize = 100
 
 // DefaultKept is how much memory the cached objects of one member may need. A group with three VMs needs 4 KiB.
 const DefaultKept = 96 << 20
 
-// DefaultLimits are enough for a member with 20,000 groups. An object in etcd has at most 1.5 MiB.
+// DefaultLimits are enough for a member with 20,000 groups. An object in etcd has at most 1.5 MiB. It weighs 17 MiB if it is all labels of three
+// letters: one such object must not be the end of a member.
 func DefaultLimits() Limits {
-	return Limits{Object: 8 << 20, Page: 32 << 20, Headers: 64 << 10, Kept: DefaultKept, Rate: 4 << 20, Burst: 64 << 20}
+	return Limits{
+		Object: Bound{Bytes: 8 << 20, Weight: 24 << 20}, Page: Bound{Bytes: 32 << 20, Weight: 48 << 20},
+		Headers: 64 << 10, Kept: DefaultKept, Rate: 4 << 20, Burst: 64 << 20,
+	}
 }
 
 // mostLists is how many pages of lists of one member are read at a time.

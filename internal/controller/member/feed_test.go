@@ -80,6 +80,12 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 		"410 in a watch": func(metav1.ListOptions) (watch.Interface, error) {
 			return events(watch.Event{Type: watch.Error, Object: &expired.ErrStatus}), nil
 		},
+		"410 in a watch of 15 seconds": func(metav1.ListOptions) (watch.Interface, error) {
+			w := watch.NewRaceFreeFake()
+			time.AfterFunc(15*time.Second, func() { w.Action(watch.Error, &expired.ErrStatus); w.Stop() })
+			return w, nil
+		},
+		"a watch of 4 seconds": func(metav1.ListOptions) (watch.Interface, error) { return endedAfter(4 * time.Second), nil },
 		"an event and the end": func(metav1.ListOptions) (watch.Interface, error) {
 			return events(watch.Event{Type: watch.Bookmark, Object: bookmark}), nil
 		},
@@ -118,6 +124,55 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 				}
 				if f.guard.Err() != nil {
 					t.Errorf("refused: %v", f.guard.Err())
+				}
+			})
+		})
+	}
+}
+
+// endedAfter is a watch without events.
+func endedAfter(lasts time.Duration) watch.Interface {
+	w := watch.NewRaceFreeFake()
+	time.AfterFunc(lasts, w.Stop)
+	return w
+}
+
+// TestWatchesThatAProxyEndsAreNoTrouble: some end what was quiet for 15 seconds. The member is followed nearly all the time.
+func TestWatchesThatAProxyEndsAreNoTrouble(t *testing.T) {
+	for name, streams := range map[string]bool{"streamed lists": true, "listed": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer synctest.Wait()
+				defer cancel()
+				server := &apiserver{
+					list: func(metav1.ListOptions) (runtime.Object, error) {
+						return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}, nil
+					},
+					watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+						if o.SendInitialEvents == nil {
+							return endedAfter(15 * time.Second), nil
+						}
+						if !streams {
+							return noWatchList(ctx, o)
+						}
+						w := endedAfter(15 * time.Second)
+						w.(*watch.RaceFreeFakeWatcher).Action(watch.Bookmark, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+							ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+						}})
+						return w, nil
+					},
+				}
+				f, _ := informed(ctx, server, remote.DefaultLimits())
+				for range 600 {
+					<-time.After(time.Second)
+					if p := f.problem("https://member"); p != nil {
+						t.Errorf("said is %+v", p)
+						return
+					}
+				}
+				if server.watches < 30 || server.watches > 45 {
+					t.Errorf("%d watches of 15 seconds were begun in ten minutes", server.watches)
 				}
 			})
 		})

@@ -16,6 +16,9 @@ import (
 const (
 	// steady is how long a watch must last to count as one. API servers let them last for minutes.
 	steady = 30 * time.Second
+	// quiet is how long a watch must last to count as one if it had told all that was there before: proxies end those that are quiet for 15 seconds,
+	// say. It does not hold for a watch that ends as expired, after which all is listed anew.
+	quiet = 5 * time.Second
 	// freeRestarts need no pause: an API server that is restarted ends watches now and then.
 	freeRestarts = 2
 	// manyRestarts, one after the other, are told.
@@ -78,24 +81,30 @@ func (r *restarts) refused(now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.why = err
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+	if isExpired(err) {
 		r.countLocked(now)
 	}
 }
+
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 // watchEnded notes the end of a watch; ours says that the operator wanted it.
 func (r *restarts) watchEnded(now time.Time, why error, ours bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	enough := steady
 	if r.follows {
 		r.freshAt = now
+		if !isExpired(why) {
+			enough = quiet
+		}
 	}
 	r.follows = false
 	if ours {
 		return
 	}
 	r.why = why
-	if now.Sub(r.openedAt) >= steady {
+	if now.Sub(r.openedAt) >= enough {
 		r.short = 0
 		return
 	}

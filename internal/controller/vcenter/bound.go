@@ -22,7 +22,9 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (unboun
 		said = vcHost
 	}
 	allowed := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
-	command := fmt.Sprintf("kubectl -n %s annotate secret %s --overwrite %s=%s", secret.Namespace, secret.Name, v1alpha1.VCenterHostsAnnotation, foreigntext.Name(hostAndPort(endpoint)))
+	// User information names no host, and may hold a password, which is not shown.
+	allowed = slices.DeleteFunc(allowed, func(host string) bool { return strings.Contains(host, "@") })
+	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
 	switch {
 	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
 		return "", nil
@@ -32,6 +34,26 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (unboun
 	return "", &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
 		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
 		secret.Name, strings.Join(names(allowed), ", "), foreigntext.Name(endpoint.Host), command)}
+}
+
+// commandToAllow is what names hosts in a Secret. It takes those that the Secret allows already along, since other VCenters may share the Secret. It fails
+// once somebody has allowed others meanwhile, which it does not know of: then the next message has the command.
+func commandToAllow(secret *corev1.Secret, hosts []string) string {
+	unless := ""
+	if _, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]; annotated {
+		unless = fmt.Sprintf("--overwrite --resource-version=%s ", secret.ResourceVersion)
+	}
+	return fmt.Sprintf("kubectl -n %s annotate secret %s %s%s",
+		secret.Namespace, secret.Name, unless, shellWord(v1alpha1.VCenterHostsAnnotation+"="+strings.Join(hosts, ",")))
+}
+
+// shellWord quotes what a shell would not take as one word: brackets and asterisks, and whatever somebody wrote into a VCenter for an administrator to run.
+func shellWord(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/,="
+	if strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func names(hosts []string) []string {

@@ -108,7 +108,7 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 	}
 	u, err := url.Parse(server)
 	switch {
-	case err != nil || u.Host == "":
+	case err != nil || u.Host == "" || strings.Contains(u.Host, ","): // which separates hosts in a Secret
 		return invalid("is not a URL of the form https://<host>[:port]")
 	case u.User != nil:
 		return invalid("must not contain a user name or password; put them into the Secret")

@@ -122,7 +122,7 @@ func TestASecretThatNamesNoHostWorksForOneReleaseMore(t *testing.T) {
 	vc.Spec.Server = "https://vc.example.com:8443"
 	s := secret("username", "u", "password", "a")
 	before, err := newConfig(vc, s)
-	if err != nil || !strings.HasSuffix(before.Unbound, "kubectl -n vmgroup-operator-system annotate secret vc-creds --overwrite vm.codeconnect.vmworld.com/vcenter-hosts=vc.example.com:8443") {
+	if err != nil || !strings.HasSuffix(before.Unbound, "kubectl -n vmgroup-operator-system annotate secret vc-creds vm.codeconnect.vmworld.com/vcenter-hosts=vc.example.com:8443") {
 		t.Fatalf("%v, told: %s", err, before.Unbound)
 	}
 	now := time.Now()

@@ -95,12 +95,13 @@ func port(u *url.URL) string {
 	return defaultPorts[u.Scheme]
 }
 
-// hostAndPort is how a Secret names an endpoint.
+// hostAndPort is how a Secret names an endpoint: an IPv6 address in brackets, and without a port for https alone, so that the name says the same to whoever reads it.
 func hostAndPort(u *url.URL) string {
-	if port(u) == defaultPorts["https"] {
-		return u.Hostname()
+	named := net.JoinHostPort(u.Hostname(), port(u))
+	if u.Scheme == "https" {
+		return strings.TrimSuffix(named, ":"+defaultPorts["https"])
 	}
-	return net.JoinHostPort(u.Hostname(), port(u))
+	return named
 }
 
 // loopback reports whether what goes to a URL stays on this host.

@@ -82,3 +82,31 @@ func TestACommandIsOneWordForAShell(t *testing.T) {
 		t.Errorf("two hosts in one: %v", err)
 	}
 }
+
+func TestTheCommandNamesTheHostThatItIsFor(t *testing.T) {
+	for server, host := range map[string]string{
+		"https://[fd00::1]":           "[fd00::1]",
+		"[fd00::1]":                   "[fd00::1]",
+		"https://[fd00::1]:443":       "[fd00::1]",
+		"https://[fd00::1]:8443/sdk":  "[fd00::1]:8443",
+		"https://10.0.0.7":            "10.0.0.7",
+		"https://vc.example.com.:443": "vc.example.com.",
+		"http://127.0.0.1":            "127.0.0.1:80",
+		"http://127.0.0.1:443":        "127.0.0.1:443",
+		"http://[::1]":                "[::1]:80",
+	} {
+		vc, s := vcenterForTest(), secret("username", "u", "password", "canary")
+		vc.Spec.Server, vc.Spec.TLS = server, &v1alpha1.TLSConfig{InsecureSkipVerify: true}
+		before, err := newConfig(vc, s)
+		if err != nil {
+			t.Fatalf("%s: %v", server, err)
+		}
+		allow(t, s, before.Unbound)
+		if got := s.Annotations[v1alpha1.VCenterHostsAnnotation]; got != host {
+			t.Errorf("%s: the command names %s", server, got)
+		}
+		if after, err := newConfig(vc, s); err != nil || after.Unbound != "" {
+			t.Errorf("%s, after the command: %v %s", server, err, after.Unbound)
+		}
+	}
+}

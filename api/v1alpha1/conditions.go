@@ -60,7 +60,7 @@ const (
 	ConditionStorageRestored = "StorageRestored"
 	// ConditionInvalidAllowances of a VCenter or a MemberCluster (abnormal): an annotation with a time until which something is allowed does not count.
 	ConditionInvalidAllowances = "InvalidAllowances"
-	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say which vCenter the password is for.
+	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say that the password is for this vCenter.
 	ConditionUnboundSecret = "UnboundSecret"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"

@@ -13,10 +13,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
+// notice is what works in this version and what the next one refuses: the reason of a condition, and what to do. The empty one is none.
+type notice struct {
+	reason, message string
+}
+
 // checkBound says whether the password of a Secret may go to an endpoint. Who writes a VCenter names both, and is not therefore trusted with the password: it goes
-// to the vCenters alone that the Secret names. The error is a *configError for one that names others. For one that names none, which an
-// earlier version made no difference to, unbound says what to do; the next version refuses it.
-func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (unbound string, err error) {
+// to the vCenters alone that the Secret names. The error is a *configError for a Secret whose annotation names others: no earlier version knew the annotation, so nobody
+// loses a vCenter by it. For a key VC_HOST that names another, or none, which made no difference to an earlier version, the notice says what to do.
+func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice, error) {
 	said, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]
 	if !annotated {
 		said = vcHost
@@ -25,15 +30,24 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (unboun
 	// User information names no host, and may hold a password, which is not shown.
 	allowed = slices.DeleteFunc(allowed, func(host string) bool { return strings.Contains(host, "@") })
 	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
+	hosts, target := strings.Join(names(allowed), ", "), foreigntext.Name(endpoint.Host)
 	switch {
 	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
-		return "", nil
-	case len(allowed) == 0 && !annotated:
-		return fmt.Sprintf("Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s", secret.Name, command), nil
+		return notice{}, nil
+	case annotated:
+		return notice{}, &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
+			"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
+			secret.Name, hosts, target, command)}
+	case len(allowed) > 0:
+		return notice{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
+			"VC_HOST in Secret %q says that its password is for %s, and it is sent to %s, which spec.server names. The next version refuses that. "+
+				"Correct spec.server or VC_HOST; or, if the password is for that vCenter as well, whoever may write the Secret says so: %s",
+			secret.Name, hosts, target, command)}, nil
+	default:
+		return notice{v1alpha1.ReasonSecretWithoutHost, fmt.Sprintf(
+			"Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s",
+			secret.Name, command)}, nil
 	}
-	return "", &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
-		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
-		secret.Name, strings.Join(names(allowed), ", "), foreigntext.Name(endpoint.Host), command)}
 }
 
 // commandToAllow is what names hosts in a Secret. It takes those that the Secret allows already along, since other VCenters may share the Secret. It fails

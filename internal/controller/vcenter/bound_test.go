@@ -34,7 +34,7 @@ func TestTheCommandOfOneVCenterLeavesOthersThatShareTheSecret(t *testing.T) {
 		if err != nil {
 			return err.Error(), err
 		}
-		return config.Unbound, nil
+		return config.Unbound.message, nil
 	}
 	servers := []string{"https://vc-1.example.com", "https://10.0.0.7:8443", "https://vc-3.example.com", "https://127.0.0.1:1"}
 	for _, first := range []string{"", "https://vc-1.example.com/sdk", "127.0.0.1:*"} {
@@ -101,12 +101,12 @@ func TestTheCommandNamesTheHostThatItIsFor(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", server, err)
 		}
-		allow(t, s, before.Unbound)
+		allow(t, s, before.Unbound.message)
 		if got := s.Annotations[v1alpha1.VCenterHostsAnnotation]; got != host {
 			t.Errorf("%s: the command names %s", server, got)
 		}
-		if after, err := newConfig(vc, s); err != nil || after.Unbound != "" {
-			t.Errorf("%s, after the command: %v %s", server, err, after.Unbound)
+		if after, err := newConfig(vc, s); err != nil || after.Unbound != (notice{}) {
+			t.Errorf("%s, after the command: %v %+v", server, err, after.Unbound)
 		}
 	}
 }

@@ -37,8 +37,8 @@ type Config struct {
 	Predecessor string
 	// ExpectedVMs is the number of VMs at the last look, before this process; see the sudden-empty guard.
 	ExpectedVMs int
-	// Unbound says what to do about a Secret that does not say which vCenter it is for; empty for one that does.
-	Unbound string
+	// Unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
+	Unbound notice
 }
 
 // configError is a Secret or spec that no connection can be made of.
@@ -126,7 +126,7 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 // hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
 // the expected number of VMs is only a starting value, and what is to be done about the Secret is for people.
 func (c Config) hash() string {
-	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Unbound = 0, 0, "", 0, ""
+	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Unbound = 0, 0, "", 0, notice{}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))
 	return hex.EncodeToString(sum[:])
 }

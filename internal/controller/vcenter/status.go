@@ -41,8 +41,8 @@ type look struct {
 	doubtful bool
 	// orphans are the groups that do not exist any more and have VMs here, released those of which somebody kept them.
 	orphans, released []orphaned.Group
-	// unbound says what to do about a Secret that does not say which vCenter it is for; empty for one that does.
-	unbound string
+	// unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
+	unbound notice
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -92,10 +92,10 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	return s
 }
 
-// setUnbound tells of a Secret that does not say which vCenter it is for.
-func setUnbound(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, unbound string) {
-	if unbound != "" {
-		apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionUnboundSecret, metav1.ConditionTrue, v1alpha1.ReasonSecretWithoutHost, unbound}})
+// setUnbound tells of a Secret that does not say that it is for this vCenter.
+func setUnbound(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, unbound notice) {
+	if unbound != (notice{}) {
+		apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionUnboundSecret, metav1.ConditionTrue, unbound.reason, unbound.message}})
 		return
 	}
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnboundSecret)
@@ -135,7 +135,7 @@ func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) 
 		{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected},
 	})
 	setAllowances(&s, vc, now)
-	setUnbound(&s, vc, now, "") // condition Ready says what is wrong
+	setUnbound(&s, vc, now, notice{}) // condition Ready says what is wrong
 	return s
 }
 

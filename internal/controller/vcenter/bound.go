@@ -30,7 +30,7 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice
 	// User information names no host, and may hold a password, which is not shown.
 	allowed = slices.DeleteFunc(allowed, func(host string) bool { return strings.Contains(host, "@") })
 	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
-	hosts, target := strings.Join(names(allowed), ", "), foreigntext.Name(endpoint.Host)
+	hosts, target := strings.Join(names(allowed), ", "), foreigntext.Name(hostAndPort(endpoint))
 	switch {
 	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
 		return notice{}, nil
@@ -84,15 +84,17 @@ func names(hosts []string) []string {
 // defaultPorts are those of the schemes that a vCenter is reached by.
 var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
-// matches reports whether a host that a Secret names is that of an endpoint. VC_HOST may be a URL, as spec.server may.
+// matches reports whether a host that a Secret names is that of an endpoint. VC_HOST may be a URL, as spec.server may. Where the Secret says neither scheme nor port, it
+// means https, so that nobody has the password of a vCenter sent to it in the clear.
 func matches(host string, endpoint *url.URL) bool {
-	if _, rest, found := strings.Cut(host, "://"); found {
-		host = rest
+	scheme := "https"
+	if said, rest, found := strings.Cut(host, "://"); found {
+		scheme, host = said, rest
 	}
 	host, _, _ = strings.Cut(host, "/")
 	host, anyPort := strings.CutSuffix(host, ":*")
 	// A Secret's host is read as the endpoint's is: by the same parser, so that no spelling means one host here and another there.
-	named, err := url.Parse(endpoint.Scheme + "://" + host)
+	named, err := url.Parse(scheme + "://" + host)
 	if err != nil || named.User != nil || named.Hostname() == "" || !strings.EqualFold(bare(named), bare(endpoint)) {
 		return false
 	}
@@ -116,6 +118,17 @@ func hostAndPort(u *url.URL) string {
 		return strings.TrimSuffix(named, ":"+defaultPorts["https"])
 	}
 	return named
+}
+
+// checkClear tells of a password that would be sent over a network in the clear.
+func checkClear(endpoint *url.URL) notice {
+	if endpoint.Scheme != "http" || loopback(endpoint) {
+		return notice{}
+	}
+	return notice{v1alpha1.ReasonHTTPToAnotherHost, fmt.Sprintf(
+		"spec.server is plain http, so anybody on the network path to %s can read the password. "+
+			"The next version refuses http to any host but the operator's own. Set spec.server to https://<host>",
+		foreigntext.Name(endpoint.Host))}
 }
 
 // loopback reports whether what goes to a URL stays on this host.

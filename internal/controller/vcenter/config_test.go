@@ -39,7 +39,7 @@ func TestConfig(t *testing.T) {
 		{story: "no server at all", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "http would show the password", server: "http://vc", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "http to a simulator", server: "http://127.0.0.1:1", tls: &v1alpha1.TLSConfig{InsecureSkipVerify: true}, secret: good, url: "http://127.0.0.1:1/sdk"},
-		{story: "http to another host", server: "http://10.0.0.1", tls: &v1alpha1.TLSConfig{InsecureSkipVerify: true}, secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
+		{story: "http to another host", server: "http://10.0.0.1", tls: &v1alpha1.TLSConfig{InsecureSkipVerify: true}, secret: good, url: "http://10.0.0.1/sdk"},
 		{story: "a Secret for this host", server: "https://VC.example.com.", secret: secret("username", "u", "password", "canary", "VC_HOST", "https://vc.example.com/sdk"), url: "https://VC.example.com./sdk"},
 		{story: "another scheme", server: "ftp://vc", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
 		{story: "user information in the URL", server: "https://u:canary@vc", secret: good, reason: v1alpha1.ReasonInvalidConfiguration},
@@ -82,6 +82,9 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 		{"https://[fd00::1]:8443", unsaid, "[fd00::1]:8443", "", true},
 		{"https://127.0.0.1:8443", unsaid, "127.0.0.1:*", "", true},
 		{"", "vc.example.com", unsaid, "", true},
+		{"", "http://sim.example.com", unsaid, "", true},
+		{"http://sim.example.com", unsaid, "http://sim.example.com", "", true},
+		{"http://sim.example.com", "sim.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
 		{"https://vc2.example.com", "vc.example.com", "vc2.example.com", "", true}, // the annotation wins
 		{"https://vc.example.com:8443", "vc.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
 		{"https://listener.example.com", "vc.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
@@ -91,6 +94,8 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 
 		{"https://vc.example.com", "vc.example.com", "vc2.example.com", "", false},
 		{"", "vc.example.com", "vc2.example.com", "", false},
+		{"http://vc.example.com", unsaid, "vc.example.com", "", false}, // not in the clear, where the Secret names no port for that
+		{"http://vc.example.com", unsaid, "https://vc.example.com", "", false},
 		{"https://vc.example.com", unsaid, "", "", false},
 		{"https://vc.example.com", unsaid, "*", "", false},
 		{"https://vc.example.com", unsaid, "*.example.com", "", false},
@@ -102,7 +107,7 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 		{"https://listener.org/vc.example.com", unsaid, "vc.example.com", "", false},
 	} {
 		vc, s := vcenterForTest(), secret("username", "u", "password", "canary")
-		vc.Spec.Server = c.server
+		vc.Spec.Server, vc.Spec.TLS = c.server, &v1alpha1.TLSConfig{InsecureSkipVerify: true}
 		if c.key != unsaid {
 			s.Data["VC_HOST"] = []byte(c.key)
 		}
@@ -175,6 +180,41 @@ func TestAnotherHostInVCHostWorksForOneReleaseMore(t *testing.T) {
 	var refused *configError
 	if _, err := newConfig(vc, s); !errors.As(err, &refused) || refused.reason != v1alpha1.ReasonSecretForAnotherHost {
 		t.Errorf("an annotated Secret for another host: %v", err)
+	}
+}
+
+// http went anywhere in the versions before, to those who turned the checks of certificates off.
+func TestHTTPToAnotherHostWorksForOneReleaseMore(t *testing.T) {
+	for server, told := range map[string]bool{
+		"http://10.0.0.7": true, "http://sim.example.com:8989": true, "http://localhost.example.com:1": true, "http://[fd00::1]": true,
+		"http://127.0.0.1:8989": false, "http://[::1]:8989": false, "http://localhost:8989": false, "https://10.0.0.7": false,
+	} {
+		vc, s := vcenterForTest(), secret("username", "u", "password", "p")
+		vc.Spec.Server, vc.Spec.TLS = server, &v1alpha1.TLSConfig{InsecureSkipVerify: true}
+		before, err := newConfig(vc, s)
+		if err != nil || told != (before.PlainHTTP.reason == v1alpha1.ReasonHTTPToAnotherHost && strings.Contains(before.PlainHTTP.message, "next version refuses")) {
+			t.Errorf("%s: %v, told: %+v", server, err, before.PlainHTTP)
+		}
+		// The command about the Secret does not take the vCenter away either.
+		allow(t, s, before.Unbound.message)
+		after, err := newConfig(vc, s)
+		if err != nil || after.Unbound != (notice{}) || after.PlainHTTP != before.PlainHTTP || after.hash() != before.hash() {
+			t.Errorf("%s, annotated: %v, told: %+v", server, err, after)
+		}
+		now := time.Now()
+		vc.Status = newStatus(vc, look{plainHTTP: after.PlainHTTP}, now)
+		c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionPlainHTTP)
+		if told != (c != nil && c.Status == metav1.ConditionTrue && c.Message == after.PlainHTTP.message) {
+			t.Errorf("%s: the condition is %+v", server, c)
+		}
+		vc.Status = newStatus(vc, look{}, now)
+		if c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionPlainHTTP); c != nil {
+			t.Errorf("%s: the condition stays: %+v", server, c)
+		}
+		vc.Spec.TLS = nil
+		if _, err := newConfig(vc, s); strings.HasPrefix(server, "http:") != (err != nil) {
+			t.Errorf("%s with checks of certificates: %v", server, err)
+		}
 	}
 }
 

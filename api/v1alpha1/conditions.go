@@ -60,8 +60,10 @@ const (
 	ConditionStorageRestored = "StorageRestored"
 	// ConditionInvalidAllowances of a VCenter or a MemberCluster (abnormal): an annotation with a time until which something is allowed does not count.
 	ConditionInvalidAllowances = "InvalidAllowances"
-	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say which vCenter the password is for.
+	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say that the password is for this vCenter.
 	ConditionUnboundSecret = "UnboundSecret"
+	// ConditionPlainHTTP of a VCenter (abnormal): its password goes over a network in the clear.
+	ConditionPlainHTTP = "PlainHTTP"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
 	// ConditionPercentages of a MemberCluster: VmGroups have percentages, which releases that know numbers only cannot read.
@@ -181,8 +183,10 @@ const (
 	ReasonSecretNotFound = "SecretNotFound"
 	ReasonSecretInvalid  = "SecretInvalid"
 	// ReasonSecretForAnotherHost: the Secret says that its password is for another vCenter. ReasonSecretWithoutHost: it does not say for which.
-	ReasonSecretForAnotherHost   = "SecretForAnotherHost"
-	ReasonSecretWithoutHost      = "SecretWithoutHost"
+	ReasonSecretForAnotherHost = "SecretForAnotherHost"
+	ReasonSecretWithoutHost    = "SecretWithoutHost"
+	// ReasonHTTPToAnotherHost: plain http goes to a host that is not the operator's own.
+	ReasonHTTPToAnotherHost      = "HTTPToAnotherHost"
 	ReasonInvalidLogin           = "InvalidLogin"
 	ReasonCertificateRefused     = "CertificateRefused"
 	ReasonInvalidConfiguration   = "InvalidConfiguration"

@@ -78,7 +78,7 @@ func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 	const password = "only-for-vc-example-com"
 	l, server := listen(t, w.Sim.URL)
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: "of-another"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: "of-another", Annotations: map[string]string{v1alpha1.VCenterHostsAnnotation: "vc.example.com"}},
 		StringData: map[string]string{"username": stack.Username, "password": password, "VC_HOST": "vc.example.com"},
 	}
 	vc := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "listens"}, Spec: v1alpha1.VCenterSpec{
@@ -116,12 +116,21 @@ func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 		t.Fatalf("the listener was called, and has the password: %t", l.heard(password))
 	}
 
-	// The same Secret without a host is sent, for this release, and that is told. So the listener would have heard it.
-	patch := client.RawPatch("application/merge-patch+json", []byte(`{"data":{"VC_HOST":null}}`))
+	// VC_HOST alone made no difference to the version before. So it is sent, for this release, and that is told. So the listener would have heard it.
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1alpha1.VCenterHostsAnnotation))
 	if err := w.Hub.Patch(t.Context(), secret, patch); err != nil {
 		t.Fatal(err)
 	}
 	until("the listener to hear", func() bool { return l.heard(password) })
+	until("the VCenter to say that VC_HOST is another", func() bool {
+		return says(v1alpha1.ConditionUnboundSecret, v1alpha1.ReasonSecretForAnotherHost)
+	})
+
+	// So is a Secret without a host.
+	patch = client.RawPatch("application/merge-patch+json", []byte(`{"data":{"VC_HOST":null}}`))
+	if err := w.Hub.Patch(t.Context(), secret, patch); err != nil {
+		t.Fatal(err)
+	}
 	until("the VCenter to say that the Secret is for nobody", func() bool {
 		return says(v1alpha1.ConditionUnboundSecret, v1alpha1.ReasonSecretWithoutHost)
 	})

@@ -13,25 +13,61 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
+// notice is what works in this version and what the next one refuses: the reason of a condition, and what to do. The empty one is none.
+type notice struct {
+	reason, message string
+}
+
 // checkBound says whether the password of a Secret may go to an endpoint. Who writes a VCenter names both, and is not therefore trusted with the password: it goes
-// to the vCenters alone that the Secret names. The error is a *configError for one that names others. For one that names none, which an
-// earlier version made no difference to, unbound says what to do; the next version refuses it.
-func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (unbound string, err error) {
+// to the vCenters alone that the Secret names. The error is a *configError for a Secret whose annotation names others: no earlier version knew the annotation, so nobody
+// loses a vCenter by it. For a key VC_HOST that names another, or none, which made no difference to an earlier version, the notice says what to do.
+func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice, error) {
 	said, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]
 	if !annotated {
 		said = vcHost
 	}
 	allowed := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
-	command := fmt.Sprintf("kubectl -n %s annotate secret %s --overwrite %s=%s", secret.Namespace, secret.Name, v1alpha1.VCenterHostsAnnotation, foreigntext.Name(hostAndPort(endpoint)))
+	// User information names no host, and may hold a password, which is not shown.
+	allowed = slices.DeleteFunc(allowed, func(host string) bool { return strings.Contains(host, "@") })
+	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
+	hosts, target := strings.Join(names(allowed), ", "), foreigntext.Name(hostAndPort(endpoint))
 	switch {
 	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
-		return "", nil
-	case len(allowed) == 0 && !annotated:
-		return fmt.Sprintf("Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s", secret.Name, command), nil
+		return notice{}, nil
+	case annotated:
+		return notice{}, &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
+			"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
+			secret.Name, hosts, target, command)}
+	case len(allowed) > 0:
+		return notice{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
+			"VC_HOST in Secret %q says that its password is for %s, and it is sent to %s, which spec.server names. The next version refuses that. "+
+				"Correct spec.server or VC_HOST; or, if the password is for that vCenter as well, whoever may write the Secret says so: %s",
+			secret.Name, hosts, target, command)}, nil
+	default:
+		return notice{v1alpha1.ReasonSecretWithoutHost, fmt.Sprintf(
+			"Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s",
+			secret.Name, command)}, nil
 	}
-	return "", &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
-		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
-		secret.Name, strings.Join(names(allowed), ", "), foreigntext.Name(endpoint.Host), command)}
+}
+
+// commandToAllow is what names hosts in a Secret. It takes those that the Secret allows already along, since other VCenters may share the Secret. It fails
+// once somebody has allowed others meanwhile, which it does not know of: then the next message has the command.
+func commandToAllow(secret *corev1.Secret, hosts []string) string {
+	unless := ""
+	if _, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]; annotated {
+		unless = fmt.Sprintf("--overwrite --resource-version=%s ", secret.ResourceVersion)
+	}
+	return fmt.Sprintf("kubectl -n %s annotate secret %s %s%s",
+		secret.Namespace, secret.Name, unless, shellWord(v1alpha1.VCenterHostsAnnotation+"="+strings.Join(hosts, ",")))
+}
+
+// shellWord quotes what a shell would not take as one word: brackets and asterisks, and whatever somebody wrote into a VCenter for an administrator to run.
+func shellWord(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/,="
+	if strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func names(hosts []string) []string {
@@ -48,15 +84,17 @@ func names(hosts []string) []string {
 // defaultPorts are those of the schemes that a vCenter is reached by.
 var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
-// matches reports whether a host that a Secret names is that of an endpoint. VC_HOST may be a URL, as spec.server may.
+// matches reports whether a host that a Secret names is that of an endpoint. VC_HOST may be a URL, as spec.server may. Where the Secret says neither scheme nor port, it
+// means https, so that nobody has the password of a vCenter sent to it in the clear.
 func matches(host string, endpoint *url.URL) bool {
-	if _, rest, found := strings.Cut(host, "://"); found {
-		host = rest
+	scheme := "https"
+	if said, rest, found := strings.Cut(host, "://"); found {
+		scheme, host = said, rest
 	}
 	host, _, _ = strings.Cut(host, "/")
 	host, anyPort := strings.CutSuffix(host, ":*")
 	// A Secret's host is read as the endpoint's is: by the same parser, so that no spelling means one host here and another there.
-	named, err := url.Parse(endpoint.Scheme + "://" + host)
+	named, err := url.Parse(scheme + "://" + host)
 	if err != nil || named.User != nil || named.Hostname() == "" || !strings.EqualFold(bare(named), bare(endpoint)) {
 		return false
 	}
@@ -73,12 +111,24 @@ func port(u *url.URL) string {
 	return defaultPorts[u.Scheme]
 }
 
-// hostAndPort is how a Secret names an endpoint.
+// hostAndPort is how a Secret names an endpoint: an IPv6 address in brackets, and without a port for https alone, so that the name says the same to whoever reads it.
 func hostAndPort(u *url.URL) string {
-	if port(u) == defaultPorts["https"] {
-		return u.Hostname()
+	named := net.JoinHostPort(u.Hostname(), port(u))
+	if u.Scheme == "https" {
+		return strings.TrimSuffix(named, ":"+defaultPorts["https"])
 	}
-	return net.JoinHostPort(u.Hostname(), port(u))
+	return named
+}
+
+// checkClear tells of a password that would be sent over a network in the clear.
+func checkClear(endpoint *url.URL) notice {
+	if endpoint.Scheme != "http" || loopback(endpoint) {
+		return notice{}
+	}
+	return notice{v1alpha1.ReasonHTTPToAnotherHost, fmt.Sprintf(
+		"spec.server is plain http, so anybody on the network path to %s can read the password. "+
+			"The next version refuses http to any host but the operator's own. Set spec.server to https://<host>",
+		foreigntext.Name(endpoint.Host))}
 }
 
 // loopback reports whether what goes to a URL stays on this host.

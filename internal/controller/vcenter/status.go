@@ -41,8 +41,10 @@ type look struct {
 	doubtful bool
 	// orphans are the groups that do not exist any more and have VMs here, released those of which somebody kept them.
 	orphans, released []orphaned.Group
-	// unbound says what to do about a Secret that does not say which vCenter it is for; empty for one that does.
-	unbound string
+	// unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
+	unbound notice
+	// plainHTTP says what to do about a password that is sent in the clear; empty if it is not.
+	plainHTTP notice
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -88,17 +90,18 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	}
 	apply(&s, vc.Generation, now, conditions)
 	setAllowances(&s, vc, now)
-	setUnbound(&s, vc, now, l.unbound)
+	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, l.unbound)
+	setNotice(&s, vc, now, v1alpha1.ConditionPlainHTTP, l.plainHTTP)
 	return s
 }
 
-// setUnbound tells of a Secret that does not say which vCenter it is for.
-func setUnbound(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, unbound string) {
-	if unbound != "" {
-		apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionUnboundSecret, metav1.ConditionTrue, v1alpha1.ReasonSecretWithoutHost, unbound}})
+// setNotice tells of what the next version refuses, in a condition that is there for as long as there is such a thing.
+func setNotice(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, conditionType string, n notice) {
+	if n != (notice{}) {
+		apply(s, vc.Generation, now, []condition{{conditionType, metav1.ConditionTrue, n.reason, n.message}})
 		return
 	}
-	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnboundSecret)
+	meta.RemoveStatusCondition(&s.Conditions, conditionType)
 }
 
 // setAllowances tells what is wrong with the annotation that allows something for a while.
@@ -135,7 +138,9 @@ func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) 
 		{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected},
 	})
 	setAllowances(&s, vc, now)
-	setUnbound(&s, vc, now, "") // condition Ready says what is wrong
+	// Condition Ready says what is wrong.
+	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, notice{})
+	setNotice(&s, vc, now, v1alpha1.ConditionPlainHTTP, notice{})
 	return s
 }
 

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"strings"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -178,15 +179,24 @@ type LegacyFolder struct {
 
 // SameLegacyFolder reports whether two paths may name the same folder. One may be the end of the other, which has the datacenter in it.
 func SameLegacyFolder(a, b string) bool {
-	below := func(path string) string {
-		if strings.HasPrefix(path, "/") {
-			if _, rest, found := strings.Cut(path, "/vm/"); found {
-				path = rest
-			}
+	return LegacyFolderKey(a) == LegacyFolderKey(b)
+}
+
+// LegacyFolderKey is the same for paths that may name the same folder: it has no datacenter in it, and does not tell capital letters from small ones.
+func LegacyFolderKey(path string) string {
+	if strings.HasPrefix(path, "/") {
+		if _, rest, found := strings.Cut(path, "/vm/"); found {
+			path = rest
 		}
-		return strings.Trim(path, "/")
 	}
-	return strings.EqualFold(below(a), below(b))
+	// The least of the letters that are one but for their case, as strings.EqualFold has it; some have more than two forms.
+	return strings.Map(func(letter rune) rune {
+		least := letter
+		for other := unicode.SimpleFold(letter); other != letter; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, strings.Trim(path, "/"))
 }
 
 // VCenterSpec is a vCenter and who may use it.

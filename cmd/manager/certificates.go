@@ -51,7 +51,10 @@ func newCertificates(o options, hub manager.Manager, recorder events.EventRecord
 		},
 		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
 		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
-		Fixed:   func() bool { return older(replica, segmentsKey, segmentsValue) },
+		Fixed: func() (mayLive, seen bool) {
+			seen = olderAmong(true, replica.Peers(), segmentsKey, segmentsValue)
+			return seen || !replica.Joined(), seen
+		},
 		Events:  certificateEvents{hub.GetClient(), recorder},
 		Changed: changed, Log: ctrl.Log.WithName("certificates"),
 	})

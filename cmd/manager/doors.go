@@ -9,15 +9,25 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 )
 
-// Times of a connection whose caller says nothing. Those of a request's body are the webhooks' own.
+// Times of a connection whose caller says nothing, from the TLS handshake on. Those of a request's body are the webhooks' own.
 const (
-	headPatience = 10 * time.Second
-	idlePatience = 90 * time.Second
+	headPatience = 5 * time.Second
+	// answerPatience is from a request's head to the end of its answer. The webhooks' own times are shorter.
+	answerPatience = 30 * time.Second
+	idlePatience   = 25 * time.Second
+)
+
+// How many connections a port has at one time. More wait, unanswered, until one ends: each costs some 50 KB, and who opens them need not be
+// anybody whom this process knows. An API server keeps one or two; there are few of the hub, and some for each member.
+const (
+	memberConnections = 1024
+	hubConnections    = 256
 )
 
 // shutPatience is how long a server that ends waits for the calls that it answers.
@@ -28,19 +38,20 @@ type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // openDoor listens on a port of the webhooks; the server answers once the manager runs. HTTP/2 is off: what is called a few times a second does
 // not need it, and its ways to tie up a server are not worth having. It is not controller-runtime's server, which would put an http.ServeMux
-// before the handler: that one redirects some paths, and so tells them from others.
-func openDoor(host string, port int, name string, certificate certificate, l *leaving, handler http.Handler) (*manager.Server, error) {
+// before the handler: that one redirects some paths, and so tells them from others. There are never more than so many connections.
+func openDoor(host string, port, connections int, name string, certificate certificate, l *leaving, handler http.Handler) (*manager.Server, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the webhooks of %s: %w", name, err)
 	}
 	server := &http.Server{
-		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, IdleTimeout: idlePatience, MaxHeaderBytes: 64 << 10,
+		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
+		MaxHeaderBytes: 64 << 10,
 	}
 	l.add(server)
 	return &manager.Server{
 		Name: "webhooks of " + name, Server: server, ShutdownTimeout: new(shutPatience),
-		Listener: tls.NewListener(listener, &tls.Config{
+		Listener: tls.NewListener(netutil.LimitListener(listener, connections), &tls.Config{
 			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate,
 		}),
 	}, nil
@@ -48,11 +59,11 @@ func openDoor(host string, port int, name string, certificate certificate, l *le
 
 // openDoors listens on both ports of the webhooks. On an error none is open.
 func openDoors(o options, keeper *serving.Keeper, l *leaving, members, hub http.Handler) ([]manager.Runnable, error) {
-	forMembers, err := openDoor(o.webhookHost, o.webhookPort, "members", keeper.GetCertificate, l, members)
+	forMembers, err := openDoor(o.webhookHost, o.webhookPort, memberConnections, "members", keeper.GetCertificate, l, members)
 	if err != nil {
 		return nil, err
 	}
-	forHub, err := openDoor(o.webhookHost, o.hubWebhookPort, "the hub", keeper.GetCertificate, l, hub)
+	forHub, err := openDoor(o.webhookHost, o.hubWebhookPort, hubConnections, "the hub", keeper.GetCertificate, l, hub)
 	if err != nil {
 		return nil, errors.Join(err, forMembers.Listener.Close())
 	}

@@ -73,7 +73,7 @@ func expose(t *testing.T) *exposed {
 		t.Fatal(err)
 	}
 	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
-	server, err := openDoor("127.0.0.1", 0, "members", certificate, &leaving{}, doors.Members)
+	server, err := openDoor("127.0.0.1", 0, memberConnections, "members", certificate, &leaving{}, doors.Members)
 	if err != nil {
 		t.Fatal(err)
 	}

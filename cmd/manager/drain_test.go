@@ -54,7 +54,7 @@ func (r *rollout) listen() {
 		}
 	})
 	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &r.stays.TLS.Certificates[0], nil }
-	server, err := openDoor("127.0.0.1", 0, "members", certificate, r.ending, handler)
+	server, err := openDoor("127.0.0.1", 0, memberConnections, "members", certificate, r.ending, handler)
 	if err != nil {
 		r.t.Fatal(err)
 	}

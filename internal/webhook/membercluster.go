@@ -35,10 +35,14 @@ func (v memberValidator) ValidateDelete(context.Context, *v1alpha1.MemberCluster
 }
 
 func (v memberValidator) check(m *v1alpha1.MemberCluster) (admission.Warnings, error) {
+	spec := field.NewPath("spec")
+	if err := memberSize(spec, m); err != nil {
+		return nil, refuse("MemberCluster", m.Name, field.ErrorList{err})
+	}
 	var warn warnings
 	var errs field.ErrorList
 	if admission := m.Spec.Admission; admission != nil {
-		errs = append(errs, checkAdmissionURL(field.NewPath("spec", "admission", "url"), admission.URL)...)
+		errs = append(errs, checkAdmissionURL(spec.Child("admission", "url"), admission.URL)...)
 		if admission.FailurePolicy == v1alpha1.AdmissionFail {
 			warn.add("spec.admission.failurePolicy: Fail refuses every VmGroup of this member while the hub cannot be reached")
 		}

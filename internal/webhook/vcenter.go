@@ -40,6 +40,9 @@ func (v vcenterValidator) ValidateDelete(context.Context, *v1alpha1.VCenter) (ad
 
 func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, error) {
 	spec := field.NewPath("spec")
+	if err := vcenterSize(spec, vc); err != nil {
+		return nil, refuse("VCenter", vc.Name, field.ErrorList{err})
+	}
 	var warn warnings
 	var errs field.ErrorList
 	insecure := vc.Spec.TLS != nil && vc.Spec.TLS.InsecureSkipVerify
@@ -55,7 +58,7 @@ func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, 
 		warn.add(fmt.Sprintf("spec.limits.tasksPerHost: %d has no effect above tasks, which is %d", limits.TasksPerHost, limits.Tasks))
 	}
 	warnOfMove(vc, old, &warn)
-	return warn.result(), refuse("VCenter", vc.Name, errs)
+	return warn.result(), refuse("VCenter", vc.Name, atMostCauses(errs))
 }
 
 // checkServer refuses addresses that the operator would not connect to. It does not quote one that may hold a password.
@@ -108,8 +111,11 @@ func checkTLS(where *field.Path, tls *v1alpha1.TLSConfig, warn *warnings) field.
 }
 
 func checkGrants(where *field.Path, grants []v1alpha1.Grant) field.ErrorList {
-	errs := make(field.ErrorList, 0, len(grants))
+	var errs field.ErrorList
 	for i, grant := range grants {
+		if len(errs) >= maxCauses {
+			break
+		}
 		at := where.Index(i)
 		errs = append(errs, checkMemberPatterns(at.Child("memberClusters"), grant.MemberClusters)...)
 		errs = append(errs, checkSelector(at.Child("namespaceSelector"), grant.NamespaceSelector)...)
@@ -123,17 +129,18 @@ func checkGrants(where *field.Path, grants []v1alpha1.Grant) field.ErrorList {
 
 // checkLegacyFolders refuses a folder that is granted twice, also in another spelling, and a group that is granted two.
 func checkLegacyFolders(where *field.Path, folders []v1alpha1.LegacyFolder) field.ErrorList {
+	type groupKey struct{ member, namespace, name string }
 	var errs field.ErrorList
-	for i := range folders {
-		for j := range folders[:i] {
-			is, was := folders[i], folders[j]
-			switch {
-			case v1alpha1.SameLegacyFolder(is.Folder, was.Folder):
-				errs = append(errs, field.Duplicate(where.Index(i).Child("folder"), is.Folder))
-			case is.MemberCluster == was.MemberCluster && is.Namespace == was.Namespace && is.Group == was.Group:
-				errs = append(errs, field.Duplicate(where.Index(i).Child("group"), is.Group))
-			}
+	paths, groups := map[string]bool{}, map[groupKey]bool{}
+	for i, folder := range folders {
+		path, group := v1alpha1.LegacyFolderKey(folder.Folder), groupKey{folder.MemberCluster, folder.Namespace, folder.Group}
+		switch {
+		case paths[path]:
+			errs = append(errs, field.Duplicate(where.Index(i).Child("folder"), folder.Folder))
+		case groups[group]:
+			errs = append(errs, field.Duplicate(where.Index(i).Child("group"), folder.Group))
 		}
+		paths[path], groups[group] = true, true
 	}
 	return errs
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -51,7 +49,7 @@ func (v policyValidator) ValidateDelete(context.Context, *v1alpha1.VmGroupPolicy
 
 func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
 	spec := field.NewPath("spec")
-	if err := checkSize(spec, p); err != nil {
+	if err := policySize(spec, p); err != nil {
 		return nil, refuse("VmGroupPolicy", p.Name, field.ErrorList{err})
 	}
 	match := spec.Child("match")
@@ -74,48 +72,7 @@ func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (
 		v.warnOtherDefaults(ctx, p, &warn)
 		v.warnImpact(ctx, p, &warn)
 	}
-	return warn.result(), refuse("VmGroupPolicy", p.Name, errs)
-}
-
-// Sizes of a policy that are judged. The schema bounds the lists to fewer, but what comes here need not have passed it. Labels of a selector
-// are not bounded by the schema.
-const (
-	maxPatterns    = 64
-	maxPattern     = 255
-	maxSelectors   = 64
-	maxSelectorSet = 256
-)
-
-// checkSize refuses a policy that would take long to look at: each pattern is compared with each group.
-func checkSize(spec *field.Path, p *v1alpha1.VmGroupPolicy) *field.Error {
-	lists := map[string][]string{"match.memberClusters": p.Spec.Match.MemberClusters, "match.exclude": p.Spec.Match.Exclude}
-	if t := p.Spec.Templates; t != nil {
-		lists["templates.allow"], lists["templates.deny"] = t.Allow, t.Deny
-	}
-	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		if len(lists[name]) > maxPatterns {
-			return field.TooMany(spec.Child(name), len(lists[name]), maxPatterns)
-		}
-		for _, pattern := range lists[name] {
-			if len(pattern) > maxPattern {
-				return field.TooLong(spec.Child(name), pattern, maxPattern)
-			}
-		}
-	}
-	selector := p.Spec.Match.NamespaceSelector
-	if selector == nil {
-		return nil
-	}
-	where := spec.Child("match", "namespaceSelector")
-	if n := len(selector.MatchLabels) + len(selector.MatchExpressions); n > maxSelectors {
-		return field.TooMany(where, n, maxSelectors)
-	}
-	for _, requirement := range selector.MatchExpressions {
-		if len(requirement.Values) > maxSelectorSet {
-			return field.TooMany(where, len(requirement.Values), maxSelectorSet)
-		}
-	}
-	return nil
+	return warn.result(), refuse("VmGroupPolicy", p.Name, atMostCauses(errs))
 }
 
 // warnOwnDefaults warns about defaults that the policy's own limits refuse, or the default limits that it leaves in force.

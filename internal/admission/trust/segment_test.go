@@ -137,6 +137,28 @@ func TestReplicasOfAnEarlierReleaseAreServedAsWell(t *testing.T) {
 	}
 }
 
+func TestAReplicaThatHasJustStartedDoesNotTakeTheSegmentThatNeverChanges(t *testing.T) {
+	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
+	b := newBench(t, m)
+	a, _ := twoAuthorities(t)
+	b.files(a, 0, 100*day)
+	b.pass()
+	b.acknowledge(m, PeriodAt(b.now, DefaultPeriod))
+	b.unknown = true
+	b.pass()
+	if _, period, _ := b.Segment("m", m.UID, false); period != 0 {
+		t.Errorf("period %d is given out, which a replica of an earlier release may not know", period)
+	}
+	if b.knows(m, 0) || !b.knows(m, PeriodAt(b.now, DefaultPeriod)) {
+		t.Error("while it does not know the others, the segment of the release before holds, or the one of now does not")
+	}
+	b.unknown = false
+	b.pass()
+	if b.knows(m, 0) {
+		t.Error("the segment of the release before holds, and no replica of it was seen")
+	}
+}
+
 func TestNobodyIsKnownWithoutAKey(t *testing.T) {
 	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
 	b := newBench(t, m)

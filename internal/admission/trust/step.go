@@ -112,7 +112,8 @@ func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 // status, so that one holds for a while longer.
 func (r *Rotator) openDoors(key []byte, members []v1alpha1.MemberCluster) {
 	given, now := r.period(), r.opts.Now()
-	if given == 0 {
+	// A replica that has just started cannot rule one out, and that alone opens nothing: what opens would be the segment that never changes.
+	if _, seen := r.fixed(); seen {
 		r.fixedAt = now
 	}
 	fixed := !r.fixedAt.IsZero() && now.Sub(r.fixedAt) < r.opts.Limits.Overlap

@@ -1,0 +1,140 @@
+package webhook
+
+import (
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Sizes of objects of the hub's own kinds that are judged, those of their schemas. An API server has held an object against its schema before it
+// asks, but any other caller of the port has not: without these bounds a small request could make very much work.
+const (
+	maxPatterns      = 64
+	maxPattern       = 255
+	maxMemberPattern = 64
+	maxExcluded      = 63
+	maxGrants        = 64
+	maxLegacyFolders = 512
+	maxName          = 63
+	maxGroupName     = 253
+	maxPlace         = 255
+	maxURL           = 512
+	maxCABundle      = 262144
+	maxThumbprint    = 128
+	// The schemas do not bound labels of a selector.
+	maxSelectors   = 64
+	maxSelectorSet = 256
+)
+
+// maxCauses is how many things are said to be wrong with an object of the hub's own kinds. Who has put these right is told of the next.
+const maxCauses = 20
+
+// atMostCauses cuts what is said to be wrong.
+func atMostCauses(errs field.ErrorList) field.ErrorList {
+	return errs[:min(len(errs), maxCauses)]
+}
+
+// sizes remembers the first part of an object that is larger than it may be.
+type sizes struct{ err *field.Error }
+
+// items looks at the length of a list, and reports whether it is good.
+func (s *sizes) items(where *field.Path, n, most int) bool {
+	if s.err == nil && n > most {
+		s.err = field.TooMany(where, n, most)
+	}
+	return s.err == nil
+}
+
+// text looks at the length of a text, which schemas count in characters.
+func (s *sizes) text(where *field.Path, text string, most int) {
+	if s.err == nil && len(text) > most && utf8.RuneCountInString(text) > most {
+		s.err = field.TooLong(where, field.OmitValueType{}, most)
+	}
+}
+
+// texts looks at a list of texts.
+func (s *sizes) texts(where *field.Path, list []string, most, length int) {
+	if !s.items(where, len(list), most) {
+		return
+	}
+	for i, text := range list {
+		s.text(where.Index(i), text, length)
+	}
+}
+
+func (s *sizes) selector(where *field.Path, selector *metav1.LabelSelector) {
+	if selector == nil || !s.items(where, len(selector.MatchLabels)+len(selector.MatchExpressions), maxSelectors) {
+		return
+	}
+	for _, requirement := range selector.MatchExpressions {
+		s.items(where, len(requirement.Values), maxSelectorSet)
+	}
+}
+
+// policySize refuses a policy that would take long to look at: each pattern is compared with each group.
+func policySize(spec *field.Path, p *v1alpha1.VmGroupPolicy) *field.Error {
+	var s sizes
+	match, templates := spec.Child("match"), spec.Child("templates")
+	s.texts(match.Child("memberClusters"), p.Spec.Match.MemberClusters, maxPatterns, maxMemberPattern)
+	s.texts(match.Child("exclude"), p.Spec.Match.Exclude, maxPatterns, maxExcluded)
+	if t := p.Spec.Templates; t != nil {
+		s.texts(templates.Child("allow"), t.Allow, maxPatterns, maxPattern)
+		s.texts(templates.Child("deny"), t.Deny, maxPatterns, maxPattern)
+	}
+	s.selector(match.Child("namespaceSelector"), p.Spec.Match.NamespaceSelector)
+	return s.err
+}
+
+// vcenterSize refuses a VCenter that is larger than its schema allows.
+func vcenterSize(spec *field.Path, vc *v1alpha1.VCenter) *field.Error {
+	var s sizes
+	s.text(spec.Child("server"), vc.Spec.Server, maxURL)
+	s.text(spec.Child("datacenter"), vc.Spec.Datacenter, maxPlace)
+	s.text(spec.Child("folder"), vc.Spec.Folder, maxPlace)
+	if tls := vc.Spec.TLS; tls != nil {
+		s.text(spec.Child("tls", "caBundle"), tls.CABundle, maxCABundle)
+		s.text(spec.Child("tls", "thumbprint"), tls.Thumbprint, maxThumbprint)
+	}
+	if t := vc.Spec.Templates; t != nil {
+		s.texts(spec.Child("templates", "folders"), t.Folders, maxPatterns, maxPattern)
+	}
+	if grants := spec.Child("grants"); s.items(grants, len(vc.Spec.Grants), maxGrants) {
+		for i := range vc.Spec.Grants {
+			s.grant(grants.Index(i), &vc.Spec.Grants[i])
+		}
+	}
+	if folders := spec.Child("legacyFolders"); s.items(folders, len(vc.Spec.LegacyFolders), maxLegacyFolders) {
+		for i := range vc.Spec.LegacyFolders {
+			s.legacyFolder(folders.Index(i), &vc.Spec.LegacyFolders[i])
+		}
+	}
+	return s.err
+}
+
+func (s *sizes) grant(where *field.Path, grant *v1alpha1.Grant) {
+	s.texts(where.Child("memberClusters"), grant.MemberClusters, maxPatterns, maxMemberPattern)
+	s.texts(where.Child("templates"), grant.Templates, maxPatterns, maxPattern)
+	s.texts(where.Child("resourcePools"), grant.ResourcePools, maxPatterns, maxPattern)
+	s.texts(where.Child("datastores"), grant.Datastores, maxPatterns, maxPattern)
+	s.texts(where.Child("networks"), grant.Networks, maxPatterns, maxPattern)
+	s.selector(where.Child("namespaceSelector"), grant.NamespaceSelector)
+}
+
+func (s *sizes) legacyFolder(where *field.Path, folder *v1alpha1.LegacyFolder) {
+	s.text(where.Child("folder"), folder.Folder, maxPlace)
+	s.text(where.Child("memberCluster"), folder.MemberCluster, maxName)
+	s.text(where.Child("namespace"), folder.Namespace, maxName)
+	s.text(where.Child("group"), folder.Group, maxGroupName)
+}
+
+// memberSize refuses a MemberCluster that is larger than its schema allows.
+func memberSize(spec *field.Path, m *v1alpha1.MemberCluster) *field.Error {
+	var s sizes
+	if m.Spec.Admission != nil {
+		s.text(spec.Child("admission", "url"), m.Spec.Admission.URL, maxURL)
+	}
+	return s.err
+}

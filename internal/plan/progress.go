@@ -57,7 +57,7 @@ func (p *planner) underWay(counts string) Update {
 		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and there is no room for it: %s If one "+
 			"may be missing meanwhile, set spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
 	}
-	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s.", counts, p.waitsFor())}
+	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s%s.", counts, p.waitsFor(), p.explainUntried())}
 }
 
 // remaining counts the VMs that are left: those that wait for a restart, those that are to be replaced, and others.
@@ -88,8 +88,8 @@ func (p *planner) waitsFor() string {
 	if p.repairHeld {
 		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
-	if m := p.firstDenied(); m != nil && p.roll.going {
-		return fmt.Sprintf("waiting, because the operator's account in vCenter lacks a privilege to change %s: no VM is stopped to be changed before it has it", m.status.Name)
+	if p.deniedNow != nil {
+		return p.explainDenied(p.deniedNow)
 	}
 	for _, m := range p.table() {
 		s := &m.status

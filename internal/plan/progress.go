@@ -113,7 +113,7 @@ func (p *planner) waitsForOthers() string {
 			first[what] = m.status.Name
 		}
 	}
-	var failed []*member
+	var failed, away []*member
 	for _, m := range p.table() {
 		switch {
 		case m.doomed:
@@ -130,7 +130,7 @@ func (p *planner) waitsForOthers() string {
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
 		default:
-			note("waiting for %s, which is not available", m)
+			away = append(away, m)
 		}
 	}
 	for _, what := range []string{
@@ -140,13 +140,23 @@ func (p *planner) waitsForOthers() string {
 			return fmt.Sprintf(what, name)
 		}
 	}
-	switch what := "waiting for %s, which is not available"; {
+	switch {
 	case len(failed) > 0:
 		return p.waitsForFailed(failed)
-	case first[what] != "":
-		return fmt.Sprintf(what, first[what])
+	case len(away) > 0:
+		return p.waitsForAway(away[0])
 	}
 	return "going on"
+}
+
+// waitsForAway tells of a VM that is not available and does not start: somebody has to act, unless it comes back. More may be missing only while there are
+// other VMs to update.
+func (p *planner) waitsForAway(m *member) string {
+	act := "mend it, or set spec back to what it was"
+	if slices.ContainsFunc(p.table(), func(other *member) bool { return other != m && !other.doomed && p.outdated(other) }) {
+		act = "mend it, set spec back to what it was, or raise spec.updateStrategy.maxUnavailable to update others meanwhile"
+	}
+	return fmt.Sprintf("waiting for %s, which is not available; if it does not come back by itself, %s", m.status.Name, act)
 }
 
 // waitsForFailed tells of VMs that failed where more may fail before the update stops: nothing goes on before they are ready, or somebody acts.

@@ -161,9 +161,13 @@ func (p *planner) waitsForAway(m *member) string {
 
 // waitsForFailed tells of VMs that failed where more may fail before the update stops: nothing goes on before they are ready, or somebody acts.
 func (p *planner) waitsForFailed(failed []*member) string {
-	return fmt.Sprintf("waiting for %s, which did not become ready %s. It goes on by itself once it is ready. Find out why from the console of the VM; then delete the VM in vCenter to have it "+
-		"cloned anew, or set spec back to what it was, or to what works. With %d such failures the update stops (spec.updateStrategy.maxFailures)",
-		enumerate(labels(failed)), p.within(), p.spec.update.maxFailures)
+	act := "delete the VM in vCenter to have it cloned anew"
+	if p.spec.observe {
+		act = "mend its guest (do not delete the VM: with spec.repair.mode Observe it is not cloned anew)"
+	}
+	return fmt.Sprintf("waiting for %s, which did not become ready %s. It goes on by itself once it is ready. Find out why from the console of the VM; then %s, "+
+		"or set spec back to what it was, or to what works. With %d such failures the update stops (spec.updateStrategy.maxFailures)",
+		enumerate(labels(failed)), p.within(), act, p.spec.update.maxFailures)
 }
 
 // restartPending are the names of VMs that are changed when they are off.

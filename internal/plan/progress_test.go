@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -30,5 +31,21 @@ func TestAnUpdateThatWaitsForAVMSaysWhatToDo(t *testing.T) {
 	p = Compute(replacing(makeVM(0, disconnected), makeVM(1)))
 	if m := p.Update.Message; !strings.Contains(m, "waiting for web-0, which is not available") || !strings.Contains(m, mend) || strings.Contains(m, others) {
 		t.Errorf("no other is left, and it says %q", m)
+	}
+}
+
+func TestAFailedVMIsNotToBeDeletedWhereNothingIsClonedAnew(t *testing.T) {
+	const remove, keep = "delete the VM in vCenter to have it cloned anew", "do not delete the VM"
+	in := replacing(makeVM(0), makeVM(1))
+	in.Spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestIP}
+	in.Observation.VMs[0].GuestIP = "10.0.0.1"
+	in.Known[1].ReadySince = time.Time{}
+	in.Rollout.Failed, in.Spec.UpdateStrategy.MaxFailures = []string{in.Observation.VMs[1].InstanceUUID}, 2
+	if m := Compute(in).Update.Message; !strings.Contains(m, remove) || strings.Contains(m, keep) {
+		t.Errorf("it says %q", m)
+	}
+	in.Spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+	if m := Compute(in).Update.Message; strings.Contains(m, remove) || !strings.Contains(m, keep) {
+		t.Errorf("with Observe it says %q", m)
 	}
 }

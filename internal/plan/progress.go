@@ -192,9 +192,9 @@ func (p *planner) failedMembers() []*member {
 	return failed
 }
 
-// failed is true for a VM that is there and did not become ready in time.
+// failed is true for a VM that is there and did not become ready in time. An older one may have the UUID of one that failed and left.
 func (p *planner) failed(m *member) bool {
-	return m.state == present && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
+	return m.state == present && m.status.Revision == p.roll.Revision && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
 }
 
 // whoFailed says which VMs stopped the update.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +48,25 @@ func TestAFailedVMIsNotToBeDeletedWhereNothingIsClonedAnew(t *testing.T) {
 	in.Spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
 	if m := Compute(in).Update.Message; strings.Contains(m, remove) || !strings.Contains(m, keep) {
 		t.Errorf("with Observe it says %q", m)
+	}
+}
+
+// TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another comes.
+func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
+	in := replacing(makeVM(0), makeVM(1))
+	uuid := InstanceUUID(groupUID, 2, 0)
+	in.Spec.Replicas, in.Rollout.Failed = ptr(int32(3)), []string{uuid}
+	in.Spec.UpdateStrategy.MaxFailures = 2
+	if p := Compute(in); actionsOf(p) != "CreateVM web-2" || p.Actions[0].UUID != uuid || len(p.Rollout.Failed) != 0 {
+		t.Errorf("actions are [%s], failed are %v", actionsOf(p), p.Rollout.Failed)
+	}
+	in.Spec.UpdateStrategy.MaxFailures = 1
+	p := Compute(in)
+	if actionsOf(p) != "CreateVM web-2" || p.Actions[0].Revision != replaced.Revision || !slices.Contains(p.Rollout.Failed, uuid) {
+		t.Errorf("the update has stopped; actions are [%s], failed are %v", actionsOf(p), p.Rollout.Failed)
+	}
+	has(makeVM(2, func(vm *vsphere.VM) { vm.Stamp.Revision = replaced.Revision }))(&in)
+	if m := Compute(in).Update.Message; !strings.Contains(m, "and left the group since") {
+		t.Errorf("the older VM that came did not fail, and it says %q", m)
 	}
 }

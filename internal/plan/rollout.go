@@ -213,6 +213,11 @@ func (p *planner) revisions() []v1alpha1.Revision {
 // maxRevisions is how many shapes status records.
 const maxRevisions = 5
 
+// forgive takes a VM that left out of those that failed: another is cloned that gets its UUID, and has not failed yet.
+func (r *Rollout) forgive(uuid string) {
+	r.Failed = slices.DeleteFunc(r.Failed, func(failed string) bool { return strings.EqualFold(failed, uuid) })
+}
+
 // fail adds a VM to those that failed.
 func (r *Rollout) fail(uuid string) {
 	uuid = strings.ToLower(uuid)

@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -21,13 +24,68 @@ func (p *planner) denied(m *member, c InPlace) bool {
 	return slices.ContainsFunc(c.Privileges(), func(needed string) bool { return slices.Contains(p.in.Observation.Lacks, needed) })
 }
 
-// firstDenied is the first of the VMs that are not stopped because the operator's account may not change them, or nil. No other is stopped meanwhile, and
-// one try tells of all.
-func (p *planner) firstDenied() *member {
+// deniedToTry is the first of the VMs that are not stopped because the operator's account may not change them, and that can be tried, or nil. No other is
+// stopped meanwhile, and one try tells of all. One that cannot be tried tells nothing, so that nobody waits for it.
+func (p *planner) deniedToTry(b budget) *member {
 	for _, m := range p.table() {
-		if !m.doomed && m.state == present && p.change(m) == changeDenied {
+		if p.isDenied(m) && m.vm.Connected && !m.vm.IsTemplate && (!p.cutsOff(m) || p.reconnects(m) || b.lend(p.spec.update.unavailable)) {
 			return m
 		}
 	}
 	return nil
+}
+
+func (p *planner) isDenied(m *member) bool {
+	return !m.doomed && m.state == present && p.change(m) == changeDenied
+}
+
+// tooEarly is true for a change that failed and is not tried again yet.
+func (p *planner) tooEarly(m *member) bool {
+	f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)
+	return f != nil && f.waits(p.in.Now, m.vm)
+}
+
+// explainDenied says which privilege lacks, for the VM that is tried now and then.
+func (p *planner) explainDenied(m *member) string {
+	return fmt.Sprintf("waiting, because the operator's account in vCenter lacks %s to change %s: no VM is stopped to be changed before it has it",
+		p.lacking(m), m.status.Name)
+}
+
+// explainUntried tells of a VM that the account may not change, as far as is known, and that cannot be tried now. Empty when there is none, or another is
+// tried.
+func (p *planner) explainUntried() string {
+	if !p.roll.going || p.repairHeld || p.deniedNow != nil {
+		return ""
+	}
+	at := slices.IndexFunc(p.table(), p.isDenied)
+	if at < 0 {
+		return ""
+	}
+	m, when := p.table()[at], "fewer VMs are missing"
+	switch {
+	case m.vm.IsTemplate:
+		when = "it is a virtual machine again"
+	case !m.vm.Connected:
+		when = "its host and its storage are back"
+	}
+	return fmt.Sprintf(". The operator's account in vCenter lacked %s to change %s, which is tried again when %s", p.lacking(m), m.status.Name, when)
+}
+
+// lacking names the privilege that the account lacks to change a VM, as far as it is known.
+func (p *planner) lacking(m *member) string {
+	var missing []string
+	var e *vsphere.Error
+	if f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision); f != nil && errors.As(f.Err, &e) && e.Privilege != "" {
+		missing = []string{e.Privilege}
+	} else if own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]; own != nil && target != nil {
+		for _, privilege := range (InPlace{From: own.Recorded, To: target.Recorded}).Privileges() {
+			if slices.Contains(p.in.Observation.Lacks, privilege) {
+				missing = append(missing, privilege)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return "a privilege"
+	}
+	return "the privilege " + strings.Join(missing, ", ")
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Listed is a VM that spec.scaleDown.deleteFirst names, as its name was first seen there. A new VM that gets the name later is not meant. It is known by
@@ -13,6 +14,14 @@ type Listed struct{ Name, MoRef string }
 // does not list any more is forgotten, so that a name counts anew when somebody lists it again.
 func (p *planner) list() {
 	all := slices.Clone(p.in.Listed)
+	for _, m := range p.table() {
+		if !m.registeredAnew() {
+			continue
+		}
+		if at := slices.Index(all, Listed{Name: m.status.Name, MoRef: m.known.MoRef}); at >= 0 {
+			all[at].MoRef = m.status.MoRef
+		}
+	}
 	slices.SortFunc(all, compareListed)
 	for _, m := range p.table() {
 		if m.state == present {
@@ -29,6 +38,12 @@ func (p *planner) list() {
 	if len(all) > 0 {
 		p.plan.Listed = all
 	}
+}
+
+// registeredAnew is true for a VM that status knows, and that has got another reference in vCenter.
+func (m *member) registeredAnew() bool {
+	return m.state == present && m.known != nil && m.known.MoRef != "" && m.known.MoRef != m.status.MoRef &&
+		m.known.Incarnation == m.status.Incarnation && strings.EqualFold(m.known.UUID, m.status.UUID)
 }
 
 func compareListed(a, b Listed) int {

@@ -35,6 +35,8 @@ type planner struct {
 	handsOff bool
 	// roll is the update of VMs to the revision of spec.
 	roll rollout
+	// deniedNow is the VM by which is found out whether the account may change VMs, or nil: see deniedToTry.
+	deniedNow *member
 	// repairHeld is true when maxUnhealthy forbids repairs.
 	repairHeld bool
 	// templates are members that somebody converted to templates: vCenter changes nothing of such a VM but its mark.

@@ -57,7 +57,7 @@ func (p *planner) underWay(counts string) Update {
 		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and there is no room for it: %s If one "+
 			"may be missing meanwhile, set spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
 	}
-	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s.", counts, p.waitsFor())}
+	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s%s.", counts, p.waitsFor(), p.explainUntried())}
 }
 
 // remaining counts the VMs that are left: those that wait for a restart, those that are to be replaced, and others.
@@ -88,8 +88,8 @@ func (p *planner) waitsFor() string {
 	if p.repairHeld {
 		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
-	if m := p.firstDenied(); m != nil && p.roll.going {
-		return fmt.Sprintf("waiting, because the operator's account in vCenter lacks a privilege to change %s: no VM is stopped to be changed before it has it", m.status.Name)
+	if p.deniedNow != nil {
+		return p.explainDenied(p.deniedNow)
 	}
 	for _, m := range p.table() {
 		s := &m.status
@@ -113,7 +113,7 @@ func (p *planner) waitsForOthers() string {
 			first[what] = m.status.Name
 		}
 	}
-	var failed []*member
+	var failed, away []*member
 	for _, m := range p.table() {
 		switch {
 		case m.doomed:
@@ -130,7 +130,7 @@ func (p *planner) waitsForOthers() string {
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
 		default:
-			note("waiting for %s, which is not available", m)
+			away = append(away, m)
 		}
 	}
 	for _, what := range []string{
@@ -140,20 +140,34 @@ func (p *planner) waitsForOthers() string {
 			return fmt.Sprintf(what, name)
 		}
 	}
-	switch what := "waiting for %s, which is not available"; {
+	switch {
 	case len(failed) > 0:
 		return p.waitsForFailed(failed)
-	case first[what] != "":
-		return fmt.Sprintf(what, first[what])
+	case len(away) > 0:
+		return p.waitsForAway(away[0])
 	}
 	return "going on"
 }
 
+// waitsForAway tells of a VM that is not available and does not start: somebody has to act, unless it comes back. More may be missing only while there are
+// other VMs to update.
+func (p *planner) waitsForAway(m *member) string {
+	act := "mend it, or set spec back to what it was"
+	if slices.ContainsFunc(p.table(), func(other *member) bool { return other != m && !other.doomed && p.outdated(other) }) {
+		act = "mend it, set spec back to what it was, or raise spec.updateStrategy.maxUnavailable to update others meanwhile"
+	}
+	return fmt.Sprintf("waiting for %s, which is not available; if it does not come back by itself, %s", m.status.Name, act)
+}
+
 // waitsForFailed tells of VMs that failed where more may fail before the update stops: nothing goes on before they are ready, or somebody acts.
 func (p *planner) waitsForFailed(failed []*member) string {
-	return fmt.Sprintf("waiting for %s, which did not become ready %s. It goes on by itself once it is ready. Find out why from the console of the VM; then delete the VM in vCenter to have it "+
-		"cloned anew, or set spec back to what it was, or to what works. With %d such failures the update stops (spec.updateStrategy.maxFailures)",
-		enumerate(labels(failed)), p.within(), p.spec.update.maxFailures)
+	act := "delete the VM in vCenter to have it cloned anew"
+	if p.spec.observe {
+		act = "mend its guest (do not delete the VM: with spec.repair.mode Observe it is not cloned anew)"
+	}
+	return fmt.Sprintf("waiting for %s, which did not become ready %s. It goes on by itself once it is ready. Find out why from the console of the VM; then %s, "+
+		"or set spec back to what it was, or to what works. With %d such failures the update stops (spec.updateStrategy.maxFailures)",
+		enumerate(labels(failed)), p.within(), act, p.spec.update.maxFailures)
 }
 
 // restartPending are the names of VMs that are changed when they are off.
@@ -178,9 +192,9 @@ func (p *planner) failedMembers() []*member {
 	return failed
 }
 
-// failed is true for a VM that is there and did not become ready in time.
+// failed is true for a VM that is there and did not become ready in time. An older one may have the UUID of one that failed and left.
 func (p *planner) failed(m *member) bool {
-	return m.state == present && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
+	return m.state == present && m.status.Revision == p.roll.Revision && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
 }
 
 // whoFailed says which VMs stopped the update.

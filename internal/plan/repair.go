@@ -47,7 +47,7 @@ func (p *planner) repair() {
 			Reason: v1alpha1.ReasonRepairHeld,
 			Message: fmt.Sprintf("%d of %d VMs need repair, more than spec.repair.maxUnhealthy allows (%s), so none is "+
 				"repaired. Ask the platform team for a common cause, such as a host or a datastore. To repair them all, raise maxUnhealthy.",
-				unhealthy, p.spec.desired, limit.String()),
+				unhealthy, p.spec.desired, unhealthyText(*limit, p.spec.desired)),
 			Terminal: true,
 		})
 	}

@@ -91,7 +91,8 @@ func TestMaxUnhealthyAsText(t *testing.T) {
 	runRules(t, []rule{
 		{"a percentage is of the VMs wanted", two("50%"), repaired, nil},
 		{"and is rounded down", two("74%"), repaired, nil},
-		{"below it none is repaired", two("49%"), held, []string{"2 of 4 VMs", "maxUnhealthy allows (49%)"}},
+		{"below it none is repaired", two("49%"), held, []string{"2 of 4 VMs", "maxUnhealthy allows (49%, which is 1 of 4)"}},
+		{"one that is no VM says so", two("10%"), held, []string{"maxUnhealthy allows (10%, which is 0 of 4)"}},
 		{"what is no percentage allows no repair", two("few"), held, []string{"maxUnhealthy allows (few)"}},
 		{"and is no matter while nothing needs repair", input(2, healthy(0, 1), spec(maxUnhealthyIs(intstr.FromString("-1%")))),
 			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},

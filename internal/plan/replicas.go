@@ -114,6 +114,9 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 		status.Incarnation = p.freeIncarnation(ordinal, status.Incarnation)
 		status.UUID = InstanceUUID(p.in.ID.Group, ordinal, status.Incarnation)
 	}
+	if !p.stopped() { // else the update would go on by that
+		p.roll.forgive(status.UUID)
+	}
 	m.status, m.kept = status, true
 	p.insert(m)
 	p.try(m, Action{

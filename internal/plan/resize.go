@@ -10,17 +10,21 @@ import (
 // changeInPlace changes VMs as they are. A new size disturbs nobody. A new network may cut a guest off, which shows only later: until it is seen in the
 // new network, an available VM counts as one that was taken away. One that is not available loses nothing.
 func (p *planner) changeInPlace(b *budget) {
-	denied := p.firstDenied()
 	for _, m := range p.table() {
-		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive && m != denied {
+		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive && m != p.deniedNow {
 			continue
 		}
-		cuts := p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.status.Available
+		cuts := p.cutsOff(m) && !p.tooEarly(m) // one that only waits leaves the budget to others
 		if cuts && (p.reconnects(m) || !b.lend(p.spec.update.unavailable)) {
 			continue
 		}
 		p.reconfigure(m)
 	}
+}
+
+// cutsOff is true for a VM that a change may take away, since it gets another network.
+func (p *planner) cutsOff(m *member) bool {
+	return p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.status.Available
 }
 
 // reconnects is true for a VM that is on and about to be in the network of the target.

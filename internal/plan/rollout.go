@@ -69,8 +69,11 @@ func (p *planner) outdated(m *member) bool { return p.roll.from[m.status.Revisio
 
 // update takes the next steps.
 func (p *planner) update() {
+	b := p.budget()
+	if p.roll.going {
+		p.deniedNow = p.deniedToTry(b)
+	}
 	if p.roll.going && !p.repairHeld && !p.surplusHeld {
-		b := p.budget()
 		p.changeInPlace(&b)
 		p.takeAway(&b)
 	}
@@ -101,10 +104,10 @@ func (p *planner) takeAway(b *budget) {
 		}
 		return p.compareLeaving(a, b)
 	})
-	spare, denied := p.population()-p.spec.desired, p.firstDenied() != nil
+	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		if p.change(m) == changeRestart {
-			if !denied && b.take(m.status.Available) { // what one VM was denied may be denied to the next
+			if p.deniedNow == nil && b.take(m.status.Available) { // what one VM was denied may be denied to the next
 				p.restart(m)
 			}
 			continue
@@ -209,6 +212,11 @@ func (p *planner) revisions() []v1alpha1.Revision {
 
 // maxRevisions is how many shapes status records.
 const maxRevisions = 5
+
+// forgive takes a VM that left out of those that failed: another is cloned that gets its UUID, and has not failed yet.
+func (r *Rollout) forgive(uuid string) {
+	r.Failed = slices.DeleteFunc(r.Failed, func(failed string) bool { return strings.EqualFold(failed, uuid) })
+}
 
 // fail adds a VM to those that failed.
 func (r *Rollout) fail(uuid string) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -34,7 +35,7 @@ func checkStart(fail func(string, ...any), in Input, p Plan) {
 		fail("an update without an edit: %+v", r)
 	case was.Revision == r.Revision:
 		for _, uuid := range was.Failed {
-			if !slices.Contains(r.Failed, uuid) {
+			if !slices.Contains(r.Failed, uuid) && !clonedAgain(in, p, uuid) {
 				fail("the failure of %s is forgotten", uuid)
 			}
 		}
@@ -46,6 +47,12 @@ func checkStart(fail func(string, ...any), in Input, p Plan) {
 	case len(r.Failed) > 0 && !slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.Revision == r.Revision }):
 		fail("failures of another update: %+v", r)
 	}
+}
+
+// clonedAgain is true for the UUID of a VM that failed and left, with which another is cloned now, while the update goes on without that as well.
+func clonedAgain(in Input, p Plan, uuid string) bool {
+	return len(in.Rollout.Failed) < strategyOf(in.Spec.UpdateStrategy, p.Desired).maxFailures &&
+		slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.MoRef == "" && strings.EqualFold(s.UUID, uuid) })
 }
 
 // begun is what an update concerns, by the plan or, if it ends with that, by what was recorded.

@@ -75,6 +75,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	for _, sentence := range plan.Unbuilt(group.Spec) {
 		said.add(sentence)
 	}
+	said.add(plan.NeverRepairs(group.Spec)) // nothing for an empty sentence
 	if len(preview.Denials) > 0 || held {
 		return said, nil
 	}

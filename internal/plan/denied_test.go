@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// deniedFirst is a group of 3 VMs that shall have another size, and may get another network with that. vCenter has refused to change web-0, and may be
+// asked again.
+func deniedFirst(unavailable int, network string, edits ...func(vms []vsphere.VM)) Input {
+	own := resized
+	vms := []vsphere.VM{makeVM(0), makeVM(1), makeVM(2)}
+	for i := range vms {
+		vms[i].CPU, vms[i].MemoryMiB, vms[i].Stamp.Revision = 1, 4096, own.Revision
+	}
+	for _, edit := range edits {
+		edit(vms)
+	}
+	in := input(3, has(vms...), failed(vsphere.Failure{
+		Kind: vsphere.OpReconfigure, RetryAt: epoch.Add(-time.Second), Revision: revision,
+		Err: &vsphere.Error{Kind: vsphere.KindPermission, Privilege: vsphere.PrivilegeCPUs},
+	}))
+	if network != "" {
+		own.Placement = &v1alpha1.Placement{Network: network}
+	}
+	in.Shapes = []Shape{{Recorded: own}}
+	in.Rollout = &Rollout{Revision: revision, From: []string{own.Revision}, Start: epoch}
+	in.Spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestIP}
+	for i := range in.Observation.VMs {
+		if vm := &in.Observation.VMs[i]; vm.GuestIP == "" {
+			vm.GuestIP = "10.0.0.1"
+		}
+	}
+	in.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: number(0), MaxUnavailable: number(unavailable)}
+	return in
+}
+
+// TestNobodyWaitsForADeniedVMThatCannotBeTried: the privilege may have been granted since, and only a try tells.
+func TestNobodyWaitsForADeniedVMThatCannotBeTried(t *testing.T) {
+	hostAway := func(vms []vsphere.VM) { vms[0].Connected = false }
+	hangs := func(in Input) Input { in.Observation.VMs[1].GuestIP = ""; return in }
+	for _, test := range []struct {
+		name    string
+		in      Input
+		actions string
+		says    string
+	}{
+		{"one that can be tried is, and no other is stopped", deniedFirst(2, ""), "ReconfigureVM web-0",
+			"lacks the privilege VirtualMachine.Config.CPUCount to change web-0"},
+		{"its host is away", deniedFirst(2, "", hostAway), "PowerOffVM web-2",
+			"lacked the privilege VirtualMachine.Config.CPUCount to change web-0, which is tried again when its host and its storage are back"},
+		{"it is a template", deniedFirst(2, "", func(vms []vsphere.VM) { vms[0].IsTemplate = true }), "PowerOffVM web-2",
+			"which is tried again when it is a virtual machine again"},
+		{"its host is away, and no more may be missing", deniedFirst(1, "", hostAway), "",
+			"lacked the privilege VirtualMachine.Config.CPUCount to change web-0"},
+		{"it would be cut off, and another is missing", hangs(deniedFirst(1, "dmz")), "PowerOffVM web-1",
+			"to change web-0, which is tried again when fewer VMs are missing"},
+		{"it may be cut off, too", hangs(deniedFirst(2, "dmz")), "ReconfigureVM web-0", "lacks the privilege VirtualMachine.Config.CPUCount to change web-0"},
+	} {
+		p := Compute(test.in)
+		if got := actionsOf(p); got != test.actions || !strings.Contains(p.Update.Message, test.says) {
+			t.Errorf("%s: actions are [%s], want [%s]; it says %q", test.name, got, test.actions, p.Update.Message)
+		}
+	}
+}
+
+// TestADeniedVMThatWaitsLeavesTheBudget: web-1 can be changed as it is, and web-0 is not tried yet.
+func TestADeniedVMThatWaitsLeavesTheBudget(t *testing.T) {
+	in := deniedFirst(1, "dmz", func(vms []vsphere.VM) { vms[1].HotAdd.CPU = true })
+	in.Observation.Failures[0].RetryAt = epoch.Add(time.Minute)
+	p := Compute(in)
+	if got := actionsOf(p); got != "ReconfigureVM web-1" || !p.WakeAt.Equal(epoch.Add(time.Minute)) {
+		t.Errorf("actions are [%s], and it wakes at %s", got, p.WakeAt)
+	}
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// replacing is a group whose VMs, but for the last one, are to be replaced.
+func replacing(vms ...vsphere.VM) Input {
+	for i := range vms[:len(vms)-1] {
+		vms[i].Stamp.Revision = replaced.Revision
+	}
+	in := input(int32(len(vms)), has(vms...))
+	in.Shapes = []Shape{{Recorded: replaced}}
+	in.Rollout = &Rollout{Revision: revision, From: []string{replaced.Revision}, Start: epoch}
+	in.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: number(0), MaxUnavailable: number(1)}
+	return in
+}
+
+func TestAnUpdateThatWaitsForAVMSaysWhatToDo(t *testing.T) {
+	const others = "raise spec.updateStrategy.maxUnavailable"
+	const mend = "mend it, "
+	p := Compute(replacing(makeVM(0), makeVM(1), makeVM(2, disconnected)))
+	if m := p.Update.Message; !strings.Contains(m, "waiting for web-2, which is not available") || !strings.Contains(m, mend) || !strings.Contains(m, others) {
+		t.Errorf("it says %q", m)
+	}
+	p = Compute(replacing(makeVM(0, disconnected), makeVM(1)))
+	if m := p.Update.Message; !strings.Contains(m, "waiting for web-0, which is not available") || !strings.Contains(m, mend) || strings.Contains(m, others) {
+		t.Errorf("no other is left, and it says %q", m)
+	}
+}
+
+func TestAFailedVMIsNotToBeDeletedWhereNothingIsClonedAnew(t *testing.T) {
+	const remove, keep = "delete the VM in vCenter to have it cloned anew", "do not delete the VM"
+	in := replacing(makeVM(0), makeVM(1))
+	in.Spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestIP}
+	in.Observation.VMs[0].GuestIP = "10.0.0.1"
+	in.Known[1].ReadySince = time.Time{}
+	in.Rollout.Failed, in.Spec.UpdateStrategy.MaxFailures = []string{in.Observation.VMs[1].InstanceUUID}, 2
+	if m := Compute(in).Update.Message; !strings.Contains(m, remove) || strings.Contains(m, keep) {
+		t.Errorf("it says %q", m)
+	}
+	in.Spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+	if m := Compute(in).Update.Message; strings.Contains(m, remove) || !strings.Contains(m, keep) {
+		t.Errorf("with Observe it says %q", m)
+	}
+}
+
+// TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another comes.
+func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
+	in := replacing(makeVM(0), makeVM(1))
+	uuid := InstanceUUID(groupUID, 2, 0)
+	in.Spec.Replicas, in.Rollout.Failed = ptr(int32(3)), []string{uuid}
+	in.Spec.UpdateStrategy.MaxFailures = 2
+	if p := Compute(in); actionsOf(p) != "CreateVM web-2" || p.Actions[0].UUID != uuid || len(p.Rollout.Failed) != 0 {
+		t.Errorf("actions are [%s], failed are %v", actionsOf(p), p.Rollout.Failed)
+	}
+	in.Spec.UpdateStrategy.MaxFailures = 1
+	p := Compute(in)
+	if actionsOf(p) != "CreateVM web-2" || p.Actions[0].Revision != replaced.Revision || !slices.Contains(p.Rollout.Failed, uuid) {
+		t.Errorf("the update has stopped; actions are [%s], failed are %v", actionsOf(p), p.Rollout.Failed)
+	}
+	has(makeVM(2, func(vm *vsphere.VM) { vm.Stamp.Revision = replaced.Revision }))(&in)
+	if m := Compute(in).Update.Message; !strings.Contains(m, "and left the group since") {
+		t.Errorf("the older VM that came did not fail, and it says %q", m)
+	}
+}

@@ -109,6 +109,56 @@ func TestAnUndoToWhatIsForbiddenClonesNothingOfIt(t *testing.T) {
 	}
 }
 
+// pass decides, and records what that says for the next one.
+func pass(t *testing.T, s *Snapshot) Decision {
+	t.Helper()
+	d := Decide(s)
+	if d.Step != Act {
+		t.Fatalf("decided %+v", d)
+	}
+	if d.Status != nil {
+		s.Group.Status = *d.Status
+	}
+	s.Admitted = s.Group.Status.Admitted
+	return d
+}
+
+// What was taken back does not come by itself, however long ago that was.
+func TestWhatIsLostAfterAnUndoHasSettledStaysAway(t *testing.T) {
+	for story, change := range map[string]func(*Snapshot){
+		"all is known":        func(s *Snapshot) { lose(s, 2) },
+		"policies are unread": func(s *Snapshot) { s.Violations, s.PoliciesUnread = nil, "The hub is away"; lose(s, 2) },
+		"people replace VMs": func(s *Snapshot) {
+			s.Group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+			lose(s, 2)
+		},
+		"status is wiped then": func(s *Snapshot) { s.Group.Status.Rollout, s.Group.Status.Revisions = nil, nil; lose(s, 2) },
+		"status forgot the VM": func(s *Snapshot) {
+			s.Group.Status.Rollout, s.Group.Status.Revisions, s.Group.Status.VMs = nil, nil, nil
+			s.Observation.VMs = s.Observation.VMs[:2]
+			s.See(s.Observation)
+		},
+	} {
+		t.Run(story, func(t *testing.T) {
+			s, was, next := undone(0)
+			pass(t, s)
+			if r := s.Group.Status.Rollout; r == nil || r.Revision != was || len(r.From) > 0 || s.Admitted.Revision != next {
+				t.Fatalf("recorded are %+v and %+v", r, s.Admitted)
+			}
+			change(s)
+			for range 3 {
+				d := pass(t, s)
+				if got := creates(&d.Plan); len(got) > 0 {
+					t.Fatalf("clones of revisions %q", got)
+				}
+				if len(d.Plan.Blockers) == 0 {
+					t.Error("nobody is told")
+				}
+			}
+		})
+	}
+}
+
 // A status that says that VMs have the forbidden shape gives nothing, and counts only while vCenter is not seen.
 func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	s, was, _ := undone(3)
@@ -131,6 +181,11 @@ func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	s.Names.Denials = []policy.Denial{{Field: "spec.template"}}
 	if p := s.Preview(); p.Standing != 2 {
 		t.Errorf("the webhook is told of %d VMs, want 2, also while nothing else may be told", p.Standing)
+	}
+	s, _, _ = undone(0)
+	s.Names.Denials, s.Group.Spec.Replicas, s.Group.Status.DesiredReplicas = []policy.Denial{{Field: "spec.template"}}, new(int32(1)), 3
+	if p := s.Preview(); len(p.Plan.Doomed) != 2 || len(p.Plan.VMs) != 3 || p.Known || len(p.Plan.Blockers) > 0 {
+		t.Errorf("of an undo that shrinks, and is not granted, the webhook is told %+v", p)
 	}
 	s, _, _ = undone(0)
 	s.Observation.VMs[0].Tombstone = true

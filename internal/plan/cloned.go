@@ -46,9 +46,19 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 }
 
 // wentBack is true for a lost VM of the revision of spec while the group is held at another: spec went back to what the VM was, and that is not allowed
-// any more. Nobody asked for another one in its place.
+// any more. Nobody asked for another one in its place, also long after: the update may have ended since, or its record was lost.
+//
+// Without an update it is also true for a VM of which nothing is recorded, as long as one of the revision of spec is there: spec was taken back from the
+// revision that the group is held at, so none of that one is added.
 func (p *planner) wentBack(m *member) bool {
-	return p.roll.active() && p.in.UpdateBlocked != nil && p.in.Revision != p.roll.Revision && p.had(m) == p.roll.Revision
+	target := p.roll.Revision
+	switch {
+	case p.in.UpdateBlocked == nil || p.in.Revision == target:
+		return false
+	case m == nil && !p.roll.active():
+		return slices.ContainsFunc(p.table(), func(m *member) bool { return m.status.Revision == target })
+	}
+	return p.had(m) == target
 }
 
 // had is the revision of the VM that a clone makes up for, or empty.

@@ -218,6 +218,18 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 			fail("%s is cloned in revision %q, which cannot be", a.Name, a.Revision)
 		}
 		checkReturn(fail, in, p, a, at >= 0)
+		checkTakenBack(fail, in, a)
+	}
+}
+
+// checkTakenBack: while a group is held at what spec was taken back from, no VM of that comes in the place of a lost one that was as spec says.
+func checkTakenBack(fail func(string, ...any), in Input, a Action) {
+	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
+	if at < 0 || recordedTwice(in) || in.UpdateBlocked == nil || in.Revision == in.UpdateRevision {
+		return
+	}
+	if k := in.Known[at]; k.Revision == in.UpdateRevision && slices.Contains(in.Observation.Gone, vsphere.VMRef(k.MoRef)) {
+		fail("%s was as spec says, which is refused, and comes back in revision %s", a.Name, a.Revision)
 	}
 }
 

@@ -196,10 +196,15 @@ func (s *sim) input() Input {
 	return in
 }
 
-// admit holds the group at what was allowed last if its template is forbidden.
+// admit holds the group at what was allowed last if its template is forbidden. If spec went back to what all VMs are, they stand as they are.
 func (s *sim) admit(in *Input) {
 	if s.forbidden[s.spec.Template] {
 		in.UpdateBlocked = s.refuses(s.spec.Template)
+		if s.stands(in.UpdateRevision) {
+			s.admitted.Replicas = ptr(min(*s.admitted.Replicas, *s.spec.Replicas))
+			s.made[in.Revision], in.CreateBlocked = ShapeOf(in.Spec), in.UpdateBlocked
+			return
+		}
 		in.Spec = Apply(ShapeOf(s.admitted), s.spec)
 		in.Revision, in.MayStay = Revision(in.Spec), *s.spec.Replicas
 	} else {
@@ -207,6 +212,17 @@ func (s *sim) admit(in *Input) {
 	}
 	s.made[in.Revision] = ShapeOf(in.Spec)
 	in.CreateBlocked = s.blocks(in.Spec.Template)
+}
+
+// stands is true if another revision was admitted, and there are as many VMs of this one as spec wants.
+func (s *sim) stands(revision string) bool {
+	n := int32(0)
+	for _, vm := range s.sorted() {
+		if vm.ours && !vm.away && !vm.Tombstone && vm.Stamp.Revision == revision && !slices.Contains(s.doomed, vm.Stamp.Ordinal) {
+			n++
+		}
+	}
+	return Revision(s.admitted) != revision && n > 0 && n >= *s.spec.Replicas
 }
 
 // refuses says why no older shape with a template may be cloned, or is nil.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,20 +27,52 @@ type apiserver struct {
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	// lists and watches that were begun.
 	lists, watches int
+	// mu guards all of them while an informer runs.
+	mu sync.Mutex
+}
+
+func (s *apiserver) answerList(o metav1.ListOptions) (runtime.Object, error) {
+	s.mu.Lock()
+	s.lists++
+	list := s.list
+	s.mu.Unlock()
+	return list(o)
+}
+
+func (s *apiserver) answerWatch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	s.mu.Lock()
+	s.watches++
+	begin := s.watch
+	s.mu.Unlock()
+	return begin(ctx, o)
+}
+
+// begun are the lists and watches that were begun.
+func (s *apiserver) begun() (lists, watches int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists, s.watches
+}
+
+// becomes has the server answer the next watches otherwise.
+func (s *apiserver) becomes(watch func(context.Context, metav1.ListOptions) (watch.Interface, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watch = watch
+}
+
+// after lets time pass, in a bubble of package synctest, and what comes of that come to rest.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
 
 // informed runs an informer of VmGroups of the server until the test ends.
 func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*informers, toolscache.SharedIndexInformer) {
 	f := newInformers(remote.NewGuard(limits), Timings{}.withDefaults(), time.Now)
 	informer := f.newInformer(&toolscache.ListWatch{
-		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			server.lists++
-			return server.list(o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			server.watches++
-			return server.watch(ctx, o)
-		},
+		ListWithContextFunc:  func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) { return server.answerList(o) },
+		WatchFuncWithContext: server.answerWatch,
 	}, &v1alpha1.VmGroup{}, 0, nil)
 	_ = informer.SetTransform(f.keep)
 	go informer.RunWithContext(ctx)
@@ -108,17 +141,17 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 					watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) { return open(o) },
 				}
 				f, _ := informed(ctx, server, remote.DefaultLimits())
-				<-time.After(time.Hour)
-				if server.watches < 20 || server.watches > 150 || server.lists > 150 {
-					t.Errorf("%d watches and %d lists were begun in an hour", server.watches, server.lists)
+				after(time.Hour)
+				if lists, watches := server.begun(); watches < 20 || watches > 150 || lists > 150 {
+					t.Errorf("%d watches and %d lists were begun in an hour", watches, lists)
 				}
 				p := f.problem("https://member")
 				if p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "watch of VmGroups again and again") {
 					t.Errorf("said is %+v", p)
 				}
 				// It is well again.
-				server.watch = noWatchList
-				<-time.After(5 * time.Minute)
+				server.becomes(noWatchList)
+				after(5 * time.Minute)
 				if p := f.problem("https://member"); p != nil {
 					t.Errorf("a watch lasts, and said is %+v", p)
 				}
@@ -165,14 +198,14 @@ func TestWatchesThatAProxyEndsAreNoTrouble(t *testing.T) {
 				}
 				f, _ := informed(ctx, server, remote.DefaultLimits())
 				for range 600 {
-					<-time.After(time.Second)
+					after(time.Second)
 					if p := f.problem("https://member"); p != nil {
 						t.Errorf("said is %+v", p)
 						return
 					}
 				}
-				if server.watches < 30 || server.watches > 45 {
-					t.Errorf("%d watches of 15 seconds were begun in ten minutes", server.watches)
+				if _, watches := server.begun(); watches < 30 || watches > 45 {
+					t.Errorf("%d watches of 15 seconds were begun in ten minutes", watches)
 				}
 			})
 		})
@@ -194,23 +227,23 @@ func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
 			return open, nil // the initial events do not end
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
-		<-time.After(50 * time.Second)
+		after(50 * time.Second)
 		if p := f.problem("https://member"); p != nil || informer.HasSynced() {
 			t.Errorf("after 50 seconds: %+v", p)
 		}
-		<-time.After(15 * time.Second)
+		after(15 * time.Second)
 		if p := f.problem("https://member"); p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "list of VmGroups has not come to an end") {
 			t.Errorf("after 65 seconds: %+v", p)
 		}
 		open.Action(watch.Bookmark, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
 			ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 		}})
-		<-time.After(time.Hour)
+		after(time.Hour)
 		if p := f.problem("https://member"); p != nil || !informer.HasSynced() {
 			t.Errorf("at the end of the list: %+v, synced %t", p, informer.HasSynced())
 		}
 		open.Action(watch.Error, &apierrors.NewResourceExpired("too old").ErrStatus)
-		<-time.After(65 * time.Second)
+		after(65 * time.Second)
 		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, "has not come to an end") {
 			t.Errorf("when the watch was begun anew: %+v", p)
 		}
@@ -233,7 +266,7 @@ func TestAListIsReadPageByPage(t *testing.T) {
 			return list, nil
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
-		<-time.After(time.Minute)
+		after(time.Minute)
 		if got := strings.Join(asked, " "); got != "/100/ /100/more" {
 			t.Errorf("asked was for %s", got)
 		}
@@ -264,15 +297,15 @@ func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
 			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"}, Items: []v1alpha1.VmGroup{groupNamed("a")}}, nil
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
-		<-time.After(10 * time.Minute)
+		after(10 * time.Minute)
 		if informer.HasSynced() || len(informer.GetStore().List()) > 0 {
 			t.Errorf("a part of a list is taken for all: %v", informer.GetStore().List())
 		}
 		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, `The last answer was "Expired"`) {
 			t.Errorf("said is %+v", p)
 		}
-		if server.lists > 150 {
-			t.Errorf("%d pages were asked for in ten minutes", server.lists)
+		if lists, _ := server.begun(); lists > 150 {
+			t.Errorf("%d pages were asked for in ten minutes", lists)
 		}
 	})
 }

@@ -132,11 +132,7 @@ func (o *options) massDeletion() massdeletion.Rules {
 }
 
 // memberLimits bound what members may send.
-func (o *options) memberLimits() remote.Limits {
-	limits := remote.DefaultLimits()
-	limits.Kept = int64(o.memberMemory) << 20
-	return limits
-}
+func (o *options) memberLimits() remote.Limits { return remote.LimitsFor(int64(o.memberMemory) << 20) }
 
 // check says what is wrong with the values of flags, or returns nil.
 func (o *options) check() error {

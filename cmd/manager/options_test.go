@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 func TestTheDrainOfWebhooksIsScaledUnlessItIsGiven(t *testing.T) {
@@ -34,8 +36,8 @@ func TestTheContainerIsKnownFromItsEnvironment(t *testing.T) {
 
 func TestTheAddressesAndTheMemoryOfMembersAreRead(t *testing.T) {
 	o, err := optionsOf(t, []string{"--member-addresses=10.0.0.0/8,*.example.com", "--member-addresses=192.0.2.1", "--member-memory=200"})
-	if err != nil || len(o.memberAddresses) != 3 || o.memberLimits().Kept != 200<<20 {
-		t.Errorf("%q, %d bytes, error %v", o.memberAddresses, o.memberLimits().Kept, err)
+	if err != nil || len(o.memberAddresses) != 3 || o.memberLimits() != remote.LimitsFor(200<<20) {
+		t.Errorf("%q, %+v, error %v", o.memberAddresses, o.memberLimits(), err)
 	}
 	for _, wrong := range []string{"--member-addresses=https://example.com", "--member-addresses=10.0.0.0/40", "--member-memory=0"} {
 		if _, err := optionsOf(t, []string{wrong}); err == nil {

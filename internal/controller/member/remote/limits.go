@@ -45,14 +45,24 @@ const PageSize = 100
 // DefaultKept is how much memory the cached objects of one member may need. A group with three VMs needs 4 KiB.
 const DefaultKept = 96 << 20
 
-// DefaultLimits are enough for a member with 20,000 groups. An object in etcd has at most 1.5 MiB. It weighs 17 MiB if it is all labels of three
-// letters: one such object must not be the end of a member.
-func DefaultLimits() Limits {
+// DefaultLimits are enough for a member with 20,000 groups.
+func DefaultLimits() Limits { return LimitsFor(DefaultKept) }
+
+// LimitsFor are the limits of a member whose cached objects may need that many bytes of memory.
+//
+// An object in etcd has at most 1.5 MiB. It weighs 17 MiB if it is all labels of three letters: one such object must not be the end of a member.
+//
+// A list must end within a minute, so that who may have more is read faster. Lists are larger than what is kept of them: they have managed fields and
+// annotations of others. One of two and a half times Kept is read within half a minute.
+func LimitsFor(kept int64) Limits {
 	return Limits{
 		Object: Bound{Bytes: 8 << 20, Weight: 24 << 20}, Page: Bound{Bytes: 32 << 20, Weight: 48 << 20},
-		Headers: 64 << 10, Kept: DefaultKept, Rate: 4 << 20, Burst: 64 << 20,
+		Headers: 64 << 10, Kept: kept, Rate: int(max(kept/16, leastRate)), Burst: int(max(kept, leastBurst)),
 	}
 }
+
+// What is read of each member, whatever it may keep: its largest answers must end in time.
+const leastRate, leastBurst = 4 << 20, 64 << 20
 
 // mostLists is how many pages of lists of one member are read at a time.
 const mostLists = 2

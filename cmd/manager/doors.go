@@ -23,7 +23,7 @@ const (
 	idlePatience   = 25 * time.Second
 )
 
-// How many connections a port has at one time. More wait, unanswered, until one ends: each costs some 50 KB, and who opens them need not be
+// How many connections a port has at one time. More wait, unanswered, until one ends: each costs memory, and who opens them need not be
 // anybody whom this process knows. An API server keeps one or two; there are few of the hub, and some for each member.
 const (
 	memberConnections = 1024

@@ -57,6 +57,21 @@ func authority(t *testing.T, serial int64) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
+// TestACallIsGivenUpLaterWhereThatRefusesTheWrite: a long way to the hub is no reason to refuse.
+func TestACallIsGivenUpLaterWhereThatRefusesTheWrite(t *testing.T) {
+	for policy, want := range map[v1alpha1.AdmissionFailurePolicy]int32{"": 1, v1alpha1.AdmissionIgnore: 1, v1alpha1.AdmissionFail: 3} {
+		in := complete(t)
+		in.FailurePolicy = policy
+		w, problem := newWebhooks(in)
+		if problem != "" {
+			t.Fatal(problem)
+		}
+		if defaults, verdict := *w.mutating().Webhooks[0].TimeoutSeconds, *w.validating().Webhooks[0].TimeoutSeconds; defaults != want || verdict != want {
+			t.Errorf("%q: defaults %d s, verdict %d s, want %d", policy, defaults, verdict, want)
+		}
+	}
+}
+
 // TestWhatAMemberGets compares everything but the certificate with testdata/member.yaml, where a person can read it.
 func TestWhatAMemberGets(t *testing.T) {
 	in := complete(t)

@@ -13,16 +13,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// callTimeout is after how many seconds a member gives up a call of the hub, and the least that Kubernetes knows. A hub that is silent costs a
-// creation that leaves something out two of them, and any other write one. The hub answers from memory, in milliseconds.
-const callTimeout = 1
+// After how many seconds a member gives up a call of the hub. The hub answers from memory, in milliseconds; what is left is for the way. With
+// Ignore it is the least that Kubernetes knows: a hub that is silent costs a creation that leaves something out two of them, and any other write
+// one. With Fail a call that is given up is a write refused, so that a long way must not be taken for a silent hub.
+const (
+	ignoreTimeout = 1
+	failTimeout   = 3
+)
 
 // webhooks says how a member calls the hub.
 type webhooks struct {
 	base          string
 	caBundle      []byte
 	failurePolicy admissionv1.FailurePolicyType
-	conditions    []admissionv1.MatchCondition
+	// timeout of a call, in seconds.
+	timeout    int32
+	conditions []admissionv1.MatchCondition
 	// missing is the condition on which the hub is asked for defaults.
 	missing string
 }
@@ -36,14 +42,15 @@ func newWebhooks(in Input) (*webhooks, string) {
 	case in.Segment == "" || BundleHash(in.CABundle) == "":
 		return nil, "There is no certificate for the hub's webhook yet, so that the member's policies alone hold."
 	}
-	failurePolicy := admissionv1.Ignore
+	failurePolicy, timeout := admissionv1.Ignore, int32(ignoreTimeout)
 	if in.FailurePolicy == v1alpha1.AdmissionFail {
-		failurePolicy = admissionv1.Fail
+		failurePolicy, timeout = admissionv1.Fail, failTimeout
 	}
 	return &webhooks{
 		base:          base + "/clusters/" + url.PathEscape(in.Member) + "/" + url.PathEscape(in.Segment),
 		caBundle:      in.CABundle,
 		failurePolicy: failurePolicy,
+		timeout:       timeout,
 		missing:       missing(in.ServesMutatingPolicies),
 		conditions: []admissionv1.MatchCondition{
 			{Name: "not-being-deleted", Expression: notDeleting},
@@ -83,7 +90,7 @@ func (w *webhooks) mutating() *admissionv1.MutatingWebhookConfiguration {
 			FailurePolicy:           ptr.To(w.failurePolicy),
 			MatchPolicy:             ptr.To(admissionv1.Equivalent),
 			SideEffects:             ptr.To(admissionv1.SideEffectClassNone),
-			TimeoutSeconds:          ptr.To[int32](callTimeout),
+			TimeoutSeconds:          ptr.To(w.timeout),
 			AdmissionReviewVersions: []string{"v1"},
 			ReinvocationPolicy:      ptr.To(admissionv1.NeverReinvocationPolicy),
 			MatchConditions:         append(slices.Clone(w.conditions), admissionv1.MatchCondition{Name: "something-missing", Expression: w.missing}),
@@ -101,7 +108,7 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 			FailurePolicy:           ptr.To(w.failurePolicy),
 			MatchPolicy:             ptr.To(admissionv1.Equivalent),
 			SideEffects:             ptr.To(admissionv1.SideEffectClassNone),
-			TimeoutSeconds:          ptr.To[int32](callTimeout),
+			TimeoutSeconds:          ptr.To(w.timeout),
 			AdmissionReviewVersions: []string{"v1"},
 			MatchConditions:         w.conditions,
 		}},

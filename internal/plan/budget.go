@@ -28,19 +28,28 @@ func strategyOf(spec *v1alpha1.UpdateStrategy, desired int32) strategy {
 	if spec.Resize != "" {
 		s.resize = spec.Resize
 	}
-	percentage := false
+	percentage, garbage := false, false
+	for _, n := range []*intstr.IntOrString{spec.MaxSurge, spec.MaxUnavailable} {
+		if n != nil && n.Type == intstr.String {
+			percentage, garbage = percentage || isPercentage(*n), garbage || !isPercentage(*n)
+		}
+	}
 	if n := spec.MaxSurge; n != nil {
 		s.surge = scaled(*n, desired, true)
-		percentage = n.Type == intstr.String
 	}
 	if n := spec.MaxUnavailable; n != nil {
 		s.unavailable = scaled(*n, desired, false)
-		percentage = percentage || n.Type == intstr.String
 	}
-	if s.surge == 0 && s.unavailable == 0 && percentage {
+	if s.surge == 0 && s.unavailable == 0 && percentage && !garbage {
 		s.unavailable = 1 // as Kubernetes does: a percentage of few VMs is not meant to forbid the update
 	}
 	return s
+}
+
+// isPercentage is true for text that is a percentage.
+func isPercentage(n intstr.IntOrString) bool {
+	v, err := intstr.GetScaledValueFromIntOrPercent(&n, 100, false)
+	return n.Type == intstr.String && err == nil && v >= 0
 }
 
 // scaled is a number, or a percentage of what is wanted. What is neither is zero: it allows nothing.

@@ -25,6 +25,11 @@ func TestStrategy(t *testing.T) {
 		{percent("10%"), number(0), 0, 0, 1},
 		{number(0), number(0), 3, 0, 0},
 		{percent("much"), number(1), 3, 0, 1},
+		{percent("foo"), number(0), 3, 0, 0},
+		{number(0), percent("foo"), 3, 0, 0},
+		{percent("10%"), percent("foo"), 3, 1, 0},
+		{percent("0%"), percent("foo"), 3, 0, 0},
+		{percent("-10%"), number(0), 3, 0, 0},
 		{number(-1), number(-1), 3, 0, 0},
 	} {
 		s := strategyOf(&v1alpha1.UpdateStrategy{MaxSurge: test.surge, MaxUnavailable: test.unavailable}, test.desired)

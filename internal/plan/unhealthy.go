@@ -25,7 +25,7 @@ func NeverRepairs(spec v1alpha1.VmGroupSpec) string {
 
 // unhealthyText is spec.repair.maxUnhealthy for a person, with the number that a percentage stands for.
 func unhealthyText(limit intstr.IntOrString, desired int32) string {
-	if _, err := intstr.GetScaledValueFromIntOrPercent(&limit, int(desired), false); err != nil || limit.Type != intstr.String {
+	if !isPercentage(limit) {
 		return limit.String()
 	}
 	return fmt.Sprintf("%s, which is %d of %d", limit.String(), scaled(limit, desired, false), desired)

@@ -9,7 +9,8 @@ import (
 type Preview struct {
 	// VCenter is the name of the VCenter that the group uses.
 	VCenter string
-	// Denials are what grants and the MemberCluster refuse, also user data. While there are any, nothing else is said of the vCenter.
+	// Denials are what grants and the MemberCluster refuse, also user data. While there are any, nothing else is said of the vCenter, and of Plan only
+	// which VMs leave: who sets spec back to what VMs are may do so with fewer of them.
 	Denials []policy.Denial
 	// Standing is how many VMs have the revision of spec already: as vCenter says or, while that cannot be looked at, status.
 	Standing int32
@@ -33,15 +34,26 @@ func (s *Snapshot) Preview() Preview {
 	if s.Group.Spec.UserDataSecretRef != nil && s.UserDataDenied {
 		p.Denials = append(p.Denials, UserDataDenial(s.Member))
 	}
-	if len(p.Denials) > 0 {
+	denied := len(p.Denials) > 0
+	switch {
+	case denied && (p.Standing == 0 || !s.Observation.Complete):
 		return p
-	}
-	if !s.Observation.Complete {
+	case denied:
+		all := s.planned()
+		p.Plan = plan.Plan{VMs: all.VMs, Doomed: all.Doomed}
+		return p
+	case !s.Observation.Complete:
 		p.Reason = s.Observation.Incomplete
 		return p
 	}
 	p.Update = s.foretell()
 	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
+	p.Plan = s.planned()
+	return p
+}
+
+// planned is the plan once each step before it went well.
+func (s *Snapshot) planned() plan.Plan {
 	for {
 		d := Decide(s)
 		switch d.Step {
@@ -53,8 +65,7 @@ func (s *Snapshot) Preview() Preview {
 				s.UserData[name] = &UserDataAnswer{}
 			}
 		default:
-			p.Plan = d.Plan
-			return p
+			return d.Plan
 		}
 	}
 }

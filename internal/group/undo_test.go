@@ -183,6 +183,11 @@ func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 		t.Errorf("the webhook is told of %d VMs, want 2, also while nothing else may be told", p.Standing)
 	}
 	s, _, _ = undone(0)
+	s.Names.Denials, s.Group.Spec.Replicas, s.Group.Status.DesiredReplicas = []policy.Denial{{Field: "spec.template"}}, new(int32(1)), 3
+	if p := s.Preview(); len(p.Plan.Doomed) != 2 || len(p.Plan.VMs) != 3 || p.Known || len(p.Plan.Blockers) > 0 {
+		t.Errorf("of an undo that shrinks, and is not granted, the webhook is told %+v", p)
+	}
+	s, _, _ = undone(0)
 	s.Observation.VMs[0].Tombstone = true
 	s.Group.Status.Deleting = []int32{1}
 	s.Observation.VMs = append(s.Observation.VMs, s.Observation.VMs[2]) // a copy

@@ -54,14 +54,8 @@ func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 	if n := count[plan.CreateVM]; n > 0 {
 		does = append(does, "adds "+vms(n))
 	}
-	if leaving := namesLeaving(old, p); len(leaving) > 0 {
-		switch group.Spec.DeletionPolicy {
-		case v1alpha1.DeletionRecycle: // a blocker says that it is not built
-		case v1alpha1.DeletionRetain:
-			does = append(does, "releases "+vms(len(leaving))+" (kept in vCenter): "+enumerate(leaving))
-		default:
-			does = append(does, "removes "+vms(len(leaving))+": "+enumerate(leaving))
-		}
+	if leave := leaving(old, group, p); leave != "" {
+		does = append(does, leave)
 	}
 	if old.Spec.PowerState != group.Spec.PowerState {
 		if n := count[plan.PowerOffVM] + count[plan.ShutdownGuest]; n > 0 {
@@ -72,6 +66,18 @@ func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 		}
 	}
 	return does
+}
+
+// leaving is what becomes of VMs that leave, as a phrase, or empty.
+func leaving(old, group *v1alpha1.VmGroup, p plan.Plan) string {
+	names := namesLeaving(old, p)
+	switch {
+	case len(names) == 0 || group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle: // a blocker says that it is not built
+		return ""
+	case group.Spec.DeletionPolicy == v1alpha1.DeletionRetain:
+		return "releases " + vms(len(names)) + " (kept in vCenter): " + enumerate(names)
+	}
+	return "removes " + vms(len(names)) + ": " + enumerate(names)
 }
 
 // namesLeaving are the VMs that this change makes leave, by ordinal. Others were on their way before.

@@ -59,7 +59,9 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	}
 	// Where a template is, whether it exists and what would become of VMs is told to those only who may know.
 	if len(preview.Denials) > 0 {
-		preview = Preview{VCenter: preview.VCenter, Denials: preview.Denials, Standing: preview.Standing}
+		preview = Preview{
+			VCenter: preview.VCenter, Denials: preview.Denials, Standing: preview.Standing, Plan: plan.Plan{VMs: preview.Plan.VMs, Doomed: preview.Plan.Doomed},
+		}
 	}
 	if err := movesVCenter(old, group); err != nil {
 		said.refused = append(said.refused, err)
@@ -74,6 +76,9 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	// It does not depend on a vCenter, so it is said also where nothing else is.
 	for _, sentence := range plan.Unbuilt(group.Spec) {
 		said.add(sentence)
+	}
+	if held {
+		said.shrinks(old, group, preview.Plan)
 	}
 	if len(preview.Denials) > 0 || held {
 		return said, nil

@@ -36,6 +36,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 	as := func(f func(*v1alpha1.VmGroup)) func(*v1alpha1.VmGroup) { return f }
 	same := as(func(*v1alpha1.VmGroup) {})
 	deny := func(field, message string) []policy.Denial { return []policy.Denial{{Field: field, Message: message}} }
+	fewer, none := plan.Revision(v1alpha1.VmGroupSpec{CPU: 16, Memory: 4, Template: "linux-12"}), plan.Revision(v1alpha1.VmGroupSpec{CPU: 2, Memory: 4, Template: "linux-11"})
 	backTo := plan.Revision(v1alpha1.VmGroupSpec{CPU: 16, Memory: 4, Template: "windows"})
 	template := deny("spec.template", `template "linux-12" is not granted`)
 	for _, c := range []story{
@@ -147,11 +148,49 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			},
 			quota: []policy.Violation{{Field: "spec.memory", Value: int32(4), Detail: "exceeds the quota", Enforced: true}},
 			warnings: []string{
-				"accepted, because 1 VM still has revision " + backTo + ". These stay; others are not changed, and no VM is cloned like them, until spec is allowed again",
+				"accepted, because 1 VM still has revision " + backTo + ". It stays; VMs of other revisions are not changed, and none of this one is cloned, until spec is allowed again",
 				`spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
 				`spec.template: Invalid value: "windows": matches none of the templates that VmGroupPolicy "default" allows: linux-*`,
 				"spec.memory: Invalid value: 4: exceeds the quota",
 				`spec.template: Forbidden: template "linux-12" is not granted`,
+			},
+		},
+		{
+			story: "back to what VMs still are, with fewer of them", old: same,
+			group: as(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 16, new(int32(1)) }),
+			preview: known(Preview{Standing: 3, Plan: plan.Plan{
+				VMs: []plan.VMStatus{{Ordinal: 0, Name: "vg-0"}, {Ordinal: 1, Name: "vg-1"}, {Ordinal: 2, Name: "vg-2"}}, Doomed: []int32{1, 2},
+			}}),
+			warnings: []string{
+				"accepted, because 3 VMs still have revision " + fewer + ". At most 1 of these stay, since spec.replicas is 1; VMs of other revisions are not changed, and none of " +
+					"this one is cloned, until spec is allowed again",
+				`spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+				"this change removes 2 VMs: vg-1, vg-2",
+			},
+		},
+		{
+			story: "back to what VMs still are and is not granted, with none of them", old: same,
+			group: as(func(g *v1alpha1.VmGroup) {
+				g.Spec.Template, g.Spec.Replicas, g.Spec.DeletionPolicy = "linux-11", new(int32(0)), v1alpha1.DeletionRetain
+			}),
+			preview: Preview{Standing: 3, Denials: template, Plan: plan.Plan{
+				VMs: []plan.VMStatus{{Ordinal: 0, Name: "vg-0"}, {Ordinal: 1, Name: "vg-1"}}, Doomed: []int32{0, 1}, Actions: []plan.Action{{Kind: plan.CreateVM}},
+			}},
+			warnings: []string{
+				"accepted, because 3 VMs still have revision " + none + ". None stays, since spec.replicas is 0; VMs of other revisions are not changed, and none of this one " +
+					"is cloned, until spec is allowed again",
+				`spec.template: Forbidden: template "linux-12" is not granted`,
+				"this change releases 2 VMs (kept in vCenter): vg-0, vg-1",
+			},
+		},
+		{
+			story: "back to what VMs still are, with fewer of them, while vCenter cannot be looked at", old: same,
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 16, new(int32(2)) }),
+			preview: Preview{Standing: 2, Reason: "away"},
+			warnings: []string{
+				"accepted, because 2 VMs still have revision " + fewer + ". These stay; VMs of other revisions are not changed, and none of this one is cloned, until spec is allowed again",
+				`spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
+				"this change lowers spec.replicas from 3 to 2, and VMs leave; which ones cannot be said now",
 			},
 		},
 		{

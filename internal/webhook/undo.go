@@ -8,6 +8,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // undoes reports whether the change sets spec back to what VMs of the group are, and asks for no more of them. An undo is never refused: who takes an
@@ -30,14 +31,36 @@ func (said *review) forgive(group *v1alpha1.VmGroup, standing int32) bool {
 		return false
 	}
 	said.refused = nil
-	have := fmt.Sprintf("%d VMs still have", standing)
+	have, stay := fmt.Sprintf("%d VMs still have", standing), "These stay"
 	if standing == 1 {
-		have = "1 VM still has"
+		have, stay = "1 VM still has", "It stays"
 	}
-	said.add(fmt.Sprintf("accepted, because %s revision %s. These stay; others are not changed, and no VM is cloned like them, until spec is allowed again",
-		have, plan.Revision(group.Spec)))
+	switch replicas := policy.UsageOf(group.Spec).VMs; {
+	case replicas == 0:
+		stay = "None stays, since spec.replicas is 0"
+	case replicas < int64(standing):
+		stay = fmt.Sprintf("At most %d of these stay, since spec.replicas is %d", replicas, replicas)
+	}
+	said.add(fmt.Sprintf("accepted, because %s revision %s. %s; VMs of other revisions are not changed, and none of this one is cloned, until spec is allowed again",
+		have, plan.Revision(group.Spec), stay))
 	for _, err := range forgiven {
 		said.add(err.Error())
 	}
 	return true
+}
+
+// shrinks says which VMs leave for an undo that wants fewer. Nothing else becomes of VMs.
+func (said *review) shrinks(old, group *v1alpha1.VmGroup, p plan.Plan) {
+	was, now := policy.UsageOf(old.Spec).VMs, policy.UsageOf(group.Spec).VMs
+	if now >= was {
+		return
+	}
+	leave := leaving(old, group, p)
+	switch {
+	case leave != "":
+		said.add("this change " + leave)
+	case group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle: // none leaves: it is not built
+	case len(p.VMs) == 0, int64(len(p.VMs)-len(p.Doomed)) > now: // nothing is known, or they are held for now
+		said.add(fmt.Sprintf("this change lowers spec.replicas from %d to %d, and VMs leave; which ones cannot be said now", was, now))
+	}
 }

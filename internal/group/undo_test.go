@@ -159,6 +159,29 @@ func TestWhatIsLostAfterAnUndoHasSettledStaysAway(t *testing.T) {
 	}
 }
 
+// An undo in the middle of an update leaves VMs above what is wanted, and says so. They leave once spec is allowed.
+func TestAnUndoSaysHowManyMoreVMsStay(t *testing.T) {
+	s, _, _ := undone(1)
+	s.Group.Spec.Replicas, s.Group.Status.DesiredReplicas = new(int32(2)), 2
+	d := pass(t, s)
+	if len(d.Plan.Doomed) > 0 || d.Plan.Existing != 3 {
+		t.Fatalf("planned %+v", d.Plan)
+	}
+	want := "Until then the group has 1 VM more than spec.replicas (2), from the update that was under way: set spec to what is allowed, or have it allowed."
+	for _, condition := range []string{v1alpha1.ConditionUpToDate, v1alpha1.ConditionReady} {
+		if c := meta.FindStatusCondition(s.Group.Status.Conditions, condition); c == nil || !strings.Contains(c.Message, want) {
+			t.Errorf("%s is %+v", condition, c)
+		}
+	}
+	s.Violations = nil
+	if d = pass(t, s); len(d.Plan.Doomed) != 1 || d.Plan.Doomed[0] != 0 {
+		t.Errorf("allowed again, and removes %v", d.Plan.Doomed)
+	}
+	if c := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionUpToDate); strings.Contains(c.Message, "Until then") {
+		t.Errorf("UpToDate is %+v", c)
+	}
+}
+
 // A status that says that VMs have the forbidden shape gives nothing, and counts only while vCenter is not seen.
 func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	s, was, _ := undone(3)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -149,6 +150,7 @@ func (p *planner) conclude() {
 	p.plan.Rollout = p.roll.Rollout
 	p.plan.Revisions = p.revisions()
 	p.plan.Update = p.progress()
+	p.explainMore()
 	p.explainUpdate()
 }
 
@@ -163,6 +165,18 @@ func (p *planner) explainUpdate() {
 	case v1alpha1.ReasonWaitingForQuota:
 		p.blockers.add(rankObserved, Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: message})
 	}
+}
+
+// explainMore tells of VMs above what is wanted, while the update that has them is held: they stay until it goes on, also where as many as are wanted have
+// the revision of spec.
+func (p *planner) explainMore() {
+	n := min(p.population()-p.spec.desired, p.roll.surge)
+	if p.in.UpdateBlocked == nil || p.in.Hold != nil || n <= 0 {
+		return
+	}
+	p.plan.Update.Message += fmt.Sprintf(" Until then the group has %s more than spec.replicas (%d), from the update that was under way: set spec to what is "+
+		"allowed, or have it allowed.",
+		vms(int(n)), p.spec.desired)
 }
 
 // left is true while a VM of an older revision is there, may come, or was not restarted to its end.

@@ -162,8 +162,8 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 				VMs: []plan.VMStatus{{Ordinal: 0, Name: "vg-0"}, {Ordinal: 1, Name: "vg-1"}, {Ordinal: 2, Name: "vg-2"}}, Doomed: []int32{1, 2},
 			}}),
 			warnings: []string{
-				"accepted, because 3 VMs still have revision " + fewer + ". At most 1 of these stay, since spec.replicas is 1; VMs of other revisions are not changed, and none of this one is " +
-					"cloned, until spec is allowed again",
+				"accepted, because 3 VMs still have revision " + fewer + ". At most 1 of these stay, since spec.replicas is 1; VMs of other revisions are not changed, and none of " +
+					"this one is cloned, until spec is allowed again",
 				`spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "default"`,
 				"this change removes 2 VMs: vg-1, vg-2",
 			},
@@ -177,8 +177,8 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 				VMs: []plan.VMStatus{{Ordinal: 0, Name: "vg-0"}, {Ordinal: 1, Name: "vg-1"}}, Doomed: []int32{0, 1}, Actions: []plan.Action{{Kind: plan.CreateVM}},
 			}},
 			warnings: []string{
-				"accepted, because 3 VMs still have revision " + none + ". None stays, since spec.replicas is 0; VMs of other revisions are not changed, and none of this one is cloned, until " +
-					"spec is allowed again",
+				"accepted, because 3 VMs still have revision " + none + ". None stays, since spec.replicas is 0; VMs of other revisions are not changed, and none of this one " +
+					"is cloned, until spec is allowed again",
 				`spec.template: Forbidden: template "linux-12" is not granted`,
 				"this change releases 2 VMs (kept in vCenter): vg-0, vg-1",
 			},

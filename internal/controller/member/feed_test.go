@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -323,8 +324,8 @@ func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
 		}
 		return list
 	}
-	n := 0
-	fresh := func(int) string { n++; return fmt.Sprintf("group-%d", n) }
+	var n atomic.Int64
+	fresh := func(int) string { return fmt.Sprintf("group-%d", n.Add(1)) }
 	streamed := func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
 		events := make(chan watch.Event)
 		go func() {
@@ -339,18 +340,18 @@ func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
 		return watch.NewProxyWatcher(events), nil
 	}
 	for name, test := range map[string]struct {
-		server apiserver
+		server *apiserver
 		says   string
 	}{
-		"pages without end": {apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) { return page(fresh, "more"), nil }}, "does not end"},
-		"the same page without end": {apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) {
+		"pages without end": {&apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) { return page(fresh, "more"), nil }}, "does not end"},
+		"the same page without end": {&apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) {
 			return page(func(i int) string { return fmt.Sprint(i) }, "more"), nil
 		}}, "does not end"},
-		"empty pages without end": {apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) {
+		"empty pages without end": {&apiserver{watch: noWatchList, list: func(metav1.ListOptions) (runtime.Object, error) {
 			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{Continue: "more"}}, nil
 		}}, "does not end"},
-		"initial events without end": {apiserver{watch: streamed}, "VmGroups and 0 Namespaces"},
-		"events without end after them": {apiserver{list: func(metav1.ListOptions) (runtime.Object, error) { return page(fresh, ""), nil }, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		"initial events without end": {&apiserver{watch: streamed}, "VmGroups and 0 Namespaces"},
+		"events without end after them": {&apiserver{list: func(metav1.ListOptions) (runtime.Object, error) { return page(fresh, ""), nil }, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			if o.SendInitialEvents != nil {
 				return noWatchList(ctx, o)
 			}
@@ -358,10 +359,10 @@ func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
 		}}, "VmGroups and 0 Namespaces"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n = 0
+			n.Store(0)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			f, _ := informed(ctx, &test.server, limits)
+			f, _ := informed(ctx, test.server, limits)
 			defer context.AfterFunc(f.guard.Context(), cancel)()
 			<-f.guard.Context().Done()
 			var limit *remote.LimitError
@@ -390,7 +391,7 @@ func TestWhatIsDeletedIsTalliedNoMore(t *testing.T) {
 		f, _ := informed(ctx, server, remote.DefaultLimits())
 		for i := range 1000 {
 			g := groupNamed(fmt.Sprint(i))
-			w.Add(&g)
+			w.Add(g.DeepCopy())
 			w.Modify(g.DeepCopy())
 			w.Delete(g.DeepCopy())
 		}

@@ -21,11 +21,11 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	}
 	accepted := make([]net.Conn, most+1)
 	for i := range accepted {
-		dialled, err := net.Dial("tcp", listener.Addr().String())
+		dialed, err := net.Dial("tcp", listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = dialled.Close() }()
+		defer func() { _ = dialed.Close() }()
 		if i == most {
 			break
 		}

@@ -55,9 +55,9 @@ func (s *sizes) text(where *field.Path, text string, most int) {
 	}
 }
 
-// texts looks at a list of texts.
-func (s *sizes) texts(where *field.Path, list []string, most, length int) {
-	if !s.items(where, len(list), most) {
+// patterns looks at a list of patterns.
+func (s *sizes) patterns(where *field.Path, list []string, length int) {
+	if !s.items(where, len(list), maxPatterns) {
 		return
 	}
 	for i, text := range list {
@@ -78,11 +78,11 @@ func (s *sizes) selector(where *field.Path, selector *metav1.LabelSelector) {
 func policySize(spec *field.Path, p *v1alpha1.VmGroupPolicy) *field.Error {
 	var s sizes
 	match, templates := spec.Child("match"), spec.Child("templates")
-	s.texts(match.Child("memberClusters"), p.Spec.Match.MemberClusters, maxPatterns, maxMemberPattern)
-	s.texts(match.Child("exclude"), p.Spec.Match.Exclude, maxPatterns, maxExcluded)
+	s.patterns(match.Child("memberClusters"), p.Spec.Match.MemberClusters, maxMemberPattern)
+	s.patterns(match.Child("exclude"), p.Spec.Match.Exclude, maxExcluded)
 	if t := p.Spec.Templates; t != nil {
-		s.texts(templates.Child("allow"), t.Allow, maxPatterns, maxPattern)
-		s.texts(templates.Child("deny"), t.Deny, maxPatterns, maxPattern)
+		s.patterns(templates.Child("allow"), t.Allow, maxPattern)
+		s.patterns(templates.Child("deny"), t.Deny, maxPattern)
 	}
 	s.selector(match.Child("namespaceSelector"), p.Spec.Match.NamespaceSelector)
 	return s.err
@@ -99,7 +99,7 @@ func vcenterSize(spec *field.Path, vc *v1alpha1.VCenter) *field.Error {
 		s.text(spec.Child("tls", "thumbprint"), tls.Thumbprint, maxThumbprint)
 	}
 	if t := vc.Spec.Templates; t != nil {
-		s.texts(spec.Child("templates", "folders"), t.Folders, maxPatterns, maxPattern)
+		s.patterns(spec.Child("templates", "folders"), t.Folders, maxPattern)
 	}
 	if grants := spec.Child("grants"); s.items(grants, len(vc.Spec.Grants), maxGrants) {
 		for i := range vc.Spec.Grants {
@@ -115,11 +115,11 @@ func vcenterSize(spec *field.Path, vc *v1alpha1.VCenter) *field.Error {
 }
 
 func (s *sizes) grant(where *field.Path, grant *v1alpha1.Grant) {
-	s.texts(where.Child("memberClusters"), grant.MemberClusters, maxPatterns, maxMemberPattern)
-	s.texts(where.Child("templates"), grant.Templates, maxPatterns, maxPattern)
-	s.texts(where.Child("resourcePools"), grant.ResourcePools, maxPatterns, maxPattern)
-	s.texts(where.Child("datastores"), grant.Datastores, maxPatterns, maxPattern)
-	s.texts(where.Child("networks"), grant.Networks, maxPatterns, maxPattern)
+	s.patterns(where.Child("memberClusters"), grant.MemberClusters, maxMemberPattern)
+	s.patterns(where.Child("templates"), grant.Templates, maxPattern)
+	s.patterns(where.Child("resourcePools"), grant.ResourcePools, maxPattern)
+	s.patterns(where.Child("datastores"), grant.Datastores, maxPattern)
+	s.patterns(where.Child("networks"), grant.Networks, maxPattern)
 	s.selector(where.Child("namespaceSelector"), grant.NamespaceSelector)
 }
 

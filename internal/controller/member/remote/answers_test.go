@@ -115,11 +115,11 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 		"what is after fields":             {onePath, repeated(`{"managedFields":[{"fieldsV1":{"f:a":{}}}],"a":[`, `{},`), "the answer of", limits.Object.Weight / 90},
 		"braces in texts are text":         {onePath, once(`{"a":"` + strings.Repeat(`\"{[,`, 100_000) + `"}`), "", limits.Object.Bytes},
 		"a large object":                   {onePath, once(`{"a":"` + strings.Repeat("x", 3<<20) + `"}`), "", limits.Object.Bytes},
-		"labels as etcd holds them":        {watchPath, once(labelled(3, false)), "", limits.Object.Bytes},
-		"labels and their fields":          {watchPath, once(labelled(3, true)), "", limits.Object.Bytes},
-		"24,500 labels":                    {onePath, once(labelled(4, true)), "", limits.Object.Bytes},
+		"labels as etcd holds them":        {watchPath, once(labeled(3, false)), "", limits.Object.Bytes},
+		"labels and their fields":          {watchPath, once(labeled(3, true)), "", limits.Object.Bytes},
+		"24,500 labels":                    {onePath, once(labeled(4, true)), "", limits.Object.Bytes},
 		"finalizers as etcd holds them":    {onePath, once(`{"metadata":{"finalizers":[` + strings.Repeat(`"a/b",`, inEtcd/6) + `"a/b"]}}`), "", limits.Object.Bytes},
-		"an object beside 99 groups":       {listPath, once(strings.Replace(groupsPage(99, 30), "[", "["+labelled(3, true)+",", 1)), "", limits.Page.Bytes},
+		"an object beside 99 groups":       {listPath, once(strings.Replace(groupsPage(99, 30), "[", "["+labeled(3, true)+",", 1)), "", limits.Page.Bytes},
 		"a hundred groups of 300 VMs":      {listPath, once(groupsPage(100, 300)), "", limits.Page.Bytes},
 		"many events":                      {watchPath, once(strings.Repeat(event(1<<20), 40)), "", 42 << 20},
 	} {
@@ -155,8 +155,8 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 // inEtcd is how many bytes an object has at most in etcd.
 const inEtcd = 3 << 19
 
-// labelled is the largest object with labels of that many letters, and with the fields of who set them, if asked.
-func labelled(letters int, fields bool) string {
+// labeled is the largest object with labels of that many letters, and with the fields of who set them, if asked.
+func labeled(letters int, fields bool) string {
 	var labels, set strings.Builder
 	for i := 0; labels.Len()+set.Len() < inEtcd-200; i++ {
 		name := fmt.Sprintf("%0*s", letters, strconv.FormatInt(int64(i), 36))

@@ -32,8 +32,13 @@ func withDisks(t *testing.T) *rig {
 // doomed makes VMs of that template that can be destroyed; those of linked are linked clones.
 func (r *rig) doomed(vms int32, linked ...int32) []vsphere.VM {
 	r.t.Helper()
-	template, err := r.server.Template(disked)
-	must(r.t, err)
+	// A person who edits a template makes it a VM for a moment, and the watch may be at that moment still.
+	var template vsphere.Template
+	r.until("it is a template", func() (found bool) {
+		var err error
+		template, err = r.server.Template(disked)
+		return err == nil
+	})
 	each := func(do func(ordinal int32)) {
 		for ordinal := range vms {
 			do(ordinal)

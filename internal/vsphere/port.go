@@ -33,6 +33,7 @@ type Server interface {
 
 	// Acquire asks for slots to run up to want tasks for a group, cloning from a template on host (empty for
 	// tasks that are no clones). Fewer or none may be granted; the group is then notified when there are more.
+	// Asking for none takes back what was asked for; for tasks that are no clones it also says that nothing that was cloned is left to finish.
 	// The caller releases what it did not use. Each successful call of a task method below uses one slot.
 	Acquire(group GroupKey, host string, want int) Slots
 

@@ -24,7 +24,7 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 	if p.server == nil {
 		return false // and nothing to submit
 	}
-	todo, slots := limit(p.server, s.ID.Key(), d)
+	todo, slots := limit(p.server, s, d)
 	defer slots.Release()
 	for start := 0; start < len(todo.Actions); {
 		end := start + 1
@@ -40,20 +40,27 @@ func (p *pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decisi
 }
 
 // limit asks the vCenter's budget for slots and cuts the plan to what was granted. Asking for none takes back what an earlier pass
-// asked for, so that nobody waits for a group in backoff. Clones of older revisions may be of templates on other hosts.
-func limit(server vsphere.Server, key vsphere.GroupKey, d group.Decision) (plan.Plan, grants) {
+// asked for, so that nobody waits for a group in backoff, and ends the group's turn. A VM that is being cloned is part of the turn until it can be seen
+// and powered on: nothing is taken back meanwhile. Clones of older revisions may be of templates on other hosts.
+func limit(server vsphere.Server, s *group.Snapshot, d group.Decision) (plan.Plan, grants) {
 	acquire := server.Acquire
 	if d.Plan.Behind {
 		acquire = server.AcquireBehind
 	}
-	others := acquire(key, "", d.Plan.Tasks())
+	key, others := s.ID.Key(), 0
+	cloning := slices.ContainsFunc(s.Observation.InFlight, func(o vsphere.Operation) bool { return o.Kind == vsphere.OpClone })
+	var g grants
+	if n := d.Plan.Tasks(); n > 0 || !cloning {
+		slots := acquire(key, "", n)
+		g, others = append(g, slots), slots.Granted()
+	}
 	wanted := clonesByHost(d)
-	g, left := append(make(grants, 0, 1+len(wanted)), others), make(map[string]int, len(wanted))
+	left := make(map[string]int, len(wanted))
 	for host, n := range wanted {
 		slots := acquire(key, host, n)
 		g, left[host] = append(g, slots), slots.Granted()
 	}
-	todo := d.Plan.Limit(len(d.Plan.Actions), others.Granted())
+	todo := d.Plan.Limit(len(d.Plan.Actions), others)
 	todo.Actions = slices.DeleteFunc(todo.Actions, func(a plan.Action) bool {
 		if a.Kind != plan.CreateVM {
 			return false

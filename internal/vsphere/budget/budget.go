@@ -83,7 +83,8 @@ func (b *Budget) SetLimits(limits Limits) {
 
 // Acquire reserves up to want slots for a group, named by its vsphere.GroupKey, to clone from a template on host, or for tasks that are no clones
 // if host is empty. What is not granted is remembered until the group asks for the same host again, in place of
-// what it asked for before; asking for 0 withdraws it. The caller releases the grant when it has started what it
+// what it asked for before; asking for 0 withdraws it. A group that asks for 0 tasks that are no clones, and holds no slot, has finished what it cloned:
+// what it asks for next comes after all that wait. The caller releases the grant when it has started what it
 // could. A group that asks, even for 0, is one for which others leave headroom from now on; see Forget.
 func (b *Budget) Acquire(groupName, host string, want int) *Grant {
 	return b.acquire(groupName, host, want, false)

@@ -36,14 +36,10 @@ const shutPatience = time.Minute
 // certificate is GetCertificate of a tls.Config.
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// openDoor listens on a port of the webhooks; the server answers once the manager runs. HTTP/2 is off: what is called a few times a second does
+// door answers what comes to a listener once the manager runs, and closes it. HTTP/2 is off: what is called a few times a second does
 // not need it, and its ways to tie up a server are not worth having. It is not controller-runtime's server, which would put an http.ServeMux
 // before the handler: that one redirects some paths, and so tells them from others. There are never more than so many connections.
-func openDoor(host string, port, connections int, name string, certificate certificate, l *leaving, handler http.Handler) (*manager.Server, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return nil, fmt.Errorf("listen for the webhooks of %s: %w", name, err)
-	}
+func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, handler http.Handler) *manager.Server {
 	server := &http.Server{
 		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
 		MaxHeaderBytes: 64 << 10,
@@ -54,18 +50,21 @@ func openDoor(host string, port, connections int, name string, certificate certi
 		Listener: tls.NewListener(netutil.LimitListener(listener, connections), &tls.Config{
 			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate,
 		}),
-	}, nil
+	}
 }
 
 // openDoors listens on both ports of the webhooks. On an error none is open.
 func openDoors(o options, keeper *serving.Keeper, l *leaving, members, hub http.Handler) ([]manager.Runnable, error) {
-	forMembers, err := openDoor(o.webhookHost, o.webhookPort, memberConnections, "members", keeper.GetCertificate, l, members)
+	forMembers, err := net.Listen("tcp", net.JoinHostPort(o.webhookHost, strconv.Itoa(o.webhookPort)))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen for the webhooks of members: %w", err)
 	}
-	forHub, err := openDoor(o.webhookHost, o.hubWebhookPort, hubConnections, "the hub", keeper.GetCertificate, l, hub)
+	forHub, err := net.Listen("tcp", net.JoinHostPort(o.webhookHost, strconv.Itoa(o.hubWebhookPort)))
 	if err != nil {
-		return nil, errors.Join(err, forMembers.Listener.Close())
+		return nil, errors.Join(fmt.Errorf("listen for the webhooks of the hub: %w", err), forMembers.Close())
 	}
-	return []manager.Runnable{forMembers, forHub}, nil
+	return []manager.Runnable{
+		door(forMembers, memberConnections, "members", keeper.GetCertificate, l, members),
+		door(forHub, hubConnections, "the hub", keeper.GetCertificate, l, hub),
+	}, nil
 }

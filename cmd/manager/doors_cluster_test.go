@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -73,10 +74,11 @@ func expose(t *testing.T) *exposed {
 		t.Fatal(err)
 	}
 	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
-	server, err := openDoor("127.0.0.1", 0, memberConnections, "members", certificate, &leaving{}, doors.Members)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := door(listener, memberConnections, "members", certificate, &leaving{}, doors.Members)
 	go func() { ended <- server.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()

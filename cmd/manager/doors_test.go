@@ -4,47 +4,50 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 )
+
+// crowd is a listener to which somebody comes whenever it accepts, and says nothing.
+type crowd struct {
+	net.Listener
+	accepted atomic.Int32
+}
+
+func (c *crowd) Accept() (net.Conn, error) {
+	c.accepted.Add(1)
+	conn, _ := net.Pipe()
+	return conn, nil
+}
+
+func (*crowd) Close() error { return nil }
 
 // TestAPortHasSoManyConnectionsAndNoMore: whoever reaches it can open them, and say nothing.
 func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
-	const most = 3
-	server, err := openDoor("127.0.0.1", 0, most, "members", nil, &leaving{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener := server.Listener
-	defer func() { _ = listener.Close() }()
-	if s := server.Server; s.ReadHeaderTimeout != headPatience || s.WriteTimeout != answerPatience || s.IdleTimeout != idlePatience {
-		t.Error("a caller that says nothing keeps its connection")
-	}
-	accepted := make([]net.Conn, most+1)
-	for i := range accepted {
-		dialed, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const most = 3
+		var outside crowd
+		server := door(&outside, most, "members", nil, &leaving{}, nil)
+		if s := server.Server; s.ReadHeaderTimeout != headPatience || s.WriteTimeout != answerPatience || s.IdleTimeout != idlePatience {
+			t.Error("a caller that says nothing keeps its connection")
 		}
-		defer func() { _ = dialed.Close() }()
-		if i == most {
-			break
+		accepted := make(chan net.Conn, most+1)
+		go func() {
+			for range most + 1 {
+				conn, err := server.Listener.Accept()
+				if err != nil {
+					t.Error(err)
+				}
+				accepted <- conn
+			}
+		}()
+		synctest.Wait()
+		if n := outside.accepted.Load(); n != most {
+			t.Errorf("there are %d connections at one time, want %d", n, most)
 		}
-		if accepted[i], err = listener.Accept(); err != nil {
-			t.Fatal(err)
+		_ = (<-accepted).Close()
+		synctest.Wait()
+		if n := outside.accepted.Load(); n != most+1 {
+			t.Errorf("after one has ended, %d were accepted in all", n)
 		}
-		defer func() { _ = accepted[i].Close() }()
-	}
-	var room atomic.Bool
-	// The time is that in which one more would be let in by mistake.
-	time.AfterFunc(100*time.Millisecond, func() {
-		room.Store(true)
-		_ = accepted[0].Close()
 	})
-	if accepted[most], err = listener.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = accepted[most].Close() }()
-	if !room.Load() {
-		t.Errorf("there are more than %d connections at one time", most)
-	}
 }

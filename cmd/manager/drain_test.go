@@ -54,10 +54,11 @@ func (r *rollout) listen() {
 		}
 	})
 	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &r.stays.TLS.Certificates[0], nil }
-	server, err := openDoor("127.0.0.1", 0, memberConnections, "members", certificate, r.ending, handler)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	server := door(listener, memberConnections, "members", certificate, r.ending, handler)
 	r.address = server.Listener.Addr().String()
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop, r.stopped = stop, make(chan struct{})

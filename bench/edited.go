@@ -84,7 +84,7 @@ func idleAfterwards(ctx context.Context, s *session, r *rig) error {
 	where := fmt.Sprintf("%d groups that were updated and those that came meanwhile, %s", editedGroups, idleWindow)
 	s.add("edited/afterwards/soap-per-group", float64(c.other)/editedGroups, "calls", atMost(0),
 		"calls that are not the one listing of each interval, or whether vCenter answers; %s", where)
-	s.add("edited/afterwards/api-writes", float64(c.writes.groups+c.writes.events), "writes", atMost(0), "on all of the operator's kinds and events, hub and members; %s", where)
+	s.add("edited/afterwards/api-writes", float64(c.writes.groups+c.writes.events), "writes", atMost(0), "groups and events in members; %s", where)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func idle(ctx context.Context, s *session, r *rig) error {
 		name := "idle/" + mode.name
 		s.add(name+"/soap-per-group", float64(c.other)/idleGroups, "calls", atMost(0), "calls that are not the one listing of each interval, the one watch, or whether vCenter answers; %s", where)
 		s.add(name+"/soap-in-all", float64(c.other+c.listing), "calls", noGoal, "the whole vCenter, however many groups; %s", where)
-		s.add(name+"/api-writes", float64(c.writes.groups+c.writes.events), "writes", atMost(0), "on all of the operator's kinds and events, hub and members; %s", where)
+		s.add(name+"/api-writes", float64(c.writes.groups+c.writes.events), "writes", atMost(0), "groups and events in members; %s", where)
 		s.add(name+"/cpu", c.usage.CPU.Seconds()/idleWindow.Seconds(), "cores", mode.goal, "%s", where)
 		s.add(name+"/rss", float64(c.usage.RSS)/mebibyte, "MiB", noGoal, "%s", where)
 	}

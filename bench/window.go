@@ -14,8 +14,9 @@ type count struct {
 	at time.Time
 	// listing are the calls that read the whole root folder, wait for its changes, or ask whether vCenter answers; other are all others.
 	listing, other int
-	writes         writes
-	usage          usage
+	// writes are those in members, which are about groups. What is written on the hub says now and then when a member answered last.
+	writes writes
+	usage  usage
 }
 
 func (r *rig) count(ctx context.Context) (count, error) {
@@ -25,27 +26,21 @@ func (r *rig) count(ctx context.Context) (count, error) {
 			continue
 		}
 		switch call.Method {
-		case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx", "RetrieveServiceContent":
+		case "CreateContainerView", "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "DestroyView", "WaitForUpdatesEx", "RetrieveServiceContent":
 			c.listing += n
 		default:
 			c.other += n
 		}
 	}
 	var err error
-	if c.writes, err = r.allWrites(ctx); err != nil {
+	if c.writes, _, err = r.writesByPlace(ctx); err != nil {
 		return c, err
 	}
 	c.usage, err = readUsage(r.Manager.PID())
 	return c, err
 }
 
-// allWrites adds up the writes in all members and on the hub. Leases of the election are not among them.
-func (r *rig) allWrites(ctx context.Context) (writes, error) {
-	members, hub, err := r.writesByPlace(ctx)
-	return writes{members.groups + hub.groups, members.events + hub.events}, err
-}
-
-// writesByPlace tells writes in members, which are about groups, from those on the hub.
+// writesByPlace tells writes in members from those on the hub. Leases of the election are not among them.
 func (r *rig) writesByPlace(ctx context.Context) (members, hub writes, err error) {
 	for _, cluster := range r.Members {
 		w, err := writesOf(ctx, cluster)

@@ -176,3 +176,6 @@ type Plan struct {
 	// WakeAt is when to look again although nothing changed; zero for never.
 	WakeAt time.Time
 }
+
+// Lacks reports whether the group has fewer VMs than it needs, so that what it waits for comes before what others have updated.
+func (p Plan) Lacks() bool { return !p.Behind && p.Ready < p.Desired }

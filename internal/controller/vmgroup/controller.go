@@ -298,6 +298,7 @@ func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 		return
 	}
 	r.memory.forget(key)
+	r.limiter.urgency.keep(e.request, false)
 	if r.Quotas != nil {
 		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
@@ -74,6 +75,9 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 			return reconcile.Result{}, fmt.Errorf("step %s was carried out and is asked for again: something undoes it", d.Step)
 		}
 		done[d.Step] = true
+		if d.Step == group.Act || d.Step == group.Report {
+			p.r.limiter.urgency.keep(requestOf(multicluster.ClusterName(p.member.Name), of), d.Plan.Lacks())
+		}
 		end, refused, err := p.carryOut(ctx, s, d)
 		switch {
 		case apierrors.IsConflict(err):

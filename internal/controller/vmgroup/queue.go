@@ -7,16 +7,19 @@ import (
 )
 
 // urgency names the items that go before all others in a queue. After a takeover these are the groups that nobody has
-// looked after for a while; what is in the queue already has been seen by this replica.
+// looked after for a while; what is in the queue already has been seen by this replica. Groups that lack VMs go before those that an update
+// or nothing is to be done for.
 type urgency[T comparable] struct {
 	mu    sync.Mutex
 	items map[T]struct{}
+	// lasting are items that are urgent until they are said not to be.
+	lasting map[T]struct{}
 	// out are the urgent items that were taken from the queue.
 	out map[T]struct{}
 }
 
 func newUrgency[T comparable]() *urgency[T] {
-	return &urgency[T]{items: map[T]struct{}{}, out: map[T]struct{}{}}
+	return &urgency[T]{items: map[T]struct{}{}, lasting: map[T]struct{}{}, out: map[T]struct{}{}}
 }
 
 // raise makes the next Add of an item an urgent one.
@@ -26,12 +29,24 @@ func (u *urgency[T]) raise(item T) {
 	u.items[item] = struct{}{}
 }
 
+// keep says whether every Add of an item is an urgent one from now on.
+func (u *urgency[T]) keep(item T, urgent bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if urgent {
+		u.lasting[item] = struct{}{}
+	} else {
+		delete(u.lasting, item)
+	}
+}
+
 func (u *urgency[T]) take(item T) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	_, urgent := u.items[item]
+	_, once := u.items[item]
+	_, lasting := u.lasting[item]
 	delete(u.items, item)
-	return urgent
+	return once || lasting
 }
 
 func (u *urgency[T]) pop(item T) {

@@ -39,6 +39,29 @@ func TestGroupsTakenOverGoBeforeThoseThatWait(t *testing.T) {
 	}
 }
 
+func TestWhatIsUrgentUntilToldOtherwiseGoesFirstEachTime(t *testing.T) {
+	u := newUrgency[string]()
+	q := newTestQueue(u)
+	for _, round := range []struct {
+		urgent bool
+		want   []string
+	}{{true, []string{"c", "a", "b"}}, {true, []string{"c", "a", "b"}}, {false, []string{"a", "b", "c"}}} {
+		u.keep("c", round.urgent)
+		for _, item := range []string{"a", "b", "c"} {
+			q.Add(item)
+		}
+		var got []string
+		for q.Len() > 0 {
+			item, _ := q.Get()
+			got = append(got, item)
+			q.Done(item)
+		}
+		if !slices.Equal(got, round.want) {
+			t.Errorf("served %v, want %v", got, round.want)
+		}
+	}
+}
+
 // Whatever is added, however urgent, comes out once, and equally urgent items in their order.
 func TestNoItemIsLostOrServedTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

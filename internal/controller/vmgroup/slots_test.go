@@ -63,3 +63,23 @@ func TestAVMThatIsClonedAndNotSeenYetKeepsItsGroupsTurn(t *testing.T) {
 	}
 	slots.Release()
 }
+
+// Otherwise a new group waits for a worker behind all that were edited at once, each time that one of its tasks has ended.
+func TestAGroupThatLacksVMsIsLookedAtBeforeThoseThatAreUpdated(t *testing.T) {
+	r := newRig(t)
+	for _, step := range []struct {
+		story  string
+		do     func()
+		urgent bool
+	}{
+		{"its VMs are cloned", func() { r.mustPass(); r.mustPass() }, true},
+		{"it has its VMs", func() { r.settle() }, false},
+		{"it is updated", func() { r.edit(withTemplate("debian-13")); r.mustPass() }, false},
+		{"it loses a VM in the middle", func() { r.vcenter.ByHand().Delete("web-1"); r.mustPass() }, true},
+	} {
+		step.do()
+		if urgent := r.limiter.urgency.take(r.request); urgent != step.urgent {
+			t.Errorf("%s: urgent %t, want %t", step.story, urgent, step.urgent)
+		}
+	}
+}

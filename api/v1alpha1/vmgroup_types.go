@@ -365,17 +365,17 @@ type VmGroupSpec struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=768
-	CPU int32 `json:"cpu"`
+	CPU int32 `json:"cpu,omitempty"`
 	// memory is the memory per VM in GiB.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=24576
-	Memory int32 `json:"memory"`
+	Memory int32 `json:"memory,omitempty"`
 	// template is the name or inventory path of a VM that is marked as template in vCenter.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	Template string `json:"template"`
+	Template string `json:"template,omitempty"`
 	// replicas is the number of VMs. Leave it out when an autoscaler owns it.
 	// +optional
 	// +kubebuilder:default=1

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // defaulter fills in what a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also
@@ -46,10 +49,34 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 		"spec.template": group.Spec.Template, "spec.vcenter": group.Spec.VCenter,
 	}
 	patch := make([]jsonpatch.Operation, 0, len(filled))
+	var warnings []string
+	written := writtenIn(req.Object.Raw)
 	for _, name := range filled {
 		patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), values[name]))
+		if zero, ok := written[name]; ok {
+			warnings = append(warnings, fmt.Sprintf("%s is %s. This release takes it as left out and fills in %s, a later one refuses it: write what you want, or leave %s out.",
+				name, zero, foreigntext.Name(fmt.Sprint(values[name])), name))
+		}
 	}
-	return admission.Patched("", patch...)
+	return admission.Patched("", patch...).WithWarnings(warnings...)
+}
+
+// writtenIn returns the fields that may be filled in and that an object has nevertheless: as zero, or as empty. A client with types of Go wrote that
+// for what it left out, up to the last release; whoever writes it by hand gets VMs that are not what the object says.
+func writtenIn(object []byte) map[string]json.RawMessage {
+	var group struct {
+		Spec map[string]json.RawMessage `json:"spec"`
+	}
+	if json.Unmarshal(object, &group) != nil {
+		return nil
+	}
+	written := make(map[string]json.RawMessage, len(group.Spec))
+	for field, value := range group.Spec {
+		if string(value) != "null" {
+			written["spec."+field] = value
+		}
+	}
+	return written
 }
 
 // complete says whether there is nothing that policies could fill in, so that nobody has to be asked.

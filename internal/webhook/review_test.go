@@ -391,6 +391,21 @@ func TestDeletionIsNotJudged(t *testing.T) {
 	}
 }
 
+// TestAZeroThatWasWrittenIsToldAsOne: whoever writes "cpu: 0" gets VMs that the object does not speak of.
+func TestAZeroThatWasWrittenIsToldAsOne(t *testing.T) {
+	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
+	const zeros = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg"},
+		"spec":{"cpu":0,"memory":null,"template":"","vcenter":"default"}}`
+	got := s.mutate(requestFor(t, nil, zeros))
+	want := []string{
+		`spec.cpu is 0. This release takes it as left out and fills in 2, a later one refuses it: write what you want, or leave spec.cpu out.`,
+		`spec.template is "". This release takes it as left out and fills in linux-12, a later one refuses it: write what you want, or leave spec.template out.`,
+	}
+	if !got.Allowed || !slices.Equal(got.Warnings, want) {
+		t.Errorf("warnings %q, want %q", got.Warnings, want)
+	}
+}
+
 func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	// A version of ours would write fields into status and spec that this object does not have, and drop one.
@@ -401,6 +416,9 @@ func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
 		`{"op":"add","path":"/spec/vcenter","value":"default"}]`
 	if !got.Allowed || string(got.Patch) != want {
 		t.Errorf("allowed %v, patch %s, want %s", got.Allowed, got.Patch, want)
+	}
+	if len(got.Warnings) > 0 {
+		t.Errorf("what was left out warns: %q", got.Warnings)
 	}
 	if got := s.mutate(requestFor(t, nil, aGroup())); !got.Allowed || got.Patch != nil || got.PatchType != nil {
 		t.Errorf("a complete object is patched: %s", got.Patch)

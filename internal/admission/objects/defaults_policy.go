@@ -11,11 +11,12 @@ import (
 )
 
 // filled is a list of patches that set a required field which the group leaves out, or an empty list when no policy has a
-// default for it. The first policy that has one decides.
-func filled(field, unset string) string {
-	return strings.NewReplacer("FIELD", field, "UNSET", unset).Replace(
-		`((!has(object.spec.FIELD) || object.spec.FIELD == UNSET) && variables.defaults.exists(d, has(d.FIELD)) ?
-    [JSONPatch{op: 'add', path: '/spec/FIELD', value: variables.defaults.filter(d, has(d.FIELD))[0].FIELD}] : [])`)
+// default for it. The first policy that has one decides. A zero that the author wrote is not left out: the hub is asked, since it can tell what it does
+// with it, and policies that mutate cannot.
+func filled(field string) string {
+	return strings.ReplaceAll(
+		`(!has(object.spec.FIELD) && variables.defaults.exists(d, has(d.FIELD)) ?
+    [JSONPatch{op: 'add', path: '/spec/FIELD', value: variables.defaults.filter(d, has(d.FIELD))[0].FIELD}] : [])`, "FIELD", field)
 }
 
 // filledVCenter is the same for spec.vcenter. VMs do not move between vCenters, so an update gets what the group had.
@@ -24,6 +25,11 @@ const filledVCenter = `(has(object.spec.vcenter) && object.spec.vcenter != '' ? 
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: variables.defaults.filter(d, has(d.vcenter))[0].vcenter}] :
     oldObject != null && has(oldObject.spec) && has(oldObject.spec.vcenter) ?
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: oldObject.spec.vcenter}] : [])`
+
+// somethingMissing holds where the policy may have something to fill in.
+const somethingMissing = `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template) ||
+  (!has(object.spec.vcenter) || object.spec.vcenter == '') &&
+    (oldObject == null ? params.spec.?policies.orValue([]).exists(p, has(p.defaults) && has(p.defaults.vcenter)) : oldObject.?spec.?vcenter.orValue('') != '')`
 
 // defaultsPolicy fills in what a group leaves out, so that it can be created while the hub is down. It does what the hub's
 // webhook does; where both do, the webhook finds nothing left to do.
@@ -40,6 +46,8 @@ func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
 				{Name: "not-being-deleted", Expression: notDeleting},
 				{Name: "spec-changes", Expression: specChanges},
 				{Name: "has-spec", Expression: hasSpec},
+				// A policy that is evaluated to no patch costs a creation as much as one with a patch.
+				{Name: "something-missing", Expression: somethingMissing},
 			},
 			Variables: []admissionv1.Variable{
 				variable("labels", labelsOfNamespace),
@@ -49,7 +57,7 @@ func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
 			Mutations: []admissionv1.Mutation{{
 				PatchType: admissionv1.PatchTypeJSONPatch,
 				JSONPatch: &admissionv1.JSONPatch{Expression: strings.Join([]string{
-					filled("cpu", "0"), filled("memory", "0"), filled("template", "''"), filledVCenter,
+					filled("cpu"), filled("memory"), filled("template"), filledVCenter,
 				}, " +\n  ")},
 			}},
 		},

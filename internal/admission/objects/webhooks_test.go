@@ -182,6 +182,7 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 		policies bool
 		defaults bool
 		without  []string
+		zero     []string
 		want     []string
 		refused  bool
 	}{
@@ -189,6 +190,7 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 		{story: "nothing missing", policies: true, defaults: true, want: []string{validate}},
 		{story: "no vCenter, and no default for it", policies: true, without: []string{"vcenter"}, want: []string{validate}},
 		{story: "no default for a field that is required", policies: true, without: []string{"cpu"}, want: []string{mutate}, refused: true},
+		{story: "a zero is told by the hub", policies: true, defaults: true, zero: []string{"cpu"}, want: []string{mutate}, refused: true},
 		{story: "defaults of the hub", defaults: true, without: all, want: []string{mutate}, refused: true}, // this hub fills in nothing
 		{story: "a vCenter from the hub", defaults: true, without: []string{"vcenter"}, want: []string{mutate, validate}},
 		{story: "nothing missing, without policies", defaults: true, want: []string{validate}},
@@ -210,7 +212,11 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 			m.awaitInForce()
 			await.NoError(t, "the hub to be asked as it should", func() error {
 				h.took()
-				err := m.team.Create(t.Context(), bare("asked", c.without...), client.DryRunAll)
+				asked := bare("asked", c.without...)
+				for _, field := range c.zero {
+					asked.Object["spec"].(map[string]any)[field] = int64(0)
+				}
+				err := m.team.Create(t.Context(), asked, client.DryRunAll)
 				if got := h.took(); (err != nil) != c.refused || !slices.Equal(got, c.want) {
 					return fmt.Errorf("asked %q, want %q; refused %v, error %w", got, c.want, c.refused, err)
 				}

@@ -13,11 +13,17 @@ func guestIdentity(r *run) {
 		"guestinfo.ready": "true", "guestinfo.vendordata": "vendor", "guestinfo.other": "other",
 	}
 	r.Person.SetTemplateInfo(baked)
-	r.until("the template is there", func() bool { _, err := r.Server.Template(r.Template); return err == nil })
 	told := func(ordinal int32, change func(*vsphere.CloneRequest)) map[string]string {
 		req := r.request(ordinal)
 		change(&req)
-		r.ok(r.Server.Clone(r.ctx, req))
+		r.until("the template was read since it was edited", func() bool {
+			err := r.Server.Clone(r.ctx, req)
+			if err != nil && vsphere.KindOf(err) == vsphere.KindTransient {
+				return false
+			}
+			r.ok(err)
+			return true
+		})
 		return r.Person.GuestInfo(r.folder, r.vm("the clone is there", ordinal, func(vsphere.VM) bool { return true }))
 	}
 	if got := told(0, func(*vsphere.CloneRequest) {}); !maps.Equal(got, baked) {

@@ -165,11 +165,15 @@ func stamped(o vsphere.Observation, ordinal int32) (vsphere.VM, bool) {
 	return vsphere.VM{}, false
 }
 
-// request is for the clone of an ordinal.
+// request is for the clone of an ordinal. While a person edits the template it is none for a moment.
 func (r *run) request(ordinal int32) vsphere.CloneRequest {
 	r.t.Helper()
-	template, err := r.Server.Template(r.Template)
-	r.ok(err)
+	var template vsphere.Template
+	r.until("the template is there", func() bool {
+		var err error
+		template, err = r.Server.Template(r.Template)
+		return err == nil
+	})
 	place, err := r.Server.Placement(vsphere.Placement{})
 	r.ok(err)
 	return vsphere.CloneRequest{

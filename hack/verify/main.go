@@ -1,7 +1,7 @@
 // Command verify checks what a compiler and a linter do not: that generated files are up to date, that every
-// go.mod is tidy, that every kustomization builds, and that no file names a path of the machine that it was
-// written on, and that the Helm chart keeps what it promises. It changes nothing in the working tree and does not care
-// whether it is clean.
+// go.mod is tidy and none has fallen behind the others, that every kustomization builds, that no file names a path of
+// the machine that it was written on, and that the Helm chart keeps what it promises. It changes nothing in the working
+// tree and does not care whether it is clean.
 package main
 
 import (
@@ -48,6 +48,7 @@ func run() (failed int, err error) {
 	}{
 		{"generated files are up to date, run `make generate manifests fmt`", generated},
 		{"every go.mod is tidy", tidy},
+		{"all modules have one x/net, one x/oauth2 and one patch of each Kubernetes minor", oneVersion},
 		{"every kustomization builds", kustomizations},
 		{"no file names a path of this machine", machinePaths},
 		{"the chart has no lint with any of its ci/ values", chart.Lint},

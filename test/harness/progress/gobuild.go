@@ -28,7 +28,7 @@ const tailLines = 40
 
 // GoBuild is one visible run of `go build`, with [Flags] and the environment of [Environ].
 type GoBuild struct {
-	// Label says what is built, for example "kube-apiserver v1.36.3".
+	// Label says what is built, for example "kube-apiserver v1.36.5".
 	Label string
 	// Hint is printed at the start when many packages are to be compiled, for example "about 6 minutes".
 	Hint string

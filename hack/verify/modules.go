@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// release matches v1.36.5 of k8s.io/kubernetes and v0.36.5 of its libraries: the two are one.
+var release = regexp.MustCompile(`^v[01]\.(([1-9][0-9]*)\.[0-9]+)$`)
+
+// shared says what all go.mod files must have in one version, and that version: nothing for most modules. Holes in x/net and
+// x/oauth2 concern every program that serves or calls.
+func shared(path, version string) (what, one string) {
+	if path == "golang.org/x/net" || path == "golang.org/x/oauth2" {
+		return path, version
+	}
+	if parts := release.FindStringSubmatch(version); parts != nil && strings.HasPrefix(path, "k8s.io/") {
+		return "Kubernetes 1." + parts[2], "1." + parts[1]
+	}
+	return "", ""
+}
+
+// oneVersion checks that a security update was made in all modules, and not in some of them.
+func oneVersion(ctx context.Context, root string, files []string) error {
+	found := map[string]map[string][]string{} // what is shared, its versions, the files of each
+	for _, name := range files {
+		if filepath.Base(name) != "go.mod" {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", filepath.Join(root, name)).Output()
+		if err != nil {
+			return fmt.Errorf("read %s: %w%s", name, err, stderrOf(err))
+		}
+		type module struct{ Path, Version string }
+		var mod struct {
+			Require []module
+			Replace []struct{ New module }
+		}
+		if err := json.Unmarshal(out, &mod); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		for _, replace := range mod.Replace {
+			mod.Require = append(mod.Require, replace.New)
+		}
+		for _, m := range mod.Require {
+			what, version := shared(m.Path, m.Version)
+			if found[what] == nil {
+				found[what] = map[string][]string{}
+			}
+			if !slices.Contains(found[what][version], name) {
+				found[what][version] = append(found[what][version], name)
+			}
+		}
+	}
+	var problems []error
+	for _, what := range slices.Sorted(maps.Keys(found)) {
+		if versions := found[what]; len(versions) > 1 {
+			text := "  " + what + " has several versions, raise all to the newest:"
+			for _, version := range slices.Sorted(maps.Keys(versions)) {
+				text += "\n    " + version + " in " + strings.Join(versions[version], ", ")
+			}
+			problems = append(problems, errors.New(text))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -12,14 +12,15 @@ type Foretold struct {
 	// Known is false where status does not say what the VMs were, so that none is updated.
 	Known bool
 	// Replaced are VMs in whose place others come; Restarted get their size while they are off, Grown while they run; Pending get it when somebody
-	// else has powered them off; Moved get another network and nothing else.
-	Replaced, Restarted, Grown, Pending, Moved int
+	// else has powered them off; Moved get another network and nothing else. Kept would have to be restarted, and none may be missing meanwhile: they
+	// stay as they are.
+	Replaced, Restarted, Grown, Pending, Moved, Kept int
 	// Surge is how many VMs above spec.replicas that takes for a while.
 	Surge int32
 }
 
 // VMs is how many VMs are concerned.
-func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved }
+func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved + f.Kept }
 
 // foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them.
 func (s *Snapshot) foretell() (f Foretold) {
@@ -38,7 +39,13 @@ func (s *Snapshot) foretell() (f Foretold) {
 		}
 		f.change(vm, change)
 	}
-	if f.Replaced > 0 && s.Group.Spec.DeletionPolicy != v1alpha1.DeletionRetain {
+	if s.Group.Spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added
+		if plan.Unavailable(s.Group.Spec) == 0 {
+			f.Restarted, f.Kept = 0, f.Restarted
+		}
+		return f
+	}
+	if f.Replaced > 0 {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), int32(f.Replaced))
 	} else if f.Restarted > 0 {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), 1)

@@ -46,6 +46,9 @@ func (p *planner) progress() Update {
 // underWay says what an update waits for that may go on.
 func (p *planner) underWay(counts string) Update {
 	pending, replaced, others := p.remaining()
+	if u, ok := p.retained(counts, others); ok {
+		return u
+	}
 	switch {
 	case others == 0 && pending > 0 && replaced == 0:
 		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is Hot: %s. Shut them down and start "+

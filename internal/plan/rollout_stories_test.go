@@ -588,6 +588,22 @@ var sagas = []struct {
 		s.spec.CPU = 4
 		s.until(settled)
 	}},
+	{"retain-and-a-restart", 2, func(s *saga) {
+		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
+		s.spec.CPU = 4
+		s.until(blocked(v1alpha1.ReasonRetainForbidsReplacement))
+		s.looks(3)
+		s.strategy(nil, number(1))
+		s.until(settled)
+		s.note("nobody was let go")
+	}},
+	{"retain-set-in-a-restart", 2, func(s *saga) {
+		s.spec.CPU = 4
+		s.until(updating)
+		s.note("the VM that makes up for the others is there already: it stays to the end, and is let go then")
+		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
+		s.until(settled)
+	}},
 	{"strangers", 3, func(s *saga) {
 		s.template("debian-13")
 		s.until(updated(1))

@@ -256,6 +256,18 @@ var sagas = []struct {
 		s.spec.CPU = 4
 		s.until(settled)
 	}},
+	{"network-of-vms-of-another-size", 3, func(s *saga) {
+		s.note("somebody gave web-0 more memory and web-1 less, and shut web-2 down and gave it more")
+		s.byName("web-0").MemoryMiB *= 2
+		s.byName("web-1").MemoryMiB /= 2
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+		s.byName("web-2").Power, s.byName("web-2").CPU = vsphere.PoweredOff, 8
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.looks(6)
+		s.spec.Repair = nil
+		s.until(settled)
+		s.note("those that run keep the size that somebody gave them: %d and %d MiB", s.byName("web-0").MemoryMiB, s.byName("web-1").MemoryMiB)
+	}},
 	{"network-and-min-ready-seconds", 2, func(s *saga) {
 		s.spec.Readiness.MinReadySeconds = 20
 		s.until(settled)

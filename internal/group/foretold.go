@@ -1,6 +1,8 @@
 package group
 
 import (
+	"slices"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -22,14 +24,14 @@ type Foretold struct {
 // VMs is how many VMs are concerned.
 func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved + f.Kept }
 
-// foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them.
-func (s *Snapshot) foretell() (f Foretold) {
+// foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them but those that leave because of it.
+func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 	f.Known = s.Group.Status.Rollout != nil
 	target := plan.Revision(s.Group.Spec)
 	shapes := plan.Believed(s.Group.Status.Revisions)
 	for i := range s.Observation.VMs {
 		vm := &s.Observation.VMs[i]
-		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target {
+		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target || slices.Contains(leaving, vm.Stamp.Ordinal) {
 			continue
 		}
 		change, known := s.inPlace(shapes, vm.Stamp.Revision)
@@ -39,8 +41,8 @@ func (s *Snapshot) foretell() (f Foretold) {
 		}
 		f.change(vm, change)
 	}
-	if s.Group.Spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added
-		if plan.Unavailable(s.Group.Spec) == 0 {
+	if s.Group.Spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added; one that leaves in the end makes up for others until then
+		if plan.Unavailable(s.Group.Spec) == 0 && len(leaving) == 0 {
 			f.Restarted, f.Kept = 0, f.Restarted
 		}
 		return f

@@ -47,11 +47,11 @@ func (s *Snapshot) Preview() Preview {
 		p.Reason = s.Observation.Incomplete
 		return p
 	}
-	p.Update = s.foretell()
 	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
 	blockers := s.planned().Blockers // an update may be what clones VMs
 	p.Plan = s.atRest()
 	p.Plan.Blockers = blockers
+	p.Update = s.foretell(p.Plan.Doomed)
 	return p
 }
 

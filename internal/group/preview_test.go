@@ -37,7 +37,7 @@ func TestAPreviewLeavesTheStepsOfAnUpdateOut(t *testing.T) {
 		if !p.Known || p.Plan.Creates() != c.creates || !slices.Equal(p.Plan.Doomed, c.doomed) {
 			t.Errorf("%s: %v leave, and it does %+v", story, p.Plan.Doomed, p.Plan.Actions)
 		}
-		if !p.Update.Known || p.Update.Replaced == 0 {
+		if !p.Update.Known || p.Update.Replaced != 3-len(c.doomed) {
 			t.Errorf("%s: foretold is %+v", story, p.Update)
 		}
 		if (s.Group.Spec.UpdateStrategy == nil) != (asked.UpdateStrategy == nil) {

@@ -416,7 +416,7 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 		if c.see != nil {
 			c.see(s)
 		}
-		if got := s.foretell(); got != c.want {
+		if got := s.foretell(nil); got != c.want {
 			t.Errorf("%s: %+v, want %+v", story, got, c.want)
 		}
 	}

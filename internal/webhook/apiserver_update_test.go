@@ -45,6 +45,8 @@ func (c *cluster) foretold(w *changingKnowledge) {
 	}{
 		{"one more first", func(*v1alpha1.VmGroupSpec) {}, "this change replaces 3 VMs one by one and needs quota for 1 more meanwhile"},
 		{"one less first", func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = strategy(0, 1) }, "this change replaces 3 VMs one by one"},
+		{"fewer", func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(1)) },
+			"this change removes 2 VMs: running-1, running-2, replaces 1 VM and needs quota for 1 more meanwhile"},
 		{"more", func(s *v1alpha1.VmGroupSpec) { s.Replicas, s.UpdateStrategy = new(int32(4)), strategy(0, 1) }, "this change adds 1 VM and replaces 3 VMs one by one"},
 	} {
 		c.warned()

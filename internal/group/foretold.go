@@ -49,7 +49,7 @@ func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 	}
 	if f.Replaced > 0 {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), int32(f.Replaced))
-	} else if f.Restarted > 0 {
+	} else if f.Restarted > 0 && plan.Unavailable(s.Group.Spec) == 0 {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), 1)
 	}
 	return f

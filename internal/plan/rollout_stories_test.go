@@ -650,6 +650,18 @@ var sagas = []struct {
 		s.strategy(nil, nil)
 		s.until(settled)
 	}},
+	{"on-delete-observed", 2, func(s *saga) {
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+		s.strategy(nil, nil).Type = v1alpha1.UpdateOnDelete
+		s.template("debian-13")
+		s.looks(2)
+		s.note("as it says")
+		s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
+		s.replicas(1)
+		s.until(settled)
+		s.replicas(2)
+		s.until(settled)
+	}},
 	{"wiped-status", 3, func(s *saga) {
 		s.note("no VM is touched, and nothing starts by itself")
 		s.known, s.rollout, s.shapes = nil, nil, nil

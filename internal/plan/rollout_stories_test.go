@@ -570,6 +570,37 @@ var sagas = []struct {
 		s.blind = false
 		s.until(settled)
 	}},
+	{"member-away", 3, func(s *saga) {
+		s.template("debian-13")
+		s.until(updated(2))
+		s.tick()
+		s.note("the API server of the group's cluster does not answer for longer than a guest may take: what is told below is asked of nobody")
+		s.silent = true
+		before := s.powers()
+		s.looks(9)
+		if after := s.powers(); after != before {
+			s.t.Fatalf("meanwhile: %s, before: %s", after, before)
+		}
+		s.note("it is back: the VM that booted meanwhile has not failed")
+		s.silent = false
+		s.until(settled)
+	}},
+	{"member-away-in-a-restart", 2, func(s *saga) {
+		s.strategy(number(0), number(1))
+		s.spec.CPU = 4
+		s.until(updating)
+		s.tick()
+		s.note("its API server does not answer any more; web-1 is off by now, and what is told below is asked of nobody")
+		s.silent = true
+		before := s.powers()
+		s.looks(9)
+		if after := s.powers(); after != before {
+			s.t.Fatalf("meanwhile: %s, before: %s", after, before)
+		}
+		s.note("it is back")
+		s.silent = false
+		s.until(settled)
+	}},
 	{"edit-while-nothing-is-seen", 2, func(s *saga) {
 		s.blind = true
 		s.template("debian-13")
@@ -684,6 +715,15 @@ var sagas = []struct {
 		s.template("debian-13")
 		s.until(settled)
 	}},
+}
+
+// powers says which VMs there are, and of which size and power.
+func (s *saga) powers() string {
+	var b strings.Builder
+	for _, vm := range s.sorted() {
+		fmt.Fprintf(&b, "%s (%s) %s with %d CPUs, ", vm.Name, vm.Ref.Value, vm.Power, vm.CPU)
+	}
+	return b.String()
 }
 
 // hot lets VMs get more while they are on.

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"slices"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -12,23 +14,24 @@ type Foretold struct {
 	// Known is false where status does not say what the VMs were, so that none is updated.
 	Known bool
 	// Replaced are VMs in whose place others come; Restarted get their size while they are off, Grown while they run; Pending get it when somebody
-	// else has powered them off; Moved get another network and nothing else.
-	Replaced, Restarted, Grown, Pending, Moved int
+	// else has powered them off; Moved get another network and nothing else. Kept would have to be restarted, and none may be missing meanwhile: they
+	// stay as they are.
+	Replaced, Restarted, Grown, Pending, Moved, Kept int
 	// Surge is how many VMs above spec.replicas that takes for a while.
 	Surge int32
 }
 
 // VMs is how many VMs are concerned.
-func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved }
+func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved + f.Kept }
 
-// foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them.
-func (s *Snapshot) foretell() (f Foretold) {
+// foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them but those that leave because of it.
+func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 	f.Known = s.Group.Status.Rollout != nil
 	target := plan.Revision(s.Group.Spec)
 	shapes := plan.Believed(s.Group.Status.Revisions)
 	for i := range s.Observation.VMs {
 		vm := &s.Observation.VMs[i]
-		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target {
+		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target || slices.Contains(leaving, vm.Stamp.Ordinal) {
 			continue
 		}
 		change, known := s.inPlace(shapes, vm.Stamp.Revision)
@@ -38,9 +41,15 @@ func (s *Snapshot) foretell() (f Foretold) {
 		}
 		f.change(vm, change)
 	}
-	if f.Replaced > 0 && s.Group.Spec.DeletionPolicy != v1alpha1.DeletionRetain {
+	if s.Group.Spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added; one that leaves in the end makes up for others until then
+		if plan.Unavailable(s.Group.Spec) == 0 && len(leaving) == 0 {
+			f.Restarted, f.Kept = 0, f.Restarted
+		}
+		return f
+	}
+	if f.Replaced > 0 {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), int32(f.Replaced))
-	} else if f.Restarted > 0 {
+	} else if f.Restarted > 0 && plan.Unavailable(s.Group.Spec) == 0 {
 		f.Surge = min(massdeletion.Surge(s.Group.Spec), 1)
 	}
 	return f

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -21,7 +22,7 @@ type Preview struct {
 	// TemplatePath is the inventory path of spec.template; TemplateMissing is true when there is no such template.
 	TemplatePath    string
 	TemplateMissing bool
-	// Plan is what the planner would do next. Quotas are left out: they are granted to groups that exist.
+	// Plan is what the planner would do next, but for the steps of an update. Quotas are left out: they are granted to groups that exist.
 	Plan plan.Plan
 	// Update is what becomes of VMs that exist and are not as spec says.
 	Update Foretold
@@ -39,17 +40,32 @@ func (s *Snapshot) Preview() Preview {
 	case denied && (p.Standing == 0 || !s.Observation.Complete):
 		return p
 	case denied:
-		all := s.planned()
+		all := s.atRest()
 		p.Plan = plan.Plan{VMs: all.VMs, Doomed: all.Doomed}
 		return p
 	case !s.Observation.Complete:
 		p.Reason = s.Observation.Incomplete
 		return p
 	}
-	p.Update = s.foretell()
 	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
-	p.Plan = s.planned()
+	blockers := s.planned().Blockers // an update may be what clones VMs
+	p.Plan = s.atRest()
+	p.Plan.Blockers = blockers
+	p.Update = s.foretell(p.Plan.Doomed)
 	return p
+}
+
+// atRest is the plan without the steps of an update: what becomes of the VMs in the end is foretold, and its first step is not all. Whether the edit that
+// is previewed would begin one depends on who asks: an API server has raised the generation by then.
+func (s *Snapshot) atRest() plan.Plan {
+	resting := *s
+	resting.Group = s.Group.DeepCopy()
+	u := &resting.Group.Spec.UpdateStrategy
+	if *u == nil {
+		*u = &v1alpha1.UpdateStrategy{}
+	}
+	(*u).Paused = true
+	return resting.planned()
 }
 
 // planned is the plan once each step before it went well.

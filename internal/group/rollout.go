@@ -153,8 +153,11 @@ func (s *Snapshot) adds(from []string) int32 {
 			}
 		}
 	}
-	if spec.DeletionPolicy == v1alpha1.DeletionRetain {
-		replaced = 0
+	if plan.Unavailable(*spec) > 0 {
+		restarted = 0
+	}
+	if spec.DeletionPolicy == v1alpha1.DeletionRetain { // nothing is added that could not be destroyed; what is too many already is used
+		replaced, restarted = 0, min(restarted, s.surplus())
 	}
 	return max(replaced, restarted)
 }

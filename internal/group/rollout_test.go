@@ -139,6 +139,7 @@ func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
 
 func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 	larger := func(s *v1alpha1.VmGroupSpec) { s.Template, s.CPU = "debian", 2 }
+	retain := func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
 	strategy := func(u v1alpha1.UpdateStrategy) func(*v1alpha1.VmGroupSpec) {
 		return func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &u }
 	}
@@ -157,9 +158,13 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 		"another network": {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) {
 			s.Template, s.Placement = "debian", &v1alpha1.Placement{Network: "dmz"}
 		}}, 0},
-		"nobody restarts":        {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
-		"a resize that replaces": {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate, MaxSurge: ptr.To(intstr.FromInt32(3))})}, 3},
-		"nothing is destroyed":   {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }}, 0},
+		"one may be missing while others restart":      {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))})}, 0},
+		"one may be missing while others are replaced": {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))})}, 1},
+		"nobody restarts":                                  {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
+		"a resize that replaces":                           {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate, MaxSurge: ptr.To(intstr.FromInt32(3))})}, 3},
+		"nothing is destroyed":                             {[]func(*v1alpha1.VmGroupSpec){retain}, 0},
+		"nothing is destroyed, and VMs restart":            {[]func(*v1alpha1.VmGroupSpec){larger, retain}, 0},
+		"the same, and one leaves anyway when all is done": {[]func(*v1alpha1.VmGroupSpec){larger, retain, func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To[int32](2) }}, 1},
 	} {
 		s := edited(c.changes...)
 		if got := s.surge(); got != c.want {
@@ -171,7 +176,7 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 			t.Errorf("%s: quotas are asked for %+v", story, q.Surges)
 		}
 		for k, surge := range q.Surges {
-			if surge.VMs != 4+int64(k) {
+			if surge.VMs != policy.UsageOf(s.Group.Spec).VMs+1+int64(k) {
 				t.Errorf("%s: with %d more it wants %+v", story, k+1, surge)
 			}
 		}
@@ -208,6 +213,7 @@ func TestAnUpdateThatRestsAsksForWhatItHas(t *testing.T) {
 		"stopped with one more":               {change: under(v1alpha1.UpdateStrategy{}, "x"), more: 1, want: 1},
 		"one failure of two that stop it":     {change: under(v1alpha1.UpdateStrategy{MaxFailures: 2}, "x"), more: 1, want: 3},
 		"the last one restarts":               {change: under(v1alpha1.UpdateStrategy{}), updating: true, moved: true, want: 1},
+		"it restarts, and one may be missing": {change: under(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))}), updating: true, moved: true, want: 0},
 		"all are updated":                     {change: under(v1alpha1.UpdateStrategy{}), moved: true, want: 0},
 	} {
 		s := edited()
@@ -378,14 +384,23 @@ func TestWhatAnUpdateMadeTooMuchLeavesBeforeItHasEnded(t *testing.T) {
 }
 
 func TestWhatAnEditDoesIsForetold(t *testing.T) {
+	oneMissing := func(s *v1alpha1.VmGroupSpec) {
+		s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))}
+	}
+	retain := func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
 	larger := func(s *v1alpha1.VmGroupSpec) { s.Template, s.CPU = "debian", 2 }
 	for story, c := range map[string]struct {
 		changes []func(*v1alpha1.VmGroupSpec)
 		see     func(*Snapshot)
 		want    Foretold
 	}{
-		"another template": {nil, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
-		"another size":     {[]func(*v1alpha1.VmGroupSpec){larger}, nil, Foretold{Known: true, Restarted: 3, Surge: 1}},
+		"another template":                           {nil, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
+		"another size":                               {[]func(*v1alpha1.VmGroupSpec){larger}, nil, Foretold{Known: true, Restarted: 3, Surge: 1}},
+		"another size, and one may be missing":       {[]func(*v1alpha1.VmGroupSpec){larger, oneMissing}, nil, Foretold{Known: true, Restarted: 3}},
+		"another template, and one may be missing":   {[]func(*v1alpha1.VmGroupSpec){oneMissing}, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
+		"another size, and nothing is destroyed":     {[]func(*v1alpha1.VmGroupSpec){larger, retain}, nil, Foretold{Known: true, Kept: 3}},
+		"the same, and one may be missing":           {[]func(*v1alpha1.VmGroupSpec){larger, retain, oneMissing}, nil, Foretold{Known: true, Restarted: 3}},
+		"another template, and nothing is destroyed": {[]func(*v1alpha1.VmGroupSpec){retain}, nil, Foretold{Known: true, Replaced: 3}},
 		"one can grow while it runs, and one is off": {[]func(*v1alpha1.VmGroupSpec){larger}, func(s *Snapshot) {
 			s.Observation.VMs[0].HotAdd.CPU, s.Observation.VMs[1].Power = true, vsphere.PoweredOff
 		}, Foretold{Known: true, Restarted: 1, Grown: 2, Surge: 1}},
@@ -407,7 +422,7 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 		if c.see != nil {
 			c.see(s)
 		}
-		if got := s.foretell(); got != c.want {
+		if got := s.foretell(nil); got != c.want {
 			t.Errorf("%s: %+v, want %+v", story, got, c.want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 const (
@@ -27,7 +28,6 @@ const (
 	maxVMMessage   = 512
 	maxCondition   = 4096
 	maxPath        = 2048
-	maxRevision    = 256
 )
 
 // Facts are what status is made of.
@@ -155,7 +155,7 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		s := v1alpha1.VMStatus{
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
-			IPAddress: foreigntext.Text(vm.IPAddress, 64), Revision: foreigntext.Text(vm.Revision, maxRevision), CloneMode: vm.CloneMode,
+			IPAddress: foreigntext.Text(vm.IPAddress, 64), Revision: foreigntext.Text(vm.Revision, vsphere.LongestRevision), CloneMode: vm.CloneMode,
 			Message: foreigntext.Text(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
 		}
 		if !vm.StartTime.IsZero() {

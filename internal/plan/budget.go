@@ -129,7 +129,7 @@ func (p *planner) surge() int32 {
 }
 
 // adds is how many VMs above what is wanted an update that goes on wants. A VM that is restarted while none may be missing is made up for by another,
-// that leaves last.
+// that leaves last, or by one that is too many anyway.
 func (p *planner) adds() int32 {
 	var replaced, restarted int32
 	there := p.population() > p.spec.desired
@@ -138,13 +138,13 @@ func (p *planner) adds() int32 {
 		case m.doomed || !m.exists():
 		case m.status.Updating || change == changeRestart || change == changeDenied && there: // who makes up for others leaves last
 			restarted++
-		case change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete:
+		case change == changeReplace && p.mayAdd():
 			replaced++
 		}
 	}
 	most := p.spec.update.surge
 	want := min(replaced, most, p.spec.desired)
-	if restarted > 0 && p.spec.update.unavailable == 0 && p.spec.wantOn {
+	if restarted > 0 && p.spec.update.unavailable == 0 && p.spec.wantOn && (p.mayAdd() || there) {
 		want = max(want, min(most, 1))
 	}
 	return want
@@ -156,7 +156,11 @@ func (p *planner) rests() int32 {
 	if p.in.Desired > p.spec.desired {
 		return 0
 	}
-	return min(max(p.population()+p.missed()-p.spec.desired, 0), p.spec.update.surge, p.updated())
+	there := p.population()
+	if p.mayAdd() {
+		there += p.missed()
+	}
+	return min(max(there-p.spec.desired, 0), p.spec.update.surge, p.updated())
 }
 
 // missed is the number of VMs that are gone, and that others are to make up for.

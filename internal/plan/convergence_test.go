@@ -39,6 +39,9 @@ var happenings = []happening{
 		s.hotAdd = rapid.Bool().Draw(t, "hot add")
 		vm.HotAdd = vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd}
 	}},
+	{"size", func(t *rapid.T, _ *sim, vm *simVM, _ string) { // somebody changes it in vCenter
+		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 4).Draw(t, "cpu"), 1024*rapid.Int64Range(2, 6).Draw(t, "memory")
+	}},
 	{"stubborn", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.stubborn = rapid.Bool().Draw(t, "stubborn") }},
 	{"boots", func(t *rapid.T, s *sim, vm *simVM, _ string) {
 		vm.boot = rapid.IntRange(-1, 4).Draw(t, "boot")

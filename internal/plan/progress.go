@@ -35,8 +35,7 @@ func (p *planner) progress() Update {
 		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. Find out why from the console of the VM; "+
 			"then set spec back to what it was, or to what works, or set spec.updateStrategy.replaceTrigger to a new value to try again.", counts, p.whoFailed())}
 	case p.spec.update.onDelete:
-		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; spec.updateStrategy.type is OnDelete: delete the others, in vCenter or with spec.scaleDown.deleteFirst, "+
-			"to have them replaced: %s.", counts, enumerate(p.plan.Outdated))}
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; spec.updateStrategy.type is OnDelete: %s: %s.", counts, p.howToReplace(), enumerate(p.plan.Outdated))}
 	case p.spec.update.paused:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; spec.updateStrategy.paused is true.", counts)}
 	}
@@ -46,6 +45,9 @@ func (p *planner) progress() Update {
 // underWay says what an update waits for that may go on.
 func (p *planner) underWay(counts string) Update {
 	pending, replaced, others := p.remaining()
+	if u, ok := p.retained(counts, others); ok {
+		return u
+	}
 	switch {
 	case others == 0 && pending > 0 && replaced == 0:
 		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is Hot: %s. Shut them down and start "+

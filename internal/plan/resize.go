@@ -47,14 +47,16 @@ func (p *planner) networkDiffers(m *member) bool {
 	return p.outdated(m) && own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
 }
 
-// reconfigure changes what differs, and the revision, in one call. The VM that is seen may have a size of its own by now.
+// reconfigure changes what differs, and the revision, in one call. The VM that is seen may have a size of its own by now. While it is on, it keeps that
+// unless spec asks for another: vCenter takes nothing away from a VM that runs, and nobody asked for more.
 func (p *planner) reconfigure(m *member) {
 	own, target := p.roll.shapes[m.status.Revision].Recorded, p.roll.shapes[p.roll.Revision].Recorded
 	a := Action{Kind: ReconfigureVM, Revision: target.Revision, Reason: "spec asks for " + sizeOf(target)}
-	if m.vm.CPU != target.CPU {
+	sizes := m.vm.Power == vsphere.PoweredOff || InPlace{From: own, To: target}.Resizes()
+	if sizes && m.vm.CPU != target.CPU {
 		a.CPU = target.CPU
 	}
-	if m.vm.MemoryMiB != memoryMiB(target) {
+	if sizes && m.vm.MemoryMiB != memoryMiB(target) {
 		a.MemoryMiB = memoryMiB(target)
 	}
 	if network := networkOf(target); networkOf(own) != network {

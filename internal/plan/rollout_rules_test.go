@@ -204,6 +204,9 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, most-p.Desired)
 		}
 	}
+	if n := staying(in, p); in.Spec.DeletionPolicy == v1alpha1.DeletionRetain && n > p.Desired {
+		fail("there would be %d VMs, and %d are wanted: none may be destroyed when it is too many", n, p.Desired)
+	}
 	if in.Surge.Limited && p.Surge > max(in.Surge.VMs, p.Existing-p.Desired, 0) {
 		fail("the quota lets %d more VMs in, and the update wants %d", in.Surge.VMs, p.Surge)
 	}
@@ -220,6 +223,17 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 		checkReturn(fail, in, p, a, at >= 0)
 		checkTakenBack(fail, in, a)
 	}
+}
+
+// staying is how many VMs there will be without those that leave.
+func staying(in Input, p Plan) int32 {
+	n := int32(p.Creates())
+	for _, s := range p.VMs {
+		if (isThere(in, s) || cloningInFlight(in, s.Ordinal)) && !slices.Contains(p.Doomed, s.Ordinal) {
+			n++
+		}
+	}
+	return n
 }
 
 // checkTakenBack: while a group is held at what spec was taken back from, no VM of that comes in the place of a lost one that was as spec says.

@@ -256,6 +256,18 @@ var sagas = []struct {
 		s.spec.CPU = 4
 		s.until(settled)
 	}},
+	{"network-of-vms-of-another-size", 3, func(s *saga) {
+		s.note("somebody gave web-0 more memory and web-1 less, and shut web-2 down and gave it more")
+		s.byName("web-0").MemoryMiB *= 2
+		s.byName("web-1").MemoryMiB /= 2
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+		s.byName("web-2").Power, s.byName("web-2").CPU = vsphere.PoweredOff, 8
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.looks(6)
+		s.spec.Repair = nil
+		s.until(settled)
+		s.note("those that run keep the size that somebody gave them: %d and %d MiB", s.byName("web-0").MemoryMiB, s.byName("web-1").MemoryMiB)
+	}},
 	{"network-and-min-ready-seconds", 2, func(s *saga) {
 		s.spec.Readiness.MinReadySeconds = 20
 		s.until(settled)
@@ -558,6 +570,37 @@ var sagas = []struct {
 		s.blind = false
 		s.until(settled)
 	}},
+	{"member-away", 3, func(s *saga) {
+		s.template("debian-13")
+		s.until(updated(2))
+		s.tick()
+		s.note("the API server of the group's cluster does not answer for longer than a guest may take: what is told below is asked of nobody")
+		s.silent = true
+		before := s.powers()
+		s.looks(9)
+		if after := s.powers(); after != before {
+			s.t.Fatalf("meanwhile: %s, before: %s", after, before)
+		}
+		s.note("it is back: the VM that booted meanwhile has not failed")
+		s.silent = false
+		s.until(settled)
+	}},
+	{"member-away-in-a-restart", 2, func(s *saga) {
+		s.strategy(number(0), number(1))
+		s.spec.CPU = 4
+		s.until(updating)
+		s.tick()
+		s.note("its API server does not answer any more; web-1 is off by now, and what is told below is asked of nobody")
+		s.silent = true
+		before := s.powers()
+		s.looks(9)
+		if after := s.powers(); after != before {
+			s.t.Fatalf("meanwhile: %s, before: %s", after, before)
+		}
+		s.note("it is back")
+		s.silent = false
+		s.until(settled)
+	}},
 	{"edit-while-nothing-is-seen", 2, func(s *saga) {
 		s.blind = true
 		s.template("debian-13")
@@ -586,6 +629,22 @@ var sagas = []struct {
 		s.note("what can be changed in place is")
 		s.template("debian-12")
 		s.spec.CPU = 4
+		s.until(settled)
+	}},
+	{"retain-and-a-restart", 2, func(s *saga) {
+		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
+		s.spec.CPU = 4
+		s.until(blocked(v1alpha1.ReasonRetainForbidsReplacement))
+		s.looks(3)
+		s.strategy(nil, number(1))
+		s.until(settled)
+		s.note("nobody was let go")
+	}},
+	{"retain-set-in-a-restart", 2, func(s *saga) {
+		s.spec.CPU = 4
+		s.until(updating)
+		s.note("the VM that makes up for the others is there already: it stays to the end, and is let go then")
+		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
 		s.until(settled)
 	}},
 	{"strangers", 3, func(s *saga) {
@@ -622,6 +681,18 @@ var sagas = []struct {
 		s.strategy(nil, nil)
 		s.until(settled)
 	}},
+	{"on-delete-observed", 2, func(s *saga) {
+		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+		s.strategy(nil, nil).Type = v1alpha1.UpdateOnDelete
+		s.template("debian-13")
+		s.looks(2)
+		s.note("as it says")
+		s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
+		s.replicas(1)
+		s.until(settled)
+		s.replicas(2)
+		s.until(settled)
+	}},
 	{"wiped-status", 3, func(s *saga) {
 		s.note("no VM is touched, and nothing starts by itself")
 		s.known, s.rollout, s.shapes = nil, nil, nil
@@ -644,6 +715,15 @@ var sagas = []struct {
 		s.template("debian-13")
 		s.until(settled)
 	}},
+}
+
+// powers says which VMs there are, and of which size and power.
+func (s *saga) powers() string {
+	var b strings.Builder
+	for _, vm := range s.sorted() {
+		fmt.Fprintf(&b, "%s (%s) %s with %d CPUs, ", vm.Name, vm.Ref.Value, vm.Power, vm.CPU)
+	}
+	return b.String()
 }
 
 // hot lets VMs get more while they are on.

@@ -24,6 +24,8 @@ type sim struct {
 	deleting bool
 	paused   bool
 	blind    bool
+	// silent is true while the API server of the group's cluster does not answer: nothing is recorded, and so nothing done.
+	silent bool
 	// hidden are names in the folder that no observation shows.
 	hidden map[string]bool
 
@@ -254,6 +256,9 @@ func (s *sim) step(allowed func(Plan) Plan) Plan {
 		s.watch(in, full)
 	}
 	p := full.Limit(s.clones, s.others)
+	if s.silent {
+		return p
+	}
 	submitted := p
 	if allowed != nil {
 		submitted = allowed(p)

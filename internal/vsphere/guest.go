@@ -32,7 +32,7 @@ type Metadata struct {
 	More map[string]string
 }
 
-// JSON is what the guest reads. The instance ID is another one for each incarnation.
+// JSON is what the guest reads.
 func (m Metadata) JSON(instanceID string) ([]byte, error) {
 	if _, ok := m.More[metadataInstance]; ok {
 		return nil, fmt.Errorf("the metadata of a guest cannot set %s: every VM has its own", metadataInstance)
@@ -55,6 +55,15 @@ func (m Metadata) JSON(instanceID string) ([]byte, error) {
 	return out, nil
 }
 
+// instanceID is another one for each clone, and nothing else depends on it. The UUID alone is not: an ordinal that an update or a shrink frees is cloned
+// again with the same one, and a guest whose template was made of the VM before would skip its first boot.
+func (r CloneRequest) instanceID() string {
+	if r.UUID == "" || r.Stamp.Created.IsZero() {
+		return r.UUID
+	}
+	return r.UUID + "." + r.Stamp.Created.UTC().Format("20060102T150405Z")
+}
+
 // GuestInfo is what a clone's extraConfig gets for its guest. An empty value removes what the template carries: its user data and metadata are about
 // another VM, and a value that its guest wrote would tell of a guest that has not booted yet.
 func (r CloneRequest) GuestInfo() (map[string]string, error) {
@@ -68,7 +77,7 @@ func (r CloneRequest) GuestInfo() (map[string]string, error) {
 		out[GuestUserData], out[GuestUserDataEncoding] = base64.StdEncoding.EncodeToString(r.UserData), guestEncoding
 	}
 	if r.Metadata != nil {
-		metadata, err := r.Metadata.JSON(r.UUID)
+		metadata, err := r.Metadata.JSON(r.instanceID())
 		if err != nil {
 			return nil, err
 		}

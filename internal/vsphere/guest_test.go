@@ -1,10 +1,12 @@
 package vsphere_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -90,5 +92,29 @@ func TestWhatACloneTellsItsGuest(t *testing.T) {
 		if got, err := bad.GuestInfo(); err == nil {
 			t.Errorf("%+v gives %v", bad, got)
 		}
+	}
+}
+
+// The VM that comes in the place of another has its ordinal, and so its UUID.
+func TestEachCloneHasAnInstanceIDOfItsOwn(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	told := func(at time.Time) string {
+		t.Helper()
+		info, err := vsphere.CloneRequest{UUID: "uuid-1", Stamp: vsphere.Stamp{Created: at}, Metadata: &vsphere.Metadata{}}.GuestInfo()
+		if err != nil {
+			t.Fatal(err)
+		}
+		metadata, err := base64.StdEncoding.DecodeString(info[vsphere.GuestMetadata])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(metadata)
+	}
+	if got := told(created); got != `{"instance-id":"uuid-1.20260102T030405Z"}` || got != told(created.In(time.FixedZone("", 3600))) {
+		t.Errorf("the guest is told %s", got)
+	}
+	if told(created) == told(created.Add(time.Second)) {
+		t.Error("the guest of a clone that came later is told that it has booted before")
 	}
 }

@@ -103,9 +103,9 @@ type Stamp struct {
 	Ordinal int32
 	// Incarnation counts replacements of this ordinal.
 	Incarnation int32
-	// Revision of the spec that the VM was cloned with.
+	// Revision of the spec that the VM was cloned with, of at most LongestRevision bytes.
 	Revision string
-	// CloneMode that was used: Full or Linked.
+	// CloneMode that was used: Full or Linked. It has at most LongestCloneMode bytes.
 	CloneMode string
 	// Epoch of the controller that cloned it.
 	Epoch Epoch
@@ -116,6 +116,12 @@ type Stamp struct {
 	// group and ordinal. Empty for a VM that was cloned.
 	UUID string
 }
+
+// What a stamp says is shown in status, which has no room for more. Somebody else may have written it.
+const (
+	LongestRevision  = 64
+	LongestCloneMode = 32
+)
 
 // ReleaseKey is the key in a VM's extraConfig that holds a ReleaseMark.
 const ReleaseKey = "vmgroup.released"
@@ -129,7 +135,7 @@ type ReleaseMark struct {
 	Namespace string
 	// Ordinal that the VM had in the group.
 	Ordinal int32
-	// Revision that the VM was cloned with. What it says beyond the VM's size cannot be seen of the VM.
+	// Revision that the VM was cloned with, of at most LongestRevision bytes. What it says beyond the VM's size cannot be seen of the VM.
 	Revision string
 	// UUID is that of the stamp.
 	UUID string

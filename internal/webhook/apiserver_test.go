@@ -181,6 +181,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 		{"a refusal", (*cluster).refusal},
 		{"defaults and warnings", (*cluster).defaults},
 		{"scaling", (*cluster).scaling},
+		{"what an update does", (*cluster).foretold},
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},
 		{"without policies the failure policy decides", (*cluster).unjudged},
 		{"the hub's own kinds", (*cluster).hubKinds},
@@ -457,7 +458,18 @@ func (w *changingKnowledge) Group(ctx context.Context, member, namespace, name s
 	return w.knowledge.Group(ctx, member, namespace, name)
 }
 
-// Preview knows no template.
-func (*changingKnowledge) Preview(context.Context, string, *v1alpha1.VmGroup) (Preview, error) {
+func (w *changingKnowledge) foresee(preview func(*v1alpha1.VmGroup) (Preview, error)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.preview = preview
+}
+
+// Preview knows no template, unless it was told what to foresee.
+func (w *changingKnowledge) Preview(ctx context.Context, member string, of *v1alpha1.VmGroup) (Preview, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.preview != nil {
+		return w.knowledge.Preview(ctx, member, of)
+	}
 	return Preview{VCenter: "default", Known: true, TemplateMissing: true}, nil
 }

@@ -124,6 +124,10 @@ func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
 	} else if n > 0 {
 		does = append(does, "replaces "+vms(n)+inTurn(n, strategy))
 	}
+	if n := u.Kept; n > 0 {
+		waits = append(waits, keep(n)+" the size until spec.updateStrategy.maxUnavailable is 1: no VM is added to make up for one that restarts, "+
+			"since spec.deletionPolicy is Retain")
+	}
 	if n := u.Restarted; n > 0 {
 		does = append(does, "restarts "+vms(n)+inTurn(n, strategy)+" to resize")
 	}

@@ -160,6 +160,15 @@ func TestForecast(t *testing.T) {
 			want:   []string{"3 VMs keep an older revision: only another VM could be like spec, and spec.deletionPolicy is Retain"},
 		},
 		{
+			story: "another size, and no VM may be added or be missing", before: same,
+			after:  func(s *v1alpha1.VmGroupSpec) { s.CPU, s.DeletionPolicy = 4, v1alpha1.DeletionRetain },
+			update: group.Foretold{Known: true, Kept: 2, Grown: 1},
+			want: []string{
+				"this change resizes 1 VM in place without a restart",
+				"2 VMs keep the size until spec.updateStrategy.maxUnavailable is 1: no VM is added to make up for one that restarts, since spec.deletionPolicy is Retain",
+			},
+		},
+		{
 			story: "another template, and people replace", before: same,
 			after: func(s *v1alpha1.VmGroupSpec) {
 				s.Template, s.UpdateStrategy = "linux-13", &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}

@@ -33,7 +33,7 @@ func guestIdentity(r *run) {
 		req.Metadata = &vsphere.Metadata{Hostname: "web-1", More: map[string]string{"zone": "a"}}
 		req.GuestInfoKey = "guestinfo.ready"
 	})
-	metadata := base64.StdEncoding.EncodeToString([]byte(`{"instance-id":"` + r.request(1).UUID + `","local-hostname":"web-1","zone":"a"}`))
+	metadata := base64.StdEncoding.EncodeToString([]byte(`{"instance-id":"` + r.request(1).UUID + `.20260102T030405Z","local-hostname":"web-1","zone":"a"}`))
 	want := map[string]string{
 		vsphere.GuestMetadata: metadata, vsphere.GuestMetadataEncoding: "base64", "guestinfo.vendordata": "vendor", "guestinfo.other": "other",
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -75,7 +76,8 @@ func separable(fields ...string) bool {
 
 // DecodeStamp reads a stamp from extraConfig. A stamp that is missing, was released or is malformed in any
 // part gives nil: such a VM is nobody's and is never touched. The tombstone of a VM without a stamp means
-// nothing and reads as false.
+// nothing and reads as false. A revision or a clone mode that is longer than ours is cut: whoever may change the VM in vCenter wrote it, and status, which has
+// room for ours only, could not be written at all. Nobody takes what is cut for one of ours.
 func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool) {
 	parts := strings.Split(values[KeyOwner], ";")
 	if len(parts) != 6 || parts[0] != ownerVersion {
@@ -83,8 +85,8 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 	}
 	s := vsphere.Stamp{
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[3]},
-		Revision:  values[KeyRevision],
-		CloneMode: values[KeyCloneMode],
+		Revision:  foreigntext.Text(values[KeyRevision], vsphere.LongestRevision),
+		CloneMode: foreigntext.Text(values[KeyCloneMode], vsphere.LongestCloneMode),
 		UUID:      values[KeyUUID],
 	}
 	if s.Installation == "" || s.Member == "" || s.Group == "" {
@@ -128,7 +130,7 @@ func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
 	}
 	m := vsphere.ReleaseMark{
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[4]},
-		Namespace: parts[3], Revision: parts[6], UUID: values[KeyUUID],
+		Namespace: parts[3], Revision: foreigntext.Text(parts[6], vsphere.LongestRevision), UUID: values[KeyUUID],
 	}
 	var ok bool
 	if m.Ordinal, ok = number(parts[5]); !ok || !separable(parts[1:5]...) {

@@ -24,7 +24,7 @@ func drawStamp(t *rapid.T) vsphere.Stamp {
 		GroupID:     vsphere.GroupID{Installation: id.Draw(t, "installation"), Member: id.Draw(t, "member"), Group: id.Draw(t, "group")},
 		Ordinal:     rapid.Int32Min(0).Draw(t, "ordinal"),
 		Incarnation: rapid.Int32Min(0).Draw(t, "incarnation"),
-		Revision:    rapid.String().Draw(t, "revision"),
+		Revision:    rapid.StringMatching(`[ -~]{0,64}`).Draw(t, "revision"),
 		CloneMode:   rapid.SampledFrom([]string{"", "Full", "Linked"}).Draw(t, "cloneMode"),
 		UUID:        rapid.SampledFrom([]string{"", "420a1b2c-0000-1111-2222-333344445555"}).Draw(t, "uuid"),
 		Epoch:       vsphere.Epoch{Generation: rapid.Int64().Draw(t, "generation"), Number: rapid.Int64().Draw(t, "number")},
@@ -158,6 +158,18 @@ func TestNoTwoSpellingsOfOneReleaseMark(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Status has room for 64 and 32 characters: with more in one VM nothing of the group could be recorded, and so nothing done.
+func TestWhatSomebodyWroteIntoAStampIsCut(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	s, _ := DecodeStamp(map[string]string{KeyOwner: "v1;i;m;g;1;0", KeyEpoch: "1.2", KeyRevision: long, KeyCloneMode: long})
+	if s == nil || len(s.Revision) != 64 || len(s.CloneMode) != 32 {
+		t.Errorf("the stamp reads as %+v", s)
+	}
+	if m := DecodeRelease(map[string]string{KeyReleased: "v1;i;m;n;g;1;" + long}); m == nil || len(m.Revision) != 64 {
+		t.Errorf("the release mark reads as %+v", m)
+	}
 }
 
 func TestMalformedReleaseMarksAreNone(t *testing.T) {

@@ -1,0 +1,72 @@
+package group
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// An API server raises the generation before it asks webhooks, so that the edit that is previewed looks as one that was stored.
+func TestAPreviewLeavesTheStepsOfAnUpdateOut(t *testing.T) {
+	replicas := func(n int32) func(*v1alpha1.VmGroupSpec) {
+		return func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To(n) }
+	}
+	oneLess := func(s *v1alpha1.VmGroupSpec) {
+		s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: ptr.To(intstr.FromInt32(0)), MaxUnavailable: ptr.To(intstr.FromInt32(1))}
+	}
+	for story, c := range map[string]struct {
+		changes []func(*v1alpha1.VmGroupSpec)
+		creates int
+		doomed  []int32
+	}{
+		"one more first":        {nil, 0, nil},
+		"one less first":        {[]func(*v1alpha1.VmGroupSpec){oneLess}, 0, nil},
+		"more VMs":              {[]func(*v1alpha1.VmGroupSpec){oneLess, replicas(5)}, 2, nil},
+		"fewer VMs":             {[]func(*v1alpha1.VmGroupSpec){replicas(1)}, 0, []int32{1, 2}},
+		"fewer, one less first": {[]func(*v1alpha1.VmGroupSpec){replicas(1), oneLess}, 0, []int32{1, 2}},
+	} {
+		s := edited(c.changes...)
+		s.Group.Status.DesiredReplicas, s.Old = 3, []OldShape{{Recorded: s.Group.Status.Revisions[0]}}
+		asked := s.Group.Spec.DeepCopy()
+		p := s.Preview()
+		if !p.Known || p.Plan.Creates() != c.creates || !slices.Equal(p.Plan.Doomed, c.doomed) {
+			t.Errorf("%s: %v leave, and it does %+v", story, p.Plan.Doomed, p.Plan.Actions)
+		}
+		if !p.Update.Known || p.Update.Replaced != 3-len(c.doomed) {
+			t.Errorf("%s: foretold is %+v", story, p.Update)
+		}
+		if (s.Group.Spec.UpdateStrategy == nil) != (asked.UpdateStrategy == nil) {
+			t.Errorf("%s: spec.updateStrategy is %+v afterwards", story, s.Group.Spec.UpdateStrategy)
+		}
+	}
+}
+
+// Who sets an edit back and wants fewer VMs loses those that it had brought.
+func TestAPreviewOfAnUndoSaysWhoLeaves(t *testing.T) {
+	s := edited(func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.Replicas, s.ScaleDown = "debian", ptr.To[int32](2), &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+	})
+	other := s.Group.Spec
+	other.Template = "debian-13"
+	s.Group.Status.Rollout = &v1alpha1.Rollout{Revision: plan.Revision(other), From: []string{s.Revision}}
+	s.Group.Status.DesiredReplicas, s.Group.Status.VMs[2].Revision, s.Observation.VMs[2].Stamp.Revision = 3, plan.Revision(other), plan.Revision(other)
+	s.See(s.Observation)
+	if p := s.Preview(); !slices.Equal(p.Plan.Doomed, []int32{2}) {
+		t.Errorf("%v leave", p.Plan.Doomed)
+	}
+}
+
+// What keeps VMs from being cloned is told although only an update would clone any.
+func TestAPreviewSaysWhatIsInTheWayOfAnUpdate(t *testing.T) {
+	s := edited()
+	s.Names.Blocked = &plan.Blocker{Reason: v1alpha1.ReasonNotATemplate, Message: "debian-13 is no template.", Terminal: true}
+	p := s.Preview()
+	if !slices.ContainsFunc(p.Plan.Blockers, func(b plan.Blocker) bool { return b.Reason == v1alpha1.ReasonNotATemplate }) {
+		t.Errorf("it is told %+v", p.Plan.Blockers)
+	}
+}

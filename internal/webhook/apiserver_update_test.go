@@ -1,0 +1,91 @@
+//go:build unix && !fast
+
+package webhook
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// foretold edits a group whose VMs run. An API server raises the generation before it asks: what it shows looks as if the update had begun.
+func (c *cluster) foretold(w *changingKnowledge) {
+	g := made("running", nil)
+	c.create(g)
+	s := running(g)
+	if err := c.Status().Update(c.t.Context(), g); err != nil {
+		c.t.Fatal(err)
+	}
+	w.put(g)
+	w.foresee(func(asked *v1alpha1.VmGroup) (Preview, error) {
+		if asked.Generation != g.Generation+1 {
+			c.t.Errorf("generation %d is shown, and %d is stored", asked.Generation, g.Generation)
+		}
+		s := *s
+		s.Group, s.Revision = asked.DeepCopy(), plan.Revision(asked.Spec)
+		s.Group.Finalizers = []string{v1alpha1.VmGroupFinalizer}
+		return s.Preview(), nil
+	})
+	defer w.foresee(nil)
+	strategy := func(surge, unavailable int32) *v1alpha1.UpdateStrategy {
+		return &v1alpha1.UpdateStrategy{MaxSurge: new(intstr.FromInt32(surge)), MaxUnavailable: new(intstr.FromInt32(unavailable))}
+	}
+	for _, edit := range []struct {
+		story  string
+		change func(*v1alpha1.VmGroupSpec)
+		want   string
+	}{
+		{"one more first", func(*v1alpha1.VmGroupSpec) {}, "this change replaces 3 VMs one by one and needs quota for 1 more meanwhile"},
+		{"one less first", func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = strategy(0, 1) }, "this change replaces 3 VMs one by one"},
+		{"fewer", func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(1)) },
+			"this change removes 2 VMs: running-1, running-2, replaces 1 VM and needs quota for 1 more meanwhile"},
+		{"more", func(s *v1alpha1.VmGroupSpec) { s.Replicas, s.UpdateStrategy = new(int32(4)), strategy(0, 1) }, "this change adds 1 VM and replaces 3 VMs one by one"},
+	} {
+		c.warned()
+		after := g.DeepCopy()
+		after.Spec.Template = "linux-13"
+		edit.change(&after.Spec)
+		if err := c.Update(c.t.Context(), after, client.DryRunAll); err != nil {
+			c.t.Errorf("%s: %v", edit.story, err)
+		}
+		if got := c.warned(); !slices.Equal(got, []string{edit.want}) {
+			c.t.Errorf("%s: warned %q, want %q", edit.story, got, edit.want)
+		}
+	}
+}
+
+// running gives a group the status of one whose VMs run, and returns what the operator knows of it.
+func running(g *v1alpha1.VmGroup) *group.Snapshot {
+	was := plan.ShapeOf(g.Spec)
+	s := &group.Snapshot{
+		Now: someTime, VCenter: "default", Member: testMember, ID: vsphere.GroupID{Group: string(g.UID)},
+		Names: group.Names{Template: vsphere.Template{Name: "linux-13", Host: "host-1"}}, Folder: &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"},
+		Old: []group.OldShape{{Recorded: was}},
+	}
+	g.Status = v1alpha1.VmGroupStatus{
+		ObservedGeneration: g.Generation, Folder: s.Folder, DesiredReplicas: *g.Spec.Replicas, UpdateRevision: was.Revision,
+		Rollout: &v1alpha1.Rollout{Revision: was.Revision}, Revisions: []v1alpha1.Revision{was},
+	}
+	o := vsphere.Observation{Complete: true, Folder: vsphere.Folder{Ref: s.FolderRef(), Name: group.FolderName(g.Name, g.UID)}}
+	for ordinal := range *g.Spec.Replicas {
+		vm := vsphere.VM{
+			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName(g.Name, ordinal), InstanceUUID: plan.InstanceUUID(s.ID.Group, ordinal, 0), Folder: o.Folder.Ref,
+			Power: vsphere.PoweredOn, Connected: true, CPU: g.Spec.CPU, MemoryMiB: int64(g.Spec.Memory) * 1024,
+			Stamp: &vsphere.Stamp{GroupID: s.ID, Ordinal: ordinal, Revision: was.Revision},
+		}
+		o.VMs = append(o.VMs, vm)
+		g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{
+			Name: vm.Name, Ordinal: ordinal, UUID: vm.InstanceUUID, MoRef: vm.Ref.Value, Revision: was.Revision, Phase: v1alpha1.VMReady, ReadySince: new(metav1.NewTime(someTime)),
+		})
+	}
+	s.See(o)
+	return s
+}

@@ -97,9 +97,9 @@ func (p *planner) waitsFor() string {
 		case m.doomed || p.failed(m):
 		case s.Updating:
 			return fmt.Sprintf("restarting %s", s.Name)
-		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero():
+		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero() && !p.failedBefore(m):
 			return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly),
-				s.StartTime.Add(p.spec.startup).UTC().Format(time.TimeOnly))
+				p.deadline(m).UTC().Format(time.TimeOnly))
 		}
 	}
 	return p.waitsForOthers()

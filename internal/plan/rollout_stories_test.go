@@ -129,11 +129,14 @@ func updating(p Plan) bool {
 	return slices.ContainsFunc(p.VMs, func(v VMStatus) bool { return v.Updating })
 }
 
-var sagas = []struct {
+// sagaTest is a saga of a group that starts with some VMs.
+type sagaTest struct {
 	name  string
 	start int32
 	tell  func(*saga)
-}{
+}
+
+var sagas = []sagaTest{
 	{"surge", 3, func(s *saga) { s.template("debian-13"); s.until(settled) }},
 	{"no-surge", 3, func(s *saga) {
 		s.strategy(number(0), number(1))
@@ -661,7 +664,7 @@ func (s *saga) guests(value string) {
 }
 
 func TestSagas(t *testing.T) {
-	for _, test := range sagas {
+	for _, test := range slices.Concat(sagas, startupSagas) {
 		t.Run(test.name, func(t *testing.T) {
 			s := &saga{sim: newSim(t, test.start)}
 			for _, template := range []string{"debian-12", "debian-13", "debian-14"} {

@@ -42,8 +42,9 @@ func TestStartTime(t *testing.T) {
 		"off":                       {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Power = vsphere.PoweredOff }}, never, false},
 		"ready":                     {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.GuestIP = "10.0.0.2" }}, never, false},
 		"ready before":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(_ *vsphere.VM, k *Known) { k.ReadySince = epoch.Add(-time.Hour) }}, never, false},
-		"out of reach":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Connected = false }}, epoch.Add(-time.Hour), false},
-		"an older one":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { outdated(vm) }}, epoch.Add(-time.Hour), false},
+		"out of reach":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Connected = false }}, never, false},
+		"an older one":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, k *Known) { outdated(vm); k.Revision = "1-old" }}, epoch.Add(-time.Hour), false},
+		"changed since":             {[]func(*vsphere.VM, *Known){ago(time.Hour), func(_ *vsphere.VM, k *Known) { k.Revision = "1-old" }}, epoch, false},
 	} {
 		in := underWay(test.edits...)
 		p := Compute(in)
@@ -55,6 +56,41 @@ func TestStartTime(t *testing.T) {
 		}
 		if in.Observation.Complete = false; len(Compute(in).Rollout.Failed) > 0 {
 			t.Errorf("%s: it fails on an incomplete observation", name)
+		}
+	}
+}
+
+// TestAnUpdateIsNotToBlameForWhatWasBefore: spec may have been set back to what a VM is that has not been ready for long.
+func TestAnUpdateIsNotToBlameForWhatWasBefore(t *testing.T) {
+	for name, test := range map[string]struct {
+		start, begun time.Duration // ago
+		says         string
+		fails, waits bool
+	}{
+		"started after it began":                   {10 * time.Minute, 11 * time.Minute, "", true, true},
+		"still started when it began":              {12 * time.Minute, 9 * time.Minute, "", false, true},
+		"still started, and has had its time":      {12 * time.Minute, 10 * time.Minute, "", true, true},
+		"had had its time when it began":           {30 * time.Minute, 20 * time.Minute, "", false, false},
+		"said before that it failed":               {5 * time.Minute, 4 * time.Minute, "no", false, true},
+		"says that it failed":                      {4 * time.Minute, 4 * time.Minute, "no", true, true},
+		"a clock that ran ahead said when":         {time.Minute, -time.Hour, "", false, true},
+		"had had its time, and says that, as well": {30 * time.Minute, 20 * time.Minute, "no", false, false},
+	} {
+		in := underWay(func(vm *vsphere.VM, k *Known) {
+			vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown, k.StartTime = "10.0.0.2", test.says, true, epoch.Add(-test.start)
+		})
+		in.Known, in.Observation.VMs = in.Known[1:], in.Observation.VMs[1:] // nothing else is left
+		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes", FailedValue: "no"}
+		in.Rollout.Start = epoch.Add(-test.begun)
+		p := Compute(in)
+		if fails := len(p.Rollout.Failed) > 0; fails != test.fails {
+			t.Errorf("%s: failed are %v", name, p.Rollout.Failed)
+		}
+		if waits := len(p.Rollout.From) > 0; waits != test.waits {
+			t.Errorf("%s: the update is %+v: %s", name, p.Rollout, p.Update.Message)
+		}
+		if s := vmStatus(t, p, 1); !s.StartTime.Equal(epoch.Add(-test.start)) || p.Rollout.Start.After(in.Now) {
+			t.Errorf("%s: it started at %s, and the update at %s", name, s.StartTime, p.Rollout.Start)
 		}
 	}
 }

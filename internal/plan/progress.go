@@ -120,6 +120,8 @@ func (p *planner) waitsForOthers() string {
 			note("removing %s", m)
 		case m.status.Phase == v1alpha1.VMCloning:
 			note("cloning %s", m)
+		case m.status.Available && p.change(m) == changeLive && p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision) != nil:
+			note("%s could not be changed, which is tried again", m)
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
 		case m.status.Available:
@@ -135,6 +137,7 @@ func (p *planner) waitsForOthers() string {
 	}
 	for _, what := range []string{
 		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
+		"%s could not be changed, which is tried again",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)

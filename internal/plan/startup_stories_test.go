@@ -37,6 +37,17 @@ var startupSagas = []sagaTest{
 		s.spec.CPU = 4
 		s.until(settled)
 	}},
+	{"change-that-fails", 2, func(s *saga) {
+		s.spec.Readiness.MinReadySeconds = 30
+		s.until(settled)
+		s.hot("web-0", "web-1")
+		s.denies = true
+		s.note("vCenter refuses to change VMs that are on and ready: they are as available as before")
+		s.spec.CPU = 4
+		s.looks(12)
+		s.denies = false
+		s.until(settled)
+	}},
 	{"host-away-while-a-guest-boots", 2, func(s *saga) {
 		s.broken("debian-13")
 		s.until(updated(1))

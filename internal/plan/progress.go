@@ -98,6 +98,9 @@ func (p *planner) waitsFor() string {
 		case s.Updating:
 			return fmt.Sprintf("restarting %s", s.Name)
 		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero() && !p.failedBefore(m):
+			if p.unread(m) && !p.in.Now.Before(p.deadline(m)) { // else nobody waits for it yet
+				return fmt.Sprintf("waiting until %s is read, which the guest of %s may have set", p.spec.guestInfo.Key, s.Name)
+			}
 			return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly),
 				p.deadline(m).UTC().Format(time.TimeOnly))
 		}

@@ -22,7 +22,7 @@ func (p *planner) failures() {
 // failedToStart is true for a VM that says so itself, or has had its time.
 func (p *planner) failedToStart(m *member) bool {
 	vm := m.vm
-	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" || p.failedBefore(m) {
+	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" || p.failedBefore(m) || p.unread(m) {
 		return false
 	}
 	start := m.status.StartTime

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,6 +129,41 @@ func TestAValueThatNobodyHasReadYetIsNoOther(t *testing.T) {
 		if s := vmStatus(t, Compute(in), 1); s.Phase != want || s.Available != wasReady {
 			t.Errorf("was ready %t: it is %s, available %t", wasReady, s.Phase, s.Available)
 		}
+	}
+}
+
+// TestNothingFailsByAValueThatNobodyHasReadYet: after a takeover, or after vCenter was away, a VM may have had its time before what its guest wrote is read.
+func TestNothingFailsByAValueThatNobodyHasReadYet(t *testing.T) {
+	for name, test := range map[string]struct {
+		ip, value string
+		known     bool
+		reason    string
+		says      string
+	}{
+		"not read":              {"10.0.0.2", "", false, v1alpha1.ReasonRolloutProgressing, "waiting until guestinfo.ready is read"},
+		"not read, and no gate": {"", "", false, v1alpha1.ReasonRolloutStopped, "web-1 (vm-101) did not become ready"},
+		"nothing written":       {"10.0.0.2", "", true, v1alpha1.ReasonRolloutStopped, "web-1 (vm-101) did not become ready"},
+		"written meanwhile":     {"10.0.0.2", "yes", true, v1alpha1.ReasonRolloutProgressing, "removing web-0"},
+	} {
+		in := underWay(func(vm *vsphere.VM, k *Known) {
+			vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown, k.StartTime = test.ip, test.value, test.known, epoch.Add(-11*time.Minute)
+		})
+		in.Observation.VMs[0].GuestInfo, in.Observation.VMs[0].GuestInfoKnown = "yes", true
+		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes"}
+		if p := Compute(in); p.Update.Reason != test.reason || !strings.Contains(p.Update.Message, test.says) {
+			t.Errorf("%s: %s: %s", name, p.Update.Reason, p.Update.Message)
+		}
+	}
+}
+
+// TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead: what is not known leaves it as it was.
+func TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead(t *testing.T) {
+	in := underWay(func(vm *vsphere.VM, k *Known) {
+		vm.GuestIP, k.ReadySince, k.Phase = "10.0.0.2", epoch.Add(-time.Hour), v1alpha1.VMUnhealthy
+	})
+	in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes"}
+	if s := vmStatus(t, Compute(in), 1); s.Phase != v1alpha1.VMUnhealthy || s.Available {
+		t.Errorf("it is %s, available %t", s.Phase, s.Available)
 	}
 }
 

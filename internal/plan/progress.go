@@ -53,11 +53,24 @@ func (p *planner) underWay(counts string) Update {
 	case others == 0 && replaced > 0 && p.spec.policy == v1alpha1.DeletionRetain:
 		return Update{v1alpha1.ReasonRetainForbidsReplacement, fmt.Sprintf("%s; the others would have to be replaced, and spec.deletionPolicy Retain destroys no VM: %s. "+
 			"Set it to Delete until the update has ended, or set spec.updateStrategy.type to OnDelete.", counts, enumerate(p.plan.Outdated))}
+	case p.nothingMay():
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others cannot be updated: spec.updateStrategy.maxSurge and maxUnavailable both come to 0, so no VM may be "+
+			"added and none may be missing. Set one of them to 1 or more.", counts)}
 	case p.roll.lacksQuota && p.spec.update.unavailable == 0:
 		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and there is no room for it: %s If one "+
 			"may be missing meanwhile, set spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
 	}
 	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s%s.", counts, p.waitsFor(), p.explainUntried())}
+}
+
+// nothingMay is true while VMs are left that have to be replaced or restarted, and spec allows neither one more nor one less. The API refuses such a spec
+// today; an older one stored it, and text that is no percentage comes to 0 as well.
+func (p *planner) nothingMay() bool {
+	u := p.spec.update
+	return u.surge == 0 && u.unavailable == 0 && p.population() <= p.spec.desired && slices.ContainsFunc(p.table(), func(m *member) bool {
+		change := p.change(m)
+		return !m.doomed && !m.status.Updating && (change == changeRestart || change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete)
+	})
 }
 
 // remaining counts the VMs that are left: those that wait for a restart, those that are to be replaced, and others.

@@ -182,6 +182,10 @@ func (p *planner) explainUpdate() {
 		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: message, Terminal: true})
 	case v1alpha1.ReasonRetainForbidsReplacement:
 		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRetainForbidsReplacement, Message: message, Terminal: true})
+	case v1alpha1.ReasonRolloutPending:
+		if !p.spec.update.onDelete && p.in.UpdateBlocked == nil {
+			p.blockers.add(rankSpec, Blocker{Reason: v1alpha1.ReasonInvalidSpec, Message: message, Terminal: true}) // see nothingMay
+		}
 	case v1alpha1.ReasonWaitingForQuota:
 		p.blockers.add(rankObserved, Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: message})
 	}

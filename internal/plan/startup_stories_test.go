@@ -48,6 +48,23 @@ var startupSagas = []sagaTest{
 		s.denies = false
 		s.until(settled)
 	}},
+	{"neither-more-nor-less", 2, func(s *saga) {
+		s.strategy(number(0), number(0))
+		s.template("debian-13")
+		s.looks(3)
+		s.note("text that is no percentage comes to 0, too")
+		s.strategy(percent("none"), percent("0%"))
+		s.looks(1)
+		s.note("back: nothing is left, and nothing is wrong with an edit of the network, which takes nobody away")
+		s.template("debian-12")
+		s.until(settled)
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.until(settled)
+		s.spec.CPU = 4
+		s.looks(1)
+		s.strategy(number(0), number(1))
+		s.until(settled)
+	}},
 	{"host-away-while-a-guest-boots", 2, func(s *saga) {
 		s.broken("debian-13")
 		s.until(updated(1))

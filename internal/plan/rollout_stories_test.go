@@ -641,6 +641,17 @@ var sagas = []sagaTest{
 		s.spec, s.seen, s.rollout, s.shapes = spec, spec, &rollout, shapes
 		s.looks(3)
 	}},
+	{"restored-in-the-middle", 2, func(s *saga) {
+		s.template("debian-13")
+		s.until(updated(1))
+		s.note("a backup is taken now; then the update is undone")
+		spec, rollout, shapes := *s.spec.DeepCopy(), *s.rollout, slices.Clone(s.shapes)
+		s.template("debian-12")
+		s.until(settled)
+		s.note("the backup brings an update back that had not ended: that goes on, as with a replica that takes over")
+		s.spec, s.seen, s.rollout, s.shapes = spec, spec, &rollout, shapes
+		s.looks(3)
+	}},
 	{"min-ready-seconds", 2, func(s *saga) {
 		s.spec.Readiness.MinReadySeconds = 30
 		s.until(settled)

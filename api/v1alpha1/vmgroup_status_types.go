@@ -136,7 +136,8 @@ type VMStatus struct {
 	// shutdownTime is when the guest was asked to shut down, while that is waited for. spec.shutdown says for how long.
 	// +optional
 	ShutdownTime *metav1.Time `json:"shutdownTime,omitempty"`
-	// startTime is when the VM was found to be on for the first time, while it has not passed its readiness gate since.
+	// startTime is when the VM was found to be on for the first time, while it has not passed its readiness gate since. It is found anew when the VM
+	// was changed in place, and when its host was away.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// updating is true from before the VM is stopped for an update until it is ready again.

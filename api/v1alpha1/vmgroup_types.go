@@ -277,8 +277,8 @@ type Readiness struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
-	// startupTimeoutSeconds is how long an updated VM may take from its first start until it passes the gate, in seconds. After that it
-	// counts as failed: see updateStrategy.maxFailures.
+	// startupTimeoutSeconds is how long an updated VM may take from its first start, or from when it was changed in place, until it passes
+	// the gate, in seconds. After that it counts as failed: see updateStrategy.maxFailures. What was before the update is not counted.
 	// +optional
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1

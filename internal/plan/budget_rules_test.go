@@ -26,7 +26,7 @@ func takenBy(in Input, p Plan) taken {
 		if unproven := s.Revision == p.Rollout.Revision && !s.Available || s.Updating; !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
 			t.left++
 		}
-		if (chosenNow(in, p, s) || stoppedNow(in, s)) && slices.Contains(from, s.Revision) {
+		if (chosenNow(in, p, s) || stoppedNow(in, s)) && slices.Contains(from, s.Revision) && !needless(in, p, s) {
 			t.vms++
 			t.available = t.available || wasAvailable(in, s)
 			t.listed = t.listed || in.Spec.ScaleDown != nil && slices.Contains(in.Spec.ScaleDown.DeleteFirst, s.Name)
@@ -35,8 +35,19 @@ func takenBy(in Input, p Plan) taken {
 	return t
 }
 
+// needless is true for a VM that never was ready, beside as many as are wanted of what spec says, of which one is available.
+func needless(in Input, p Plan, s VMStatus) bool {
+	n, available := int32(0), false
+	for _, other := range p.VMs {
+		if other.Revision == p.Rollout.Revision && !slices.Contains(p.Doomed, other.Ordinal) && (isThere(in, other) || cloningInFlight(in, other.Ordinal)) {
+			n, available = n+1, available || other.Available
+		}
+	}
+	return knownByRef(in)[s.MoRef].ReadySince.IsZero() && n >= p.Desired && available
+}
+
 // checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than
-// leave enough of them, new ones that are not available not counted.
+// leave enough of them, new ones that are not available not counted. One that never was ready, and that nobody misses, is none of these.
 func checkBudget(fail func(string, ...any), in Input, p Plan) {
 	if in.Deleting || in.MayStay > 0 || recordedTwice(in) {
 		return
@@ -110,6 +121,8 @@ func wasAvailable(in Input, s VMStatus) bool {
 	switch {
 	case !vm.Connected || vm.IsTemplate || k.Updating:
 		return false
+	case vm.Stamp != nil && k.Revision != vm.Stamp.Revision && in.Spec.Readiness != nil && in.Spec.Readiness.MinReadySeconds > 0:
+		return false // it may have got another network since, and has to show itself there
 	case in.Spec.PowerState == v1alpha1.PowerOff:
 		return vm.Power == vsphere.PoweredOff
 	case vm.Power != vsphere.PoweredOn:

@@ -143,6 +143,9 @@ func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 		}
 		m.status.MoRef, m.status.Power, m.status.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
 		m.status.Revision, m.status.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
+		if m.startsAnew() || status.StartTime.After(p.in.Now) { // nobody is to wait for a clock that ran ahead
+			m.status.StartTime = time.Time{}
+		}
 		if vm.Tombstone || p.ops.leaving(status.Ordinal) {
 			m.doomed, p.doomed[status.Ordinal] = true, true
 		}

@@ -255,7 +255,7 @@ func (p *planner) try(m *member, a Action) bool {
 	if f := p.failureOf(m, a); f != nil {
 		p.blockers.addFailure(f)
 		m.status.Message = f.message
-		if !m.doomed && !busy {
+		if !m.doomed && !busy && m.status.Phase != v1alpha1.VMReady { // what is ready stays so: only a change of it failed
 			m.status.Phase = v1alpha1.VMFailed
 		}
 		a.Quiet = f.reason == v1alpha1.ReasonForeignDisk

@@ -55,11 +55,24 @@ func (p *planner) underWay(counts string) Update {
 	case others == 0 && replaced > 0 && p.spec.policy == v1alpha1.DeletionRetain:
 		return Update{v1alpha1.ReasonRetainForbidsReplacement, fmt.Sprintf("%s; the others would have to be replaced, and spec.deletionPolicy Retain destroys no VM: %s. "+
 			"Set it to Delete until the update has ended, or set spec.updateStrategy.type to OnDelete.", counts, enumerate(p.plan.Outdated))}
+	case p.nothingMay():
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others cannot be updated: spec.updateStrategy.maxSurge and maxUnavailable both come to 0, so no VM may be "+
+			"added and none may be missing. Set one of them to 1 or more.", counts)}
 	case p.roll.lacksQuota && p.spec.update.unavailable == 0:
 		return Update{v1alpha1.ReasonWaitingForQuota, fmt.Sprintf("%s; one more VM is needed first, and there is no room for it: %s If one "+
 			"may be missing meanwhile, set spec.updateStrategy.maxUnavailable to 1.", counts, p.in.Surge.Blocker.Message)}
 	}
 	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s%s.", counts, p.waitsFor(), p.explainUntried())}
+}
+
+// nothingMay is true while VMs are left that have to be replaced or restarted, and spec allows neither one more nor one less. The API refuses such a spec
+// today; an older one stored it, and text that is no percentage comes to 0 as well.
+func (p *planner) nothingMay() bool {
+	u := p.spec.update
+	return u.surge == 0 && u.unavailable == 0 && p.population() <= p.spec.desired && slices.ContainsFunc(p.table(), func(m *member) bool {
+		change := p.change(m)
+		return !m.doomed && !m.status.Updating && (change == changeRestart || change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete)
+	})
 }
 
 // remaining counts the VMs that are left: those that wait for a restart, those that are to be replaced, and others.
@@ -99,9 +112,12 @@ func (p *planner) waitsFor() string {
 		case m.doomed || p.failed(m):
 		case s.Updating:
 			return fmt.Sprintf("restarting %s", s.Name)
-		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero():
+		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero() && !p.failedBefore(m):
+			if p.unread(m) && !p.in.Now.Before(p.deadline(m)) { // else nobody waits for it yet
+				return fmt.Sprintf("waiting until %s is read, which the guest of %s may have set", p.spec.guestInfo.Key, s.Name)
+			}
 			return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly),
-				s.StartTime.Add(p.spec.startup).UTC().Format(time.TimeOnly))
+				p.deadline(m).UTC().Format(time.TimeOnly))
 		}
 	}
 	return p.waitsForOthers()
@@ -122,6 +138,8 @@ func (p *planner) waitsForOthers() string {
 			note("removing %s", m)
 		case m.status.Phase == v1alpha1.VMCloning:
 			note("cloning %s", m)
+		case m.status.Available && p.change(m) == changeLive && p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision) != nil:
+			note("%s could not be changed, which is tried again", m)
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
 		case m.status.Available:
@@ -137,6 +155,7 @@ func (p *planner) waitsForOthers() string {
 	}
 	for _, what := range []string{
 		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
+		"%s could not be changed, which is tried again",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)

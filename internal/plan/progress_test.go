@@ -70,3 +70,30 @@ func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
 		t.Errorf("the older VM that came did not fail, and it says %q", m)
 	}
 }
+
+// TestAnUpdateThatMayDoNothingStalls: nobody would notice else that spec has to be corrected first.
+func TestAnUpdateThatMayDoNothingStalls(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit   func(*Input)
+		stalls bool
+	}{
+		"neither":                   {func(*Input) {}, true},
+		"text that is no number":    {func(in *Input) { in.Spec.UpdateStrategy.MaxSurge = percent("some") }, true},
+		"one more":                  {func(in *Input) { in.Spec.UpdateStrategy.MaxSurge = number(1) }, false},
+		"one less":                  {func(in *Input) { in.Spec.UpdateStrategy.MaxUnavailable = number(1) }, false},
+		"percentages of few":        {func(in *Input) { in.Spec.UpdateStrategy.MaxSurge = percent("0%") }, false},
+		"paused":                    {func(in *Input) { in.Spec.UpdateStrategy.Paused = true }, false},
+		"people do it":              {func(in *Input) { in.Spec.UpdateStrategy.Type = v1alpha1.UpdateOnDelete }, false},
+		"there is one more already": {func(in *Input) { in.Spec.Replicas = ptr(int32(1)) }, false},
+	} {
+		in := input(2, has(makeVM(0, outdated), makeVM(1)))
+		in.Rollout = &Rollout{Revision: revision, From: []string{"1-old"}, Start: epoch}
+		in.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: number(0), MaxUnavailable: number(0)}
+		test.edit(&in)
+		p := Compute(in)
+		stalls := slices.ContainsFunc(p.Blockers, func(b Blocker) bool { return b.Reason == v1alpha1.ReasonInvalidSpec && b.Terminal })
+		if stalls != test.stalls {
+			t.Errorf("%s: %s: %s, blockers %v", name, p.Update.Reason, p.Update.Message, p.Blockers)
+		}
+	}
+}

@@ -108,9 +108,29 @@ func (m *member) interrupted() bool {
 	}
 }
 
-// waitingFor says what keeps a connected VM from passing the readiness gate, or nothing.
+// unread is true for a VM that passes all of its gate but what its guest has written, which nobody has read yet: after a takeover, or after vCenter was away.
+func (p *planner) unread(m *member) bool {
+	return p.spec.guestInfo != nil && !m.vm.GuestInfoKnown && p.waitingForGate(m.vm) == ""
+}
+
+// waitingFor says what keeps a connected VM from being ready, or nothing.
 func (p *planner) waitingFor(m *member) string {
 	vm := m.vm
+	if waiting := p.waitingForGate(vm); waiting != "" {
+		return waiting
+	}
+	g := p.spec.guestInfo
+	switch {
+	case g == nil || vm.GuestInfoKnown && vm.GuestInfo == g.Value:
+	case !vm.GuestInfoKnown && m.wasReady && !m.interrupted(): // unknown is not sick: who looks now has not read it yet
+	default:
+		return fmt.Sprintf("has not set %s to %q in its guest (see spec.readiness.guestInfo)", g.Key, g.Value)
+	}
+	return ""
+}
+
+// waitingForGate says what keeps a connected VM from passing spec.readiness.gate, or nothing.
+func (p *planner) waitingForGate(vm *vsphere.VM) string {
 	switch vm.Power {
 	case vsphere.PoweredOn:
 	case vsphere.PoweredOff:
@@ -125,13 +145,6 @@ func (p *planner) waitingFor(m *member) string {
 		return "has no green heartbeat from VMware Tools"
 	case p.spec.gate == v1alpha1.GateGuestIP && vm.GuestIP == "":
 		return "has no IP address reported by VMware Tools"
-	}
-	g := p.spec.guestInfo
-	switch {
-	case g == nil || vm.GuestInfoKnown && vm.GuestInfo == g.Value:
-	case !vm.GuestInfoKnown && m.wasReady: // unknown is not sick: who looks now has not read it yet
-	default:
-		return fmt.Sprintf("has not set %s to %q in its guest (see spec.readiness.guestInfo)", g.Key, g.Value)
 	}
 	return ""
 }

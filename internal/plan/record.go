@@ -41,6 +41,9 @@ func Begin(r *Rollout, edited bool, target string, revisions []string, now time.
 	switch {
 	case r != nil && r.Revision == target:
 		next.From, next.Start, next.Failed = slices.Clone(r.From), r.Start, sorted(r.Failed)
+		if r.Start.After(now) {
+			next.Start = now // it was recorded by a clock that ran ahead
+		}
 	case r != nil && edited && len(revisions) > 0:
 		// What is under way for the updates before may show later.
 		next.From = slices.Concat(sorted(revisions), []string{r.Revision}, sorted(r.From))

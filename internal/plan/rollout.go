@@ -97,6 +97,10 @@ func (p *planner) takeAway(b *budget) {
 			p.restart(m) // it was taken away before
 			continue
 		}
+		if p.removeNeedless(m, change) {
+			b.there-- // no other may be taken away because of it
+			continue
+		}
 		candidates = append(candidates, m)
 	}
 	slices.SortStableFunc(candidates, func(a, b *member) int {
@@ -122,6 +126,22 @@ func (p *planner) takeAway(b *budget) {
 			spare--
 		}
 	}
+}
+
+// removeNeedless replaces a VM that nobody misses, and reports whether it did.
+func (p *planner) removeNeedless(m *member, c change) bool {
+	if c != changeReplace || p.spec.policy != v1alpha1.DeletionDelete || !p.needless(m) {
+		return false
+	}
+	p.doom(m)
+	return true
+}
+
+// needless is true for a VM that never was ready, while as many as are wanted have the target, which others have shown to work: it makes up for none
+// of these that is not available. So undo removes what failed, also where the group was short of a VM before.
+func (p *planner) needless(m *member) bool {
+	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
+	return never && p.updated() >= p.spec.desired && p.proven()
 }
 
 func availability(m *member) int {
@@ -162,6 +182,10 @@ func (p *planner) explainUpdate() {
 		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: message, Terminal: true})
 	case v1alpha1.ReasonRetainForbidsReplacement:
 		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRetainForbidsReplacement, Message: message, Terminal: true})
+	case v1alpha1.ReasonRolloutPending:
+		if !p.spec.update.onDelete && p.in.UpdateBlocked == nil {
+			p.blockers.add(rankSpec, Blocker{Reason: v1alpha1.ReasonInvalidSpec, Message: message, Terminal: true}) // see nothingMay
+		}
 	case v1alpha1.ReasonWaitingForQuota:
 		p.blockers.add(rankObserved, Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: message})
 	}
@@ -192,7 +216,7 @@ func (p *planner) ended() bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.table(), func(m *member) bool {
-		return !m.doomed && m.status.Revision == p.roll.Revision && !m.status.Available && m.status.ReadySince.IsZero()
+		return !m.doomed && m.status.Revision == p.roll.Revision && !m.status.Available && m.status.ReadySince.IsZero() && !p.failedBefore(m)
 	})
 }
 

@@ -129,11 +129,14 @@ func updating(p Plan) bool {
 	return slices.ContainsFunc(p.VMs, func(v VMStatus) bool { return v.Updating })
 }
 
-var sagas = []struct {
+// sagaTest is a saga of a group that starts with some VMs.
+type sagaTest struct {
 	name  string
 	start int32
 	tell  func(*saga)
-}{
+}
+
+var sagas = []sagaTest{
 	{"surge", 3, func(s *saga) { s.template("debian-13"); s.until(settled) }},
 	{"no-surge", 3, func(s *saga) {
 		s.strategy(number(0), number(1))
@@ -709,6 +712,17 @@ var sagas = []struct {
 		s.spec, s.seen, s.rollout, s.shapes = spec, spec, &rollout, shapes
 		s.looks(3)
 	}},
+	{"restored-in-the-middle", 2, func(s *saga) {
+		s.template("debian-13")
+		s.until(updated(1))
+		s.note("a backup is taken now; then the update is undone")
+		spec, rollout, shapes := *s.spec.DeepCopy(), *s.rollout, slices.Clone(s.shapes)
+		s.template("debian-12")
+		s.until(settled)
+		s.note("the backup brings an update back that had not ended: that goes on, as with a replica that takes over")
+		s.spec, s.seen, s.rollout, s.shapes = spec, spec, &rollout, shapes
+		s.looks(3)
+	}},
 	{"min-ready-seconds", 2, func(s *saga) {
 		s.spec.Readiness.MinReadySeconds = 30
 		s.until(settled)
@@ -741,7 +755,7 @@ func (s *saga) guests(value string) {
 }
 
 func TestSagas(t *testing.T) {
-	for _, test := range sagas {
+	for _, test := range slices.Concat(sagas, startupSagas) {
 		t.Run(test.name, func(t *testing.T) {
 			s := &saga{sim: newSim(t, test.start)}
 			for _, template := range []string{"debian-12", "debian-13", "debian-14"} {

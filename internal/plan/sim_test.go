@@ -102,6 +102,8 @@ type simVM struct {
 	slow int
 	// boot is for how many ticks it boots, up for how many it is on.
 	boot, up int
+	// sick guests are not ready before that.
+	sick time.Time
 	// stubborn VMs take nothing while they are on, whatever they say.
 	stubborn          bool
 	template, network string
@@ -349,7 +351,7 @@ func (s *sim) boot() {
 		if vm.Power != vsphere.PoweredOn {
 			vm.up = 0
 		}
-		vm.HeartbeatGreen = vm.Power == vsphere.PoweredOn && vm.boot >= 0 && vm.up >= vm.boot
+		vm.HeartbeatGreen = vm.Power == vsphere.PoweredOn && vm.boot >= 0 && vm.up >= vm.boot && !s.now.Before(vm.sick)
 	}
 }
 

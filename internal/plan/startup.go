@@ -22,14 +22,36 @@ func (p *planner) failures() {
 // failedToStart is true for a VM that says so itself, or has had its time.
 func (p *planner) failedToStart(m *member) bool {
 	vm := m.vm
-	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" {
+	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" || p.failedBefore(m) || p.unread(m) {
 		return false
 	}
-	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" && vm.GuestInfoKnown && vm.GuestInfo == g.FailedValue {
+	start := m.status.StartTime
+	before := !start.IsZero() && start.Before(p.roll.Start) // what it says may be of then
+	if g := p.spec.guestInfo; !before && g != nil && g.FailedValue != "" && vm.GuestInfoKnown && vm.GuestInfo == g.FailedValue {
 		return true
 	}
-	at := m.status.StartTime
-	return !at.IsZero() && !at.After(p.in.Now) && !p.in.Now.Before(at.Add(p.spec.startup))
+	return !start.IsZero() && !p.in.Now.Before(p.deadline(m))
+}
+
+// failedBefore is true for a VM that had had its time when the update began, and that the update has not changed: spec was set back to what it is. The
+// update neither fails by it nor waits for it.
+func (p *planner) failedBefore(m *member) bool {
+	start := m.status.StartTime
+	return m.state == present && m.vm.Connected && !start.IsZero() && !p.roll.Start.Before(start.Add(p.spec.startup))
+}
+
+// deadline is when a VM that has not been ready has had its time. What was before the update is not counted.
+func (p *planner) deadline(m *member) time.Time {
+	from := m.status.StartTime
+	if p.roll.Start.After(from) {
+		from = p.roll.Start
+	}
+	return from.Add(p.spec.startup)
+}
+
+// startsAnew is true for a VM that has all its time from now on: it was changed since status told of it, or its host was away, and nobody saw what it did.
+func (m *member) startsAnew() bool {
+	return !m.vm.Connected || m.known != nil && m.known.Revision != m.status.Revision
 }
 
 // starts keeps since when a VM that is on has not been ready. Once it was, another outage is no start.
@@ -39,10 +61,10 @@ func (p *planner) starts(m *member) {
 	case m.vm.Power != vsphere.PoweredOn || m.wasReady:
 		status.StartTime = time.Time{}
 		return
-	case status.StartTime.IsZero() || status.StartTime.After(p.in.Now):
+	case status.StartTime.IsZero():
 		status.StartTime = p.in.Now
 	}
-	if p.roll.active() && status.Revision == p.roll.Revision {
-		p.wake(status.StartTime.Add(p.spec.startup))
+	if p.roll.active() && status.Revision == p.roll.Revision && !p.failedBefore(m) {
+		p.wake(p.deadline(m))
 	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,8 +43,9 @@ func TestStartTime(t *testing.T) {
 		"off":                       {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Power = vsphere.PoweredOff }}, never, false},
 		"ready":                     {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.GuestIP = "10.0.0.2" }}, never, false},
 		"ready before":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(_ *vsphere.VM, k *Known) { k.ReadySince = epoch.Add(-time.Hour) }}, never, false},
-		"out of reach":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Connected = false }}, epoch.Add(-time.Hour), false},
-		"an older one":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { outdated(vm) }}, epoch.Add(-time.Hour), false},
+		"out of reach":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Connected = false }}, never, false},
+		"an older one":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, k *Known) { outdated(vm); k.Revision = "1-old" }}, epoch.Add(-time.Hour), false},
+		"changed since":             {[]func(*vsphere.VM, *Known){ago(time.Hour), func(_ *vsphere.VM, k *Known) { k.Revision = "1-old" }}, epoch, false},
 	} {
 		in := underWay(test.edits...)
 		p := Compute(in)
@@ -55,6 +57,41 @@ func TestStartTime(t *testing.T) {
 		}
 		if in.Observation.Complete = false; len(Compute(in).Rollout.Failed) > 0 {
 			t.Errorf("%s: it fails on an incomplete observation", name)
+		}
+	}
+}
+
+// TestAnUpdateIsNotToBlameForWhatWasBefore: spec may have been set back to what a VM is that has not been ready for long.
+func TestAnUpdateIsNotToBlameForWhatWasBefore(t *testing.T) {
+	for name, test := range map[string]struct {
+		start, begun time.Duration // ago
+		says         string
+		fails, waits bool
+	}{
+		"started after it began":                   {10 * time.Minute, 11 * time.Minute, "", true, true},
+		"still started when it began":              {12 * time.Minute, 9 * time.Minute, "", false, true},
+		"still started, and has had its time":      {12 * time.Minute, 10 * time.Minute, "", true, true},
+		"had had its time when it began":           {30 * time.Minute, 20 * time.Minute, "", false, false},
+		"said before that it failed":               {5 * time.Minute, 4 * time.Minute, "no", false, true},
+		"says that it failed":                      {4 * time.Minute, 4 * time.Minute, "no", true, true},
+		"a clock that ran ahead said when":         {time.Minute, -time.Hour, "", false, true},
+		"had had its time, and says that, as well": {30 * time.Minute, 20 * time.Minute, "no", false, false},
+	} {
+		in := underWay(func(vm *vsphere.VM, k *Known) {
+			vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown, k.StartTime = "10.0.0.2", test.says, true, epoch.Add(-test.start)
+		})
+		in.Known, in.Observation.VMs = in.Known[1:], in.Observation.VMs[1:] // nothing else is left
+		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes", FailedValue: "no"}
+		in.Rollout.Start = epoch.Add(-test.begun)
+		p := Compute(in)
+		if fails := len(p.Rollout.Failed) > 0; fails != test.fails {
+			t.Errorf("%s: failed are %v", name, p.Rollout.Failed)
+		}
+		if waits := len(p.Rollout.From) > 0; waits != test.waits {
+			t.Errorf("%s: the update is %+v: %s", name, p.Rollout, p.Update.Message)
+		}
+		if s := vmStatus(t, p, 1); !s.StartTime.Equal(epoch.Add(-test.start)) || p.Rollout.Start.After(in.Now) {
+			t.Errorf("%s: it started at %s, and the update at %s", name, s.StartTime, p.Rollout.Start)
 		}
 	}
 }
@@ -92,6 +129,41 @@ func TestAValueThatNobodyHasReadYetIsNoOther(t *testing.T) {
 		if s := vmStatus(t, Compute(in), 1); s.Phase != want || s.Available != wasReady {
 			t.Errorf("was ready %t: it is %s, available %t", wasReady, s.Phase, s.Available)
 		}
+	}
+}
+
+// TestNothingFailsByAValueThatNobodyHasReadYet: after a takeover, or after vCenter was away, a VM may have had its time before what its guest wrote is read.
+func TestNothingFailsByAValueThatNobodyHasReadYet(t *testing.T) {
+	for name, test := range map[string]struct {
+		ip, value string
+		known     bool
+		reason    string
+		says      string
+	}{
+		"not read":              {"10.0.0.2", "", false, v1alpha1.ReasonRolloutProgressing, "waiting until guestinfo.ready is read"},
+		"not read, and no gate": {"", "", false, v1alpha1.ReasonRolloutStopped, "web-1 (vm-101) did not become ready"},
+		"nothing written":       {"10.0.0.2", "", true, v1alpha1.ReasonRolloutStopped, "web-1 (vm-101) did not become ready"},
+		"written meanwhile":     {"10.0.0.2", "yes", true, v1alpha1.ReasonRolloutProgressing, "removing web-0"},
+	} {
+		in := underWay(func(vm *vsphere.VM, k *Known) {
+			vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown, k.StartTime = test.ip, test.value, test.known, epoch.Add(-11*time.Minute)
+		})
+		in.Observation.VMs[0].GuestInfo, in.Observation.VMs[0].GuestInfoKnown = "yes", true
+		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes"}
+		if p := Compute(in); p.Update.Reason != test.reason || !strings.Contains(p.Update.Message, test.says) {
+			t.Errorf("%s: %s: %s", name, p.Update.Reason, p.Update.Message)
+		}
+	}
+}
+
+// TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead: what is not known leaves it as it was.
+func TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead(t *testing.T) {
+	in := underWay(func(vm *vsphere.VM, k *Known) {
+		vm.GuestIP, k.ReadySince, k.Phase = "10.0.0.2", epoch.Add(-time.Hour), v1alpha1.VMUnhealthy
+	})
+	in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes"}
+	if s := vmStatus(t, Compute(in), 1); s.Phase != v1alpha1.VMUnhealthy || s.Available {
+		t.Errorf("it is %s, available %t", s.Phase, s.Available)
 	}
 }
 

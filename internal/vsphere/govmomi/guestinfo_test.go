@@ -1,6 +1,7 @@
 package govmomi_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,4 +54,31 @@ func TestAGroupIsToldWhatItsGuestsHaveWritten(t *testing.T) {
 	told := r.told.count(group.Key())
 	r.until("the group is told", func() bool { return r.told.count(group.Key()) > told })
 	r.until("it is ready", func() bool { return r.guest("true").GuestInfo == "true" })
+}
+
+// TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection: the clock stands still, so that no other read is due.
+func TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection(t *testing.T) {
+	var stopped atomic.Pointer[time.Time]
+	r := newRig(t, govmomi.Watch, func(_ *sim.Options, cfg *govmomi.Config) {
+		cfg.Now = func() time.Time {
+			if at := stopped.Load(); at != nil {
+				return *at
+			}
+			return time.Now()
+		}
+	}).ensure()
+	r.clone(0)
+	writes := func(after time.Duration) {
+		key, value := sim.GuestWrites(readyKey, after, "true")
+		must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{sim.GuestBoot: "0s", key: value}))
+	}
+	writes(time.Hour)
+	stopped.Store(new(time.Now()))
+	must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
+	r.until("it is known that nothing is written", func() bool { vm := r.guest("true"); return vm.GuestInfoKnown && vm.Power == vsphere.PoweredOn })
+	writes(0)
+	if _, err := r.person.TerminateSessions(r.ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.until("it is read over the next connection", func() bool { return r.guest("true").GuestInfo == "true" })
 }

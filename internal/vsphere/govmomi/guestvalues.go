@@ -155,6 +155,17 @@ func (g *guestValues) found(ref vsphere.Ref, boot time.Time, key, value string) 
 	return v.group
 }
 
+// reread has what is waited for read anew, after there was no connection: what was read before is old, and nobody shall take it for what the guest says now.
+func (g *guestValues) reread() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, v := range g.vms {
+		if !v.over() {
+			v.value, v.known, v.read = "", false, time.Time{}
+		}
+	}
+}
+
 // forget drops what is remembered of a group.
 func (g *guestValues) forget(group vsphere.GroupKey) {
 	g.mu.Lock()

@@ -178,6 +178,31 @@ func TestWhatAGuestHasWrittenIsOfOneLifeOfItsVM(t *testing.T) {
 	}
 }
 
+// TestWhatWasReadBeforeAnOutageIsReadAnew: a guest may have written what is waited for meanwhile. What is waited for no more costs no call.
+func TestWhatWasReadBeforeAnOutageIsReadAnew(t *testing.T) {
+	t.Parallel()
+	w := newWaiting(t, "vm-1", "vm-2")
+	w.observe()
+	w.passes()
+	w.found(0, "")
+	w.found(1, "true")
+	w.now = w.now.Add(20 * time.Minute)
+	w.values.reread()
+	vms, news := w.observe()
+	if !news || vms[0].GuestInfoKnown || vms[1].GuestInfo != "true" {
+		t.Errorf("after the outage there is news: %v, and %+v", news, vms)
+	}
+	if in, reads := w.passes(); in != 0 || !slices.Equal(reads[readyKey], []vsphere.Ref{w.vms[0].Ref}) {
+		t.Errorf("%v are read after %v", reads, in)
+	}
+	if group := w.found(0, ""); group != w.query.ID.Key() {
+		t.Error("the group is not told that it is known that nothing is written still")
+	}
+	if vms, _ := w.observe(); !vms[0].GuestInfoKnown {
+		t.Errorf("then %+v", vms[0])
+	}
+}
+
 func TestGuestsOfGroupsThatAreNotOursAnyMoreAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t, "vm-1", "vm-2")

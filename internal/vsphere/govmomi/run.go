@@ -149,6 +149,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	if now, _ := sess.Generation(); now != generation {
 		return errRenewed
 	}
+	s.guests.reread()
 	s.connected(c, missing, lacks)
 
 	g, ctx := errgroup.WithContext(ctx)

@@ -21,6 +21,9 @@ const (
 	// answerPatience is from a request's head to the end of its answer. The webhooks' own times are shorter.
 	answerPatience = 30 * time.Second
 	idlePatience   = 25 * time.Second
+	// bodyPatience is from the first byte of a request to the last one of its body, for whatever a handler does not wait for itself. It is longer than
+	// what the webhooks wait for a head and a body together: theirs is the answer that says why.
+	bodyPatience = 15 * time.Second
 )
 
 // How many connections a port has at one time. More wait, unanswered, until one ends: each costs memory, and who opens them need not be
@@ -41,8 +44,10 @@ type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 // before the handler: that one redirects some paths, and so tells them from others. There are never more than so many connections.
 func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, handler http.Handler) *manager.Server {
 	server := &http.Server{
-		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
+		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, ReadTimeout: bodyPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
 		MaxHeaderBytes: 64 << 10,
+		// Otherwise net/http answers OPTIONS * itself, unlike all else.
+		DisableGeneralOptionsHandler: true,
 	}
 	l.add(server)
 	return &manager.Server{

@@ -60,7 +60,7 @@ func TestWhoKnowsNoSegmentIsToldNothing(t *testing.T) {
 		"/clusters/team-a/" + testSegment + "/validate/",
 		"/clusters/team-a",
 		"/clusters",
-		"//", "/healthz", "/metrics", "/.",
+		"//", "/healthz", "/metrics", "/.", "*",
 		VCenterPath, MemberClusterPath, VmGroupPolicyPath,
 	} {
 		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodOptions, http.MethodDelete, "ANY"} {

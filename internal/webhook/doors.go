@@ -59,7 +59,7 @@ type Options struct {
 	// Registerer of the metrics; default controller-runtime's registry.
 	Registerer prometheus.Registerer
 	// Requests of members that are answered at a time, default 256. Memory is what their bodies may take together, in bytes,
-	// default 32 MiB. One member gets half of it at most. What is above is refused at once with status 503.
+	// default 32 MiB. No member gets more of it than it leaves free. What is above is refused at once with status 503.
 	Requests int
 	Memory   int64
 	// BodyTimeout is how long a caller may take to send its request, default 5 s.

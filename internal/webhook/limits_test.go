@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -101,7 +102,8 @@ func TestSharesAreNeverExceededNorLost(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				who, n := who.Draw(t, "who"), rapid.Int64Range(1, 5).Draw(t, "n")
-				want := sum("a")+sum("b")+sum("c")+n <= total && sum(who)+n <= max(1, total/2)
+				left := total - sum("a") - sum("b") - sum("c") - n
+				want := sum(who)+n <= left
 				if got := s.take(who, n); got != want {
 					t.Fatalf("%s takes %d of %d: %v, while %v are held", who, n, total, got, held)
 				}
@@ -121,6 +123,25 @@ func TestSharesAreNeverExceededNorLost(t *testing.T) {
 			t.Fatalf("%d of %d are free, %v are held", s.free, total, held)
 		}
 	})
+}
+
+func TestHoweverManyTakeAllTheyCanSomeIsLeft(t *testing.T) {
+	const total = 1 << 20
+	for callers := range 20 {
+		s := newShares(total)
+		for took := true; took; { // in turns, as callers do that come at one time
+			took = false
+			for i := range callers {
+				took = s.take(strconv.Itoa(i), 1) || took
+			}
+		}
+		if fair := int64(total / (callers + 1)); s.free < fair {
+			t.Errorf("%d callers leave %d, want %d", callers, s.free, fair)
+		}
+		if !s.take("another", s.free/2) {
+			t.Errorf("beside %d callers another one does not get half of what is left", callers)
+		}
+	}
 }
 
 func TestShortenKeepsCharactersWhole(t *testing.T) {

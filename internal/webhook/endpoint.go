@@ -24,7 +24,7 @@ const drain = 250 * time.Millisecond
 // front is what all endpoints share: it keeps callers from taking more than their part.
 type front struct {
 	room        *shares // requests at a time
-	memory      *shares // bytes of bodies
+	memory      *shares // bytes of bodies, and of what they become
 	metrics     *metrics
 	log         logr.Logger
 	bodyTimeout time.Duration
@@ -80,7 +80,7 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 		return a
 	}
 	defer b.release()
-	return e.respond(r.Context(), c, b.bytes)
+	return e.respond(r.Context(), c, b)
 }
 
 // receive reads the body of a request, or says why not.
@@ -108,12 +108,18 @@ func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string
 }
 
 // respond decodes a review, asks the handler and encodes its response.
-func (e *endpoint) respond(ctx context.Context, c *call, text []byte) answer {
-	if nestedTooDeeply(text, maxNesting) {
+func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
+	if nestedTooDeeply(b.bytes, maxNesting) {
 		return problem(malformed, http.StatusBadRequest, fmt.Sprintf("the body nests more than %d levels", maxNesting))
 	}
+	switch err := b.weigh(); {
+	case errors.Is(err, errTooHeavy):
+		return problem(tooLarge, http.StatusRequestEntityTooLarge, err.Error())
+	case err != nil:
+		return problem(noRoom, http.StatusServiceUnavailable, err.Error())
+	}
 	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(text, &review); err != nil || review.Request == nil || review.Request.UID == "" ||
+	if err := json.Unmarshal(b.bytes, &review); err != nil || review.Request == nil || review.Request.UID == "" ||
 		review.APIVersion != admissionv1.SchemeGroupVersion.String() || review.Kind != "AdmissionReview" {
 		return problem(malformed, http.StatusBadRequest, "the body is not a complete AdmissionReview of admission.k8s.io/v1")
 	}

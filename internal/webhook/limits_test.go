@@ -72,8 +72,15 @@ func TestMemoryIsGivenBackWhateverHappens(t *testing.T) {
 		case err != nil || string(b.bytes) != content:
 			t.Fatalf("%d of %d bytes: read %d, %v", length, limit, len(b.bytes), err)
 		default:
-			if held := all - m.free; held < int64(cap(b.bytes)) {
+			held := all - m.free
+			if held < int64(cap(b.bytes)) {
 				t.Fatalf("%d bytes are counted as %d", cap(b.bytes), held)
+			}
+			if err := b.weigh(); err != nil {
+				t.Fatal(err)
+			}
+			if got := all - m.free; got != held+int64(length) { // a text weighs its bytes
+				t.Fatalf("beside %d bytes of a body, %d are held for what it becomes, want %d", held, got-held, length)
 			}
 			b.release()
 		}
@@ -81,6 +88,18 @@ func TestMemoryIsGivenBackWhateverHappens(t *testing.T) {
 			t.Fatalf("%d bytes were not given back: %v", all-m.free, m.held)
 		}
 	})
+	heavy := strings.Repeat("{},", 1000) // its weight is 291,000
+	scarce := newShares(512 << 10)
+	b, err := readBody(strings.NewReader(heavy), 100_000, scarce, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.weigh(); !errors.Is(err, errNoMemory) {
+		t.Errorf("what a body becomes takes more memory than there is: %v", err)
+	}
+	if b.release(); scarce.free != 512<<10 {
+		t.Errorf("%d left", scarce.free)
+	}
 	small := newShares(1000)
 	if _, err := readBody(strings.NewReader("x"), 1000, small, "a"); !errors.Is(err, errNoMemory) || small.free != 1000 {
 		t.Errorf("%v, %d left", err, small.free)

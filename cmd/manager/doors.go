@@ -27,10 +27,11 @@ const (
 )
 
 // How many connections a port has at one time. More wait, unanswered, until one ends: each costs memory, and who opens them need not be
-// anybody whom this process knows. An API server keeps one or two; there are few of the hub, and some for each member.
+// anybody whom this process knows. An API server keeps one or two; there are few of the hub, and some for each member. Few read metrics.
 const (
 	memberConnections = 1024
 	hubConnections    = 256
+	metricConnections = 32
 )
 
 // shutPatience is how long a server that ends waits for the calls that it answers.
@@ -39,22 +40,30 @@ const shutPatience = time.Minute
 // certificate is GetCertificate of a tls.Config.
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// door answers what comes to a listener once the manager runs, and closes it. HTTP/2 is off: what is called a few times a second does
-// not need it, and its ways to tie up a server are not worth having. It is not controller-runtime's server, which would put an http.ServeMux
-// before the handler: that one redirects some paths, and so tells them from others. There are never more than so many connections.
+// door answers calls of webhooks that come to a listener once the manager runs, and closes it.
 func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, handler http.Handler) *manager.Server {
-	server := &http.Server{
-		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, ReadTimeout: bodyPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
-		MaxHeaderBytes: 64 << 10,
-		// Otherwise net/http answers OPTIONS * itself, unlike all else.
-		DisableGeneralOptionsHandler: true,
+	bounded := boundedServer(listener, connections, "webhooks of "+name, certificate, l.handler(handler))
+	l.add(bounded.Server)
+	return bounded
+}
+
+// boundedServer serves a handler by TLS, or without if there is no certificate. There are never more than so many connections, and no caller keeps one
+// by saying nothing. HTTP/2 is off: what is called a few times a second does not need it, and its ways to tie up a server are not worth having. It is
+// not one of controller-runtime's servers: their times are long, and they put an http.ServeMux before the handler, which redirects some paths, and so tells
+// them from others.
+func boundedServer(listener net.Listener, connections int, name string, certificate certificate, handler http.Handler) *manager.Server {
+	listener = netutil.LimitListener(listener, connections)
+	if certificate != nil {
+		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate})
 	}
-	l.add(server)
 	return &manager.Server{
-		Name: "webhooks of " + name, Server: server, ShutdownTimeout: new(shutPatience),
-		Listener: tls.NewListener(netutil.LimitListener(listener, connections), &tls.Config{
-			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate,
-		}),
+		Name: name, Listener: listener, ShutdownTimeout: new(shutPatience),
+		Server: &http.Server{
+			Handler: handler, ReadHeaderTimeout: headPatience, ReadTimeout: bodyPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
+			MaxHeaderBytes: 64 << 10,
+			// Otherwise net/http answers OPTIONS * itself, unlike all else.
+			DisableGeneralOptionsHandler: true,
+		},
 	}
 }
 

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/net/netutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // Times of a connection whose caller says nothing, from the TLS handshake on. Those of a request's body are the webhooks' own.
@@ -41,8 +45,8 @@ const shutPatience = time.Minute
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // door answers calls of webhooks that come to a listener once the manager runs, and closes it.
-func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, handler http.Handler) *manager.Server {
-	bounded := boundedServer(listener, connections, "webhooks of "+name, certificate, l.handler(handler))
+func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, log logr.Logger, handler http.Handler) *manager.Server {
+	bounded := boundedServer(listener, connections, "webhooks of "+name, certificate, log, l.handler(handler))
 	l.add(bounded.Server)
 	return bounded
 }
@@ -51,7 +55,7 @@ func door(listener net.Listener, connections int, name string, certificate certi
 // by saying nothing. HTTP/2 is off: what is called a few times a second does not need it, and its ways to tie up a server are not worth having. It is
 // not one of controller-runtime's servers: their times are long, and they put an http.ServeMux before the handler, which redirects some paths, and so tells
 // them from others.
-func boundedServer(listener net.Listener, connections int, name string, certificate certificate, handler http.Handler) *manager.Server {
+func boundedServer(listener net.Listener, connections int, name string, certificate certificate, log logr.Logger, handler http.Handler) *manager.Server {
 	listener = netutil.LimitListener(listener, connections)
 	if certificate != nil {
 		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate})
@@ -60,15 +64,32 @@ func boundedServer(listener net.Listener, connections int, name string, certific
 		Name: name, Listener: listener, ShutdownTimeout: new(shutPatience),
 		Server: &http.Server{
 			Handler: handler, ReadHeaderTimeout: headPatience, ReadTimeout: bodyPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
-			MaxHeaderBytes: 64 << 10,
+			MaxHeaderBytes: 64 << 10, ErrorLog: stdlog.New(&serverLog{log: log.WithValues("server", name)}, "", 0),
 			// Otherwise net/http answers OPTIONS * itself, unlike all else.
 			DisableGeneralOptionsHandler: true,
 		},
 	}
 }
 
+// serverLogInterval is how often a server's errors are told of at most: whoever reaches the port causes them, by a TLS handshake that fails.
+const serverLogInterval = time.Minute
+
+// serverLog is where net/http writes of what goes wrong with connections. The logger bounds the text.
+type serverLog struct {
+	log  logr.Logger
+	told seldom.Told[struct{}]
+}
+
+// Write takes one line.
+func (s *serverLog) Write(line []byte) (int, error) {
+	if more, tell := s.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
+		s.log.Info("A connection failed", "error", string(bytes.TrimSpace(line)), "more since the last such line", more)
+	}
+	return len(line), nil
+}
+
 // openDoors listens on both ports of the webhooks. On an error none is open.
-func openDoors(o options, keeper *serving.Keeper, l *leaving, members, hub http.Handler) ([]manager.Runnable, error) {
+func openDoors(o options, keeper *serving.Keeper, l *leaving, log logr.Logger, members, hub http.Handler) ([]manager.Runnable, error) {
 	forMembers, err := net.Listen("tcp", net.JoinHostPort(o.webhookHost, strconv.Itoa(o.webhookPort)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the webhooks of members: %w", err)
@@ -78,7 +99,7 @@ func openDoors(o options, keeper *serving.Keeper, l *leaving, members, hub http.
 		return nil, errors.Join(fmt.Errorf("listen for the webhooks of the hub: %w", err), forMembers.Close())
 	}
 	return []manager.Runnable{
-		door(forMembers, memberConnections, "members", keeper.GetCertificate, l, members),
-		door(forHub, hubConnections, "the hub", keeper.GetCertificate, l, hub),
+		door(forMembers, memberConnections, "members", keeper.GetCertificate, l, log, members),
+		door(forHub, hubConnections, "the hub", keeper.GetCertificate, l, log, hub),
 	}, nil
 }

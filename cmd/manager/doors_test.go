@@ -9,12 +9,14 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -42,7 +44,7 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
 		var outside crowd
-		server := door(&outside, most, "members", nil, &leaving{}, nil)
+		server := door(&outside, most, "members", nil, &leaving{}, logr.Discard(), nil)
 		if s := server.Server; s.ReadHeaderTimeout != headPatience || s.WriteTimeout != answerPatience || s.IdleTimeout != idlePatience {
 			t.Error("a caller that says nothing keeps its connection")
 		}
@@ -156,7 +158,7 @@ func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 		}
 		for name, handler := range map[string]http.Handler{"members": doors.Members, "the hub": doors.Hub} {
 			outside := make(pipes)
-			server := door(outside, 1, name, selfSigned(t), &leaving{}, handler)
+			server := door(outside, 1, name, selfSigned(t), &leaving{}, logr.Discard(), handler)
 			end := served(t, server.Server, server.Listener)
 			want := ""
 			for _, line := range []string{"POST /", "OPTIONS /", "OPTIONS *", "GET *", "POST *", "CONNECT hub:443", "OPTIONS http://hub/"} {
@@ -182,7 +184,7 @@ func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 func TestNoConnectionOutlivesWhatWasPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(pipes)
-		server := door(outside, 1, "members", selfSigned(t), &leaving{}, http.NotFoundHandler())
+		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
 		defer served(t, server.Server, server.Listener)()
 		if _, open := answerTo(t, outside.dial(), "POST / HTTP/1.1\r\nHost: hub\r\nContent-Length: 1\r\n\r\n"); open > bodyPatience {
 			t.Errorf("a connection without a body was open for %v", open)
@@ -191,6 +193,38 @@ func TestNoConnectionOutlivesWhatWasPromised(t *testing.T) {
 		conn := outside.dial()
 		if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(begun) > headPatience {
 			t.Errorf("a connection without a request was open for %v: %v", time.Since(begun), err)
+		}
+	})
+}
+
+// TestFailedHandshakesDoNotFillTheLog: anybody who reaches a port causes them.
+func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var lines []string
+		log := funcr.New(func(_, args string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, args)
+		}, funcr.Options{})
+		outside := make(pipes)
+		server := door(outside, 10, "members", selfSigned(t), &leaving{}, log, http.NotFoundHandler())
+		defer served(t, server.Server, server.Listener)()
+		fail := func() {
+			conn := outside.dialPlain()
+			if answer, _ := answerTo(t, conn, "GET / HTTP/1.0\r\n\r\n"); strings.HasPrefix(answer, "404") {
+				t.Error(answer)
+			}
+			synctest.Wait()
+		}
+		for range 50 {
+			fail()
+		}
+		time.Sleep(serverLogInterval)
+		fail()
+		if len(lines) != 2 || !strings.Contains(lines[0], "TLS handshake error") || !strings.Contains(lines[0], `"more since the last such line"=0`) ||
+			!strings.Contains(lines[1], `"more since the last such line"=49`) {
+			t.Errorf("51 handshakes that failed within a minute made these lines: %s", strings.Join(lines, "\n"))
 		}
 	})
 }

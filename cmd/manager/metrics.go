@@ -26,6 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // metricsPath is where metrics are.
@@ -61,7 +63,7 @@ func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Run
 	}
 	mux := http.NewServeMux()
 	mux.Handle(metricsPath, handler)
-	return append(runnables, boundedServer(listener, metricConnections, "metrics", certificate, mux)), nil
+	return append(runnables, boundedServer(listener, metricConnections, "metrics", certificate, log, mux)), nil
 }
 
 // metricsCertificate is the one in a directory, which the watcher reads again when it changes. Without one it is signed by nobody.
@@ -99,6 +101,7 @@ type reviews struct {
 	tokens authenticationclient.TokenReviewInterface
 	access authorizationclient.SubjectAccessReviewInterface
 	log    logr.Logger
+	told   *seldom.Told[struct{}]
 }
 
 // newReviews returns reviews with a client of their own: the manager's is not to wait for those who ask for metrics.
@@ -113,7 +116,7 @@ func newReviews(config *rest.Config, log logr.Logger) (reviews, error) {
 	if err != nil {
 		return reviews{}, fmt.Errorf("make a client that asks who may read metrics: %w", err)
 	}
-	return reviews{tokens.TokenReviews(), access.SubjectAccessReviews(), log}, nil
+	return reviews{tokens.TokenReviews(), access.SubjectAccessReviews(), log, &seldom.Told[struct{}]{}}, nil
 }
 
 // before has a handler answer those who may read metrics.
@@ -122,7 +125,9 @@ func (r reviews) before(handler http.Handler) http.Handler {
 		status, err := r.review(request)
 		switch {
 		case err != nil:
-			r.log.Info("It could not be found out whether somebody may read metrics", "error", err.Error())
+			if more, tell := r.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
+				r.log.Info("It could not be found out whether somebody may read metrics", "error", err.Error(), "more since the last such line", more)
+			}
 			http.Error(w, http.StatusText(status), status)
 		case status != http.StatusOK:
 			if status == http.StatusUnauthorized {

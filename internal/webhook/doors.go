@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // Paths of the hub's own kinds, as controller-runtime's builder would name them.
@@ -97,7 +98,7 @@ func New(o Options) (Doors, error) {
 	}
 	forMembers := &front{
 		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 64<<20)),
-		metrics: newMetrics(registerer), log: o.Log, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
+		metrics: newMetrics(registerer), log: o.Log, failures: &seldom.Told[failure]{}, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
 	}
 	// What the hub asks must not take anything from the members.
 	forHub := *forMembers

@@ -429,6 +429,11 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 			t.Errorf("%s: status %d: %s", path, status, text)
 		}
 	}
+	for _, name := range []string{"validate", "mutate"} { // two failures of each
+		if got := strings.Count(s.logs.String(), `"webhook" "`+name+`"`); got != 1 {
+			t.Errorf("the log has %d lines about %s, want one in a while: %s", got, name, s.logs)
+		}
+	}
 	deleting := aGroup(func(g *v1alpha1.VmGroup) { g.DeletionTimestamp, g.Finalizers = now(), []string{"x"} })
 	w.policies = nil
 	if !s.validate(requestFor(t, deleting, deleting)).Allowed {

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/net/netutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // Times of a connection whose caller says nothing, from the TLS handshake on. Those of a request's body are the webhooks' own.
@@ -21,13 +25,17 @@ const (
 	// answerPatience is from a request's head to the end of its answer. The webhooks' own times are shorter.
 	answerPatience = 30 * time.Second
 	idlePatience   = 25 * time.Second
+	// bodyPatience is from the first byte of a request to the last one of its body, for whatever a handler does not wait for itself. It is longer than
+	// what the webhooks wait for a head and a body together: theirs is the answer that says why.
+	bodyPatience = 15 * time.Second
 )
 
 // How many connections a port has at one time. More wait, unanswered, until one ends: each costs memory, and who opens them need not be
-// anybody whom this process knows. An API server keeps one or two; there are few of the hub, and some for each member.
+// anybody whom this process knows. An API server keeps one or two; there are few of the hub, and some for each member. Few read metrics.
 const (
 	memberConnections = 1024
 	hubConnections    = 256
+	metricConnections = 32
 )
 
 // shutPatience is how long a server that ends waits for the calls that it answers.
@@ -36,25 +44,52 @@ const shutPatience = time.Minute
 // certificate is GetCertificate of a tls.Config.
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
-// door answers what comes to a listener once the manager runs, and closes it. HTTP/2 is off: what is called a few times a second does
-// not need it, and its ways to tie up a server are not worth having. It is not controller-runtime's server, which would put an http.ServeMux
-// before the handler: that one redirects some paths, and so tells them from others. There are never more than so many connections.
-func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, handler http.Handler) *manager.Server {
-	server := &http.Server{
-		Handler: l.handler(handler), ReadHeaderTimeout: headPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
-		MaxHeaderBytes: 64 << 10,
+// door answers calls of webhooks that come to a listener once the manager runs, and closes it.
+func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, log logr.Logger, handler http.Handler) *manager.Server {
+	bounded := boundedServer(listener, connections, "webhooks of "+name, certificate, log, l.handler(handler))
+	l.add(bounded.Server)
+	return bounded
+}
+
+// boundedServer serves a handler by TLS, or without if there is no certificate. There are never more than so many connections, and no caller keeps one
+// by saying nothing. HTTP/2 is off: what is called a few times a second does not need it, and its ways to tie up a server are not worth having. It is
+// not one of controller-runtime's servers: their times are long, and they put an http.ServeMux before the handler, which redirects some paths, and so tells
+// them from others.
+func boundedServer(listener net.Listener, connections int, name string, certificate certificate, log logr.Logger, handler http.Handler) *manager.Server {
+	listener = netutil.LimitListener(listener, connections)
+	if certificate != nil {
+		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate})
 	}
-	l.add(server)
 	return &manager.Server{
-		Name: "webhooks of " + name, Server: server, ShutdownTimeout: new(shutPatience),
-		Listener: tls.NewListener(netutil.LimitListener(listener, connections), &tls.Config{
-			MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificate,
-		}),
+		Name: name, Listener: listener, ShutdownTimeout: new(shutPatience),
+		Server: &http.Server{
+			Handler: handler, ReadHeaderTimeout: headPatience, ReadTimeout: bodyPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
+			MaxHeaderBytes: 64 << 10, ErrorLog: stdlog.New(&serverLog{log: log.WithValues("server", name)}, "", 0),
+			// Otherwise net/http answers OPTIONS * itself, unlike all else.
+			DisableGeneralOptionsHandler: true,
+		},
 	}
 }
 
+// serverLogInterval is how often a server's errors are told of at most: whoever reaches the port causes them, by a TLS handshake that fails.
+const serverLogInterval = time.Minute
+
+// serverLog is where net/http writes of what goes wrong with connections. The logger bounds the text.
+type serverLog struct {
+	log  logr.Logger
+	told seldom.Told[struct{}]
+}
+
+// Write takes one line.
+func (s *serverLog) Write(line []byte) (int, error) {
+	if more, tell := s.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
+		s.log.Info("A connection failed", "error", string(bytes.TrimSpace(line)), "more since the last such line", more)
+	}
+	return len(line), nil
+}
+
 // openDoors listens on both ports of the webhooks. On an error none is open.
-func openDoors(o options, keeper *serving.Keeper, l *leaving, members, hub http.Handler) ([]manager.Runnable, error) {
+func openDoors(o options, keeper *serving.Keeper, l *leaving, log logr.Logger, members, hub http.Handler) ([]manager.Runnable, error) {
 	forMembers, err := net.Listen("tcp", net.JoinHostPort(o.webhookHost, strconv.Itoa(o.webhookPort)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the webhooks of members: %w", err)
@@ -64,7 +99,7 @@ func openDoors(o options, keeper *serving.Keeper, l *leaving, members, hub http.
 		return nil, errors.Join(fmt.Errorf("listen for the webhooks of the hub: %w", err), forMembers.Close())
 	}
 	return []manager.Runnable{
-		door(forMembers, memberConnections, "members", keeper.GetCertificate, l, members),
-		door(forHub, hubConnections, "the hub", keeper.GetCertificate, l, hub),
+		door(forMembers, memberConnections, "members", keeper.GetCertificate, l, log, members),
+		door(forHub, hubConnections, "the hub", keeper.GetCertificate, l, log, hub),
 	}, nil
 }

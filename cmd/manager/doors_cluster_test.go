@@ -78,7 +78,7 @@ func expose(t *testing.T) *exposed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := door(listener, memberConnections, "members", certificate, &leaving{}, doors.Members)
+	server := door(listener, memberConnections, "members", certificate, &leaving{}, logr.Discard(), doors.Members)
 	go func() { ended <- server.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()

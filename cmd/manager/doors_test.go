@@ -1,10 +1,28 @@
 package main
 
 import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
+	"github.com/codeconnect/vmgroup-operator/internal/webhook"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 // crowd is a listener to which somebody comes whenever it accepts, and says nothing.
@@ -26,7 +44,7 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
 		var outside crowd
-		server := door(&outside, most, "members", nil, &leaving{}, nil)
+		server := door(&outside, most, "members", nil, &leaving{}, logr.Discard(), nil)
 		if s := server.Server; s.ReadHeaderTimeout != headPatience || s.WriteTimeout != answerPatience || s.IdleTimeout != idlePatience {
 			t.Error("a caller that says nothing keeps its connection")
 		}
@@ -48,6 +66,165 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 		synctest.Wait()
 		if n := outside.accepted.Load(); n != most+1 {
 			t.Errorf("after one has ended, %d were accepted in all", n)
+		}
+	})
+}
+
+// pipes is a listener to whom a test connects without a network, so that time may be virtual.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, open := <-p
+	if !open {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (p pipes) dialPlain() net.Conn {
+	outside, inside := net.Pipe()
+	go func() { p <- inside }() // which is accepted when there is room
+	return outside
+}
+
+func (p pipes) dial() net.Conn {
+	return tls.Client(p.dialPlain(), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+}
+
+// selfSigned is a certificate for the time of a bubble.
+func selfSigned(t *testing.T) certificate {
+	t.Helper()
+	begin, end := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	pair, err := tls.X509KeyPair(trusttest.NewAuthority(t, begin, end).Issue(t, begin, end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
+}
+
+// served runs a server on pipes until the test ends its use.
+func served(t *testing.T, server *http.Server, listener net.Listener) (end func()) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	return func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}
+}
+
+// answerTo sends the head of a request and says nothing more. It returns the answer without its date, and how long the connection was open.
+func answerTo(t *testing.T, conn net.Conn, head string) (answer string, open time.Duration) {
+	t.Helper()
+	defer func() { _ = conn.Close() }()
+	begun := time.Now()
+	if err := conn.SetDeadline(begun.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	_, err := io.WriteString(conn, head)
+	if err != nil {
+		return err.Error(), time.Since(begun)
+	}
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		return err.Error(), time.Since(begun)
+	}
+	text, err := io.ReadAll(response.Body)
+	if _, again := reader.ReadByte(); again == nil {
+		t.Error("more than one answer")
+	}
+	response.Header.Del("Date")
+	return fmt.Sprintf("%s %v close=%v %q %v", response.Status, response.Header, response.Close, text, err), time.Since(begun)
+}
+
+// TestAPortHasOneAnswerForWhatIsForNobody also where net/http would have answered by itself, and keeps no connection on which no body comes.
+func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		doors, err := webhook.New(webhook.Options{
+			Knowledge: struct{ webhook.Knowledge }{}, Hub: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).Build(),
+			Knows: func(string, string) bool { return false }, Log: logr.Discard(), Registerer: prometheus.NewRegistry(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, handler := range map[string]http.Handler{"members": doors.Members, "the hub": doors.Hub} {
+			outside := make(pipes)
+			server := door(outside, 1, name, selfSigned(t), &leaving{}, logr.Discard(), handler)
+			end := served(t, server.Server, server.Listener)
+			want := ""
+			for _, line := range []string{"POST /", "OPTIONS /", "OPTIONS *", "GET *", "POST *", "CONNECT hub:443", "OPTIONS http://hub/"} {
+				for _, body := range []string{"", "Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 1\r\nExpect: 100-continue\r\n"} {
+					answer, open := answerTo(t, outside.dial(), line+" HTTP/1.1\r\nHost: hub\r\n"+body+"\r\n")
+					if want == "" {
+						want = answer
+					}
+					if answer != want || !strings.HasPrefix(answer, "404 ") {
+						t.Errorf("%s, %s: %q %s\nwant %s", name, line, body, answer, want)
+					}
+					if open > time.Second {
+						t.Errorf("%s, %s: %q the connection was open for %v", name, line, body, open)
+					}
+				}
+			}
+			end()
+		}
+	})
+}
+
+// TestNoConnectionOutlivesWhatWasPromised: a handler that forgets the time of a body keeps no connection for good.
+func TestNoConnectionOutlivesWhatWasPromised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outside := make(pipes)
+		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
+		defer served(t, server.Server, server.Listener)()
+		if _, open := answerTo(t, outside.dial(), "POST / HTTP/1.1\r\nHost: hub\r\nContent-Length: 1\r\n\r\n"); open > bodyPatience {
+			t.Errorf("a connection without a body was open for %v", open)
+		}
+		begun := time.Now()
+		conn := outside.dial()
+		if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(begun) > headPatience {
+			t.Errorf("a connection without a request was open for %v: %v", time.Since(begun), err)
+		}
+	})
+}
+
+// TestFailedHandshakesDoNotFillTheLog: anybody who reaches a port causes them.
+func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var lines []string
+		log := funcr.New(func(_, args string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, args)
+		}, funcr.Options{})
+		outside := make(pipes)
+		server := door(outside, 10, "members", selfSigned(t), &leaving{}, log, http.NotFoundHandler())
+		defer served(t, server.Server, server.Listener)()
+		fail := func() {
+			conn := outside.dialPlain()
+			if answer, _ := answerTo(t, conn, "GET / HTTP/1.0\r\n\r\n"); strings.HasPrefix(answer, "404") {
+				t.Error(answer)
+			}
+			synctest.Wait()
+		}
+		for range 50 {
+			fail()
+		}
+		time.Sleep(serverLogInterval)
+		fail()
+		if len(lines) != 2 || !strings.Contains(lines[0], "TLS handshake error") || !strings.Contains(lines[0], `"more since the last such line"=0`) ||
+			!strings.Contains(lines[1], `"more since the last such line"=49`) {
+			t.Errorf("51 handshakes that failed within a minute made these lines: %s", strings.Join(lines, "\n"))
 		}
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // rollout is one replica that ends and one that stays, behind a balancer that notices late which of them is ready.
@@ -58,7 +60,7 @@ func (r *rollout) listen() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	server := door(listener, memberConnections, "members", certificate, r.ending, handler)
+	server := door(listener, memberConnections, "members", certificate, r.ending, logr.Discard(), handler)
 	r.address = server.Listener.Addr().String()
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop, r.stopped = stop, make(chan struct{})

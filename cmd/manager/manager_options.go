@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 // readableSecrets leaves out Secrets that nobody gives the operator to use: the tokens of ServiceAccounts, and Helm's releases, which have all values in them.
@@ -19,7 +20,7 @@ func readableSecrets() fields.Selector {
 func managerOptions(o options, scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme:                  scheme,
-		Metrics:                 metricsOptions(o),
+		Metrics:                 server.Options{BindAddress: "0"}, // see openMetrics
 		HealthProbeBindAddress:  o.probeAddress,
 		GracefulShutdownTimeout: new(managerGrace),
 		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by

@@ -3,34 +3,90 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	certutil "k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
-// metricsOptions serves metrics to everybody who reaches the port, or with --metrics-secure by TLS to those whom the hub's
-// RBAC allows to get /metrics.
-func metricsOptions(o options) server.Options {
-	opts := server.Options{BindAddress: o.metricsAddress}
-	if !o.metricsSecure {
-		return opts
+// metricsPath is where metrics are.
+const metricsPath = "/metrics"
+
+// openMetrics listens for those who read metrics, and returns what serves them: everybody who reaches the port, or with --metrics-secure by TLS
+// those whom the hub's RBAC allows to get /metrics. It is nothing where metrics are off. It does what controller-runtime's server of metrics does, whose
+// connections have no limit.
+func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Runnable, error) {
+	if o.metricsAddress == "0" {
+		return nil, nil
 	}
-	opts.SecureServing, opts.CertDir, opts.FilterProvider = true, o.metricsCerts, reviewed
-	opts.TLSOpts = append(opts.TLSOpts, func(c *tls.Config) {
-		c.MinVersion = tls.VersionTLS12
-		c.NextProtos = []string{"http/1.1"}
-	})
-	return opts
+	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	var certificate certificate
+	var runnables []manager.Runnable
+	if o.metricsSecure {
+		r, err := newReviews(config, log)
+		if err != nil {
+			return nil, err
+		}
+		handler = r.before(handler)
+		pair, watcher, err := metricsCertificate(o.metricsCerts)
+		if err != nil {
+			return nil, fmt.Errorf("read the certificate of the metrics endpoint: %w", err)
+		}
+		if certificate = pair; watcher != nil {
+			runnables = append(runnables, watcher)
+		}
+	}
+	listener, err := net.Listen("tcp", o.metricsAddress)
+	if err != nil {
+		return nil, fmt.Errorf("listen for those who read metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(metricsPath, handler)
+	return append(runnables, boundedServer(listener, metricConnections, "metrics", certificate, log, mux)), nil
+}
+
+// metricsCertificate is the one in a directory, which the watcher reads again when it changes. Without one it is signed by nobody.
+func metricsCertificate(directory string) (certificate, *certwatcher.CertWatcher, error) {
+	cert, key := filepath.Join(directory, corev1.TLSCertKey), filepath.Join(directory, corev1.TLSPrivateKeyKey)
+	if directory != "" && exists(cert) && exists(key) {
+		watcher, err := certwatcher.New(cert, key)
+		if err != nil {
+			return nil, nil, err
+		}
+		return watcher.GetCertificate, watcher, nil
+	}
+	ownCert, ownKey, err := certutil.GenerateSelfSignedCertKeyWithFixtures("localhost", []net.IP{{127, 0, 0, 1}}, nil, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	pair, err := tls.X509KeyPair(ownCert, ownKey)
+	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }, nil, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 const (
@@ -44,38 +100,44 @@ const (
 type reviews struct {
 	tokens authenticationclient.TokenReviewInterface
 	access authorizationclient.SubjectAccessReviewInterface
+	log    logr.Logger
+	told   *seldom.Told[struct{}]
 }
 
-// reviewed is a server.Options.FilterProvider. The client is the manager's, which is not to wait for those who ask for metrics.
-func reviewed(config *rest.Config, _ *http.Client) (server.Filter, error) {
+// newReviews returns reviews with a client of their own: the manager's is not to wait for those who ask for metrics.
+func newReviews(config *rest.Config, log logr.Logger) (reviews, error) {
 	own := rest.CopyConfig(config)
 	own.QPS, own.Burst, own.RateLimiter = reviewRate, reviewBurst, nil
 	tokens, err := authenticationclient.NewForConfig(own)
 	if err != nil {
-		return nil, fmt.Errorf("make a client that asks who reads metrics: %w", err)
+		return reviews{}, fmt.Errorf("make a client that asks who reads metrics: %w", err)
 	}
 	access, err := authorizationclient.NewForConfig(own)
 	if err != nil {
-		return nil, fmt.Errorf("make a client that asks who may read metrics: %w", err)
+		return reviews{}, fmt.Errorf("make a client that asks who may read metrics: %w", err)
 	}
-	r := reviews{tokens.TokenReviews(), access.SubjectAccessReviews()}
-	return func(log logr.Logger, handler http.Handler) (http.Handler, error) {
-		return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-			status, err := r.review(request)
-			switch {
-			case err != nil:
-				log.Info("It could not be found out whether somebody may read metrics", "error", err.Error())
-				http.Error(w, http.StatusText(status), status)
-			case status != http.StatusOK:
-				if status == http.StatusUnauthorized {
-					w.Header().Set("WWW-Authenticate", "Bearer")
-				}
-				http.Error(w, http.StatusText(status), status)
-			default:
-				handler.ServeHTTP(w, request)
+	return reviews{tokens.TokenReviews(), access.SubjectAccessReviews(), log, &seldom.Told[struct{}]{}}, nil
+}
+
+// before has a handler answer those who may read metrics.
+func (r reviews) before(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		status, err := r.review(request)
+		switch {
+		case err != nil:
+			if more, tell := r.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
+				r.log.Info("It could not be found out whether somebody may read metrics", "error", err.Error(), "more since the last such line", more)
 			}
-		}), nil
-	}, nil
+			http.Error(w, http.StatusText(status), status)
+		case status != http.StatusOK:
+			if status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			http.Error(w, http.StatusText(status), status)
+		default:
+			handler.ServeHTTP(w, request)
+		}
+	})
 }
 
 // review returns how to answer a request: with metrics if that is http.StatusOK.

@@ -8,13 +8,16 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -22,8 +25,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -108,31 +112,105 @@ func TestMetricsAreOpenWithoutTheFlag(t *testing.T) {
 	}
 }
 
+// TestMetricsCertificatesAreReadAgain: a certificate from elsewhere is served, also after it was renewed.
+func TestMetricsCertificatesAreReadAgain(t *testing.T) {
+	directory := t.TempDir()
+	issue := func() (serial string) {
+		t.Helper()
+		begin, end := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		cert, key := trusttest.NewAuthority(t, begin, end).Issue(t, begin, end)
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.WriteFile(directory+"/tls.crt", cert, 0o600), os.WriteFile(directory+"/tls.key", key, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return string(pair.Leaf.Raw)
+	}
+	want := issue()
+	address, _, _ := strings.Cut(serveMetrics(t, options{metricsSecure: true, metricsCerts: directory}, &rest.Config{}), "/")
+	for _, when := range []string{"at first", "after it was renewed"} {
+		await.NoError(t, "the certificate "+when, func() error {
+			conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = conn.Close() }()
+			if got := conn.ConnectionState(); string(got.PeerCertificates[0].Raw) != want || got.NegotiatedProtocol != "" {
+				return errors.New("it is another one")
+			}
+			return nil
+		})
+		want = issue()
+	}
+}
+
+// TestThePortOfMetricsIsBounded: many keep a connection, by what net/http answers itself or by saying nothing, and all end.
+func TestThePortOfMetricsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			certificate certificate
+			dial        func(pipes) net.Conn
+		}{
+			"plain": {nil, pipes.dialPlain}, "TLS": {selfSigned(t), pipes.dial},
+		} {
+			outside := make(pipes)
+			server := boundedServer(outside, metricConnections, "metrics", c.certificate, logr.Discard(), http.NewServeMux())
+			end := served(t, server.Server, server.Listener)
+			var all sync.WaitGroup
+			for _, head := range []string{"", "GET /metrics HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n"} {
+				begun := time.Now()
+				for range metricConnections {
+					conn := c.dial(outside)
+					all.Go(func() {
+						if head == "" {
+							_, _ = conn.Read(make([]byte, 1))
+							return
+						}
+						_, open := answerTo(t, conn, head)
+						if open > bodyPatience {
+							t.Errorf("%s: %q kept a connection for %v", name, head, open)
+						}
+					})
+				}
+				synctest.Wait()
+				// One more is served when they have ended.
+				answer, _ := answerTo(t, c.dial(outside), "GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+				if took := time.Since(begun); !strings.HasPrefix(answer, "404 ") || took > bodyPatience || took == 0 {
+					t.Errorf("%s, %q: after %v the answer is %s", name, head, took, answer)
+				}
+				all.Wait()
+			}
+			end()
+		}
+	})
+}
+
 // serveMetrics returns the URL of a metrics endpoint that lasts as long as the test.
 func serveMetrics(t *testing.T, o options, config *rest.Config) string {
 	t.Helper()
 	o.metricsAddress = "127.0.0.1:0"
-	metrics, err := server.NewServer(metricsOptions(o), config, nil)
+	runnables, err := openMetrics(o, config, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() {
-		if err := metrics.Start(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	for _, runnable := range runnables {
+		running.Go(func() {
+			if err := runnable.Start(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
 	})
-	address := ""
-	await.NoError(t, "the metrics endpoint to listen", func() error {
-		if address = metrics.(interface{ GetBindAddr() string }).GetBindAddr(); address == "" {
-			return errors.New("it does not yet")
-		}
-		return nil
-	})
-	return address + "/metrics"
+	server, ok := runnables[len(runnables)-1].(*manager.Server)
+	if !ok {
+		t.Fatal("nothing serves metrics")
+	}
+	return server.Listener.Addr().String() + metricsPath
 }

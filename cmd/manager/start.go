@@ -203,6 +203,13 @@ func start(ctx context.Context, o options) error {
 		)
 	}
 
+	scraped, err := openMetrics(o, hub.GetConfig(), ctrl.Log.WithName("metrics"))
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	for _, runnable := range scraped {
+		problems = append(problems, hub.Add(runnable))
+	}
 	problems = append(problems,
 		member.SetupWithManager(mgr, members, admission, recorder),
 		vcenters.SetupWithManager(hub),

@@ -30,8 +30,9 @@ func (k knowledge) Quota(ctx context.Context, requester policy.Requester, old, g
 
 // serveWebhooks returns the servers of both ports of the webhooks. They answer on this replica whether it leads or not.
 func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *leaving, groups knowledge) ([]manager.Runnable, error) {
+	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{
-		Knowledge: groups, Hub: hub, Log: ctrl.Log.WithName("webhook"), Knows: certificates.Knows,
+		Knowledge: groups, Hub: hub, Log: log, Knows: certificates.Knows,
 		PolicyImpact: func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool) {
 			matched, broken, err := policycontroller.Impact(ctx, changed, groups.EvaluateAll)
 			return matched, broken, err == nil
@@ -40,5 +41,5 @@ func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certifi
 	if err != nil {
 		return nil, err
 	}
-	return openDoors(o, keeper, l, doors.Members, doors.Hub)
+	return openDoors(o, keeper, l, log, doors.Members, doors.Hub)
 }

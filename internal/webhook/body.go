@@ -3,15 +3,22 @@ package webhook
 import (
 	"errors"
 	"io"
+
+	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
 )
 
 // maxBody is the size of the largest review that is read. An API server takes objects of up to 1.5 MiB from its users,
 // and a review of an update holds two of those.
 const maxBody = 3 << 20
 
+// maxWeight is how heavy a review may be, in bytes of memory, as package jsonweight tells it. An update of a group with 500 VMs weighs 2 MiB. What is
+// heavier is made for it: 3 MiB of `{},` would be a gigabyte.
+const maxWeight = 24 << 20
+
 // Errors of reading a body.
 var (
 	errTooLarge = errors.New("the body is larger than 3 MiB")
+	errTooHeavy = errors.New("the body would need more than 24 MiB of memory when it is decoded")
 	errNoMemory = errors.New("too many large requests at a time")
 )
 
@@ -21,6 +28,19 @@ type body struct {
 	caller string
 	taken  int64
 	memory *shares
+}
+
+// weigh takes memory for what the body becomes when it is decoded. It is given back with that of the bytes.
+func (b *body) weigh() error {
+	weight := jsonweight.Of(b.bytes)
+	if weight > maxWeight {
+		return errTooHeavy
+	}
+	if !b.memory.take(b.caller, weight) {
+		return errNoMemory
+	}
+	b.taken += weight
+	return nil
 }
 
 func (b *body) release() {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // Paths of the hub's own kinds, as controller-runtime's builder would name them.
@@ -36,11 +37,11 @@ func ValidatePath(member, segment string) string {
 	return "/clusters/" + member + "/" + segment + "/validate"
 }
 
-// What the webhooks of the hub's own kinds may take at a time, as requests and as bytes of bodies. All their callers are one, and one caller
-// gets half: the hub's API server writes a few objects a day.
+// What the webhooks of the hub's own kinds may take at a time, as requests and as bytes of memory. All their callers are one, and one caller
+// gets half: the hub's API server writes a few objects a day. Half of the memory is one review that is as large and as heavy as any may be.
 const (
 	hubRequests = 16
-	hubMemory   = 16 << 20
+	hubMemory   = 64 << 20
 )
 
 // Options say what the webhooks know and how much they take at a time. Zero values mean the defaults.
@@ -58,8 +59,8 @@ type Options struct {
 	Log          logr.Logger
 	// Registerer of the metrics; default controller-runtime's registry.
 	Registerer prometheus.Registerer
-	// Requests of members that are answered at a time, default 256. Memory is what their bodies may take together, in bytes,
-	// default 32 MiB. One member gets half of it at most. What is above is refused at once with status 503.
+	// Requests of members that are answered at a time, default 256. Memory is what their bodies, and what these become,
+	// may take together, in bytes, default 64 MiB. No member gets more of it than it leaves free. What is above is refused at once with status 503.
 	Requests int
 	Memory   int64
 	// BodyTimeout is how long a caller may take to send its request, default 5 s.
@@ -96,8 +97,8 @@ func New(o Options) (Doors, error) {
 		registerer = o.Registerer
 	}
 	forMembers := &front{
-		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 32<<20)),
-		metrics: newMetrics(registerer), log: o.Log, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
+		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 64<<20)),
+		metrics: newMetrics(registerer), log: o.Log, failures: &seldom.Told[failure]{}, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
 	}
 	// What the hub asks must not take anything from the members.
 	forHub := *forMembers

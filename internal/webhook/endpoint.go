@@ -16,6 +16,8 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // drain is how long the server goes on reading the body of a request that it has answered already.
@@ -24,10 +26,24 @@ const drain = 250 * time.Millisecond
 // front is what all endpoints share: it keeps callers from taking more than their part.
 type front struct {
 	room        *shares // requests at a time
-	memory      *shares // bytes of bodies
+	memory      *shares // bytes of bodies, and of what they become
 	metrics     *metrics
 	log         logr.Logger
+	failures    *seldom.Told[failure]
 	bodyTimeout time.Duration
+}
+
+// failureInterval is how often the log tells of one failure at most: who calls may cause it at any rate. The metrics count all.
+const failureInterval = time.Minute
+
+// failure is a kind of what the log tells.
+type failure struct{ message, webhook, member string }
+
+// tell writes a line to the log, if there was none about the same for a while.
+func (e *endpoint) tell(c *call, message string, details ...any) {
+	if more, tell := e.failures.Next(failure{message, e.name, c.member}, time.Now(), failureInterval); tell {
+		e.log.Info(message, append([]any{"webhook", e.name, "member", c.member, "more since the last such line", more}, details...)...)
+	}
 }
 
 // endpoint serves one path.
@@ -80,7 +96,7 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 		return a
 	}
 	defer b.release()
-	return e.respond(r.Context(), c, b.bytes)
+	return e.respond(r.Context(), c, b)
 }
 
 // receive reads the body of a request, or says why not.
@@ -108,12 +124,18 @@ func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string
 }
 
 // respond decodes a review, asks the handler and encodes its response.
-func (e *endpoint) respond(ctx context.Context, c *call, text []byte) answer {
-	if nestedTooDeeply(text, maxNesting) {
+func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
+	if nestedTooDeeply(b.bytes, maxNesting) {
 		return problem(malformed, http.StatusBadRequest, fmt.Sprintf("the body nests more than %d levels", maxNesting))
 	}
+	switch err := b.weigh(); {
+	case errors.Is(err, errTooHeavy):
+		return problem(tooLarge, http.StatusRequestEntityTooLarge, err.Error())
+	case err != nil:
+		return problem(noRoom, http.StatusServiceUnavailable, err.Error())
+	}
 	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(text, &review); err != nil || review.Request == nil || review.Request.UID == "" ||
+	if err := json.Unmarshal(b.bytes, &review); err != nil || review.Request == nil || review.Request.UID == "" ||
 		review.APIVersion != admissionv1.SchemeGroupVersion.String() || review.Kind != "AdmissionReview" {
 		return problem(malformed, http.StatusBadRequest, "the body is not a complete AdmissionReview of admission.k8s.io/v1")
 	}
@@ -125,17 +147,17 @@ func (e *endpoint) respond(ctx context.Context, c *call, text []byte) answer {
 	case !ok:
 		return problem(panicked, http.StatusInternalServerError, "the operator made an error; its log says which")
 	case c.failure != nil:
-		e.log.Info("Cannot review an admission request", "webhook", e.name, "member", c.member, "reason", c.failure.Error())
+		e.tell(c, "Cannot review an admission request", "reason", c.failure.Error())
 		return problem(unavailable, http.StatusInternalServerError, c.failure.Error())
 	}
 	if err := response.Complete(req); err != nil {
-		e.log.Error(err, "Cannot encode the response to an admission request", "webhook", e.name, "member", c.member)
+		e.tell(c, "Cannot encode the response to an admission request", "reason", err.Error())
 		return problem(unavailable, http.StatusInternalServerError, "the response cannot be encoded")
 	}
 	reply := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: &response.AdmissionResponse}
 	encoded, err := json.Marshal(reply)
 	if err != nil {
-		e.log.Error(err, "Cannot encode the response to an admission request", "webhook", e.name, "member", c.member)
+		e.tell(c, "Cannot encode the response to an admission request", "reason", err.Error())
 		return problem(unavailable, http.StatusInternalServerError, "the response cannot be encoded")
 	}
 	a := answer{verdict: allowed, status: http.StatusOK, review: encoded}
@@ -159,8 +181,8 @@ func (e *endpoint) handle(ctx context.Context, req admission.Request) (response 
 			if err, ok := p.(error); ok && errors.As(err, &bug) {
 				reason = bug.Error()
 			}
-			e.log.Info("Recovered from a panic in an admission handler; please report it", "webhook", e.name,
-				"member", callOf(ctx).member, "requestUID", req.UID, "reason", reason, "stack", string(debug.Stack()))
+			e.tell(callOf(ctx), "Recovered from a panic in an admission handler; please report it",
+				"requestUID", req.UID, "reason", reason, "stack", string(debug.Stack()))
 		}
 	}()
 	return e.handler.Handle(ctx, req), true

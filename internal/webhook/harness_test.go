@@ -150,12 +150,20 @@ func handlers(t testing.TB, w Knowledge, change func(*Options)) (Doors, *served)
 	return doors, s
 }
 
+// listen serves a handler as the manager does, which has net/http answer nothing itself.
+func listen(t testing.TB, handler http.Handler) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.DisableGeneralOptionsHandler = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
 func serve(t testing.TB, w Knowledge, change func(*Options)) *served {
 	t.Helper()
 	doors, s := handlers(t, w, change)
-	server, hub := httptest.NewTLSServer(doors.Members), httptest.NewTLSServer(doors.Hub) // with one certificate
-	t.Cleanup(server.Close)
-	t.Cleanup(hub.Close)
+	server, hub := listen(t, doors.Members), listen(t, doors.Hub) // with one certificate
 	s.url, s.hubURL, s.client = server.URL, hub.URL, server.Client()
 	s.client.Timeout = 2 * patience
 	return s

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -71,8 +72,15 @@ func TestMemoryIsGivenBackWhateverHappens(t *testing.T) {
 		case err != nil || string(b.bytes) != content:
 			t.Fatalf("%d of %d bytes: read %d, %v", length, limit, len(b.bytes), err)
 		default:
-			if held := all - m.free; held < int64(cap(b.bytes)) {
+			held := all - m.free
+			if held < int64(cap(b.bytes)) {
 				t.Fatalf("%d bytes are counted as %d", cap(b.bytes), held)
+			}
+			if err := b.weigh(); err != nil {
+				t.Fatal(err)
+			}
+			if got := all - m.free; got != held+int64(length) { // a text weighs its bytes
+				t.Fatalf("beside %d bytes of a body, %d are held for what it becomes, want %d", held, got-held, length)
 			}
 			b.release()
 		}
@@ -80,6 +88,18 @@ func TestMemoryIsGivenBackWhateverHappens(t *testing.T) {
 			t.Fatalf("%d bytes were not given back: %v", all-m.free, m.held)
 		}
 	})
+	heavy := strings.Repeat("{},", 1000) // its weight is 291,000
+	scarce := newShares(512 << 10)
+	b, err := readBody(strings.NewReader(heavy), 100_000, scarce, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.weigh(); !errors.Is(err, errNoMemory) {
+		t.Errorf("what a body becomes takes more memory than there is: %v", err)
+	}
+	if b.release(); scarce.free != 512<<10 {
+		t.Errorf("%d left", scarce.free)
+	}
 	small := newShares(1000)
 	if _, err := readBody(strings.NewReader("x"), 1000, small, "a"); !errors.Is(err, errNoMemory) || small.free != 1000 {
 		t.Errorf("%v, %d left", err, small.free)
@@ -101,7 +121,8 @@ func TestSharesAreNeverExceededNorLost(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				who, n := who.Draw(t, "who"), rapid.Int64Range(1, 5).Draw(t, "n")
-				want := sum("a")+sum("b")+sum("c")+n <= total && sum(who)+n <= max(1, total/2)
+				left := total - sum("a") - sum("b") - sum("c") - n
+				want := sum(who)+n <= left
 				if got := s.take(who, n); got != want {
 					t.Fatalf("%s takes %d of %d: %v, while %v are held", who, n, total, got, held)
 				}
@@ -121,6 +142,25 @@ func TestSharesAreNeverExceededNorLost(t *testing.T) {
 			t.Fatalf("%d of %d are free, %v are held", s.free, total, held)
 		}
 	})
+}
+
+func TestHoweverManyTakeAllTheyCanSomeIsLeft(t *testing.T) {
+	const total = 1 << 20
+	for callers := range 20 {
+		s := newShares(total)
+		for took := true; took; { // in turns, as callers do that come at one time
+			took = false
+			for i := range callers {
+				took = s.take(strconv.Itoa(i), 1) || took
+			}
+		}
+		if fair := int64(total / (callers + 1)); s.free < fair {
+			t.Errorf("%d callers leave %d, want %d", callers, s.free, fair)
+		}
+		if !s.take("another", s.free/2) {
+			t.Errorf("beside %d callers another one does not get half of what is left", callers)
+		}
+	}
 }
 
 func TestShortenKeepsCharactersWhole(t *testing.T) {

@@ -3,12 +3,17 @@
 package admission
 
 import (
+	"os"
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
+
+// mostMemory is half of the chart's limit.
+const mostMemory = 512 << 20
 
 // TestHostileCallersDoNotKeepOthersWaiting: how much later valid requests are answered meanwhile, and what memory it takes, make bench
 // BENCH=admission measures.
@@ -51,6 +56,18 @@ func TestHostileCallersDoNotKeepOthersWaiting(t *testing.T) {
 	}
 	if answers["nested"][400] == 0 || answers["no review"][400] == 0 {
 		t.Errorf("requests that make no sense are not refused: %v", answers)
+	}
+	if answers["amplifying"][413] == 0 {
+		t.Errorf("what would be a hundred times as large when it is decoded is not refused: %v", answers)
+	}
+	most := int64(mostMemory)
+	if os.Getenv(progress.RaceVariable) != "" {
+		most *= 6 // the race detector has five to ten times as much
+	}
+	peak, known := r.PeakMemory()
+	t.Logf("the replica's memory was %d MiB at most", peak>>20)
+	if known && peak > most {
+		t.Errorf("the replica's memory was %d MiB, and may be %d MiB", peak>>20, most>>20)
 	}
 	if !r.Alive() || r.PID() != pid {
 		t.Error("the replica was restarted")

@@ -2,7 +2,6 @@ package vmgroup
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/group"
@@ -19,43 +18,14 @@ const (
 // contradictionInterval is how often an event tells of a member and a reason at most: an API server that lies may do so at any rate.
 const contradictionInterval = 10 * time.Minute
 
-// contradictions counts what was found since it was told last. The zero value is ready for use.
-type contradictions struct {
-	mu   sync.Mutex
-	told map[contradiction]telling
-}
-
 type contradiction struct{ member, reason string }
-
-type telling struct {
-	at time.Time
-	// more were found since.
-	more int
-}
-
-// next reports whether it is time to tell of one that is found now, and how many were found since the last one that was told.
-func (c *contradictions) next(of contradiction, now time.Time) (more int, tell bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.told == nil {
-		c.told = map[contradiction]telling{}
-	}
-	before, known := c.told[of]
-	if known && now.Sub(before.at) < contradictionInterval {
-		before.more++
-		c.told[of] = before
-		return 0, false
-	}
-	c.told[of] = telling{at: now}
-	return before.more, true
-}
 
 // contradicted has the hub's administrator told of something that a member says and that cannot be so.
 func (r *Reconciler) contradicted(member, reason, note string) {
 	if r.Contradicted == nil {
 		return
 	}
-	more, tell := r.contradictions.next(contradiction{member, reason}, r.Now())
+	more, tell := r.contradictions.Next(contradiction{member, reason}, r.Now(), contradictionInterval)
 	if !tell {
 		return
 	}

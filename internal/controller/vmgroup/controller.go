@@ -34,6 +34,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -129,7 +130,7 @@ type Reconciler struct {
 	memory   memory
 	policies policyCache
 	// contradictions that Contradicted was told of.
-	contradictions contradictions
+	contradictions seldom.Told[contradiction]
 }
 
 // Options are settings of the controller.

@@ -19,18 +19,19 @@ type Hostile struct {
 	body func(ctx context.Context) io.Reader
 }
 
-// HostileBodies are a body of 1 MiB, one that is nested 10,000 levels deep, wrong types in several places, and senders
-// that never come to an end.
+// HostileBodies are a body of 1 MiB, one that is nested 10,000 levels deep, one of 3 MiB that would be hundreds when it is decoded, wrong types in
+// several places, and senders that never come to an end.
 func HostileBodies(namespace string) []Hostile {
 	object := func(text string) func(context.Context) io.Reader {
 		whole := creationOf(namespace, "hostile", []byte(text))
 		return func(context.Context) io.Reader { return bytes.NewReader(whole) }
 	}
 	const head = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"hostile"%s},"spec":%s}`
-	const depth = 10_000
+	const depth, items = 10_000, 1_000_000
 	return []Hostile{
 		{"1 MiB", object(fmt.Sprintf(head, `,"annotations":{"a":"`+strings.Repeat("x", 1<<20)+`"}`, `{"cpu":1,"memory":1,"template":"t"}`))},
 		{"nested", object(fmt.Sprintf(head, "", strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth)))},
+		{"amplifying", object(fmt.Sprintf(head, "", `{"cpu":1,"memory":1,"template":"t"},"status":{"vms":[`+strings.Repeat("{},", items)+`{}]}`))},
 		{"wrong types", object(fmt.Sprintf(head, "", `{"cpu":"many","memory":[1],"template":{"a":1},"replicas":1e99}`))},
 		{"no review", func(context.Context) io.Reader { return strings.NewReader(`{"kind":7,"request":["a",{}]}`) }},
 		{"slow", func(ctx context.Context) io.Reader { return &slowReader{ctx: ctx} }},

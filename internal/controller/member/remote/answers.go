@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
 )
 
 const (
@@ -45,8 +46,8 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	body := &boundedBody{guard: a.guard, ctx: ctx, what: describe(request.URL.Path, query)}
 	timer := time.AfterFunc(a.whole, func() { cancel(errSlow) })
 	body.end = func() { timer.Stop(); cancel(nil) }
-	body.scanner.list = query.Has("limit")
-	if body.scanner.list {
+	body.scanner.List = query.Has("limit")
+	if body.scanner.List {
 		if err := a.guard.beginList(ctx); err != nil {
 			body.end()
 			closeBody(request.Body)
@@ -99,7 +100,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 		// client-go decodes an error by its type, whatever was asked for; as text it is told and not decoded.
 		response.Header.Set("Content-Type", "text/plain")
 		body.limit = Bound{Bytes: mostPlain, Weight: math.MaxInt64}
-	case body.scanner.list:
+	case body.scanner.List:
 		body.limit = a.guard.Limits.Page
 	default:
 		body.limit = a.guard.Limits.Object
@@ -118,7 +119,7 @@ type boundedBody struct {
 	// stream: each value has the limit of its own, and patience to arrive.
 	stream   bool
 	patience time.Duration
-	scanner  scanner
+	scanner  jsonweight.Scanner
 	// began is when the first byte of a value of a stream arrived, zero between values.
 	began time.Time
 	end   func()
@@ -160,16 +161,16 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 			}
 			b.began = time.Now()
 		}
-		n, ended := b.scanner.scan(p)
+		n, ended := b.scanner.Scan(p)
 		kept = append(kept, p[:n]...) // in place: kept is never longer than what was weighed
 		p = p[n:]
 		switch {
-		case b.scanner.bytes > b.limit.Bytes:
+		case b.scanner.Bytes > b.limit.Bytes:
 			return 0, b.tooLarge(bytesText(b.limit.Bytes) + ", after decompression")
-		case b.scanner.weight > b.limit.Weight:
+		case b.scanner.Weight > b.limit.Weight:
 			return 0, b.tooLarge(bytesText(b.limit.Weight) + " of memory for its values when they are decoded")
 		case b.stream && ended:
-			b.scanner.reset()
+			b.scanner.Reset()
 			b.began = time.Time{}
 		case b.stream && time.Since(b.began) > b.patience:
 			return 0, &LimitError{What: "an event in " + b.what + " does not end", Limit: b.patience.String(),

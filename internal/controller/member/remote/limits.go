@@ -10,18 +10,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Weights are bytes after decompression, and besides what a value needs in memory when it is decoded: `{},` has three bytes and may become a
-// struct of a kilobyte. What an object weighs is so an upper bound of what it costs, whatever it is made of. The fields of managed fields are their
-// bytes: they are not decoded.
-const (
-	itemWeight   = 2 << 10
-	objectWeight = 256
-	arrayWeight  = 64
-	valueWeight  = 32
-	// textWeight is that of an entry of a map of texts, such as labels.
-	textWeight = 100
-)
-
 // Limits of what a member's API server may send. All must be set.
 type Limits struct {
 	// Object bounds one object, and all else that is no list.
@@ -36,7 +24,8 @@ type Limits struct {
 	Rate, Burst int
 }
 
-// Bound is how large an answer may be: Bytes after decompression, of which the decoder holds several copies, and the Weight of what they become.
+// Bound is how large an answer may be: Bytes after decompression, of which the decoder holds several copies, and the Weight of what they
+// become, as package jsonweight tells it.
 type Bound struct{ Bytes, Weight int64 }
 
 // PageSize is how many objects are asked for at once.

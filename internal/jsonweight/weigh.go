@@ -1,0 +1,131 @@
+// Package jsonweight tells what JSON of others may need in memory, before it is decoded. Weights are bytes, and besides what each value needs as Go: `{},`
+// has three bytes and may become a struct of a kilobyte. So a weight is about an upper bound of what a value costs, whatever it is made of. The fields of
+// managed fields are their bytes: they are not decoded.
+package jsonweight
+
+const (
+	itemWeight   = 2 << 10
+	objectWeight = 256
+	arrayWeight  = 64
+	valueWeight  = 32
+	// textWeight is that of an entry of a map of texts, such as labels.
+	textWeight = 100
+)
+
+// Of returns the weight of a whole text.
+func Of(text []byte) int64 {
+	var s Scanner
+	for len(text) > 0 {
+		n, _ := s.Scan(text)
+		text = text[n:]
+	}
+	return s.Weight
+}
+
+// Scanner weighs JSON while it is read, by its tokens alone: nothing of it is kept but the last key. What is no JSON is weighed somehow, and fails
+// to decode. The zero value is ready for use, by one goroutine at a time.
+type Scanner struct {
+	// Bytes that were read, and Weight: these, and what their values need besides when they are decoded.
+	Bytes, Weight     int64
+	depth             int
+	inText, isEscaped bool
+	// List: objects at the second level are its items, which are whole objects of Kubernetes and weigh more.
+	List bool
+	// key is the last text, and keyBytes how long it is, which may be more than fits. It is that of the value that follows.
+	key      [16]byte
+	keyBytes int
+	// The depths within labels or annotations, within an array of managed fields, and within the fields of one of these; 0 outside.
+	texts, managed, fields int
+}
+
+// Reset begins the next value.
+func (s *Scanner) Reset() { *s = Scanner{List: s.List} }
+
+// Scan weighs what follows. It returns where a value ended, so that the next one can be weighed by itself, or len(b).
+func (s *Scanner) Scan(b []byte) (n int, ended bool) {
+	for i, c := range b {
+		s.Bytes++
+		s.Weight++
+		switch {
+		case s.inText:
+			s.text(c)
+		case c == '"':
+			s.inText, s.keyBytes = true, 0
+		case c == ',':
+			s.comma()
+		case c == '[' || c == '{':
+			s.open(c)
+		case c == '}' || c == ']':
+			if s.close(); s.depth == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return len(b), false
+}
+
+// text takes a byte of a text.
+func (s *Scanner) text(c byte) {
+	switch {
+	case s.isEscaped:
+		s.isEscaped = false
+	case c == '\\':
+		s.isEscaped = true
+	case c == '"':
+		s.inText = false
+		return
+	}
+	if s.keyBytes < len(s.key) {
+		s.key[s.keyBytes] = c
+	}
+	s.keyBytes = min(s.keyBytes+1, len(s.key)+1)
+}
+
+// isKey says whether what follows is the value of that key. Keys with escapes are not known as what they mean: their values weigh more.
+func (s *Scanner) isKey(key string) bool {
+	return s.keyBytes == len(key) && string(s.key[:len(key)]) == key
+}
+
+func (s *Scanner) comma() {
+	s.keyBytes = 0
+	switch {
+	case s.fields > 0:
+	case s.texts > 0:
+		s.Weight += textWeight
+	default:
+		s.Weight += valueWeight
+	}
+}
+
+func (s *Scanner) open(c byte) {
+	switch {
+	case s.fields > 0: // it stays JSON
+	case c == '[':
+		s.Weight += arrayWeight
+	default:
+		s.Weight += objectWeight
+		if s.List && s.depth == 2 {
+			s.Weight += itemWeight
+		}
+	}
+	s.depth++
+	switch {
+	case c == '{' && s.texts == 0 && (s.isKey("labels") || s.isKey("annotations")):
+		s.texts = s.depth
+	case c == '[' && s.managed == 0 && s.isKey("managedFields"):
+		s.managed = s.depth
+	case c == '{' && s.managed > 0 && s.fields == 0 && s.depth == s.managed+2 && s.isKey("fieldsV1"):
+		s.fields = s.depth
+	}
+	s.keyBytes = 0
+}
+
+func (s *Scanner) close() {
+	for _, within := range []*int{&s.texts, &s.managed, &s.fields} {
+		if s.depth <= *within {
+			*within = 0
+		}
+	}
+	s.depth = max(s.depth-1, 0)
+	s.keyBytes = 0
+}

@@ -1,0 +1,134 @@
+package webhook
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
+)
+
+// filled is a review with as many times a part in place of MANY as fit, and no more than the weight that is given.
+func filled(review, part string, weight int64) []byte {
+	room := maxBody - len(review)
+	if heavier := jsonweight.Of([]byte(strings.Repeat(part+",", 1000))) / 1000; weight > 0 {
+		room = min(room, int(weight/heavier)*(len(part)+1))
+	}
+	n := (room - 8) / (len(part) + 1)
+	many := strings.Repeat(part+",", n)
+	if strings.Contains(part, "KEY__") {
+		text := strings.Builder{}
+		for i := range n {
+			fmt.Fprintf(&text, strings.Replace(part, "KEY__", "%05x", 1)+",", i)
+		}
+		many = text.String()
+	}
+	return []byte(strings.Replace(review, "MANY", strings.TrimSuffix(many, ","), 1))
+}
+
+// TestNoBodyBecomesMuchMoreThanItIs: what lists and maps of a review need when they are decoded is known before. Everything that is allocated for
+// a request counts here, also what is free again before its end.
+func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
+	doors, _ := handlers(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
+	reviewing := func(kind, plural, user, object string) string {
+		const id = `"group":"vm.codeconnect.vmworld.com","version":"v1alpha1"`
+		return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{` + id + `,"kind":"` + kind + `"},"resource":{` + id +
+			`,"resource":"` + plural + `"},"name":"n","namespace":"apps","operation":"CREATE","userInfo":{` + user + `},"object":{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"` +
+			kind + `",` + object + `}}}`
+	}
+	group := func(object string) string { return reviewing("VmGroup", "vmgroups", "", object) }
+	vcenter := func(object string) string { return reviewing("VCenter", "vcenters", "", object) }
+	path := ValidatePath(testMember, testSegment)
+	// mostRefused is for the bytes that are read, in a buffer that grows. mostDecoded is for a list besides, which grows by quarters: what is left of it at
+	// any time is less than half.
+	const mostRefused, mostDecoded = 12 << 20, 128 << 20
+	for name, c := range map[string]struct {
+		door               http.Handler
+		path, review, part string
+	}{
+		"VMs":                    {doors.Members, path, group(`"spec":{"cpu":1,"memory":1},"status":{"vms":[MANY]}`), `{}`},
+		"conditions":             {doors.Members, path, group(`"spec":{},"status":{"conditions":[MANY]}`), `{}`},
+		"revisions":              {doors.Members, path, group(`"spec":{},"status":{"revisions":[MANY]}`), `{}`},
+		"managed fields":         {doors.Members, path, group(`"metadata":{"managedFields":[MANY]}`), `{}`},
+		"owners":                 {doors.Members, path, group(`"metadata":{"ownerReferences":[MANY]}`), `{}`},
+		"finalizers":             {doors.Members, path, group(`"metadata":{"finalizers":[MANY]}`), `""`},
+		"labels":                 {doors.Members, path, group(`"metadata":{"labels":{MANY}}`), `"KEY__":""`},
+		"metadata of guests":     {doors.Members, path, group(`"spec":{"guest":{"metadata":{MANY}}}`), `"KEY__":""`},
+		"groups of a user":       {doors.Members, path, reviewing("VmGroup", "vmgroups", `"groups":[MANY]`, `"spec":{}`), `""`},
+		"what else a user has":   {doors.Members, path, reviewing("VmGroup", "vmgroups", `"extra":{MANY}`, `"spec":{}`), `"KEY__":[]`},
+		"VMs, mutated":           {doors.Members, MutatePath(testMember, testSegment), group(`"status":{"vms":[MANY]}`), `{}`},
+		"grants":                 {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[MANY]}`), `{}`},
+		"folders":                {doors.Hub, VCenterPath, vcenter(`"spec":{"legacyFolders":[MANY]}`), `{}`},
+		"patterns":               {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[{"templates":[MANY]}]}`), `""`},
+		"labels of a selector":   {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[{"namespaceSelector":{"matchLabels":{MANY}}}]}`), `"KEY__":""`},
+		"conditions of a member": {doors.Hub, MemberClusterPath, reviewing("MemberCluster", "memberclusters", "", `"status":{"conditions":[MANY]}`), `{}`},
+		"members of a policy":    {doors.Hub, VmGroupPolicyPath, reviewing("VmGroupPolicy", "vmgrouppolicies", "", `"spec":{"match":{"memberClusters":[MANY]}}`), `""`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, weight := range []int64{0, maxWeight - 64<<10} {
+				body := filled(c.review, c.part, weight)
+				heavy := jsonweight.Of(body)
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, bytes.NewReader(body))
+				request.Header.Set("Content-Type", "application/json")
+				answer := httptest.NewRecorder()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				c.door.ServeHTTP(answer, request)
+				runtime.ReadMemStats(&after)
+				allocated := int64(after.TotalAlloc - before.TotalAlloc)
+				t.Logf("%d KiB that weigh %d KiB: status %d, %d KiB allocated", len(body)>>10, heavy>>10, answer.Code, allocated>>10)
+				switch {
+				case heavy > maxWeight && answer.Code != http.StatusRequestEntityTooLarge:
+					t.Errorf("status %d, want 413: %s", answer.Code, answer.Body)
+				case heavy > maxWeight && allocated > mostRefused:
+					t.Errorf("to refuse %d bytes, %d were allocated", len(body), allocated)
+				case heavy <= maxWeight && allocated > mostDecoded:
+					t.Errorf("for %d bytes that weigh %d, %d were allocated", len(body), heavy, allocated)
+				case heavy <= maxWeight && answer.Code != http.StatusOK:
+					t.Errorf("status %d, want 200: %.300s", answer.Code, answer.Body)
+				}
+			}
+		})
+	}
+}
+
+// TestTheLargestGroupsAreLight: a group of 500 VMs, whose status says all that there is to say about each of them, is far from what is refused.
+func TestTheLargestGroupsAreLight(t *testing.T) {
+	s := serve(t, knowledgeWith(), nil)
+	group := aGroup(func(g *v1alpha1.VmGroup) {
+		fields := strings.Builder{}
+		for i := range 500 {
+			g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{
+				Name: fmt.Sprintf("a-group-with-a-name-of-usual-length-%d", i), Ordinal: int32(i), Incarnation: 7, //nolint:gosec // below 500
+				UUID: "01234567-89ab-cdef-0123-456789abcdef", MoRef: "vm-123456", Phase: v1alpha1.VMReady, PowerState: "poweredOn",
+				IPAddress: "2001:db8:85a3:1234:5678:8a2e:370:7334", Revision: "0123456789abcdef", CloneMode: v1alpha1.CloneLinked, ReadySince: now(),
+				ShutdownTime: now(), StartTime: now(), Updating: true, RestartPending: true, Message: strings.Repeat("m", 512),
+			})
+			fmt.Fprintf(&fields, `"k:{\"name\":\"%s\"}":{".":{},"f:name":{},"f:phase":{},"f:ip":{},"f:moRef":{},"f:instanceUUID":{},"f:message":{}},`, g.Status.VMs[i].Name)
+		}
+		g.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(
+			`{"f:status":{"f:vms":{` + fields.String() + `"f:x":{}}}}`)}}}
+		g.Labels, g.Annotations = map[string]string{}, map[string]string{}
+		for i := range 100 {
+			g.Labels[fmt.Sprintf("example.com/label-%d", i)] = strings.Repeat("x", 63)
+			g.Annotations[fmt.Sprintf("example.com/annotation-%d", i)] = strings.Repeat("x", 1000)
+		}
+	})
+	request := requestFor(t, group, group)
+	text := reviewOf(t, request)
+	weight := jsonweight.Of(text)
+	t.Logf("%d KiB, which weigh %d KiB", len(text)>>10, weight>>10)
+	if weight > maxWeight/4 {
+		t.Errorf("an update of a group with 500 VMs weighs %d, of %d", weight, maxWeight)
+	}
+	if !s.validate(request).Allowed {
+		t.Error("refused")
+	}
+}

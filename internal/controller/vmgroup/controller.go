@@ -253,6 +253,8 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 	}
 }
 
+func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }
+
 func requestOf(member multicluster.ClusterName, o client.Object) mcreconcile.Request {
 	return mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
@@ -432,7 +434,9 @@ func controllerOptions(opts Options, l *limiter, random func() float64) controll
 	return controller.TypedOptions[mcreconcile.Request]{
 		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool), RateLimiter: newRetries(l.waits, random),
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
-			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newUrgentFirst(l.urgency)}
+			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newTurns(memberOf, func() workqueue.Queue[mcreconcile.Request] {
+				return newUrgentFirst(l.urgency)
+			})}
 			queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
 				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
 					Name: name, Queue: workqueue.NewTypedWithConfig(storage),

@@ -15,23 +15,35 @@ const silentInterval = 10 * time.Second
 // silent cannot take every worker before anybody has noticed. A member may have fewer than a vCenter: a pass that
 // waits for a silent member counts for its vCenter as well, and must not shut the vCenter's other members out.
 //
-// A pass that finds no place gives its worker back, and its request waits here. Whoever leaves hands the place on to the request
-// that waits longest, urgent ones first, and no place stands empty while somebody waits for it. A request that has a place is queued
-// again, and takes the place up with its next pass.
+// A member may take a place while it has fewer than are free. So one alone has half of them, two have a third each, and as much as each of
+// them has stays free for the next one.
+//
+// A pass that finds no place gives its worker back, and its request waits here. Whoever leaves hands the place on to the member that has the fewest,
+// and in it to the request that waits longest, urgent ones first. No place stands empty while somebody waits who may take it. A request that has a
+// place is queued again, and takes the place up with its next pass.
 type limiter struct {
-	perMember, perVCenter int
-	urgency               *urgency[mcreconcile.Request]
+	places, perMember, perVCenter int
+	urgency                       *urgency[mcreconcile.Request]
 
 	mu sync.Mutex
 	// queue queues a request that was given a place, before all others.
-	queue     func(mcreconcile.Request)
-	byMember  map[string]int
+	queue func(mcreconcile.Request)
+	// taken are the places that are not free.
+	taken     int
+	members   map[string]*share
 	byVCenter map[string]int
-	lanes     map[lane]*line
 	waiting   map[mcreconcile.Request]*waiter
 	// given are the places that wait for their request.
 	given map[mcreconcile.Request]lane
 	turns int
+}
+
+// share is what a member has. One that has nothing and waits for nothing has none.
+type share struct {
+	// taken are its places, and turn is when it took the last one.
+	taken, turn int
+	// lines are those who wait, by vCenter.
+	lines map[string]*line
 }
 
 // lane is what a pass takes a place of.
@@ -48,12 +60,12 @@ type waiter struct {
 	void    bool
 }
 
-// newLimiter divides workers: one member may have half of them, one vCenter three quarters.
+// newLimiter divides workers, one for each place: one member may have half of them, one vCenter three quarters.
 func newLimiter(workers int) *limiter {
 	return &limiter{
-		perMember: max(1, workers/2), perVCenter: max(1, workers-workers/4), urgency: newUrgency[mcreconcile.Request](),
-		queue: func(mcreconcile.Request) {}, byMember: map[string]int{}, byVCenter: map[string]int{},
-		lanes: map[lane]*line{}, waiting: map[mcreconcile.Request]*waiter{}, given: map[mcreconcile.Request]lane{},
+		places: workers, perMember: max(1, workers/2), perVCenter: max(1, workers-workers/4), urgency: newUrgency[mcreconcile.Request](),
+		queue: func(mcreconcile.Request) {}, members: map[string]*share{}, byVCenter: map[string]int{},
+		waiting: map[mcreconcile.Request]*waiter{}, given: map[mcreconcile.Request]lane{},
 	}
 }
 
@@ -100,11 +112,27 @@ func (l *limiter) waits(request mcreconcile.Request) bool {
 }
 
 func (l *limiter) free(in lane) bool {
-	return l.byMember[in.member] < l.perMember && l.byVCenter[in.vcenter] < l.perVCenter
+	has := 0
+	if of := l.members[in.member]; of != nil {
+		has = of.taken
+	}
+	return has < min(l.perMember, l.places-l.taken) && l.byVCenter[in.vcenter] < l.perVCenter
+}
+
+func (l *limiter) shareOf(member string) *share {
+	of := l.members[member]
+	if of == nil {
+		of = &share{lines: map[string]*line{}}
+		l.members[member] = of
+	}
+	return of
 }
 
 func (l *limiter) take(in lane) {
-	l.byMember[in.member]++
+	l.turns++
+	of := l.shareOf(in.member)
+	of.taken, of.turn = of.taken+1, l.turns
+	l.taken++
 	l.byVCenter[in.vcenter]++
 }
 
@@ -112,10 +140,11 @@ func (l *limiter) park(request mcreconcile.Request, in lane, urgent bool) {
 	l.turns++
 	w := &waiter{request: request, lane: in, urgent: urgent, turn: l.turns}
 	l.waiting[request] = w
-	of := l.lanes[in]
+	lines := l.shareOf(in.member).lines
+	of := lines[in.vcenter]
 	if of == nil {
 		of = &line{}
-		l.lanes[in] = of
+		lines[in.vcenter] = of
 	}
 	if urgent {
 		of.urgent = append(of.urgent, w)
@@ -127,8 +156,11 @@ func (l *limiter) park(request mcreconcile.Request, in lane, urgent bool) {
 // leave gives a place back, and hands on what is free now.
 func (l *limiter) leave(of lane) {
 	l.mu.Lock()
-	leaveOne(l.byMember, of.member)
-	leaveOne(l.byVCenter, of.vcenter)
+	l.taken--
+	l.members[of.member].taken--
+	if l.byVCenter[of.vcenter]--; l.byVCenter[of.vcenter] == 0 {
+		delete(l.byVCenter, of.vcenter)
+	}
 	var requests []mcreconcile.Request
 	for w := l.next(); w != nil; w = l.next() {
 		w.void = true
@@ -145,26 +177,44 @@ func (l *limiter) leave(of lane) {
 	}
 }
 
-func leaveOne(busy map[string]int, name string) {
-	if busy[name]--; busy[name] == 0 {
-		delete(busy, name)
-	}
-}
-
 // next is the first of those whose lane has a place, or nil.
 func (l *limiter) next() *waiter {
 	var first *waiter
-	for in, of := range l.lanes {
-		w := of.first()
+	var whose *share
+	for member, of := range l.members {
+		w := l.firstOf(member, of)
+		if w != nil && (first == nil || of.before(whose)) {
+			first, whose = w, of
+		}
+		if of.taken == 0 && len(of.lines) == 0 {
+			delete(l.members, member)
+		}
+	}
+	return first
+}
+
+// firstOf is the first of a member's whose lane has a place, or nil.
+func (l *limiter) firstOf(member string, of *share) *waiter {
+	var first *waiter
+	for vcenter, line := range of.lines {
+		w := line.first()
 		if w == nil {
-			delete(l.lanes, in)
+			delete(of.lines, vcenter)
 			continue
 		}
-		if l.free(in) && (first == nil || w.before(first)) {
+		if l.free(lane{member, vcenter}) && (first == nil || w.before(first)) {
 			first = w
 		}
 	}
 	return first
+}
+
+// before: equals take turns. How urgent it is does not count between members: all groups of one may be urgent for ever.
+func (s *share) before(o *share) bool {
+	if s.taken != o.taken {
+		return s.taken < o.taken
+	}
+	return s.turn < o.turn
 }
 
 func (w *waiter) before(o *waiter) bool {

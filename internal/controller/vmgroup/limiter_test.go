@@ -58,13 +58,16 @@ func TestASilentMemberTakesNeitherEveryWorkerNorItsVCenter(t *testing.T) {
 	if _, ok := enter("healthy", "x"); !ok {
 		t.Error("the fifth pass of a vCenter was refused")
 	}
-	if _, ok := enter("healthy", "x"); !ok {
+	if _, ok := enter("healthy", "y"); ok {
+		t.Error("a member that has as many places as are free takes one more")
+	}
+	if _, ok := enter("third", "x"); !ok {
 		t.Error("the sixth pass of a vCenter was refused")
 	}
-	if _, ok := enter("third", "x"); ok {
+	if _, ok := enter("fourth", "x"); ok {
 		t.Error("more than three quarters of the workers wait for one vCenter")
 	}
-	if _, ok := enter("third", "y"); !ok {
+	if _, ok := enter("fourth", "y"); !ok {
 		t.Error("another vCenter waits for the full one, or a refused pass took a place")
 	}
 }
@@ -98,18 +101,53 @@ func TestAGroupThatWasTakenOverGoesBeforeThoseThatWaitForAPlace(t *testing.T) {
 }
 
 func TestWhoLeavesMakesRoomInItsMemberAndInItsVCenter(t *testing.T) {
-	l := newLimiter(4) // two places of a member, three of a vCenter
+	l := newLimiter(8) // six places of a vCenter
 	var queued []string
 	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r.Name) })
 	leave, _ := l.enter(requestFor("m", "1"), "x")
-	for _, e := range []struct{ member, name, vcenter string }{{"m", "2", "x"}, {"n", "3", "x"}, {"m", "member-is-full", "y"}} {
-		l.enter(requestFor(e.member, e.name), e.vcenter)
+	for _, e := range []struct{ member, name string }{{"m", "2"}, {"n", "3"}, {"n", "4"}, {"o", "5"}, {"o", "6"}} {
+		if _, ok := l.enter(requestFor(e.member, e.name), "x"); !ok {
+			t.Fatalf("%s has no place", e.name)
+		}
 	}
-	urgent := requestFor("n", "vcenter-is-full")
-	l.urgency.pop(urgent)
-	l.enter(urgent, "x")
+	l.enter(requestFor("m", "member-is-full"), "y")
+	l.enter(requestFor("p", "vcenter-is-full"), "x")
 	if leave(); !slices.Equal(queued, []string{"vcenter-is-full", "member-is-full"}) {
-		t.Errorf("queued %v; want both, and the urgent one first", queued)
+		t.Errorf("queued %v; want both, and that of the member without a place first", queued)
+	}
+}
+
+// However urgent the groups of a member are, and however long they have waited.
+func TestAPlaceGoesToTheMemberWithTheFewestAndEqualsTakeTurns(t *testing.T) {
+	l := newLimiter(4) // three places of a vCenter
+	var queued []mcreconcile.Request
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r) })
+	leave := map[string]func(){}
+	n := 0
+	come := func(member string) {
+		n++
+		r := requestFor(member, fmt.Sprint(n))
+		if member != "z" {
+			l.urgency.pop(r)
+		}
+		if end, ok := l.enter(r, "x"); ok {
+			leave[member] = end
+		}
+	}
+	for range 3 {
+		for _, member := range []string{"a", "b", "c"} {
+			come(member)
+		}
+	}
+	come("z")
+	come("z")
+	for _, step := range []struct{ leaves, next string }{{"a", "z"}, {"z", "a"}, {"b", "b"}, {"b", "z"}} {
+		leave[step.leaves]()
+		got := queued[len(queued)-1]
+		if string(got.ClusterName) != step.next {
+			t.Fatalf("after %s a group of %s has a place, want one of %s", step.leaves, got.ClusterName, step.next)
+		}
+		leave[step.next], _ = l.enter(got, "x")
 	}
 }
 
@@ -172,7 +210,7 @@ func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
 			}
 			l.check(t, len(wanted), len(running))
 		}
-		if len(wanted)+len(running)+len(l.byMember)+len(l.byVCenter)+len(l.waiting)+len(l.given) != 0 {
+		if len(wanted)+len(running)+len(l.members)+len(l.byVCenter)+l.taken+len(l.waiting)+len(l.given) != 0 {
 			t.Fatalf("left: wanted %v, running %d, limiter %+v", wanted, len(running), l)
 		}
 	})
@@ -183,13 +221,13 @@ func (l *limiter) check(t *rapid.T, wanted, running int) {
 		t.Fatalf("%d want a place, %d wait and %d have one", wanted, len(l.waiting), len(l.given))
 	}
 	all := 0
-	for member, n := range l.byMember {
-		if all += n; n > l.perMember {
-			t.Fatalf("%d passes of %s", n, member)
+	for member, of := range l.members {
+		if all += of.taken; of.taken > l.perMember {
+			t.Fatalf("%d passes of %s", of.taken, member)
 		}
 	}
-	if all != running+len(l.given) {
-		t.Fatalf("%d places are taken, %d passes run and %d were given one", all, running, len(l.given))
+	if all != running+len(l.given) || all != l.taken || all > l.places {
+		t.Fatalf("%d of %d places are taken, counted as %d, %d passes run and %d were given one", all, l.places, l.taken, running, len(l.given))
 	}
 	for vcenter, n := range l.byVCenter {
 		if n > l.perVCenter {
@@ -197,7 +235,8 @@ func (l *limiter) check(t *rapid.T, wanted, running int) {
 		}
 	}
 	for r, w := range l.waiting {
-		if l.free(w.lane) {
+		has := l.members[w.lane.member].taken
+		if has < l.perMember && has < l.places-all && l.byVCenter[w.lane.vcenter] < l.perVCenter {
 			t.Fatalf("%v waits for %+v, which has a place", r, w.lane)
 		}
 	}
@@ -229,7 +268,7 @@ func TestAGroupWithoutAPlaceIsReconciledOnceThereIsOne(t *testing.T) {
 	r.Members = func(string) (Member, bool) { return Member{}, false }
 	r.mustPass()
 	leave[1]()
-	if n := len(r.limiter.byMember); n != 0 {
+	if n := len(r.limiter.members); n != 0 {
 		t.Errorf("places of %d members are taken by nobody", n)
 	}
 }

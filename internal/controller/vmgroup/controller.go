@@ -249,6 +249,7 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 				return
 			}
 			r.forget(request(e.Object))
+			queue.Forget(request(e.Object))
 		},
 	}
 }
@@ -286,6 +287,27 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
 	r.drop(r.Groups.forget(request))
+	r.leaveLine(request)
+}
+
+// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. One of a group that
+// vanished is kept.
+func (r *Reconciler) leaveLine(request mcreconcile.Request) {
+	if len(r.vanished.of(request)) == 0 {
+		r.limiter.forget(request)
+	}
+}
+
+// exists reports whether there may be something to do for a request.
+func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
+	if r.Groups.knows(request) || len(r.vanished.of(request)) > 0 {
+		return true
+	}
+	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
+	if err != nil {
+		return false // engaging the member lists its groups again
+	}
+	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
 }
 
 // drop forgets what is remembered of acting on a group.
@@ -300,7 +322,7 @@ func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 		return
 	}
 	r.memory.forget(key)
-	r.limiter.urgency.keep(e.request, false)
+	r.leaveLine(e.request)
 	if r.Quotas != nil {
 		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
 	}
@@ -351,6 +373,9 @@ func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Clus
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
 	leave, ok := r.limiter.enter(req, r.Groups.vcenterOf(req))
 	if !ok {
+		if !r.exists(ctx, req) {
+			r.limiter.forget(req)
+		}
 		return reconcile.Result{}, nil // it is queued again once there is a place
 	}
 	defer leave()

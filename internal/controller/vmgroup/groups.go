@@ -319,6 +319,14 @@ func (g *Groups) all() map[vsphere.GroupKey]groupEntry {
 	return maps.Clone(g.byKey)
 }
 
+// knows reports whether a group of this name was seen, and not since then that it is gone.
+func (g *Groups) knows(request mcreconcile.Request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, known := g.keys[request]
+	return known
+}
+
 // vcenterOf returns the vCenter of a group that was seen before, or "".
 func (g *Groups) vcenterOf(request mcreconcile.Request) string {
 	g.mu.Lock()

@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"container/list"
 	"sync"
 	"time"
 
@@ -49,15 +50,17 @@ type share struct {
 // lane is what a pass takes a place of.
 type lane struct{ member, vcenter string }
 
-// line are those that wait for places in one lane, urgent ones apart, each in the order of their coming. Waiters that are void have left it.
-type line struct{ urgent, rest []*waiter }
+// line are those that wait for places in one lane, urgent ones apart, each in the order of their coming.
+type line struct{ urgent, rest list.List }
 
 type waiter struct {
 	request mcreconcile.Request
 	lane    lane
 	urgent  bool
 	turn    int
-	void    bool
+	// in is the list that it waits in, at this element.
+	in *list.List
+	at *list.Element
 }
 
 // newLimiter divides workers, one for each place: one member may have half of them, one vCenter three quarters.
@@ -91,11 +94,10 @@ func (l *limiter) enter(request mcreconcile.Request, vcenter string) (leave func
 		if w.lane == in && (w.urgent || !urgent) {
 			return nil, false
 		}
-		w.void = true
+		l.unpark(w)
 		urgent = urgent || w.urgent
 	}
 	if l.free(in) {
-		delete(l.waiting, request)
 		l.take(in)
 		return func() { l.leave(in) }, true
 	}
@@ -146,10 +148,43 @@ func (l *limiter) park(request mcreconcile.Request, in lane, urgent bool) {
 		of = &line{}
 		lines[in.vcenter] = of
 	}
-	if urgent {
-		of.urgent = append(of.urgent, w)
-	} else {
-		of.rest = append(of.rest, w)
+	if w.in = &of.rest; urgent {
+		w.in = &of.urgent
+	}
+	w.at = w.in.PushBack(w)
+}
+
+// unpark takes a waiter out of its line.
+func (l *limiter) unpark(w *waiter) {
+	delete(l.waiting, w.request)
+	w.in.Remove(w.at)
+	of := l.members[w.lane.member]
+	if line := of.lines[w.lane.vcenter]; line.urgent.Len()+line.rest.Len() == 0 {
+		delete(of.lines, w.lane.vcenter)
+	}
+	l.settle(w.lane.member)
+}
+
+// settle forgets a member that has nothing and waits for nothing.
+func (l *limiter) settle(member string) {
+	if of := l.members[member]; of != nil && of.taken == 0 && len(of.lines) == 0 {
+		delete(l.members, member)
+	}
+}
+
+// forget takes a request of a group that is gone out of its line, gives back the place that it may have been given, and forgets how urgent it is. A pass
+// that is under way keeps its place.
+func (l *limiter) forget(request mcreconcile.Request) {
+	l.urgency.forget(request)
+	l.mu.Lock()
+	has, given := l.given[request]
+	delete(l.given, request)
+	if w := l.waiting[request]; w != nil {
+		l.unpark(w)
+	}
+	l.mu.Unlock()
+	if given {
+		l.leave(has)
 	}
 }
 
@@ -163,12 +198,12 @@ func (l *limiter) leave(of lane) {
 	}
 	var requests []mcreconcile.Request
 	for w := l.next(); w != nil; w = l.next() {
-		w.void = true
-		delete(l.waiting, w.request)
+		l.unpark(w)
 		l.take(w.lane)
 		l.given[w.request] = w.lane
 		requests = append(requests, w.request)
 	}
+	l.settle(of.member)
 	queue := l.queue
 	l.mu.Unlock()
 	for _, request := range requests {
@@ -186,9 +221,6 @@ func (l *limiter) next() *waiter {
 		if w != nil && (first == nil || of.before(whose)) {
 			first, whose = w, of
 		}
-		if of.taken == 0 && len(of.lines) == 0 {
-			delete(l.members, member)
-		}
 	}
 	return first
 }
@@ -197,12 +229,10 @@ func (l *limiter) next() *waiter {
 func (l *limiter) firstOf(member string, of *share) *waiter {
 	var first *waiter
 	for vcenter, line := range of.lines {
-		w := line.first()
-		if w == nil {
-			delete(of.lines, vcenter)
+		if !l.free(lane{member, vcenter}) {
 			continue
 		}
-		if l.free(lane{member, vcenter}) && (first == nil || w.before(first)) {
+		if w := line.first(); first == nil || w.before(first) {
 			first = w
 		}
 	}
@@ -224,16 +254,10 @@ func (w *waiter) before(o *waiter) bool {
 	return w.turn < o.turn
 }
 
-// first returns who is next, or nil, and drops those that have left.
+// first returns who is next in a line that is not empty.
 func (l *line) first() *waiter {
-	for _, class := range []*[]*waiter{&l.urgent, &l.rest} {
-		for len(*class) > 0 {
-			if w := (*class)[0]; !w.void {
-				return w
-			}
-			(*class)[0] = nil
-			*class = (*class)[1:]
-		}
+	if l.urgent.Len() > 0 {
+		return l.urgent.Front().Value.(*waiter)
 	}
-	return nil
+	return l.rest.Front().Value.(*waiter)
 }

@@ -5,12 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -176,7 +179,7 @@ func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
 			delete(running, r)
 		}
 		names := rapid.IntRange(0, 7)
-		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 5), 1, 60).Draw(t, "steps") {
+		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 6), 1, 60).Draw(t, "steps") {
 			n := names.Draw(t, "name")
 			r := requestFor(fmt.Sprint("m", n%3), fmt.Sprint(n))
 			switch {
@@ -190,6 +193,12 @@ func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
 				enter(r)
 			case step < 4 && running[r] != nil:
 				leave(r)
+			case step == 6:
+				l.forget(r)
+				delete(wanted, r)
+				if l.waits(r) {
+					t.Fatalf("%v is gone and waits", r)
+				}
 			case len(queue) > 0:
 				next := queue[0]
 				queue = queue[1:]
@@ -239,6 +248,68 @@ func (l *limiter) check(t *rapid.T, wanted, running int) {
 		if has < l.perMember && has < l.places-all && l.byVCenter[w.lane.vcenter] < l.perVCenter {
 			t.Fatalf("%v waits for %+v, which has a place", r, w.lane)
 		}
+	}
+}
+
+// Names that come and go without end must not pile up behind those that wait.
+func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testing.T) {
+	r := newRig(t)
+	member := r.request.ClusterName
+	options := controllerOptions(Options{Workers: 4}, r.limiter, func() float64 { return 0 })
+	queue := options.NewQueue("", options.RateLimiter)
+	defer queue.ShutDown()
+	cl, err := r.Clusters.GetCluster(t.Context(), member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := r.onGroup(member, cl)
+	for i := range r.limiter.perMember {
+		if _, ok := r.limiter.enter(requestFor(string(member), fmt.Sprint("busy-", i)), "x"); !ok {
+			t.Fatalf("pass %d was refused", i)
+		}
+	}
+	for i := range 100 {
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}}
+		handler.Create(t.Context(), event.CreateEvent{Object: group}, queue)
+		request, _ := queue.Get()
+		r.limiter.urgency.keep(request, i%2 == 0)
+		queue.AddRateLimited(request) // its last pass failed
+		if i%4 < 2 {
+			if _, err := r.Reconcile(t.Context(), request); err != nil || !r.limiter.waits(request) {
+				t.Fatalf("group %d does not wait: %v", i, err)
+			}
+		}
+		if i%8 == 0 {
+			r.Groups.forget(request) // a pass can find it gone before the news come
+		}
+		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, queue)
+		if i%4 >= 2 { // it comes out of the queue when it is gone
+			if _, err := r.Reconcile(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		queue.Done(request)
+		if r.limiter.waits(request) || queue.NumRequeues(request) != 0 {
+			t.Fatalf("group %d is gone and waits for a place, or its failures are counted", i)
+		}
+	}
+	of, u := r.limiter.members[string(member)], r.limiter.urgency
+	if n := len(of.lines) + len(r.limiter.waiting) + len(u.items) + len(u.lasting) + len(u.out); n != 0 {
+		t.Errorf("%d things are kept of groups that are gone: %+v, %+v", n, of, u)
+	}
+}
+
+func TestAGroupThatIsGoneGivesBackThePlaceThatItWasGiven(t *testing.T) {
+	l := newLimiter(2) // one place
+	var queued []string
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r.Name) })
+	leave, _ := l.enter(requestFor("m", "first"), "x")
+	for _, name := range []string{"gone", "next"} {
+		l.enter(requestFor("m", name), "x")
+	}
+	leave()
+	if l.forget(requestFor("m", "gone")); !slices.Equal(queued, []string{"gone", "next"}) {
+		t.Errorf("%v were given a place", queued)
 	}
 }
 

@@ -371,7 +371,7 @@ func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Clus
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
 // vCenter says becomes a condition and a time to look again.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
-	leave, ok := r.limiter.enter(req, r.Groups.vcenterOf(req))
+	leave, ok := r.limiter.enter(req, r.waitsFor(req))
 	if !ok {
 		if !r.exists(ctx, req) {
 			r.limiter.forget(req)
@@ -418,6 +418,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)
 	return result, errors.Join(err, buryErr)
+}
+
+// waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
+func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
+	vcenter := r.Groups.vcenterOf(request)
+	if _, exists := r.Servers.Server(vcenter); !exists {
+		return ""
+	}
+	return vcenter
 }
 
 // gatherer returns one for the groups of a member.

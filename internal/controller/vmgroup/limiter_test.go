@@ -2,6 +2,7 @@ package vmgroup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -296,6 +297,31 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 	of, u := r.limiter.members[string(member)], r.limiter.urgency
 	if n := len(of.lines) + len(r.limiter.waiting) + len(u.items) + len(u.lasting) + len(u.out); n != 0 {
 		t.Errorf("%d things are kept of groups that are gone: %+v, %+v", n, of, u)
+	}
+}
+
+// Whoever leaves looks at all lanes, so a member must not have as many of them as it likes.
+func TestVCentersThatDoNotExistAreOneLane(t *testing.T) {
+	r := newRig(t)
+	member := string(r.request.ClusterName)
+	for i := range r.limiter.perMember {
+		if _, ok := r.limiter.enter(requestFor(member, fmt.Sprint("busy-", i)), "x"); !ok {
+			t.Fatalf("pass %d was refused", i)
+		}
+	}
+	r.Groups.seen(r.request, r.key(), r.group(), "default")
+	r.mustPass()
+	for i := range 100 {
+		request := requestFor(member, fmt.Sprint(i))
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, UID: types.UID(request.Name)}}
+		r.Groups.seen(request, keyOf("member-uid", group), group, fmt.Sprint("vcenter-", i))
+		if _, err := r.Reconcile(t.Context(), request); err != nil || !r.limiter.waits(request) {
+			t.Fatalf("group %d does not wait: %v", i, err)
+		}
+	}
+	lines := r.limiter.members[member].lines
+	if none := lines[""]; len(lines) != 2 || none == nil || none.rest.Len() != 100 {
+		t.Errorf("lanes %v, want one for the vCenter that exists and one for those that do not", slices.Sorted(maps.Keys(lines)))
 	}
 }
 

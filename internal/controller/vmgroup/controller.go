@@ -124,10 +124,11 @@ type Reconciler struct {
 	// MassDeletion are the times by which a mass deletion is noticed; the default ones if zero.
 	MassDeletion massdeletion.Rules
 
-	limiter  *limiter
-	vanished *vanished
-	memory   memory
-	policies policyCache
+	limiter    *limiter
+	vanished   *vanished
+	memory     memory
+	policies   policyCache
+	namespaces *namespaceNews
 	// contradictions that Contradicted was told of.
 	contradictions contradictions
 }
@@ -158,6 +159,9 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	local := mgr.GetLocalManager()
 	if err := mgr.Add(known{r.Groups, r.Members}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
+	}
+	if err := local.Add(r.namespaces); err != nil {
+		return fmt.Errorf("add what takes the news of namespaces: %w", err)
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
@@ -202,6 +206,7 @@ func (r *Reconciler) serve() {
 		r.MassDeletion = massdeletion.DefaultRules()
 	}
 	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
+	r.namespaces = newNamespaceNews(r.Groups)
 }
 
 // annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
@@ -339,33 +344,6 @@ func (r *Reconciler) Lost(buckets []int) {
 		}
 		r.drop(key, e)
 	})
-}
-
-// confirmationChanged passes on a change of the annotation that confirms what a namespace's groups remove.
-func confirmationChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation]
-	}}
-}
-
-// onNamespace reconciles a namespace's groups when its labels change, since grants select by them, and when somebody confirms what they remove. The groups
-// of a namespace that is new are reconciled because they are new.
-func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
-	seen := func(namespace client.Object) {
-		r.Groups.namespaceSeen(string(member), namespace.GetName(), massdeletion.Confirms(namespace.GetAnnotations(), string(namespace.GetUID())))
-	}
-	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			seen(e.Object)
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			seen(e.ObjectNew)
-			r.Groups.namespaceChanged(string(member), e.ObjectNew.GetName())
-		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			r.Groups.namespaceSeen(string(member), e.Object.GetName(), false)
-		},
-	}
 }
 
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever

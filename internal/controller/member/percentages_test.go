@@ -21,12 +21,13 @@ func TestAMemberTellsWhichGroupsHavePercentages(t *testing.T) {
 		Counts: func(string) (int, int) { return 0, 0 }, Percentages: func(string) ([]string, bool) { return groups, known },
 		Timings: Timings{}.withDefaults(),
 	}
-	r := &reconciler{provider: &Provider{opts: opts}, countsAt: map[string]time.Time{}}
+	r := &reconciler{provider: &Provider{opts: opts}, countsAt: map[string]time.Time{}, countedAt: map[string]time.Time{}}
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a", Generation: 3}}
 	seen := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour)}
 	// look writes status as a pass does, and returns the condition, and whether there was anything to write.
 	look := func() (c *metav1.Condition, wrote bool) {
 		t.Helper()
+		now = now.Add(time.Second)
 		due, _ := r.countsDue(mc, seen, now)
 		status, _ := computeStatus(statusInput{name: mc.Name, generation: mc.Generation, previous: mc.Status, seen: seen, counts: due, now: now})
 		if due != nil {

@@ -24,7 +24,11 @@ func (g *Groups) guardOf(member string) *guard {
 
 // put records a group, take drops one. The lock is held.
 func (g *Groups) put(key vsphere.GroupKey, e groupEntry) {
+	if was, known := g.byKey[key]; known {
+		g.takeOut(namespaceOf(was.request), key)
+	}
 	g.byKey[key] = e
+	g.putIn(namespaceOf(e.request), key)
 	of := g.guardOf(string(e.request.ClusterName))
 	counts := e.counts
 	if _, confirmed := of.confirmed[e.request.Namespace]; confirmed {
@@ -39,27 +43,8 @@ func (g *Groups) take(key vsphere.GroupKey) {
 		return
 	}
 	delete(g.byKey, key)
+	g.takeOut(namespaceOf(e.request), key)
 	g.guardOf(string(e.request.ClusterName)).breaker.Remove(key, g.now())
-}
-
-// namespaceSeen takes news of a namespace, and whether all that its groups remove is confirmed.
-func (g *Groups) namespaceSeen(member, namespace string, confirmed bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	of := g.guardOf(member)
-	if _, was := of.confirmed[namespace]; was == confirmed {
-		return
-	}
-	if confirmed {
-		of.confirmed[namespace] = struct{}{}
-	} else {
-		delete(of.confirmed, namespace)
-	}
-	for key, e := range g.byKey {
-		if string(e.request.ClusterName) == member && e.request.Namespace == namespace {
-			g.put(key, e)
-		}
-	}
 }
 
 // trips reports whether what a group removes is part of a mass deletion. own is the group as its pass sees it: its informer's news may still be on

@@ -125,10 +125,11 @@ type Reconciler struct {
 	// MassDeletion are the times by which a mass deletion is noticed; the default ones if zero.
 	MassDeletion massdeletion.Rules
 
-	limiter  *limiter
-	vanished *vanished
-	memory   memory
-	policies policyCache
+	limiter    *limiter
+	vanished   *vanished
+	memory     memory
+	policies   policyCache
+	namespaces *namespaceNews
 	// contradictions that Contradicted was told of.
 	contradictions seldom.Told[contradiction]
 }
@@ -159,6 +160,9 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	local := mgr.GetLocalManager()
 	if err := mgr.Add(known{r.Groups, r.Members}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
+	}
+	if err := local.Add(r.namespaces); err != nil {
+		return fmt.Errorf("add what takes the news of namespaces: %w", err)
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
@@ -203,6 +207,7 @@ func (r *Reconciler) serve() {
 		r.MassDeletion = massdeletion.DefaultRules()
 	}
 	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
+	r.namespaces = newNamespaceNews(r.Groups)
 }
 
 // annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
@@ -250,9 +255,12 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 				return
 			}
 			r.forget(request(e.Object))
+			queue.Forget(request(e.Object))
 		},
 	}
 }
+
+func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }
 
 func requestOf(member multicluster.ClusterName, o client.Object) mcreconcile.Request {
 	return mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
@@ -285,6 +293,27 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
 	r.drop(r.Groups.forget(request))
+	r.leaveLine(request)
+}
+
+// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. One of a group that
+// vanished is kept.
+func (r *Reconciler) leaveLine(request mcreconcile.Request) {
+	if len(r.vanished.of(request)) == 0 {
+		r.limiter.forget(request)
+	}
+}
+
+// exists reports whether there may be something to do for a request.
+func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
+	if r.Groups.knows(request) || len(r.vanished.of(request)) > 0 {
+		return true
+	}
+	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
+	if err != nil {
+		return false // engaging the member lists its groups again
+	}
+	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
 }
 
 // drop forgets what is remembered of acting on a group.
@@ -299,7 +328,7 @@ func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 		return
 	}
 	r.memory.forget(key)
-	r.limiter.urgency.keep(e.request, false)
+	r.leaveLine(e.request)
 	if r.Quotas != nil {
 		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
 	}
@@ -318,38 +347,14 @@ func (r *Reconciler) Lost(buckets []int) {
 	})
 }
 
-// confirmationChanged passes on a change of the annotation that confirms what a namespace's groups remove.
-func confirmationChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation]
-	}}
-}
-
-// onNamespace reconciles a namespace's groups when its labels change, since grants select by them, and when somebody confirms what they remove. The groups
-// of a namespace that is new are reconciled because they are new.
-func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
-	seen := func(namespace client.Object) {
-		r.Groups.namespaceSeen(string(member), namespace.GetName(), massdeletion.Confirms(namespace.GetAnnotations(), string(namespace.GetUID())))
-	}
-	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			seen(e.Object)
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			seen(e.ObjectNew)
-			r.Groups.namespaceChanged(string(member), e.ObjectNew.GetName())
-		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			r.Groups.namespaceSeen(string(member), e.Object.GetName(), false)
-		},
-	}
-}
-
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
 // vCenter says becomes a condition and a time to look again.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
-	leave, ok := r.limiter.enter(req, r.Groups.vcenterOf(req))
+	leave, ok := r.limiter.enter(req, r.waitsFor(req))
 	if !ok {
+		if !r.exists(ctx, req) {
+			r.limiter.forget(req)
+		}
 		return reconcile.Result{}, nil // it is queued again once there is a place
 	}
 	defer leave()
@@ -394,6 +399,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	return result, errors.Join(err, buryErr)
 }
 
+// waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
+func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
+	vcenter := r.Groups.vcenterOf(request)
+	if _, exists := r.Servers.Server(vcenter); !exists {
+		return ""
+	}
+	return vcenter
+}
+
 // gatherer returns one for the groups of a member.
 func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
 	return gatherer{
@@ -433,7 +447,9 @@ func controllerOptions(opts Options, l *limiter, random func() float64) controll
 	return controller.TypedOptions[mcreconcile.Request]{
 		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool), RateLimiter: newRetries(l.waits, random),
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
-			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newUrgentFirst(l.urgency)}
+			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newTurns(memberOf, func() workqueue.Queue[mcreconcile.Request] {
+				return newUrgentFirst(l.urgency)
+			})}
 			queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
 				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
 					Name: name, Queue: workqueue.NewTypedWithConfig(storage),

@@ -19,9 +19,11 @@ import (
 // member, and a bucket that is taken over, reaches the groups it concerns. It is filled by the informers of all members,
 // whoever the groups belong to. The zero value is not usable; see NewGroups.
 type Groups struct {
-	mu      sync.Mutex
-	byKey   map[vsphere.GroupKey]groupEntry
-	keys    map[mcreconcile.Request]vsphere.GroupKey
+	mu    sync.Mutex
+	byKey map[vsphere.GroupKey]groupEntry
+	keys  map[mcreconcile.Request]vsphere.GroupKey
+	// within are the keys of byKey by namespace.
+	within  map[memberNamespace]map[vsphere.GroupKey]struct{}
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
 	// gone is told of a group that is dropped without news that it was deleted.
@@ -62,6 +64,7 @@ func NewGroups() *Groups {
 	return &Groups{
 		byKey:   map[vsphere.GroupKey]groupEntry{},
 		keys:    map[mcreconcile.Request]vsphere.GroupKey{},
+		within:  map[memberNamespace]map[vsphere.GroupKey]struct{}{},
 		members: map[string]struct{}{},
 		guards:  map[string]*guard{},
 		rules:   massdeletion.DefaultRules(),
@@ -205,13 +208,6 @@ func (g *Groups) PoliciesChanged() {
 	g.enqueueWhere(func(groupEntry) bool { return true })
 }
 
-// namespaceChanged enqueues every group of a namespace.
-func (g *Groups) namespaceChanged(member, namespace string) {
-	g.enqueueWhere(func(e groupEntry) bool {
-		return string(e.request.ClusterName) == member && e.request.Namespace == namespace
-	})
-}
-
 func (g *Groups) enqueueWhere(match func(groupEntry) bool) {
 	g.mu.Lock()
 	var requests []mcreconcile.Request
@@ -317,6 +313,14 @@ func (g *Groups) all() map[vsphere.GroupKey]groupEntry {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.byKey)
+}
+
+// knows reports whether a group of this name was seen, and not since then that it is gone.
+func (g *Groups) knows(request mcreconcile.Request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, known := g.keys[request]
+	return known
 }
 
 // vcenterOf returns the vCenter of a group that was seen before, or "".

@@ -60,7 +60,7 @@ func TestGroupsDelivers(t *testing.T) {
 	expect("a stranger's change", func() { g.GroupChanged("m2/b1") })
 	expect("a vCenter's change", func() { g.VCenterChanged("vc1") }, a, c)
 	expect("a member's change", func() { g.MemberChanged("m1") }, a, b)
-	expect("a namespace's change", func() { g.namespaceChanged("m1", "n1") }, a)
+	expect("a namespace's change", func() { g.namespaceChanged(memberNamespace{"m1", "n1"}) }, a)
 	if firsts > 0 {
 		t.Errorf("%d changes went before others", firsts)
 	}

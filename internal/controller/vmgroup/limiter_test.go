@@ -2,15 +2,19 @@ package vmgroup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -58,13 +62,16 @@ func TestASilentMemberTakesNeitherEveryWorkerNorItsVCenter(t *testing.T) {
 	if _, ok := enter("healthy", "x"); !ok {
 		t.Error("the fifth pass of a vCenter was refused")
 	}
-	if _, ok := enter("healthy", "x"); !ok {
+	if _, ok := enter("healthy", "y"); ok {
+		t.Error("a member that has as many places as are free takes one more")
+	}
+	if _, ok := enter("third", "x"); !ok {
 		t.Error("the sixth pass of a vCenter was refused")
 	}
-	if _, ok := enter("third", "x"); ok {
+	if _, ok := enter("fourth", "x"); ok {
 		t.Error("more than three quarters of the workers wait for one vCenter")
 	}
-	if _, ok := enter("third", "y"); !ok {
+	if _, ok := enter("fourth", "y"); !ok {
 		t.Error("another vCenter waits for the full one, or a refused pass took a place")
 	}
 }
@@ -98,18 +105,53 @@ func TestAGroupThatWasTakenOverGoesBeforeThoseThatWaitForAPlace(t *testing.T) {
 }
 
 func TestWhoLeavesMakesRoomInItsMemberAndInItsVCenter(t *testing.T) {
-	l := newLimiter(4) // two places of a member, three of a vCenter
+	l := newLimiter(8) // six places of a vCenter
 	var queued []string
 	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r.Name) })
 	leave, _ := l.enter(requestFor("m", "1"), "x")
-	for _, e := range []struct{ member, name, vcenter string }{{"m", "2", "x"}, {"n", "3", "x"}, {"m", "member-is-full", "y"}} {
-		l.enter(requestFor(e.member, e.name), e.vcenter)
+	for _, e := range []struct{ member, name string }{{"m", "2"}, {"n", "3"}, {"n", "4"}, {"o", "5"}, {"o", "6"}} {
+		if _, ok := l.enter(requestFor(e.member, e.name), "x"); !ok {
+			t.Fatalf("%s has no place", e.name)
+		}
 	}
-	urgent := requestFor("n", "vcenter-is-full")
-	l.urgency.pop(urgent)
-	l.enter(urgent, "x")
+	l.enter(requestFor("m", "member-is-full"), "y")
+	l.enter(requestFor("p", "vcenter-is-full"), "x")
 	if leave(); !slices.Equal(queued, []string{"vcenter-is-full", "member-is-full"}) {
-		t.Errorf("queued %v; want both, and the urgent one first", queued)
+		t.Errorf("queued %v; want both, and that of the member without a place first", queued)
+	}
+}
+
+// However urgent the groups of a member are, and however long they have waited.
+func TestAPlaceGoesToTheMemberWithTheFewestAndEqualsTakeTurns(t *testing.T) {
+	l := newLimiter(4) // three places of a vCenter
+	var queued []mcreconcile.Request
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r) })
+	leave := map[string]func(){}
+	n := 0
+	come := func(member string) {
+		n++
+		r := requestFor(member, fmt.Sprint(n))
+		if member != "z" {
+			l.urgency.pop(r)
+		}
+		if end, ok := l.enter(r, "x"); ok {
+			leave[member] = end
+		}
+	}
+	for range 3 {
+		for _, member := range []string{"a", "b", "c"} {
+			come(member)
+		}
+	}
+	come("z")
+	come("z")
+	for _, step := range []struct{ leaves, next string }{{"a", "z"}, {"z", "a"}, {"b", "b"}, {"b", "z"}} {
+		leave[step.leaves]()
+		got := queued[len(queued)-1]
+		if string(got.ClusterName) != step.next {
+			t.Fatalf("after %s a group of %s has a place, want one of %s", step.leaves, got.ClusterName, step.next)
+		}
+		leave[step.next], _ = l.enter(got, "x")
 	}
 }
 
@@ -138,7 +180,7 @@ func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
 			delete(running, r)
 		}
 		names := rapid.IntRange(0, 7)
-		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 5), 1, 60).Draw(t, "steps") {
+		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 6), 1, 60).Draw(t, "steps") {
 			n := names.Draw(t, "name")
 			r := requestFor(fmt.Sprint("m", n%3), fmt.Sprint(n))
 			switch {
@@ -152,6 +194,12 @@ func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
 				enter(r)
 			case step < 4 && running[r] != nil:
 				leave(r)
+			case step == 6:
+				l.forget(r)
+				delete(wanted, r)
+				if l.waits(r) {
+					t.Fatalf("%v is gone and waits", r)
+				}
 			case len(queue) > 0:
 				next := queue[0]
 				queue = queue[1:]
@@ -172,7 +220,7 @@ func TestNoPlaceStandsEmptyWhileSomebodyWaitsForIt(t *testing.T) {
 			}
 			l.check(t, len(wanted), len(running))
 		}
-		if len(wanted)+len(running)+len(l.byMember)+len(l.byVCenter)+len(l.waiting)+len(l.given) != 0 {
+		if len(wanted)+len(running)+len(l.members)+len(l.byVCenter)+l.taken+len(l.waiting)+len(l.given) != 0 {
 			t.Fatalf("left: wanted %v, running %d, limiter %+v", wanted, len(running), l)
 		}
 	})
@@ -183,13 +231,13 @@ func (l *limiter) check(t *rapid.T, wanted, running int) {
 		t.Fatalf("%d want a place, %d wait and %d have one", wanted, len(l.waiting), len(l.given))
 	}
 	all := 0
-	for member, n := range l.byMember {
-		if all += n; n > l.perMember {
-			t.Fatalf("%d passes of %s", n, member)
+	for member, of := range l.members {
+		if all += of.taken; of.taken > l.perMember {
+			t.Fatalf("%d passes of %s", of.taken, member)
 		}
 	}
-	if all != running+len(l.given) {
-		t.Fatalf("%d places are taken, %d passes run and %d were given one", all, running, len(l.given))
+	if all != running+len(l.given) || all != l.taken || all > l.places {
+		t.Fatalf("%d of %d places are taken, counted as %d, %d passes run and %d were given one", all, l.places, l.taken, running, len(l.given))
 	}
 	for vcenter, n := range l.byVCenter {
 		if n > l.perVCenter {
@@ -197,9 +245,97 @@ func (l *limiter) check(t *rapid.T, wanted, running int) {
 		}
 	}
 	for r, w := range l.waiting {
-		if l.free(w.lane) {
+		has := l.members[w.lane.member].taken
+		if has < l.perMember && has < l.places-all && l.byVCenter[w.lane.vcenter] < l.perVCenter {
 			t.Fatalf("%v waits for %+v, which has a place", r, w.lane)
 		}
+	}
+}
+
+// Names that come and go without end must not pile up behind those that wait.
+func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testing.T) {
+	r := newRig(t)
+	member := r.request.ClusterName
+	options := controllerOptions(Options{Workers: 4}, r.limiter, func() float64 { return 0 })
+	queue := options.NewQueue("", options.RateLimiter)
+	defer queue.ShutDown()
+	cl, err := r.Clusters.GetCluster(t.Context(), member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := r.onGroup(member, cl)
+	for i := range r.limiter.perMember {
+		if _, ok := r.limiter.enter(requestFor(string(member), fmt.Sprint("busy-", i)), "x"); !ok {
+			t.Fatalf("pass %d was refused", i)
+		}
+	}
+	for i := range 100 {
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}}
+		handler.Create(t.Context(), event.CreateEvent{Object: group}, queue)
+		request, _ := queue.Get()
+		r.limiter.urgency.keep(request, i%2 == 0)
+		queue.AddRateLimited(request) // its last pass failed
+		if i%4 < 2 {
+			if _, err := r.Reconcile(t.Context(), request); err != nil || !r.limiter.waits(request) {
+				t.Fatalf("group %d does not wait: %v", i, err)
+			}
+		}
+		if i%8 == 0 {
+			r.Groups.forget(request) // a pass can find it gone before the news come
+		}
+		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, queue)
+		if i%4 >= 2 { // it comes out of the queue when it is gone
+			if _, err := r.Reconcile(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		queue.Done(request)
+		if r.limiter.waits(request) || queue.NumRequeues(request) != 0 {
+			t.Fatalf("group %d is gone and waits for a place, or its failures are counted", i)
+		}
+	}
+	of, u := r.limiter.members[string(member)], r.limiter.urgency
+	if n := len(of.lines) + len(r.limiter.waiting) + len(u.items) + len(u.lasting) + len(u.out); n != 0 {
+		t.Errorf("%d things are kept of groups that are gone: %+v, %+v", n, of, u)
+	}
+}
+
+// Whoever leaves looks at all lanes, so a member must not have as many of them as it likes.
+func TestVCentersThatDoNotExistAreOneLane(t *testing.T) {
+	r := newRig(t)
+	member := string(r.request.ClusterName)
+	for i := range r.limiter.perMember {
+		if _, ok := r.limiter.enter(requestFor(member, fmt.Sprint("busy-", i)), "x"); !ok {
+			t.Fatalf("pass %d was refused", i)
+		}
+	}
+	r.Groups.seen(r.request, r.key(), r.group(), "default")
+	r.mustPass()
+	for i := range 100 {
+		request := requestFor(member, fmt.Sprint(i))
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, UID: types.UID(request.Name)}}
+		r.Groups.seen(request, keyOf("member-uid", group), group, fmt.Sprint("vcenter-", i))
+		if _, err := r.Reconcile(t.Context(), request); err != nil || !r.limiter.waits(request) {
+			t.Fatalf("group %d does not wait: %v", i, err)
+		}
+	}
+	lines := r.limiter.members[member].lines
+	if none := lines[""]; len(lines) != 2 || none == nil || none.rest.Len() != 100 {
+		t.Errorf("lanes %v, want one for the vCenter that exists and one for those that do not", slices.Sorted(maps.Keys(lines)))
+	}
+}
+
+func TestAGroupThatIsGoneGivesBackThePlaceThatItWasGiven(t *testing.T) {
+	l := newLimiter(2) // one place
+	var queued []string
+	l.deliverTo(func(r mcreconcile.Request) { queued = append(queued, r.Name) })
+	leave, _ := l.enter(requestFor("m", "first"), "x")
+	for _, name := range []string{"gone", "next"} {
+		l.enter(requestFor("m", name), "x")
+	}
+	leave()
+	if l.forget(requestFor("m", "gone")); !slices.Equal(queued, []string{"gone", "next"}) {
+		t.Errorf("%v were given a place", queued)
 	}
 }
 
@@ -229,7 +365,7 @@ func TestAGroupWithoutAPlaceIsReconciledOnceThereIsOne(t *testing.T) {
 	r.Members = func(string) (Member, bool) { return Member{}, false }
 	r.mustPass()
 	leave[1]()
-	if n := len(r.limiter.byMember); n != 0 {
+	if n := len(r.limiter.members); n != 0 {
 		t.Errorf("places of %d members are taken by nobody", n)
 	}
 }

@@ -179,6 +179,7 @@ func (h *herd) confirmNamespace(uid string) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
 	defer queue.ShutDown()
 	h.onNamespace(v1alpha1.LocalMember, nil).Update(h.t.Context(), e, queue)
+	h.namespaces.round()
 }
 
 // untouched fails if a VM was powered off, marked or destroyed.

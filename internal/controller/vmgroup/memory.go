@@ -2,7 +2,7 @@ package vmgroup
 
 import (
 	"cmp"
-	"maps"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -51,8 +51,26 @@ type remembered struct {
 type evaluation struct {
 	set        *policy.Set
 	asked      question
-	labels     map[string]string
+	labels     labelsSum
 	violations []policy.Violation
+}
+
+// labelsSum stands for labels of a namespace. The labels themselves would be kept once for each group in it, and may be 1.5 MiB.
+type labelsSum struct {
+	count int
+	sum   uint64
+}
+
+// labelsSeed keeps sums secret, so that nobody can find two sets of labels with the same one.
+var labelsSeed = maphash.MakeSeed()
+
+// sumOf adds the hashes of all labels, so that their order does not count and they need not be sorted.
+func sumOf(labels map[string]string) labelsSum {
+	s := labelsSum{count: len(labels)}
+	for key, value := range labels {
+		s.sum += maphash.Comparable(labelsSeed, [2]string{key, value})
+	}
+	return s
 }
 
 // question is what an evaluation looks at, besides labels.
@@ -150,11 +168,11 @@ func (m *memory) evaluate(set *policy.Set, key vsphere.GroupKey, r policy.Reques
 	if asked.counted {
 		asked.replicas = *spec.Replicas
 	}
-	last := m.of(key).evaluated
-	if last.set == set && last.asked == asked && maps.Equal(last.labels, r.NamespaceLabels) {
+	last, labels := m.of(key).evaluated, sumOf(r.NamespaceLabels)
+	if last.set == set && last.asked == asked && last.labels == labels {
 		return last.violations
 	}
-	last = evaluation{set: set, asked: asked, labels: r.NamespaceLabels, violations: set.Evaluate(r, *spec, path)}
+	last = evaluation{set: set, asked: asked, labels: labels, violations: set.Evaluate(r, *spec, path)}
 	m.change(key, func(r *remembered) { r.evaluated = last })
 	return last.violations
 }

@@ -49,6 +49,15 @@ func (u *urgency[T]) take(item T) bool {
 	return once || lasting
 }
 
+// forget drops what is known of an item.
+func (u *urgency[T]) forget(item T) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.items, item)
+	delete(u.lasting, item)
+	delete(u.out, item)
+}
+
 func (u *urgency[T]) pop(item T) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

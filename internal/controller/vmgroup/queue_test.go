@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -62,11 +63,59 @@ func TestWhatIsUrgentUntilToldOtherwiseGoesFirstEachTime(t *testing.T) {
 	}
 }
 
+// However many of the others are urgent, and however often they come back.
+func TestMembersTakeTurns(t *testing.T) {
+	u := newUrgency[string]()
+	memberOf := func(item string) string { return item[:1] }
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{
+		Queue: newTurns(memberOf, func() workqueue.Queue[string] { return newUrgentFirst(u) }),
+	})
+	for _, item := range []string{"a1", "a2", "a3", "b1", "b2"} {
+		u.keep(item, true)
+		q.Add(item)
+	}
+	for _, item := range []string{"c1", "c2", "c3"} {
+		q.Add(item)
+	}
+	u.raise("c3")
+	q.Add("c3")
+	for _, want := range []string{"a1", "b1", "c3", "a2", "b2", "c1", "a3", "b1", "c2", "a1"} {
+		item, _ := q.Get()
+		if item != want {
+			t.Fatalf("served %s, want %s", item, want)
+		}
+		if q.Done(item); item[:1] != "c" {
+			q.Add(item)
+		}
+	}
+}
+
+func TestTheControllersQueueLetsMembersTakeTurns(t *testing.T) {
+	l := newLimiter(4)
+	options := controllerOptions(Options{Workers: 4}, l, func() float64 { return 0 })
+	q := options.NewQueue("", options.RateLimiter)
+	defer q.ShutDown()
+	for i := range 100 {
+		r := requestFor("many", fmt.Sprint(i))
+		l.urgency.raise(r)
+		q.Add(r)
+	}
+	q.Add(requestFor("other", "one"))
+	for _, want := range []string{"many", "other", "many"} {
+		if r, _ := q.Get(); string(r.ClusterName) != want {
+			t.Fatalf("a group of %s comes, want one of %s", r.ClusterName, want)
+		}
+	}
+}
+
 // Whatever is added, however urgent, comes out once, and equally urgent items in their order.
 func TestNoItemIsLostOrServedTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUrgency[string]()
-		q := newTestQueue(u)
+		members := rapid.IntRange(1, 3).Draw(t, "members")
+		q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: newTurns(
+			func(item string) string { return fmt.Sprint(int(item[0]) % members) }, func() workqueue.Queue[string] { return newUrgentFirst(u) },
+		)})
 		waiting := map[string]bool{}
 		for _, step := range rapid.SliceOf(rapid.IntRange(0, 29)).Draw(t, "steps") {
 			item := string(rune('a' + step%5))

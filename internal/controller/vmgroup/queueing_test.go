@@ -173,6 +173,53 @@ func TestAMemberWhoseWritesFailForTwoSecondsDelaysNobodyElse(t *testing.T) {
 	})
 }
 
+// Members that answer late, or not at all, keep as many workers busy as they may, for ever.
+func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
+	const groups, workers, edited = 1000, 16, 200
+	for _, slow := range []int{1, 2, 3} {
+		for _, urgent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d, urgent %t", slow, urgent), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, end := context.WithCancel(t.Context())
+					defer func() {
+						end()
+						<-time.After(time.Hour) // on the clock of the bubble: all passes have ended then
+					}()
+					var q *queueing
+					q = startQueueing(ctx, t, workers, func(r mcreconcile.Request) error {
+						if r.ClusterName == "other" {
+							return waitForARequest(r)
+						}
+						<-time.After(writeTimeout) // on the clock of the bubble
+						q.queue.Add(r)
+						return nil
+					})
+					for i := range slow * groups {
+						r := requestFor(fmt.Sprint("slow-", i%slow), fmt.Sprint(i))
+						q.limiter.urgency.keep(r, urgent)
+						q.queue.Add(r)
+					}
+					const before = time.Minute
+					<-time.After(before) // on the clock of the bubble
+					q.queue.Add(requestFor("other", "one"))
+					<-time.After(time.Second) // on the clock of the bubble
+					if last := q.last(t, "other", 1); last > before+requestTime {
+						t.Errorf("a group of another member is done %v after it came, %v of work", last-before, requestTime)
+					}
+					for i := range edited {
+						q.queue.Add(requestFor("other", fmt.Sprint(i)))
+					}
+					<-time.After(time.Minute) // on the clock of the bubble
+					ideal := edited * requestTime / time.Duration(workers/(slow+1)/2)
+					if last := q.last(t, "other", 1+edited) - before - time.Second; last > ideal*11/10 {
+						t.Errorf("%d groups of another member are done after %v, %v of work for each place that is left at once", edited, last, ideal)
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestPausesAfterFailuresAreOfTheirGroupAndEnd(t *testing.T) {
 	waits := false
 	random := 0.0

@@ -98,7 +98,7 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 			return nil, err
 		}
 		if limit := s.guard.Limits.Kept; listed > limit {
-			return nil, s.guard.Refuse(s.endlessList(limit))
+			return nil, s.guard.Refuse(endlessList(s.kind, limit))
 		}
 		return page, nil
 	})

@@ -91,6 +91,9 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		}
 		listed += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
+			if err := named(s.kind, object); err != nil {
+				return s.guard.Refuse(err)
+			}
 			keepWhatIsRead(object)
 			listed += sizeOf(object)
 			return s.tally.put(s.kind, object)
@@ -124,7 +127,8 @@ func (s *feed) watch(ctx context.Context, options metav1.ListOptions) (watch.Int
 	return follow(ctx, w, s), nil
 }
 
-// followedWatch passes the events of a watch on, and notes when what was there before is through, and when the watch ends.
+// followedWatch passes the events of a watch on, and notes when what was there before is through, and when the watch ends. Once something of the member was
+// refused it passes on nothing.
 //
 // It also takes what is left in a watch once it is stopped. controller-runtime passes metadata watches through watch.Filter, whose goroutine stays
 // for ever when an event (such as the error of the connection that is being closed) is on its way while the informer stops. Members come and go and
@@ -147,6 +151,12 @@ func follow(ctx context.Context, inner watch.Interface, s *feed) *followedWatch 
 				why = apierrors.FromObject(event.Object)
 			case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
 				s.following()
+			}
+			if err := named(s.kind, event.Object); err != nil {
+				_ = s.guard.Refuse(err) // ends the incarnation
+			}
+			if s.guard.Err() != nil {
+				continue
 			}
 			select {
 			case w.events <- event:

@@ -1,0 +1,34 @@
+package member
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+// How long the names and UIDs of objects may be. API servers have these limits for the first two, and make UIDs of 36 bytes. They become keys of
+// maps, lines of logs and parts of events, where nobody would think of bounding them.
+const mostName, mostNamespace, mostUID = 253, 63, 64
+
+// named refuses objects whose name, namespace or UID is longer than an API server lets one be. The error is a [*remote.LimitError].
+func named(kind string, object any) error {
+	o, is := object.(metav1.Object)
+	if !is {
+		return nil
+	}
+	for _, text := range []struct {
+		what, is string
+		most     int
+	}{{"name", o.GetName(), mostName}, {"namespace", o.GetNamespace(), mostNamespace}, {"UID", string(o.GetUID()), mostUID}} {
+		if len(text.is) > text.most {
+			return &remote.LimitError{
+				What:  fmt.Sprintf("the %s of %s %s has %d bytes", text.what, kind, foreigntext.Quoted(o.GetName()), len(text.is)),
+				Limit: fmt.Sprintf("%d", text.most), Remedy: "No API server of Kubernetes stores such an object: check what answers at that address.",
+			}
+		}
+	}
+	return nil
+}

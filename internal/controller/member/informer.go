@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func (f *informers) newInformer(from toolscache.ListerWatcher, object runtime.Ob
 ) toolscache.SharedIndexInformer {
 	kind := kindOf(object)
 	if list, ok := from.(*toolscache.ListWatch); ok && list.WatchFuncWithContext != nil && list.ListWithContextFunc != nil {
-		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
+		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, of: reflect.TypeOf(object), listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
 		list.ListWithContextFunc, list.WatchFuncWithContext = s.list, s.watch
 		f.mu.Lock()
 		f.all = append(f.all, s)
@@ -77,6 +78,8 @@ func (f *informers) problem(host string) *remote.Problem {
 type feed struct {
 	*informers
 	restarts
+	// of is the type of the objects.
+	of       reflect.Type
 	listPage toolscache.ListWithContextFunc
 	open     toolscache.WatchFuncWithContext
 }
@@ -152,7 +155,7 @@ func follow(ctx context.Context, inner watch.Interface, s *feed) *followedWatch 
 			case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
 				s.following()
 			}
-			if err := named(s.kind, event.Object); err != nil {
+			if err := s.admits(event); err != nil {
 				_ = s.guard.Refuse(err) // ends the incarnation
 			}
 			if s.guard.Err() != nil {

@@ -73,13 +73,17 @@ type Guard struct {
 	Limits Limits
 	ctx    context.Context
 	refuse context.CancelCauseFunc
-	pace   *rate.Limiter
-	lists  chan struct{}
+	// pace is that of bodies after decompression. wire is that of all bytes of connections, and writes that of packets to the member.
+	pace, wire, writes *rate.Limiter
+	lists              chan struct{}
 }
 
 // NewGuard returns the guard of one incarnation.
 func NewGuard(limits Limits) *Guard {
-	g := &Guard{Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), lists: make(chan struct{}, mostLists)}
+	g := &Guard{
+		Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), wire: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
+		writes: rate.NewLimiter(mostWrites, mostWritesAtOnce), lists: make(chan struct{}, mostLists),
+	}
 	g.ctx, g.refuse = context.WithCancelCause(context.Background())
 	return g
 }

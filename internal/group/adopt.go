@@ -349,7 +349,7 @@ func (s *Snapshot) NothingToAdopt() *plan.Blocker {
 }
 
 // AdoptsLiving says that the other group exists.
-func (s *Snapshot) AdoptsLiving(other *v1alpha1.VmGroup) *plan.Blocker {
+func (s *Snapshot) AdoptsLiving(other *metav1.ObjectMeta) *plan.Blocker {
 	switch {
 	case other.Namespace != s.Group.Namespace:
 		return s.NothingToAdopt()
@@ -360,7 +360,7 @@ func (s *Snapshot) AdoptsLiving(other *v1alpha1.VmGroup) *plan.Blocker {
 }
 
 // AdoptedByAnother says that another group has claimed the VMs.
-func (s *Snapshot) AdoptedByAnother(other *v1alpha1.VmGroup) *plan.Blocker {
+func (s *Snapshot) AdoptedByAnother(other *metav1.ObjectMeta) *plan.Blocker {
 	return s.refusesAdoption(fmt.Sprintf("VmGroup %s takes over the VMs of the VmGroup with UID %s, or did", other.Name, s.Adoption.From))
 }
 

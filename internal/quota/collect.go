@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,6 +19,10 @@ import (
 // was missing for absentFor. Clones may be running for a group with VMs that lost its finalizer, started by another replica, and vCenter
 // shows no VM before they end. No clone is waited for longer than ten minutes.
 const collectInterval, absentFor, lingering = 30 * time.Second, time.Minute, 11 * time.Minute
+
+// askFor is for how long a member is asked about its groups at a time. Claims of all members wait meanwhile, and who answers there may take its time. What
+// was not asked about is the next time.
+const askFor = 2 * time.Second
 
 // unseenEvery is how often it is said of a vCenter that it cannot be looked at for groups that are gone.
 const unseenEvery = 10 * time.Minute
@@ -75,7 +80,7 @@ func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
 	for _, m := range found.members {
 		members[m] = true
 	}
-	now, missing, silent := l.opts.Now(), map[Key]time.Time{}, map[string]bool{}
+	now, missing, due := l.opts.Now(), map[Key]time.Time{}, map[string]map[Key]Entry{}
 	l.unseen.groups = map[string][]string{}
 	for id, e := range l.entered() {
 		if exist[id] || members[id.Member] && !found.served(id.Member) {
@@ -93,30 +98,50 @@ func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
 		if now.Sub(since) < patience {
 			continue
 		}
-		var left policy.Usage
-		if members[id.Member] {
-			if silent[id.Member] {
-				continue // claims wait meanwhile: one question without an answer is enough
-			}
-			var gone bool
-			var err error
-			left, gone, err = l.opts.Left(ctx, id, e.Namespace, e.Name)
-			var blind *UnseenError
-			if errors.As(err, &blind) {
-				l.unseen.groups[blind.VCenter] = append(l.unseen.groups[blind.VCenter], fmt.Sprintf("%s/%s of member %s", e.Namespace, e.Name, id.Member))
-				continue
-			}
-			silent[id.Member] = err != nil
-			if err != nil || !gone {
-				continue
-			}
+		if !members[id.Member] {
+			l.gone(id, policy.Usage{})
+			continue
 		}
-		l.mu.Lock()
-		l.lower(id, giveBack{to: left, gone: true})
-		l.signal()
-		l.mu.Unlock()
+		if due[id.Member] == nil {
+			due[id.Member] = map[Key]Entry{}
+		}
+		due[id.Member][id] = e
 	}
 	l.missing = missing
+	var asking sync.WaitGroup
+	for _, entries := range due {
+		asking.Go(func() { l.askMember(ctx, entries) })
+	}
+	asking.Wait()
+}
+
+// askMember lowers those entries of one member whose groups are certainly gone. One question without an answer is enough. It asks in no order, so that all are
+// asked about in time.
+func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	for id, e := range entries {
+		left, gone, err := l.opts.Left(ctx, id, e.Namespace, e.Name)
+		var blind *UnseenError
+		switch {
+		case errors.As(err, &blind):
+			l.mu.Lock()
+			l.unseen.groups[blind.VCenter] = append(l.unseen.groups[blind.VCenter], fmt.Sprintf("%s/%s of member %s", e.Namespace, e.Name, id.Member))
+			l.mu.Unlock()
+		case err != nil:
+			return
+		case gone:
+			l.gone(id, left)
+		}
+	}
+}
+
+// gone lowers the entry of a group that does not exist any more to what is left of it.
+func (l *Ledger) gone(id Key, left policy.Usage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lower(id, giveBack{to: left, gone: true})
+	l.signal()
 }
 
 // entered are all groups with entries, each with the largest of them.

@@ -37,7 +37,7 @@ type Options struct {
 	// are gone; nil means never.
 	Leading func() bool
 	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
-	// [UnseenError] while a vCenter cannot be looked at.
+	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
 	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
 	// Older reports whether a replica may live that knows the ledger of all totals only; nil means that there is none.
 	Older func() bool

@@ -2,10 +2,13 @@ package quota_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -70,6 +73,51 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		end()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp: claims of all members wait while it is asked about groups that it does not have.
+func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &quotatest.Store{}
+		d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 500))
+		patience := map[string]time.Duration{"m": 4900 * time.Millisecond, "other": 10 * time.Millisecond}
+		d.Ledger = quota.New(quota.Options{
+			Store: store, Lister: d, Notify: func(quota.Key) {}, Now: time.Now, Leading: func() bool { return true },
+			Left: func(ctx context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
+				select {
+				case <-time.After(patience[id.Member]):
+					return policy.Usage{}, true, nil
+				case <-ctx.Done():
+					return policy.Usage{}, false, ctx.Err()
+				}
+			},
+		})
+		for i := range 60 {
+			d.grant(claim(types.UID(fmt.Sprintf("m-%d", i)), "m", 0, 1, 1))
+		}
+		d.grant(claim("gone", "other", 0, 1, 1))
+		d.Collect(t.Context())
+		<-time.After(20 * time.Minute) // on the clock of this test
+		began := time.Now()
+		d.Collect(t.Context())
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("claims had to wait for %s", took)
+		}
+		d.flush()
+		entries := store.Entries()
+		if _, left := entries[quota.Key{Member: "other", UID: "gone"}]; left || len(entries) != 60 {
+			t.Errorf("%d entries are left; want those of the member that did not answer", len(entries))
+		}
+		// It is slow, and no more: little by little all are found.
+		patience["m"] = 300 * time.Millisecond
+		for range 10 {
+			d.Collect(t.Context())
+			d.flush()
+		}
+		if left := store.Entries(); len(left) != 0 {
+			t.Errorf("%d entries are left of a member that answers slowly", len(left))
 		}
 	})
 }

@@ -99,15 +99,18 @@ func (k *admissionKeeper) compare(ctx context.Context, bundle install.Bundle) ou
 	}
 	// Nothing of ours has to stay as it is: the next look comes with Timings.Reapply.
 	out := outcome{versions: map[install.Object]string{}, acknowledged: found.Acknowledged, segment: bundle.SegmentPeriod}
-	if found.Wrong == "" {
-		out.finding = admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionNotManaged,
-			"The admission objects are in place; spec.manage is None."}
-		return out
+	out.finding = keptElsewhere(installedFinding(bundle, k.serves, k.schemaLag))
+	if found.Wrong != "" {
+		out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionNotManaged, fmt.Sprintf(
+			"%s is not as it should be, and spec.manage is None. Apply the output of `manager render --member %s` to the member.",
+			found.Wrong, k.c.target.name)}
 	}
-	out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionNotManaged, fmt.Sprintf(
-		"%s is not as it should be, and spec.manage is None. Apply the output of `manager render --member %s` to the member.",
-		found.Wrong, k.c.target.name)}
 	return out
+}
+
+// keptElsewhere is the state of a member that has the whole bundle from somebody else.
+func keptElsewhere(installed admissionFinding) admissionFinding {
+	return admissionFinding{installed.status, v1alpha1.ReasonAdmissionNotManaged, installed.message + " spec.manage is None."}
 }
 
 // admissionCondition is the condition AdmissionReady. in.admission is true.

@@ -104,6 +104,11 @@ func TestAdmissionIsReadyOnceDefaultsAreInPlace(t *testing.T) {
 		if got.status != c.status || got.reason != c.reason || !strings.Contains(got.message, c.says) {
 			t.Errorf("%s: %+v", c.story, got)
 		}
+		k := &admissionKeeper{serves: c.serves, schemaLag: c.lag}
+		kept := k.compare(t.Context(), install.Bundle{NoWebhook: c.noWebhook}).finding
+		if kept.status != c.status || kept.reason != v1alpha1.ReasonAdmissionNotManaged || !strings.Contains(kept.message, c.says) {
+			t.Errorf("%s, and somebody else keeps the objects: %+v", c.story, kept)
+		}
 	}
 }
 

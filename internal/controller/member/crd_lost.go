@@ -83,7 +83,7 @@ func (c *connection) lostCRD(apis remote.APIs) bool {
 	}
 	if installed != nil {
 		if !installed.DeletionTimestamp.IsZero() {
-			finding := install.Terminating(installed)
+			finding := install.Terminating(wanted.Name, installed)
 			c.update(func(seen *observation) { seen.crd = &finding })
 		}
 		return false

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -76,6 +77,8 @@ func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*in
 		WatchFuncWithContext: server.answerWatch,
 	}, &v1alpha1.VmGroup{}, 0, nil)
 	_ = informer.SetTransform(f.keep)
+	// The one of client-go sleeps by a clock that other bubbles have set.
+	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	go informer.RunWithContext(ctx)
 	return f, informer
 }
@@ -423,5 +426,70 @@ func TestTheSizeOfAGroupIsThatOfItsParts(t *testing.T) {
 	}
 	if sizeOf(nil) != 0 || sizeOf((*v1alpha1.VmGroup)(nil)) != 0 {
 		t.Error("nothing has a size")
+	}
+}
+
+// TestNamesThatNoAPIServerStoresAreRefused: they would become keys, log lines and events.
+func TestNamesThatNoAPIServerStoresAreRefused(t *testing.T) {
+	changed := func(change func(*v1alpha1.VmGroup)) v1alpha1.VmGroup {
+		g := groupNamed("web")
+		g.UID = "6d1b1c5e-0000-4000-8000-000000000001"
+		change(&g)
+		return g
+	}
+	long := func(n int) string { return strings.Repeat("x", n) }
+	for name, c := range map[string]struct {
+		group   v1alpha1.VmGroup
+		refused string
+	}{
+		"all as long as may be": {changed(func(g *v1alpha1.VmGroup) { g.Name, g.Namespace, g.UID = long(253), long(63), types.UID(long(64)) }), ""},
+		"name":                  {changed(func(g *v1alpha1.VmGroup) { g.Name = long(254) }), "the name of VmGroup"},
+		"namespace":             {changed(func(g *v1alpha1.VmGroup) { g.Namespace = long(64) }), "the namespace of VmGroup"},
+		"UID":                   {changed(func(g *v1alpha1.VmGroup) { g.UID = types.UID(long(1 << 20)) }), "the UID of VmGroup"},
+	} {
+		for _, streams := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, streamed %t", name, streams), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer synctest.Wait()
+					defer cancel()
+					server := &apiserver{
+						watch: noWatchList,
+						list: func(metav1.ListOptions) (runtime.Object, error) {
+							return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []v1alpha1.VmGroup{c.group}}, nil
+						},
+					}
+					if streams {
+						server.watch = func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+							w := watch.NewRaceFreeFake()
+							context.AfterFunc(ctx, w.Stop)
+							w.Add(&c.group)
+							w.Action(watch.Bookmark, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+								ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+							}})
+							return w, nil
+						}
+					}
+					f, informer := informed(ctx, server, remote.DefaultLimits())
+					seen := 0
+					if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { seen++ }}); err != nil {
+						t.Fatal(err)
+					}
+					after(time.Second)
+					var limit *remote.LimitError
+					err := f.guard.Err()
+					switch {
+					case c.refused == "":
+						if err != nil || f.tally.total == 0 {
+							t.Errorf("refused: %v; %d bytes are kept", err, f.tally.total)
+						}
+					case !errors.As(err, &limit) || !strings.HasPrefix(limit.What, c.refused) || len(limit.What) > 400:
+						t.Errorf("said was %v", err)
+					case seen > 0:
+						t.Error("it was handed on")
+					}
+				})
+			})
+		}
 	}
 }

@@ -17,12 +17,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-const (
-	// groupsPerPage bounds what is in memory, and the time of one request.
-	groupsPerPage = 500
-	// groupsAtOnce is how many groups are written at a time: a distant member must be left within Timings.Leave.
-	groupsAtOnce = 16
-)
+// groupsAtOnce is how many groups are written at a time: a distant member must be left within Timings.Leave.
+const groupsAtOnce = 16
+
+// letGoCost is what is counted for a group that was let go: how many bytes it needs besides its UID to remember that, at least.
+const letGoCost = 128
 
 // letGroupsGo removes our finalizer from every group of the member, so that a group or its namespace can be deleted
 // without the operator. Nothing is done in vCenter.
@@ -30,12 +29,12 @@ const (
 // Another replica may not know yet that the member is left, and puts the finalizer back as soon as it sees the group
 // without it. So it is looked again until none is found for Timings.Settle; every replica learns of the deleted
 // MemberCluster meanwhile and disengages. A replica that is cut off from the hub loses its groups with its lease.
-func (l *leaving) letGroupsGo(ctx context.Context, api *remote.API) error {
+func (l *leaving) letGroupsGo(ctx context.Context, apis remote.APIs) error {
 	settle := l.c.provider.opts.Timings.Settle
 	quiet := time.NewTimer(settle)
 	defer quiet.Stop()
 	for {
-		found, err := l.letFoundGo(ctx, api)
+		found, err := l.letFoundGo(ctx, apis)
 		if err != nil {
 			return err
 		}
@@ -55,27 +54,42 @@ func (l *leaving) letGroupsGo(ctx context.Context, api *remote.API) error {
 	}
 }
 
-// letFoundGo goes through the groups once and returns how many carried our finalizer.
-func (l *leaving) letFoundGo(ctx context.Context, api *remote.API) (found int, err error) {
-	var carriers []*metav1.PartialObjectMetadata
-	page := ""
+// letFoundGo goes through the groups once, page by page, and returns how many carried our finalizer. A list may have no end: it is left when it has more than
+// may be cached of the member.
+func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, err error) {
+	limit, listed, page := apis.Guard.Limits.Kept, int64(0), ""
 	for {
-		list, err := groupPage(ctx, api, l.pageSize, page)
+		list, err := groupPage(ctx, apis.Runtime, l.pageSize, page)
 		if apierrors.IsNotFound(err) {
 			return 0, nil // there is no CRD, and so no group
 		}
 		if err != nil {
 			return 0, fmt.Errorf("list VmGroups: %w", err)
 		}
+		carriers := make([]*metav1.PartialObjectMetadata, 0, len(list.Items))
+		listed += pageCost
 		for i := range list.Items {
+			keepWhatIsRead(&list.Items[i])
+			listed += sizeOf(&list.Items[i])
 			if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.VmGroupFinalizer) {
-				carriers = append(carriers, list.Items[i].DeepCopy())
+				carriers = append(carriers, &list.Items[i])
 			}
 		}
+		if listed > limit || l.letGoBytes > limit {
+			return 0, apis.Guard.Refuse(endlessList("VmGroup", limit))
+		}
+		if err := l.letPageGo(ctx, apis.Runtime, carriers); err != nil {
+			return 0, err
+		}
+		found += len(carriers)
 		if page = list.Continue; page == "" {
-			break
+			return found, nil
 		}
 	}
+}
+
+// letPageGo removes our finalizer from these groups.
+func (l *leaving) letPageGo(ctx context.Context, api *remote.API, carriers []*metav1.PartialObjectMetadata) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(groupsAtOnce)
@@ -86,11 +100,14 @@ func (l *leaving) letFoundGo(ctx context.Context, api *remote.API) (found int, e
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			l.letGo[carrier.UID] = struct{}{}
+			if _, known := l.letGo[carrier.UID]; !known {
+				l.letGo[carrier.UID] = struct{}{}
+				l.letGoBytes += int64(len(carrier.UID)) + letGoCost
+			}
 			return nil
 		})
 	}
-	return len(carriers), group.Wait()
+	return group.Wait()
 }
 
 func groupPage(ctx context.Context, api *remote.API, size int64, page string) (*metav1.PartialObjectMetadataList, error) {

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func (f *informers) newInformer(from toolscache.ListerWatcher, object runtime.Ob
 ) toolscache.SharedIndexInformer {
 	kind := kindOf(object)
 	if list, ok := from.(*toolscache.ListWatch); ok && list.WatchFuncWithContext != nil && list.ListWithContextFunc != nil {
-		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
+		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, of: reflect.TypeOf(object), listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
 		list.ListWithContextFunc, list.WatchFuncWithContext = s.list, s.watch
 		f.mu.Lock()
 		f.all = append(f.all, s)
@@ -77,6 +78,8 @@ func (f *informers) problem(host string) *remote.Problem {
 type feed struct {
 	*informers
 	restarts
+	// of is the type of the objects.
+	of       reflect.Type
 	listPage toolscache.ListWithContextFunc
 	open     toolscache.WatchFuncWithContext
 }
@@ -91,6 +94,9 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		}
 		listed += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
+			if err := named(s.kind, object); err != nil {
+				return s.guard.Refuse(err)
+			}
 			keepWhatIsRead(object)
 			listed += sizeOf(object)
 			return s.tally.put(s.kind, object)
@@ -98,7 +104,7 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 			return nil, err
 		}
 		if limit := s.guard.Limits.Kept; listed > limit {
-			return nil, s.guard.Refuse(s.endlessList(limit))
+			return nil, s.guard.Refuse(endlessList(s.kind, limit))
 		}
 		return page, nil
 	})
@@ -124,7 +130,8 @@ func (s *feed) watch(ctx context.Context, options metav1.ListOptions) (watch.Int
 	return follow(ctx, w, s), nil
 }
 
-// followedWatch passes the events of a watch on, and notes when what was there before is through, and when the watch ends.
+// followedWatch passes the events of a watch on, and notes when what was there before is through, and when the watch ends. Once something of the member was
+// refused it passes on nothing.
 //
 // It also takes what is left in a watch once it is stopped. controller-runtime passes metadata watches through watch.Filter, whose goroutine stays
 // for ever when an event (such as the error of the connection that is being closed) is on its way while the informer stops. Members come and go and
@@ -147,6 +154,12 @@ func follow(ctx context.Context, inner watch.Interface, s *feed) *followedWatch 
 				why = apierrors.FromObject(event.Object)
 			case event.Type == watch.Bookmark && endsInitialEvents(event.Object):
 				s.following()
+			}
+			if err := s.admits(event); err != nil {
+				_ = s.guard.Refuse(err) // ends the incarnation
+			}
+			if s.guard.Err() != nil {
+				continue
 			}
 			select {
 			case w.events <- event:

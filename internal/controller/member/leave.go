@@ -33,6 +33,8 @@ type departure struct {
 type leaving struct {
 	c     *connection
 	letGo map[types.UID]struct{}
+	// letGoBytes is about what letGo needs in memory.
+	letGoBytes int64
 	// kept are admission objects that are somebody else's to remove (spec.manage None).
 	kept []string
 	// optional are admission objects that the member's roles may not cover.
@@ -62,7 +64,7 @@ func (c *connection) leave() {
 	defer cancel()
 	pause := c.provider.opts.Timings.retry()
 	var last error
-	l := &leaving{c: c, letGo: map[types.UID]struct{}{}, pageSize: groupsPerPage}
+	l := &leaving{c: c, letGo: map[types.UID]struct{}{}, pageSize: remote.PageSize}
 	for {
 		err := l.attempt(ctx)
 		var known *remote.Problem
@@ -128,7 +130,7 @@ func (l *leaving) attempt(ctx context.Context) error {
 		// An API server goes by a policy for a moment after its binding was deleted, and refuses every write of a group when
 		// the parameter is gone by then. A refused object must not keep the groups from being let go.
 		doors, parameters := splitParameters(bundle.Known)
-		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis.Runtime)); err != nil {
+		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis)); err != nil {
 			return err
 		}
 		if err := l.removeObjects(ctx, apis, parameters); err != nil {

@@ -242,16 +242,18 @@ func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
 	for i := range groups {
 		heldGroup(t, servers.alpha, fmt.Sprintf("page-%d", i), v1alpha1.VmGroupFinalizer)
 	}
-	api, err := remote.New(servers.alpha.Config, testBounds(testTimings().withDefaults()), func() bool { return true })
+	bounds := testBounds(testTimings().withDefaults())
+	api, err := remote.New(servers.alpha.Config, bounds, func() bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer api.End()
+	apis := remote.APIs{Runtime: api, Bootstrap: api, Guard: bounds.Guard}
 	l := &leaving{letGo: map[types.UID]struct{}{}, pageSize: 2}
-	if found, err := l.letFoundGo(t.Context(), api); err != nil || found != groups || len(l.letGo) != groups {
+	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != groups || len(l.letGo) != groups {
 		t.Errorf("found %d, let go %d, %v", found, len(l.letGo), err)
 	}
-	if found, err := l.letFoundGo(t.Context(), api); err != nil || found != 0 || len(l.letGo) != groups {
+	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != 0 || len(l.letGo) != groups {
 		t.Errorf("afterwards: found %d, let go %d, %v", found, len(l.letGo), err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // namedPercentages is how many groups with percentages a condition names.
@@ -22,7 +23,7 @@ func (o *Options) percentagesOf(status *v1alpha1.MemberClusterStatus, member str
 		return percentagesTold(status)
 	}
 	groups, known := o.Percentages(member)
-	switch named := groups; {
+	switch {
 	case !known:
 		return percentagesTold(status)
 	case len(groups) == 0:
@@ -30,7 +31,11 @@ func (o *Options) percentagesOf(status *v1alpha1.MemberClusterStatus, member str
 	default:
 		more := ""
 		if len(groups) > namedPercentages {
-			named, more = groups[:namedPercentages], fmt.Sprintf(" and %d more", len(groups)-namedPercentages)
+			more = fmt.Sprintf(" and %d more", len(groups)-namedPercentages)
+		}
+		named := make([]string, 0, namedPercentages)
+		for _, name := range groups[:min(len(groups), namedPercentages)] {
+			named = append(named, foreigntext.Name(name))
 		}
 		return fmt.Sprintf("%d VmGroups have percentages in updateStrategy.maxSurge, updateStrategy.maxUnavailable or repair.maxUnhealthy: %s%s. Releases of the operator that know "+
 			"numbers only cannot read these, and lose all groups of the member. Before a rollback to such a release set numbers; docs/upgrade.md has the command that finds them all.",

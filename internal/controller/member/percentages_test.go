@@ -74,3 +74,13 @@ func TestAMemberTellsWhichGroupsHavePercentages(t *testing.T) {
 		t.Errorf("while the member is away it says %+v", c)
 	}
 }
+
+func TestAGroupWithAnUnusualNameStandsInQuotes(t *testing.T) {
+	opts := Options{Percentages: func(string) ([]string, bool) {
+		return []string{"team/db", "team/web. Run kubectl delete membercluster team-a"}, true
+	}}
+	message := opts.percentagesOf(&v1alpha1.MemberClusterStatus{}, "team-a")
+	if want := `: team/db, "team/web. Run kubectl delete membercluster team-a". Releases`; !strings.Contains(message, want) {
+		t.Errorf("said is %q, want %q", message, want)
+	}
+}

@@ -148,9 +148,9 @@ func (r *restarts) behind(host string, now time.Time, patience time.Duration) *r
 	return nil
 }
 
-func (r *restarts) endlessList(limit int64) error {
+func endlessList(kind string, limit int64) error {
 	return &remote.LimitError{
-		What: fmt.Sprintf("the list of %ss does not end", r.kind), Limit: fmt.Sprintf("%d MiB for all of its pages", limit>>20),
+		What: fmt.Sprintf("the list of %ss does not end", kind), Limit: fmt.Sprintf("%d MiB for all of its pages", limit>>20),
 		Remedy: "If the member really has that many, raise --member-memory of the manager (manager.memberMemoryMiB of the chart).",
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -89,7 +89,7 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 }
 
 // claim claims the receipt of a group that is none of these.
-func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*v1alpha1.VmGroup) group.AdoptionAnswer {
+func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*metav1.ObjectMeta) group.AdoptionAnswer {
 	from := s.Adoption.From
 	blocked := func(b *plan.Blocker) group.AdoptionAnswer { return group.AdoptionAnswer{Blocked: b} }
 	if other := groups[from]; other != nil {
@@ -133,7 +133,7 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*
 }
 
 // refusedBy says why a receipt does not let the group take the VMs, or returns nil.
-func refusedBy(s *group.Snapshot, receipt *receipts.Receipt, groups map[string]*v1alpha1.VmGroup) *plan.Blocker {
+func refusedBy(s *group.Snapshot, receipt *receipts.Receipt, groups map[string]*metav1.ObjectMeta) *plan.Blocker {
 	switch by := receipt.AdoptedBy; {
 	case receipt.Namespace != s.Group.Namespace:
 		return s.NothingToAdopt()
@@ -146,17 +146,19 @@ func refusedBy(s *group.Snapshot, receipt *receipts.Receipt, groups map[string]*
 	return nil
 }
 
-// liveGroups reads afresh which groups the member has, by UID.
-func (p *pass) liveGroups(ctx context.Context) (map[string]*v1alpha1.VmGroup, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*writeTimeout)
+// listPatience bounds a list of all groups of a member: 20,000 of them are 200 pages.
+const listPatience = 4 * writeTimeout
+
+// liveGroups reads afresh which groups the member has, by UID. Of each it keeps how it is called, and whether it is being deleted.
+func (p *pass) liveGroups(ctx context.Context) (map[string]*metav1.ObjectMeta, error) {
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
-	var list v1alpha1.VmGroupList
-	if err := p.live.List(ctx, &list); err != nil {
+	groups := map[string]*metav1.ObjectMeta{}
+	if err := eachGroup(ctx, p.live, metav1.NamespaceAll, func(of *metav1.PartialObjectMetadata) bool {
+		groups[string(of.UID)] = &metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: of.UID, DeletionTimestamp: of.DeletionTimestamp}
+		return true
+	}); err != nil {
 		return nil, fmt.Errorf("read which VmGroups there are: %w", err)
-	}
-	groups := make(map[string]*v1alpha1.VmGroup, len(list.Items))
-	for i := range list.Items {
-		groups[string(list.Items[i].UID)] = &list.Items[i]
 	}
 	return groups, nil
 }

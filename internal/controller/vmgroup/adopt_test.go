@@ -531,3 +531,40 @@ func (c countsLists) List(ctx context.Context, list client.ObjectList, opts ...c
 	*c.lists++
 	return c.Reader.List(ctx, list, opts...)
 }
+
+// TestALivingGroupIsFoundOnWhicheverPageItIs: an answer without a limit may be more than is read of a member, which is left then.
+func TestALivingGroupIsFoundOnWhicheverPageItIs(t *testing.T) {
+	for name, of := range map[string]struct{ pages, want int }{"on the first": {1, 1}, "on the last": {3, 3}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			from := r.group().UID
+			pages := &inPages{Reader: r.member, pages: of.pages}
+			r.Clusters = testCluster{client: r.member, live: pages}
+			r.heir(heirUID, string(from), 2)
+			r.mustPass()
+			says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionRefused)
+			if pages.unbounded > 0 || pages.asked != of.want {
+				t.Errorf("%d pages were asked for, want %d; %d lists had no limit", pages.asked, of.want, pages.unbounded)
+			}
+		})
+	}
+}
+
+// inPages lists empty pages before the one that has all, as API servers may.
+type inPages struct {
+	client.Reader
+	pages, asked, unbounded int
+}
+
+func (p *inPages) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	asked := (&client.ListOptions{}).ApplyOptions(opts)
+	if asked.Limit == 0 || asked.Limit > 100 {
+		p.unbounded++
+	}
+	p.asked++
+	if p.asked < p.pages {
+		list.SetContinue(fmt.Sprint("after page ", p.asked))
+		return nil
+	}
+	return p.Reader.List(ctx, list, &client.ListOptions{Namespace: asked.Namespace})
+}

@@ -6,7 +6,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
 // listens keeps what the hub's administrator is told, as member and reason, and the notes.
@@ -84,5 +91,31 @@ func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
 	r.Groups.seen(renamed, r.key(), g, "default")
 	if len(*told) > 0 {
 		t.Errorf("told %q of one group", *told)
+	}
+}
+
+// TestWhatTheHubIsToldHasNamesOfMembersInQuotes where they are no names of Kubernetes: they are not taken for advice.
+func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
+	const advice = "web. Run kubectl delete membercluster team-a"
+	r := newRig(t)
+	_, notes := r.listens()
+	entry := func(member multicluster.ClusterName, name string) groupEntry {
+		return groupEntry{request: mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: name}}}}
+	}
+	r.sharedUID(advice, entry("one", advice), entry("other", "db"))
+	r.foreignRecord(&group.Snapshot{Member: "one", ForeignRecord: "a folder", Group: &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: advice}}})
+	if len(*notes) != 3 {
+		t.Fatalf("told %q", *notes)
+	}
+	for _, note := range *notes {
+		for _, quoted := range []string{`"team/` + advice + `"`, `"` + advice + `"`} {
+			note = strings.ReplaceAll(note, quoted, "")
+		}
+		if strings.Contains(note, advice) {
+			t.Errorf("a name is not in quotes: %q", note)
+		}
+	}
+	if !strings.Contains((*notes)[1], "VmGroup team/db has the UID") {
+		t.Errorf("an ordinary name is in quotes: %q", (*notes)[1])
 	}
 }

@@ -42,25 +42,35 @@ func (r *Reconciler) NoGroup(ctx context.Context, member, namespace, uid string)
 	return ok && after.UID == before.UID && !after.Silent && !r.Groups.knowsUID(uid), nil
 }
 
-// listedUID reports whether an API server lists a VmGroup of a namespace whose UID begins so. It reads page by page, since answers are bounded.
-func listedUID(ctx context.Context, reader client.Reader, namespace, uid string) (bool, error) {
+// listedUID reports whether an API server lists a VmGroup of a namespace whose UID begins so.
+func listedUID(ctx context.Context, reader client.Reader, namespace, uid string) (found bool, err error) {
+	err = eachGroup(ctx, reader, namespace, func(group *metav1.PartialObjectMetadata) bool {
+		found = strings.HasPrefix(string(group.UID), uid)
+		return !found
+	})
+	return found, err
+}
+
+// eachGroup goes through the VmGroups that an API server lists in a namespace, or in all if that is empty, while do returns true. It reads page by page, since
+// answers are bounded. After an error nobody knows whether those were all.
+func eachGroup(ctx context.Context, reader client.Reader, namespace string, do func(*metav1.PartialObjectMetadata) bool) error {
 	page := ""
 	for range mostPages {
 		groups := &metav1.PartialObjectMetadataList{}
 		groups.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
 		if err := reader.List(ctx, groups, client.InNamespace(namespace), client.Limit(listPage), client.Continue(page)); err != nil {
-			return false, err
+			return err
 		}
 		for i := range groups.Items {
-			if strings.HasPrefix(string(groups.Items[i].UID), uid) {
-				return true, nil
+			if !do(&groups.Items[i]) {
+				return nil
 			}
 		}
 		if page = groups.Continue; page == "" {
-			return false, nil
+			return nil
 		}
 	}
-	return false, fmt.Errorf("the list has more than %d pages", mostPages)
+	return fmt.Errorf("the list has more than %d pages", mostPages)
 }
 
 // knowsUID reports whether any group is known, of whichever member, whose UID begins so.

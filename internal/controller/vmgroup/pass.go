@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// writeTimeout bounds a write to a member. API servers answer in milliseconds; one that does not must not hold
+// writeTimeout bounds a write to a member, and a read of its API server. API servers answer in milliseconds; one that does not must not hold
 // a worker that others need.
 const writeTimeout = 5 * time.Second
 

@@ -40,6 +40,8 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 	if s.UserDataDenied {
 		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask the platform team to set userDataSecrets: Allow", s.Member)
 	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	var secret corev1.Secret
 	err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret)
 	switch {

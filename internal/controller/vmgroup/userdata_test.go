@@ -15,15 +15,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// countsSecrets counts how often a Secret is read.
+// countsSecrets counts how often a Secret is read, and how often without a deadline.
 type countsSecrets struct {
 	client.Reader
-	read int
+	read, unbounded int
 }
 
 func (c *countsSecrets) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if _, secret := o.(*corev1.Secret); secret {
 		c.read++
+		if _, bounded := ctx.Deadline(); !bounded {
+			c.unbounded++
+		}
 	}
 	return c.Reader.Get(ctx, key, o, opts...)
 }
@@ -135,5 +138,14 @@ func TestNothingIsToldOfUserDataThatIsGoneOrNobodyMayRead(t *testing.T) {
 	r.mustPass()
 	if told := r.unmarked(); told != nil {
 		t.Errorf("nobody has seen the Secret, and told is: %s", told.Message)
+	}
+}
+
+// TestAMemberIsNotWaitedForWithoutEnd: a pass holds a worker that groups of other members need.
+func TestAMemberIsNotWaitedForWithoutEnd(t *testing.T) {
+	r, reads := withUserData(t, func(*corev1.Secret) {})
+	r.settle()
+	if reads.read == 0 || reads.unbounded > 0 {
+		t.Errorf("of %d reads of a Secret %d had no deadline", reads.read, reads.unbounded)
 	}
 }

@@ -3,8 +3,12 @@ package sink
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
+	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
@@ -12,8 +16,8 @@ import (
 // maxValue bounds each message, error and value, in bytes.
 const maxValue = 4096
 
-// Wrap returns a logger that writes to log what may be shown: messages, errors, and values that are text, as [foreigntext.Text] returns them.
-// Values of other types are left as they are.
+// Wrap returns a logger that writes to log what may be shown: messages, errors, and values that are text or say what their text is ([fmt.Stringer]), as
+// [foreigntext.Text] returns them. Values of other types are left as they are.
 func Wrap(log logr.Logger) logr.Logger {
 	under := log.GetSink()
 	if under == nil {
@@ -70,10 +74,29 @@ func shown(keysAndValues []any) []any {
 			}
 			out[i] = list
 		default:
-			out[i] = v
+			out[i] = shownOther(v)
 		}
 	}
 	return out
+}
+
+// shownOther treats what is text under another type, such as a UID, and what says what its text is. Numbers and times say that too, and hold nothing of others.
+func shownOther(v any) any {
+	switch v := v.(type) {
+	case nil, time.Time:
+		return v
+	case klog.ObjectRef: // it is shown as an object with these fields
+		return klog.ObjectRef{Namespace: foreigntext.Text(v.Namespace, maxValue), Name: foreigntext.Text(v.Name, maxValue)}
+	}
+	of := reflect.ValueOf(v)
+	text, says := v.(fmt.Stringer)
+	switch {
+	case of.Kind() == reflect.String:
+		return foreigntext.Text(of.String(), maxValue)
+	case !says, of.CanInt(), of.CanUint(), of.CanFloat(), of.Kind() == reflect.Pointer && of.IsNil():
+		return v
+	}
+	return foreigntext.Text(text.String(), maxValue)
 }
 
 func shownError(err error) error {

@@ -3,11 +3,15 @@ package sink
 import (
 	"bytes"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
@@ -43,6 +47,42 @@ func TestTheLogHoldsNothingThatControlsATerminal(t *testing.T) {
 				t.Errorf("a line has %d bytes", len(lines[3]))
 			}
 		})
+	}
+}
+
+// TestWhatIsTextUnderAnotherTypeIsTreated, and bounded. What holds nothing of others is logged as it was.
+func TestWhatIsTextUnderAnotherTypeIsTreated(t *testing.T) {
+	logged := func(value any) string {
+		var out bytes.Buffer
+		Wrap(zap.New(zap.WriteTo(&out), zap.JSONEncoder())).WithValues("with", value).Info("message", "value", value)
+		return out.String()
+	}
+	long := strings.Repeat("x", 100_000)
+	for name, values := range map[string][2]any{
+		"UID":       {types.UID(evil), types.UID(long)},
+		"reference": {klog.KRef(evil, "web"), klog.KRef("default", long)},
+		"name":      {types.NamespacedName{Namespace: "default", Name: evil}, types.NamespacedName{Name: long}},
+		"pointer":   {&url.URL{Opaque: evil}, &url.URL{Opaque: long}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := logged(values[0])
+			if strings.Contains(out, `\u001b`) || strings.Contains(out, "\u202e") || strings.Contains(out, `\n`) {
+				t.Errorf("the log has %q", out)
+			}
+			if out := logged(values[1]); len(out) > 10_000 {
+				t.Errorf("a line has %d bytes", len(out))
+			}
+		})
+	}
+	for want, value := range map[string]any{
+		`{"name":"web","namespace":"default"}`: klog.KRef("default", "web"),
+		`1767355200`:                           time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
+		`1.5`:                                  1500 * time.Millisecond,
+		`"<nil>"`:                              (*url.URL)(nil),
+	} {
+		if out := logged(value); !strings.Contains(out, `"value":`+want) {
+			t.Errorf("the log has %q, want %s", out, want)
+		}
 	}
 }
 

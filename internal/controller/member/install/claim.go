@@ -43,11 +43,14 @@ func claimHolder(claim *corev1.ConfigMap) (installation, hub string) {
 // member, so they are quoted and cut.
 func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 	installation, hub := claimHolder(claim)
+	takeover := fmt.Sprintf("it cannot be taken over as it is, since its claim (ConfigMap %s in namespace %s of the member) names no installation", claimKey.Name, claimKey.Namespace)
+	if remote.IsPlainUID(installation) { // somebody copies this into a shell
+		takeover = fmt.Sprintf("annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups and their VMs are then taken over as they are",
+			v1alpha1.PredecessorAnnotation, installation)
+	}
 	return &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub, Lasting: true, Message: fmt.Sprintf(
-		"The member is served by installation %q of hub %q. Nothing is done here. Delete its MemberCluster on that "+
-			"hub. If that hub is lost for good, annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups "+
-			"and their VMs are then taken over as they are.",
-		foreigntext.Text(installation, 64), foreigntext.Text(hub, 128), v1alpha1.PredecessorAnnotation, foreigntext.Text(installation, 64))}
+		"The member is served by installation %s of hub %s. Nothing is done here. Delete its MemberCluster on that "+
+			"hub. If that hub is lost for good, %s.", foreigntext.Quoted(installation), foreigntext.Quoted(hub), takeover)}
 }
 
 // CheckClaim reads the claim: nil when it is ours, [ErrClaimMissing], a lasting [*remote.Problem] when it is somebody

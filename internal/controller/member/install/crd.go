@@ -52,19 +52,19 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 		return crdDecision{crdCreate, v1alpha1.ReasonCRDInstalled, "The CRD was installed."}
 	}
 	if !installed.DeletionTimestamp.IsZero() {
-		return crdDecision{crdRefuse, v1alpha1.ReasonCRDTerminating, terminating(installed)}
+		return crdDecision{crdRefuse, v1alpha1.ReasonCRDTerminating, terminating(wanted.Name, installed)}
 	}
 	standing := crd.StandingOf(installed, wanted)
 	if standing == crd.Foreign {
 		return crdDecision{crdRefuse, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
 			"The member's CRD %s is of kind %q and scope %q, which is not this operator's. Remove it if nobody needs it.",
-			installed.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}
+			wanted.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}
 	}
 	if manage == v1alpha1.ManageNone {
 		if !crd.IsServed(installed) {
 			return crdDecision{crdRefuse, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
 				"The member's CRD %s does not serve %s and spec.manage is None. Apply the output of `manager render`.",
-				installed.Name, v1alpha1.GroupVersion.Version)}
+				wanted.Name, v1alpha1.GroupVersion.Version)}
 		}
 		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is installed; spec.manage is None."}
 	}
@@ -84,20 +84,24 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 	}
 }
 
-// Terminating is what there is to say of a member whose CRD is being deleted.
-func Terminating(installed metav1.Object) Finding {
-	return Finding{false, v1alpha1.ReasonCRDTerminating, terminating(installed)}
+// Terminating is what there is to say of a member whose CRD of that name is being deleted.
+func Terminating(name string, installed metav1.Object) Finding {
+	return Finding{false, v1alpha1.ReasonCRDTerminating, terminating(name, installed)}
 }
 
-func terminating(installed metav1.Object) string {
+func terminating(name string, installed metav1.Object) string {
 	if v1alpha1.DeletionConfirmed(installed) {
 		return fmt.Sprintf("The CRD %s of the member is being deleted, and that was confirmed: its objects go with it, and the VMs of VmGroups. "+
-			"When it is gone it is installed again.", installed.GetName())
+			"When it is gone it is installed again.", name)
+	}
+	// Somebody copies the command into a shell: there must be nothing of the member's in it but what a UID has.
+	how := fmt.Sprintf("the annotation %s, whose value is the CRD's UID", v1alpha1.ConfirmDeletionAnnotation)
+	if uid := string(installed.GetUID()); remote.IsPlainUID(uid) {
+		how = fmt.Sprintf("kubectl annotate crd %s --overwrite %s=%s", name, v1alpha1.ConfirmDeletionAnnotation, uid)
 	}
 	return fmt.Sprintf("Somebody deleted the CRD %s of the member. Its API server deletes all objects of the kind, and nothing new can be made. "+
-		"VMs are kept until that is confirmed in the member: for all of them by kubectl annotate crd %s --overwrite %s=%s, for those of one VmGroup as its "+
-		"condition Ready says. When the CRD is gone it is installed again.",
-		installed.GetName(), installed.GetName(), v1alpha1.ConfirmDeletionAnnotation, installed.GetUID())
+		"VMs are kept until that is confirmed in the member: for all of them by %s, for those of one VmGroup as its "+
+		"condition Ready says. When the CRD is gone it is installed again.", name, how)
 }
 
 // CRDResult is the state of a member's CRD after [EnsureCRD].

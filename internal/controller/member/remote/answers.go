@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,10 @@ const (
 	mostRead = 32 << 10
 	// mostPlain bounds an answer that is no JSON. It tells of an error, and 2 KiB of it are told.
 	mostPlain = 64 << 10
-	jsonType  = "application/json"
+	// mostRetryAfter is for how many seconds an answer may ask for a pause. client-go sleeps for as long as it is told, up to ten times for a request, and the
+	// requests of informers have no deadline. API servers ask for one second when they have too much to do, and for five when they stop.
+	mostRetryAfter = 5
+	jsonType       = "application/json"
 )
 
 // errSlow: an answer took longer than any good one does.
@@ -91,6 +95,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return a.guard.Refuse(&RedirectError{Status: response.StatusCode, To: origin(response.Header.Get("Location"))})
 	}
+	boundRetryAfter(response.Header)
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	isJSON := err == nil && kind == jsonType
 	switch {
@@ -219,6 +224,14 @@ func onlyJSON(header http.Header) string {
 		return jsonType
 	}
 	return strings.Join(kinds, ",")
+}
+
+// boundRetryAfter shortens the pause that an answer asks for. client-go takes numbers of seconds only.
+func boundRetryAfter(header http.Header) {
+	const retryAfter = "Retry-After"
+	if seconds, err := strconv.Atoi(header.Get(retryAfter)); err == nil && seconds > mostRetryAfter {
+		header.Set(retryAfter, strconv.Itoa(mostRetryAfter))
+	}
 }
 
 func headerBytes(header http.Header) (n int) {

@@ -220,6 +220,33 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 }
 
+// TestAPauseThatAnAnswerAsksForIsBounded: client-go sleeps for as long as it is told.
+func TestAPauseThatAnAnswerAsksForIsBounded(t *testing.T) {
+	const header = "Retry-After"
+	for asked, want := range map[string]string{"1": "1", "5": "5", "6": "5", "2000000000": "5", "tomorrow": "tomorrow", "": ""} {
+		for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+			api := answering(t, true, testBounds(), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set(header, asked)
+				w.WriteHeader(status)
+			})
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api.Host()+watchPath, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := api.HTTPClient().Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := response.Header.Get(header); got != want {
+				t.Errorf("%d: asked for a pause of %q, passed on was %q, want %q", status, asked, got, want)
+			}
+			if err := response.Body.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestARedirectIsNotFollowed, by whichever method and from https to http or https: nobody else gets the token, or a body.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	var elsewhere atomic.Int64

@@ -169,8 +169,14 @@ func (a *API) ClusterUID(ctx context.Context, patience time.Duration) (string, e
 		return "", fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, err)
 	}
 	// The hub keeps it as a key.
-	if len(namespace.UID) > 64 || len(validation.IsConfigMapKey(string(namespace.UID))) > 0 {
+	if !IsPlainUID(string(namespace.UID)) {
 		return "", errors.New("namespace kube-system has no usable UID")
 	}
 	return string(namespace.UID), nil
+}
+
+// IsPlainUID reports whether a UID has nothing but letters, digits, `-`, `_` and `.`, and at most 64 bytes. Those of API servers do. Others must be neither
+// keys nor part of a command that somebody may copy.
+func IsPlainUID(uid string) bool {
+	return len(uid) <= 64 && len(validation.IsConfigMapKey(uid)) == 0
 }

@@ -62,13 +62,17 @@ type Guard struct {
 	Limits Limits
 	ctx    context.Context
 	refuse context.CancelCauseFunc
-	pace   *rate.Limiter
-	lists  chan struct{}
+	// pace is that of bodies after decompression. wire is that of all bytes of connections, and writes that of packets to the member.
+	pace, wire, writes *rate.Limiter
+	lists              chan struct{}
 }
 
 // NewGuard returns the guard of one incarnation.
 func NewGuard(limits Limits) *Guard {
-	g := &Guard{Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), lists: make(chan struct{}, mostLists)}
+	g := &Guard{
+		Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), wire: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
+		writes: rate.NewLimiter(mostWrites, mostWritesAtOnce), lists: make(chan struct{}, mostLists),
+	}
 	g.ctx, g.refuse = context.WithCancelCause(context.Background())
 	return g
 }
@@ -122,6 +126,17 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the answer (%d) is %q and not JSON, which was asked for", e.Status, e.Kind)
 }
 
+// KindError says that a watch tells of objects that nobody asked for.
+type KindError struct {
+	// Watched is the kind that was asked for.
+	Watched string
+}
+
+// Error says which watch it is.
+func (e *KindError) Error() string {
+	return "the watch of " + e.Watched + "s tells of objects of another kind"
+}
+
 // refusedProblem is the problem with what was refused, nil if err is nothing of that.
 func refusedProblem(host string, err error) *Problem {
 	var (
@@ -129,6 +144,7 @@ func refusedProblem(host string, err error) *Problem {
 		redirect *RedirectError
 		answer   *AnswerError
 		address  *AddressError
+		kind     *KindError
 	)
 	const stays = "The operator has left the member; its groups and VMs stay as they are, and it is tried again every 30 seconds."
 	switch {
@@ -143,6 +159,10 @@ func refusedProblem(host string, err error) *Problem {
 		return &Problem{Reason: v1alpha1.ReasonAddressRefused, Lasting: true, Cause: err, Message: fmt.Sprintf(
 			"%s leads to the address %s, to which the operator must not connect for members. Correct the kubeconfig's field server, "+
 				"or let the operator connect there: --member-addresses of the manager, manager.memberAddresses of the chart.", host, address.Address)}
+	case errors.As(err, &kind):
+		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Lasting: true, Cause: err, Message: fmt.Sprintf(
+			"%s does not answer as a Kubernetes API server does: %s. %s Check the kubeconfig's field server, and proxies and load balancers in between.",
+			host, kind.Error(), stays)}
 	case errors.As(err, &answer):
 		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
 			"%s does not answer as a Kubernetes API server does: it sends %q and not JSON (status %d). Check the kubeconfig's field server, "+

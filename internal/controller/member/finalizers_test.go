@@ -1,0 +1,97 @@
+package member
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+)
+
+// endless is an API server whose list of VmGroups never ends. Each page has some with our finalizer.
+type endless struct {
+	perPage int
+
+	mu sync.Mutex
+	// pages were listed; ahead is how many groups were listed more than let go, at most.
+	pages, ahead, listed, letGo int
+}
+
+func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	group := func(i int) string {
+		return fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",`+
+			`"metadata":{"namespace":"default","name":"g-%d","uid":"uid-%d","resourceVersion":"1","finalizers":[%q]}}`, i, i, v1alpha1.VmGroupFinalizer)
+	}
+	if r.Method == http.MethodPatch {
+		e.letGo++
+		_, _ = fmt.Fprint(w, group(0))
+		return
+	}
+	e.pages++
+	items := make([]string, 0, e.perPage)
+	for range e.perPage {
+		items = append(items, group(e.listed))
+		e.listed++
+	}
+	e.ahead = max(e.ahead, e.listed-e.letGo)
+	_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1","continue":"more"},"items":[%s]}`,
+		strings.Join(items, ","))
+}
+
+// leavingOf leaves a member that answers so, of which a MiB may be kept.
+func leavingOf(t *testing.T, handler http.Handler) (*leaving, remote.APIs) {
+	t.Helper()
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	bounds := testBounds(Timings{}.withDefaults())
+	bounds.Guard = remote.NewGuard(remote.LimitsFor(1 << 20))
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, func() bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.End)
+	return &leaving{letGo: map[types.UID]struct{}{}, pageSize: remote.PageSize}, remote.APIs{Runtime: api, Bootstrap: api, Guard: bounds.Guard}
+}
+
+// TestAListWithoutAnEndEndsTheLeaving, and no more than a page of it is in memory.
+func TestAListWithoutAnEndEndsTheLeaving(t *testing.T) {
+	for _, perPage := range []int{0, 20} {
+		member := &endless{perPage: perPage}
+		l, apis := leavingOf(t, member)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		_, err := l.letFoundGo(ctx, apis)
+		cancel()
+		var limit *remote.LimitError
+		if !errors.As(err, &limit) || !errors.Is(apis.Guard.Err(), limit) {
+			t.Errorf("%d groups on a page: said was %v", perPage, err)
+		}
+		if member.pages < 2 || member.pages > 17 || member.ahead > perPage {
+			t.Errorf("%d groups on a page: %d pages were read, and up to %d groups kept before they were let go", perPage, member.pages, member.ahead)
+		}
+	}
+}
+
+// TestGroupsWithoutEndEndTheLeaving also where each list has an end, but always has other groups.
+func TestGroupsWithoutEndEndTheLeaving(t *testing.T) {
+	l, apis := leavingOf(t, &endless{})
+	l.letGoBytes = apis.Guard.Limits.Kept + 1
+	var limit *remote.LimitError
+	if _, err := l.letFoundGo(t.Context(), apis); !errors.As(err, &limit) {
+		t.Errorf("said was %v", err)
+	}
+}

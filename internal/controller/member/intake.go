@@ -1,0 +1,48 @@
+package member
+
+import (
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+// How long the names and UIDs of objects may be. API servers have these limits for the first two, and make UIDs of 36 bytes. They become keys of
+// maps, lines of logs and parts of events, where nobody would think of bounding them.
+const mostName, mostNamespace, mostUID = 253, 63, 64
+
+// admits refuses events that are not about objects of the kind that is watched, or whose object is not [named] as it may be. client-go would write a line
+// into the log for each of the former.
+func (s *feed) admits(event watch.Event) error {
+	if event.Type == watch.Error {
+		return nil
+	}
+	if reflect.TypeOf(event.Object) != s.of {
+		return &remote.KindError{Watched: s.kind}
+	}
+	return named(s.kind, event.Object)
+}
+
+// named refuses objects whose name, namespace or UID is longer than an API server lets one be. The error is a [*remote.LimitError].
+func named(kind string, object any) error {
+	o, is := object.(metav1.Object)
+	if !is {
+		return nil
+	}
+	for _, text := range []struct {
+		what, is string
+		most     int
+	}{{"name", o.GetName(), mostName}, {"namespace", o.GetNamespace(), mostNamespace}, {"UID", string(o.GetUID()), mostUID}} {
+		if len(text.is) > text.most {
+			return &remote.LimitError{
+				What:  fmt.Sprintf("the %s of %s %s has %d bytes", text.what, kind, foreigntext.Quoted(o.GetName()), len(text.is)),
+				Limit: fmt.Sprintf("%d", text.most), Remedy: "No API server of Kubernetes stores such an object: check what answers at that address.",
+			}
+		}
+	}
+	return nil
+}

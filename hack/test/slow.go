@@ -99,6 +99,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes", 30},
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
+	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 120},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 240},
 }
 

@@ -99,7 +99,8 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes", 30},
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
-	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 240},
+	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
+	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 }
 
 // parts is the number of the last part.

@@ -53,11 +53,12 @@ func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 	})
 }
 
-// stopHub ends all replicas as a kubelet would. start starts them again; the end of the test does, if nobody did before.
-func stopHub(t *testing.T) (start func()) {
+// stopHub ends all replicas as a kubelet would. start starts them again, with more flags until they are started the next time; the end of the test
+// does, if nobody did before.
+func stopHub(t *testing.T) (start func(flags ...string)) {
 	t.Helper()
 	down := true
-	start = func() {
+	start = func(flags ...string) {
 		t.Helper()
 		if !down {
 			return
@@ -66,7 +67,7 @@ func stopHub(t *testing.T) (start func()) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		for _, r := range world.Replicas {
-			if err := r.Restart(ctx); err != nil {
+			if err := r.Restart(ctx, flags...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -81,7 +82,7 @@ func stopHub(t *testing.T) (start func()) {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(start)
+	t.Cleanup(func() { start() })
 	for _, r := range world.Replicas {
 		if err := r.Stop(); err != nil {
 			t.Fatal(err)

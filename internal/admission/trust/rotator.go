@@ -90,6 +90,8 @@ type Rotator struct {
 	memory   Memory
 	// fixedAt is when a replica of an earlier release was last seen.
 	fixedAt time.Time
+	// had are the segments that members have, and had until a while ago.
+	had acknowledged
 
 	mu sync.Mutex
 	// known is false until the Secret was looked for.

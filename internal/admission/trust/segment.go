@@ -4,6 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,17 +48,36 @@ func doorOf(memberName, segment string) door {
 	return sha256.Sum256([]byte(memberName + "/" + segment))
 }
 
+// acknowledged are the periods of the segments that a member was seen to have, with when it was last seen to.
+type acknowledged map[types.UID]map[Period]time.Time
+
+// next is what is remembered after a look at the members: what each has, and what it had until a while ago. Its API servers learn of another segment
+// a moment after the first of them took it, and one that was away for long has none that would hold by itself. A replica that starts remembers nothing.
+func (a acknowledged) next(members []v1alpha1.MemberCluster, now time.Time, while time.Duration) acknowledged {
+	next := make(acknowledged, len(members))
+	for i := range members {
+		m := &members[i]
+		next[m.UID] = maps.Clone(a[m.UID])
+		maps.DeleteFunc(next[m.UID], func(_ Period, seen time.Time) bool { return now.Sub(seen) >= while })
+		if next[m.UID] == nil {
+			next[m.UID] = map[Period]time.Time{}
+		}
+		next[m.UID][Period(m.Status.SegmentPeriod)] = now
+	}
+	return next
+}
+
 // doorsOf are all by which members may call now. Old and new ones hold together: the period before and the one after, for what is under way and
-// for clocks that differ, and for each member the one that it was seen to have, which it may have missed to renew for long. fixed says that a
+// for clocks that differ, and for each member those that it was seen to have, which it may have missed to renew for long. fixed says that a
 // replica of an earlier release may live, which gives members none but the one of period 0.
-func doorsOf(key []byte, members []v1alpha1.MemberCluster, now Period, fixed bool) map[door]struct{} {
+func doorsOf(key []byte, members []v1alpha1.MemberCluster, had acknowledged, now Period, fixed bool) map[door]struct{} {
 	doors := map[door]struct{}{}
 	if len(key) == 0 {
 		return doors
 	}
 	for i := range members {
 		m := &members[i]
-		periods := []Period{now - 1, now, now + 1, Period(m.Status.SegmentPeriod)}
+		periods := slices.AppendSeq([]Period{now - 1, now, now + 1}, maps.Keys(had[m.UID]))
 		if fixed || m.Spec.Manage == v1alpha1.ManageNone {
 			periods = append(periods, 0)
 		}

@@ -33,6 +33,12 @@ func (b *bench) acknowledge(m *v1alpha1.MemberCluster, period Period) {
 	b.pass()
 }
 
+func (b *bench) passAfter(while time.Duration) {
+	b.t.Helper()
+	b.now = b.now.Add(while)
+	b.pass()
+}
+
 func TestSegmentsTakeTurns(t *testing.T) {
 	near, away := member("near", 0, v1alpha1.ManageCRDsAndAdmission), member("away", 0, v1alpha1.ManageCRDsAndAdmission)
 	b := newBench(t, near, away)
@@ -52,8 +58,12 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	}
 	b.acknowledge(near, now)
 	b.acknowledge(away, now)
+	if !b.knows(near, 0) {
+		t.Error("the segment of the release before ends with the acknowledgement, and the member's API servers may not all know of it")
+	}
+	b.passAfter(limits.Overlap)
 	if b.knows(near, 0) {
-		t.Error("the segment of the release before holds although the member has another")
+		t.Error("the segment of the release before holds although the member has had another for long")
 	}
 	changes := b.changes
 	for i := Period(1); i <= 5; i++ {
@@ -80,6 +90,11 @@ func TestSegmentsTakeTurns(t *testing.T) {
 		t.Errorf("members were told of %d new periods, want 5", got)
 	}
 	b.acknowledge(away, now+5)
+	b.passAfter(limits.Overlap - 1)
+	if !b.knows(away, now) || !b.knows(away, now+5) {
+		t.Error("the member that came back may not call by its old segment while all of its API servers learn of the new one, or not by that one")
+	}
+	b.passAfter(1)
 	if b.knows(away, now) || !b.knows(away, now+5) {
 		t.Error("the member that came back keeps its old segment, or has no new one")
 	}
@@ -145,7 +160,7 @@ func TestAReplicaThatHasJustStartedDoesNotTakeTheSegmentThatNeverChanges(t *test
 	b.pass()
 	b.acknowledge(m, PeriodAt(b.now, DefaultPeriod))
 	b.unknown = true
-	b.pass()
+	b.passAfter(limits.Overlap)
 	if _, period, _ := b.Segment("m", m.UID, false); period != 0 {
 		t.Errorf("period %d is given out, which a replica of an earlier release may not know", period)
 	}

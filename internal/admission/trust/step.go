@@ -117,7 +117,8 @@ func (r *Rotator) openDoors(key []byte, members []v1alpha1.MemberCluster) {
 		r.fixedAt = now
 	}
 	fixed := !r.fixedAt.IsZero() && now.Sub(r.fixedAt) < r.opts.Limits.Overlap
-	doors := doorsOf(key, members, PeriodAt(now, r.opts.Period), fixed)
+	r.had = r.had.next(members, now, r.opts.Limits.Overlap)
+	doors := doorsOf(key, members, r.had, PeriodAt(now, r.opts.Period), fixed)
 	r.mu.Lock()
 	first, before := r.doors == nil, r.given
 	r.doors, r.given = doors, given

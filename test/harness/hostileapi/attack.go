@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,22 +54,23 @@ func Refuse(code int, reason string) http.HandlerFunc {
 	}
 }
 
-// Compressed answers with JSON that gzip has made a thousandth: what begins, so many bytes of a text, and what ends.
+// Compressed answers with JSON that gzip has made a thousandth: what begins, so many bytes of a text in whole MiB, and what ends. One MiB is compressed: what
+// follows the end of one gzip file is the next one, and belongs to the same text.
 func Compressed(begin string, length int64, end string) http.HandlerFunc {
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is a good one
-	_, _ = io.WriteString(z, begin)
-	chunk := bytes.Repeat([]byte("0"), 1<<20)
-	for left := length; left > 0; left -= int64(len(chunk)) {
-		_, _ = z.Write(chunk[:min(left, int64(len(chunk)))])
-	}
-	_, _ = io.WriteString(z, end)
-	_ = z.Close() // a buffer takes everything
+	body := slices.Concat(compressed([]byte(begin)), bytes.Repeat(compressed(bytes.Repeat([]byte("0"), 1<<20)), int(length>>20)), compressed([]byte(end)))
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
 		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(b.Bytes())
+		_, _ = w.Write(body)
 	}
+}
+
+func compressed(text []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(text)
+	_ = z.Close() // a buffer takes everything
+	return b.Bytes()
 }
 
 // Endless answers with JSON that goes on until nobody reads any more, or until as many bytes were sent, and then ends; more makes what comes next from a

@@ -173,6 +173,12 @@ func (a *Admission) webhookArgs(name string, ready func(context.Context) bool) (
 	}, nil
 }
 
+// Shut keeps members' API servers from calling any manager until open is called. The managers go on, and reach the members.
+func (a *Admission) Shut() (open func()) {
+	a.balancer.shut(true)
+	return func() { a.balancer.shut(false) }
+}
+
 func (a *Admission) stop() error {
 	if a == nil {
 		return nil

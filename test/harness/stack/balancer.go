@@ -28,6 +28,7 @@ type balancer struct {
 	// targets are the addresses, with whether they were ready when last asked.
 	targets map[string]bool
 	open    map[net.Conn]bool
+	isShut  bool
 
 	probing context.Context
 	stop    context.CancelFunc
@@ -73,6 +74,18 @@ func (b *balancer) add(address string, ready func(context.Context) bool) {
 			}
 		}
 	})
+}
+
+// shut ends the connections that are open, and each new one at once, until it is told otherwise.
+func (b *balancer) shut(isShut bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isShut = isShut; !isShut {
+		return
+	}
+	for conn := range b.open {
+		_ = conn.Close()
+	}
 }
 
 // close ends all connections.
@@ -128,11 +141,14 @@ func (b *balancer) serve(caller net.Conn) {
 	both.Wait()
 }
 
-// track closes conn when the balancer ends, or when the returned function is called.
+// track closes conn when the balancer ends or is shut, or when the returned function is called.
 func (b *balancer) track(conn net.Conn) (done func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open[conn] = true
+	if b.isShut {
+		_ = conn.Close()
+	}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

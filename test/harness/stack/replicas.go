@@ -72,8 +72,8 @@ func (s *Stack) AddReplica(ctx context.Context, name string, args ...string) (_ 
 	return r, nil
 }
 
-// Restart starts the replica again after it has ended.
-func (r *Replica) Restart(ctx context.Context) error {
+// Restart starts the replica again after it has ended. It has args besides its own until the next time.
+func (r *Replica) Restart(ctx context.Context, args ...string) error {
 	if r.Process != nil && r.Alive() {
 		return fmt.Errorf("replica %s already runs with pid %d", r.Name, r.PID())
 	}
@@ -81,7 +81,7 @@ func (r *Replica) Restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	process, err := startIn(r.stack.Dir, r.Name, binary, []string{"POD_NAME=" + r.Name, "POD_NAMESPACE=" + Namespace}, r.args...)
+	process, err := startIn(r.stack.Dir, r.Name, binary, []string{"POD_NAME=" + r.Name, "POD_NAMESPACE=" + Namespace}, slices.Concat(r.args, args)...)
 	if err != nil {
 		return fmt.Errorf("replica %s: %w", r.Name, err)
 	}

@@ -56,7 +56,10 @@ func doorsOf(key []byte, members []v1alpha1.MemberCluster, now Period, fixed boo
 	}
 	for i := range members {
 		m := &members[i]
-		periods := []Period{now - 1, now, now + 1, Period(m.Status.SegmentPeriod)}
+		periods := []Period{now - 1, now, now + 1}
+		if m.Status.CABundleHash != "" { // without webhooks it has no segment, and 0 is not one that it has
+			periods = append(periods, Period(m.Status.SegmentPeriod))
+		}
 		if fixed || m.Spec.Manage == v1alpha1.ManageNone {
 			periods = append(periods, 0)
 		}

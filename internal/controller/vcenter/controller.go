@@ -36,7 +36,6 @@ import (
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // lookInterval is how often a connection's health is compared with status. It reads memory; changes that
 // matter arrive at once through vsphere.Notifier.

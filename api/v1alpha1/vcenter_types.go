@@ -203,11 +203,11 @@ func LegacyFolderKey(path string) string {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || !self.server.lowerAscii().startsWith('http://') || has(self.tls) && has(self.tls.insecureSkipVerify) && self.tls.insecureSkipVerify",message="server must use https: http would send the password in the clear",fieldPath=".server"
 type VCenterSpec struct {
-	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk. Empty takes
+	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk and no other. Empty takes
 	// VC_HOST from the Secret, as the original operator did.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="server must not contain a user name or password: put them into the Secret of credentialsSecretRef"
-	// +kubebuilder:validation:XValidation:rule="!self.contains('?') && !self.contains('#')",message="server may have a host, a port and the path /sdk only"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9]+://)?[^/?#]*(/(sdk/?)?)?$')",message="server may have a host, a port and the path /sdk only"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(((?i:https?)://)?([[][0-9a-fA-F:.]+[]]|[^]/:@ []+)(:[0-9]+)?(/[^ ]*)?)?$')",message="server must be a URL of the form https://<host>[:port]"
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`

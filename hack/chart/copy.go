@@ -19,7 +19,8 @@ var copies = []folder{
 	{to: "files/rbac", from: "rbac", files: []string{
 		"role.yaml", "role_binding.yaml", "metrics_auth_role.yaml", "metrics_reader_role.yaml", "flow_schema.yaml",
 	}},
-	{to: "files/webhook", from: "webhook", files: []string{"manifests.yaml"}},
+	{to: "files/events", from: "events", files: []string{"role.yaml"}},
+	{to: "files/webhook", from: "webhook", files: []string{"manifests.yaml", "role.yaml"}},
 	{to: "files/guard", from: "guard", files: []string{"policy.yaml", "binding.yaml"}},
 	{to: "files/member", from: "member-rbac/roles", files: []string{
 		"runtime-clusterrole.yaml", "runtime-role.yaml", "bootstrap-clusterrole.yaml", "bootstrap-role.yaml", "limits-reader.yaml",

@@ -105,6 +105,9 @@ func TestVCenters(t *testing.T) {
 		{story: "a password is not repeated", object: server("https://u:hunter2@vc"), refused: "spec.server: Invalid value: must not contain a user name or password; put them into the Secret"},
 		{story: "plain http", object: server("http://vc"), refused: `spec.server: Invalid value: "http://vc": must use https; http would send the password in the clear`},
 		{story: "ftp", object: server("ftp://vc"), refused: `spec.server: Invalid value: "ftp://vc": must use https, not "ftp"`},
+		{story: "a slash at the end", object: server("https://vc.example.com/sdk/")},
+		{story: "another path", object: server("https://vc.example.com/vpn"), refused: "spec.server: Invalid value: may have a host, a port and the path /sdk only"},
+		{story: "a path below it", object: server("vc.example.com/sdk/../vpn"), refused: "spec.server: Invalid value: may have a host, a port and the path /sdk only"},
 		{story: "a query", object: server("https://vc/?token=hunter2"), refused: "spec.server: Invalid value: may have a host, a port and the path /sdk only"},
 		{
 			story: "a simulator", object: spec(func(s *v1alpha1.VCenterSpec) {
@@ -177,6 +180,14 @@ func TestVCenters(t *testing.T) {
 		{
 			story: "another folder", old: moved, object: spec(func(s *v1alpha1.VCenterSpec) { s.Folder = "elsewhere" }),
 			warnings: []string{"7 VMs are in the place that this VCenter names now; they do not move, and their groups will wait for them"},
+		},
+		{
+			story: "a path of before", old: server("https://vc.example.com/vpn"),
+			object: spec(func(s *v1alpha1.VCenterSpec) { s.Server, s.Folder = "https://vc.example.com/vpn", "other" }),
+		},
+		{
+			story: "a path of before on another host", old: server("https://vc.example.com/vpn"), object: server("https://another.example.com/vpn"),
+			refused: "spec.server: Invalid value: may have a host, a port and the path /sdk only",
 		},
 	} {
 		c.check(t, s, VCenterPath, true)

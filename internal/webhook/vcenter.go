@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -47,7 +48,11 @@ func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, 
 	var errs field.ErrorList
 	insecure := vc.Spec.TLS != nil && vc.Spec.TLS.InsecureSkipVerify
 	server := vc.Spec.Server
-	errs = append(errs, checkServer(spec.Child("server"), server, insecure)...)
+	if err := checkServer(spec.Child("server"), server, insecure); err != nil {
+		errs = append(errs, err)
+	} else if old == nil || old.Spec.Server != server {
+		errs = append(errs, checkPath(spec.Child("server"), server)...)
+	}
 	errs = append(errs, checkTLS(spec.Child("tls"), vc.Spec.TLS, &warn)...)
 	errs = append(errs, checkGrants(spec.Child("grants"), vc.Spec.Grants)...)
 	errs = append(errs, checkLegacyFolders(spec.Child("legacyFolders"), vc.Spec.LegacyFolders)...)
@@ -62,24 +67,32 @@ func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, 
 }
 
 // checkServer refuses addresses that the operator would not connect to. It does not quote one that may hold a password.
-func checkServer(where *field.Path, server string, insecure bool) field.ErrorList {
+func checkServer(where *field.Path, server string, insecure bool) *field.Error {
 	if server == "" {
 		return nil // VC_HOST of the Secret
 	}
 	u, err := parseServer(server)
 	switch {
 	case err != nil || u.Hostname() == "":
-		return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "must be a URL of the form https://<host>[:port]")}
+		return field.Invalid(where, field.OmitValueType{}, "must be a URL of the form https://<host>[:port]")
 	case u.User != nil:
-		return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "must not contain a user name or password; put them into the Secret")}
+		return field.Invalid(where, field.OmitValueType{}, "must not contain a user name or password; put them into the Secret")
 	case u.Scheme == "http" && !insecure:
-		return field.ErrorList{field.Invalid(where, server, "must use https; http would send the password in the clear")}
+		return field.Invalid(where, server, "must use https; http would send the password in the clear")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return field.ErrorList{field.Invalid(where, server, fmt.Sprintf("must use https, not %q", u.Scheme))}
-	case u.RawQuery != "" || u.Fragment != "":
-		return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "may have a host, a port and the path /sdk only")}
+		return field.Invalid(where, server, fmt.Sprintf("must use https, not %q", u.Scheme))
 	}
 	return nil
+}
+
+// checkPath refuses what a Secret that names a host did not mean: another application of that host. Earlier releases took any path, so one that is there
+// already stays.
+func checkPath(where *field.Path, server string) field.ErrorList {
+	u, err := parseServer(server)
+	if err != nil || u.RawQuery == "" && u.Fragment == "" && slices.Contains([]string{"", "/", "/sdk", "/sdk/"}, u.Path) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "may have a host, a port and the path /sdk only")}
 }
 
 func parseServer(server string) (*url.URL, error) {

@@ -70,6 +70,8 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		{"a maxUnhealthy below zero", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: -1}}}", "maxUnhealthy must be a whole number"},
 		// The hub's kinds.
 		{"a VCenter", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc, credentialsSecretRef: {name: s}}}", ""},
+		{"a VCenter with the path that a vCenter has", hub, "VCenter", "{metadata: {name: x}, spec: {server: 'HTTPS://[fd00::1]:8443/sdk/', credentialsSecretRef: {name: s}}}", ""},
+		{"a VCenter with another path", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc/sdk/../vpn, credentialsSecretRef: {name: s}}}", "the path /sdk only"},
 		{"a VCenter with two kinds of trust", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, tls: {thumbprint: 'AA', insecureSkipVerify: true}}}", "set only one of"},
 		{"a grant for nobody", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, grants: [{memberClusters: []}]}}", "memberClusters"},
 		{"a MemberCluster", hub, "MemberCluster", "{metadata: {name: x}, spec: {kubeconfigSecretRef: {name: s}}}", ""},

@@ -5,11 +5,13 @@ package rbac
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -162,6 +164,9 @@ func TestTheOperatorMakesOneSecretOfItsNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(t, kustomization(t, "config/rbac"))
+	apply(t, slices.DeleteFunc(kustomization(t, "config/webhook"), func(object *unstructured.Unstructured) bool {
+		return object.GroupVersionKind().Group != rbacv1.GroupName
+	}))
 	operator := serviceAccount(t, hubUser)
 	token := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-another", Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"}},

@@ -24,9 +24,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // TestWhatEachIdentityIsGranted compares the rules behind every ServiceAccount and group with a file in testdata. Whoever widens what
-// the operator may do in a member has to change that file, and a reviewer sees it.
+// the operator may do on the hub or in a member has to change that file, and a reviewer sees it.
 func TestWhatEachIdentityIsGranted(t *testing.T) {
-	for _, directory := range []string{"member", "local-member"} {
+	for _, directory := range []string{"default", "with-webhooks", "member", "local-member"} {
 		t.Run(directory, func(t *testing.T) {
 			got := strings.Join(grants(t, kustomization(t, "config/"+directory)), "\n") + "\n"
 			golden := filepath.Join("testdata", directory+".txt")

@@ -96,6 +96,11 @@ func (s *tale) populate() {
 		for namespace, count := range counts {
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"is": namespace}}}
 			s.must(s.Members[member].Create(s.Context(), ns))
+			if namespace == plain {
+				s.must(s.Members[member].Create(s.Context(), &corev1.Secret{
+					ObjectMeta: metav1.ObjectMeta{Namespace: plain, Name: userData}, StringData: map[string]string{"userdata": "#cloud-config"},
+				}))
+			}
 			for i := range count {
 				g := &subject{member: member, namespace: namespace, name: name(i), cluster: s.Members[member], kept: map[string]sim.VM{}}
 				s.create(g, i)
@@ -115,6 +120,9 @@ func (s *tale) create(g *subject, i int) {
 	switch g.namespace {
 	case plain:
 		*o.Spec.Replicas += int32(i % 2)
+		if i == 0 {
+			o.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: userData}
+		}
 		// The first of them is edited, which is not to replace its VM: see edited.
 		o.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
 	case tight:

@@ -140,7 +140,7 @@ What belongs to kube-system stays there.
 {{- if $object }}
 {{- $metadata := $object.metadata }}
 {{- $_ := set $metadata "labels" (mergeOverwrite (dict) ($metadata.labels | default dict) $labels) }}
-{{- if and $metadata.namespace (ne $metadata.namespace "kube-system") }}
+{{- if and $metadata.namespace (not (has $metadata.namespace (list "kube-system" "default"))) }}
 {{- $_ := set $metadata "namespace" $root.Release.Namespace }}
 {{- end }}
 {{- range $object.subjects }}

@@ -24,9 +24,11 @@ import (
 var same = map[string]string{
 	"rbac/role.yaml":                               "default",
 	"rbac/role_binding.yaml":                       "default",
+	"events/role.yaml":                             "default",
 	"rbac/metrics_auth_role.yaml":                  "default",
 	"rbac/metrics_reader_role.yaml":                "default",
 	"rbac/flow_schema.yaml":                        "default",
+	"webhook/role.yaml":                            "default",
 	"webhook/manifests.yaml":                       "default",
 	"certmanager/issuers.yaml":                     "default",
 	"certmanager/certificates.yaml":                "default",

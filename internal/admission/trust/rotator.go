@@ -19,8 +19,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=create;patch;update,resourceNames=vmgroup-operator-admission,namespace=system
-
 // AuthoritySecretName is where cert-manager keeps the authority that signs serving certificates. Without it, the file
 // ca.crt beside the serving certificate says which it is.
 const AuthoritySecretName = "vmgroup-operator-ca"

@@ -62,7 +62,9 @@ func (a acknowledged) next(members []v1alpha1.MemberCluster, now time.Time, whil
 		if next[m.UID] == nil {
 			next[m.UID] = map[Period]time.Time{}
 		}
-		next[m.UID][Period(m.Status.SegmentPeriod)] = now
+		if m.Status.CABundleHash != "" { // without webhooks it has no segment, and 0 is not one that it has
+			next[m.UID][Period(m.Status.SegmentPeriod)] = now
+		}
 	}
 	return next
 }

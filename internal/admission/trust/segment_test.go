@@ -15,7 +15,7 @@ func member(name string, period Period, manage v1alpha1.Manage) *v1alpha1.Member
 	return &v1alpha1.MemberCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)},
 		Spec:       v1alpha1.MemberClusterSpec{Manage: manage},
-		Status:     v1alpha1.MemberClusterStatus{SegmentPeriod: int64(period)},
+		Status:     v1alpha1.MemberClusterStatus{SegmentPeriod: int64(period), CABundleHash: "of the webhooks that it has"},
 	}
 }
 
@@ -97,6 +97,29 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	b.passAfter(1)
 	if b.knows(away, now) || !b.knows(away, now+5) {
 		t.Error("the member that came back keeps its old segment, or has no new one")
+	}
+}
+
+// A member of the release before called by the segment of period 0, which somebody knows. Then its webhooks are taken away, and its status says 0 again.
+func TestAMemberWithoutWebhooksHasNoSegmentOfTheReleaseBefore(t *testing.T) {
+	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
+	b := newBench(t, m)
+	a, _ := twoAuthorities(t)
+	b.files(a, 0, 100*day)
+	b.pass()
+	b.pass()
+	if !b.knows(m, 0) {
+		t.Fatal("right after the update, the member is not known by the segment that it has")
+	}
+	now := PeriodAt(b.now, DefaultPeriod)
+	b.acknowledge(m, now)
+	m.Status.CABundleHash = ""
+	b.acknowledge(m, 0)
+	if b.knows(m, 0) {
+		t.Error("the segment of the release before holds again")
+	}
+	if !b.knows(m, now) {
+		t.Error("the segment that it would be given does not hold")
 	}
 }
 

@@ -23,7 +23,6 @@ import (
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/status,verbs=patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 
 // requestQueue is the MemberCluster controller's queue.

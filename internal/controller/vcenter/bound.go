@@ -26,16 +26,14 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice
 	if !annotated {
 		said = vcHost
 	}
-	allowed := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
-	// User information names no host, and may hold a password, which is not shown.
-	allowed = slices.DeleteFunc(allowed, func(host string) bool { return strings.Contains(host, "@") })
+	allowed := split(said)
 	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
 	hosts, target := strings.Join(names(allowed), ", "), foreigntext.Name(hostAndPort(endpoint))
 	switch {
 	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
 		return notice{}, nil
 	case annotated:
-		return notice{}, &configError{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
+		return notice{}, &configError{reason: v1alpha1.ReasonSecretForAnotherHost, secret: secret, message: fmt.Sprintf(
 			"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
 			secret.Name, hosts, target, command)}
 	case len(allowed) > 0:
@@ -48,6 +46,18 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice
 			"Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s",
 			secret.Name, command)}, nil
 	}
+}
+
+// split returns the hosts in what a Secret says.
+func split(said string) []string {
+	hosts := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
+	// User information names no host, and may hold a password, which is not shown.
+	return slices.DeleteFunc(hosts, func(host string) bool { return strings.Contains(host, "@") })
+}
+
+// allows reports whether the annotation of a Secret names an endpoint.
+func allows(secret *corev1.Secret, endpoint *url.URL) bool {
+	return slices.ContainsFunc(split(secret.Annotations[v1alpha1.VCenterHostsAnnotation]), func(host string) bool { return matches(host, endpoint) })
 }
 
 // commandToAllow is what names hosts in a Secret. It takes those that the Secret allows already along, since other VCenters may share the Secret. It fails

@@ -20,6 +20,8 @@ type Config struct {
 	Name string
 	// URL of the SDK endpoint, without user information.
 	URL string
+	// Secret is the name of the one that the login is from.
+	Secret string
 	// Username and Password to log in with.
 	Username, Password string
 	// CABundle is PEM; Thumbprint and Insecure as in v1alpha1.TLSConfig.
@@ -46,6 +48,8 @@ type Config struct {
 // configError is a Secret or spec that no connection can be made of.
 type configError struct {
 	reason, message string
+	// secret is the one that refuses its password to the vCenter; nil for another reason.
+	secret *corev1.Secret
 }
 
 func (e *configError) Error() string { return e.message }
@@ -63,7 +67,7 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	}
 	username, password := value("username", "VC_USER"), value("password", "VC_PASS")
 	if username == "" || password == "" {
-		return Config{}, &configError{v1alpha1.ReasonSecretInvalid, fmt.Sprintf(
+		return Config{}, &configError{reason: v1alpha1.ReasonSecretInvalid, message: fmt.Sprintf(
 			"Secret %q needs keys username and password (or VC_USER and VC_PASS), and none of them empty", secret.Name)}
 	}
 	var tls v1alpha1.TLSConfig
@@ -80,7 +84,8 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 		return Config{}, err
 	}
 	c := Config{
-		Name: vc.Name, URL: endpoint.String(), Unbound: unbound, PlainHTTP: checkClear(endpoint), Username: username, Password: password,
+		Name: vc.Name, URL: endpoint.String(), Unbound: unbound, PlainHTTP: checkClear(endpoint),
+		Secret: secret.Name, Username: username, Password: password,
 		CABundle: tls.CABundle, Thumbprint: tls.Thumbprint, Insecure: tls.InsecureSkipVerify,
 		Datacenter: vc.Spec.Datacenter, Folder: cmp.Or(vc.Spec.Folder, "vm-operator"),
 		ResourcePool: vc.Spec.ResourcePool, Datastore: vc.Spec.Datastore, Network: vc.Spec.Network,
@@ -100,7 +105,7 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 // is allowed only to those who turned certificate checks off as well, for simulators. The next version allows it on this host only; see checkClear.
 func sdkURL(server string, insecure bool) (*url.URL, error) {
 	invalid := func(format string, args ...any) (*url.URL, error) {
-		return nil, &configError{v1alpha1.ReasonInvalidConfiguration, "spec.server: " + fmt.Sprintf(format, args...)}
+		return nil, &configError{reason: v1alpha1.ReasonInvalidConfiguration, message: "spec.server: " + fmt.Sprintf(format, args...)}
 	}
 	if server == "" {
 		return invalid("is empty, and the Secret has no VC_HOST; set it to https://<host>")

@@ -36,7 +36,6 @@ import (
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // lookInterval is how often a connection's health is compared with status. It reads memory; changes that
 // matter arrive at once through vsphere.Notifier.
@@ -177,6 +176,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	switch {
 	case errors.As(err, &invalid):
 		// The connection made from the last valid configuration, if there is one, goes on.
+		if r.Pool.refuse(vc.Name, invalid) {
+			r.Groups.VCenterChanged(vc.Name)
+		}
 		blocked := blockedStatus(vc, invalid.reason, invalid.message, r.Now())
 		if err := r.tellNeighbors(ctx, vc, &blocked); err != nil {
 			return reconcile.Result{}, err
@@ -186,7 +188,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	dial := func() Connection { return r.Dial(config, notifier{r, vc.Name}) }
-	if r.Pool.ensure(vc.Name, config.hash(), dial, func(uuid string) bool { return expectedInstance(vc, uuid) }) {
+	if r.Pool.ensure(vc.Name, config, dial, func(uuid string) bool { return expectedInstance(vc, uuid) }) {
 		r.Groups.VCenterChanged(vc.Name)
 		r.look(vc.Name)
 	}
@@ -318,8 +320,8 @@ func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, 
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return Config{}, &configError{v1alpha1.ReasonSecretNotFound,
-			fmt.Sprintf("Secret %q of spec.credentialsSecretRef does not exist in namespace %q; create it", name, r.Namespace)}
+		return Config{}, &configError{reason: v1alpha1.ReasonSecretNotFound, message: fmt.Sprintf(
+			"Secret %q of spec.credentialsSecretRef does not exist in namespace %q; create it", name, r.Namespace)}
 	}
 	if err != nil {
 		return Config{}, fmt.Errorf("read Secret %q: %w", name, err)

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"net/url"
 	"sync"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -57,7 +58,7 @@ type entry struct {
 
 type running struct {
 	Connection
-	hash   string
+	config Config
 	cancel context.CancelFunc
 	done   chan struct{}
 }
@@ -93,10 +94,11 @@ func (p *Pool) connections(name string) (current, candidate Connection) {
 	return current, candidate
 }
 
-// ensure makes the configuration with this hash the wanted one and reports whether the connection that Server
+// ensure makes this configuration the wanted one and reports whether the connection that Server
 // returns changed. expected says whether a vCenter with this instance UUID is the one that VMs are known in. It
 // waits for nothing and is called again until the wanted connection is current.
-func (p *Pool) ensure(name, hash string, dial func() Connection, expected func(instanceUUID string) bool) (changed bool) {
+func (p *Pool) ensure(name string, config Config, dial func() Connection, expected func(instanceUUID string) bool) (changed bool) {
+	hash := config.hash()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.entries[name]
@@ -112,15 +114,15 @@ func (p *Pool) ensure(name, hash string, dial func() Connection, expected func(i
 			return false
 		}
 	}
-	if e.current != nil && e.current.hash == hash {
+	if e.current != nil && e.current.config.hash() == hash {
 		e.dropCandidate()
 		return false
 	}
-	if e.candidate != nil && e.candidate.hash != hash {
+	if e.candidate != nil && e.candidate.config.hash() != hash {
 		e.dropCandidate()
 	}
 	if e.candidate == nil {
-		e.candidate = p.start(hash, dial())
+		e.candidate = p.start(config, dial())
 	}
 	health := e.candidate.Health()
 	works := health.Reachable && expected(health.InstanceUUID)
@@ -129,8 +131,7 @@ func (p *Pool) ensure(name, hash string, dial func() Connection, expected func(i
 		e.current, e.candidate = e.candidate, nil
 	case e.current != nil && (works || !e.current.Health().Reachable && !health.Reachable):
 		e.dropCandidate()
-		e.current.cancel()
-		e.current, e.ending = nil, e.current.done
+		e.end()
 	default:
 		return false
 	}
@@ -144,9 +145,9 @@ func (e *entry) dropCandidate() {
 	}
 }
 
-func (p *Pool) start(hash string, c Connection) *running {
+func (p *Pool) start(config Config, c Connection) *running {
 	ctx, cancel := context.WithCancel(p.ctx)
-	r := &running{Connection: c, hash: hash, cancel: cancel, done: make(chan struct{})}
+	r := &running{Connection: c, config: config, cancel: cancel, done: make(chan struct{})}
 	p.wg.Go(func() {
 		defer close(r.done)
 		_ = c.Run(ctx)
@@ -168,6 +169,33 @@ func (p *Pool) EndLeftovers() {
 	}
 }
 
+// refuse is told why no connection can be made any more, and reports whether the connection that Server returns changed. One that was never
+// connected ends: it would go on trying, and send its password later to whoever answers then. The one in use goes on, unless its own Secret says
+// by now that the password is not for where it goes. It was sent there before, and would be sent again.
+func (p *Pool) refuse(name string, why *configError) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.entries[name]
+	if e == nil {
+		return false
+	}
+	e.dropCandidate()
+	if e.current == nil || why.secret == nil || why.secret.Name != e.current.config.Secret {
+		return false
+	}
+	if endpoint, err := url.Parse(e.current.config.URL); err == nil && allows(why.secret, endpoint) {
+		return false
+	}
+	e.end()
+	return true
+}
+
+// end ends the connection in use; the next one waits for it.
+func (e *entry) end() {
+	e.current.cancel()
+	e.current, e.ending = nil, e.current.done
+}
+
 // remove ends the connections of name; they log out in the background. The next connection of this name waits for that, as in a swap.
 func (p *Pool) remove(name string) {
 	p.mu.Lock()
@@ -179,8 +207,7 @@ func (p *Pool) remove(name string) {
 	e.dropCandidate()
 	switch {
 	case e.current != nil:
-		e.current.cancel()
-		e.current, e.ending = nil, e.current.done
+		e.end()
 	case e.ending == nil:
 		delete(p.entries, name)
 	}

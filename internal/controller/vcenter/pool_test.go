@@ -95,11 +95,11 @@ type poolRig struct {
 
 func newPoolRig(t *testing.T) *poolRig { return &poolRig{Pool: NewPool(), t: t} }
 
-func (r *poolRig) want(hash string) bool {
-	return r.ensure("vc", hash, func() Connection {
-		c := &connectionForTest{name: hash, diary: &r.diary, release: make(chan struct{})}
+func (r *poolRig) want(password string) bool {
+	return r.ensure("vc", Config{Password: password}, func() Connection {
+		c := &connectionForTest{name: password, diary: &r.diary, release: make(chan struct{})}
 		r.dialed = append(r.dialed, c)
-		r.diary.note("dialed " + hash)
+		r.diary.note("dialed " + password)
 		return c
 	}, func(uuid string) bool { return uuid == "expected" })
 }

@@ -105,7 +105,9 @@ type simVM struct {
 	// sick guests are not ready before that.
 	sick time.Time
 	// stubborn VMs take nothing while they are on, whatever they say.
-	stubborn          bool
+	stubborn bool
+	// drifted: somebody gave it another size than its revision has.
+	drifted           bool
 	template, network string
 }
 
@@ -436,6 +438,7 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 		return vsphere.KindOffOnly // it was powered on since, or its host says no
 	}
 	vm.CPU, vm.MemoryMiB = cpu, memory
+	vm.drifted = vm.drifted && a.CPU == 0 && a.MemoryMiB == 0
 	if a.Network != nil {
 		vm.network = *a.Network
 	}

@@ -113,6 +113,7 @@ func TestAMemberWithoutWebhooksHasNoSegmentOfTheReleaseBefore(t *testing.T) {
 	}
 	now := PeriodAt(b.now, DefaultPeriod)
 	b.acknowledge(m, now)
+	b.passAfter(limits.Overlap) // until then, what it had is remembered
 	m.Status.CABundleHash = ""
 	b.acknowledge(m, 0)
 	if b.knows(m, 0) {

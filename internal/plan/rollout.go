@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // rollout is the update of this look.
@@ -137,11 +138,13 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 	return true
 }
 
-// needless is true for a VM that never was ready, while as many as are wanted have the target, which others have shown to work: it makes up for none
-// of these that is not available. So undo removes what failed, also where the group was short of a VM before.
+// needless is true for a VM that never was ready, while as many as are wanted have the target and one of them is available now: it makes up for none
+// of these that is not. So undo removes what failed, also where the group was short of a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
-	return never && p.updated() >= p.spec.desired && p.proven()
+	return never && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
+		return !o.doomed && o.status.Available && o.status.Revision == p.roll.Revision
+	})
 }
 
 func availability(m *member) int {
@@ -209,10 +212,13 @@ func (p *planner) left() bool {
 }
 
 // ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too. It does not end while the
-// group is held at another shape, in which VMs may come.
+// group is held at another shape, in which VMs may come, nor while a change in place is under way, which may be of an edit that was taken back.
 func (p *planner) ended() bool {
 	held := p.in.UpdateBlocked != nil && p.in.Revision != p.roll.Revision
 	if !p.roll.active() || held || p.left() || p.population() < p.spec.desired {
+		return false
+	}
+	if slices.ContainsFunc(p.in.Observation.InFlight, func(o vsphere.Operation) bool { return o.Kind == vsphere.OpReconfigure }) {
 		return false
 	}
 	return !slices.ContainsFunc(p.table(), func(m *member) bool {

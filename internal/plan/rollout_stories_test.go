@@ -289,6 +289,14 @@ var sagas = []sagaTest{
 		s.byName("web-0").boot = 1
 		s.until(settled)
 	}},
+	{"network-undone-on-its-way", 2, func(s *saga) {
+		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+		s.tell(s.step(nil))
+		s.note("undo, before vCenter has changed web-0: for a moment all VMs have the revision of spec")
+		s.spec.Placement = nil
+		s.looks(1)
+		s.until(settled)
+	}},
 	{"network-that-cuts-guests-off", 3, func(s *saga) {
 		s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
 		s.looks(1)

@@ -67,11 +67,11 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 	const gigabyte = 1 << 30
 	fallBack := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid") // as API servers do that do not stream lists
 	// An empty text has three bytes and needs sixteen of memory, so that half a MiB is sent at once.
-	fat := func(i int) string {
+	fat := func(i, texts int) string {
 		return fmt.Sprintf(`{"kind":"VmGroup","apiVersion":%q,"metadata":{"name":"g-%d","namespace":"default","uid":"u-%d","resourceVersion":"7","finalizers":[""%s]}}`,
-			v1alpha1.GroupVersion, i, i, strings.Repeat(`,""`, 1<<15))
+			v1alpha1.GroupVersion, i, i, strings.Repeat(`,""`, texts))
 	}
-	added := func(i int) string { return `{"type":"ADDED","object":` + fat(i) + "}\n" }
+	added := func(i int) string { return `{"type":"ADDED","object":` + fat(i, 1<<15) + "}\n" }
 	type attack = struct {
 		attack   hostileapi.Attack
 		reason   string
@@ -85,7 +85,7 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 		"hollow": {hostileapi.OnLists(groups, hostileapi.Endless(inList+`{}`, 16<<20, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), fallBack),
 			v1alpha1.ReasonLimitExceeded, []string{"a page of the list of"}},
 		"many": {hostileapi.OnLists(groups, fallBack, hostileapi.Endless("", 64<<20, added, "")), v1alpha1.ReasonLimitExceeded, []string{"VmGroups and", "need more memory", "96 MiB", "--member-memory"}},
-		"pages": {hostileapi.OnLists(groups, hostileapi.Endless(strings.Replace(inList, `"7"`, `"7","continue":"more"`, 1)+fat(0), 0, nil, `]}`), fallBack),
+		"pages": {hostileapi.OnLists(groups, hostileapi.Endless(strings.Replace(inList, `"7"`, `"7","continue":"more"`, 1)+fat(0, 1<<13), 0, nil, `]}`), fallBack),
 			v1alpha1.ReasonLimitExceeded, []string{"the list of VmGroups does not end"}},
 		"headers": {func(call localcluster.APICall) http.HandlerFunc {
 			return map[bool]http.HandlerFunc{true: hostileapi.LongHeaders(500)}[call.Resource == "namespaces"]

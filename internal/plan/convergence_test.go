@@ -351,6 +351,25 @@ func (s *sim) undo(t *rapid.T) bool {
 	return true
 }
 
+// checkUpdated: each VM of the group is as spec says.
+func (s *sim) checkUpdated(t *rapid.T, p Plan) {
+	for _, vm := range s.sorted() {
+		at := slices.IndexFunc(p.VMs, func(v VMStatus) bool { return v.MoRef == vm.Ref.Value })
+		if at < 0 {
+			continue
+		}
+		network := networkOf(ShapeOf(s.spec))
+		resized := !vm.drifted && (vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024) // a VM of the right revision is left as somebody made it
+		if resized || vm.template != s.spec.Template || vm.network != network || vm.Stamp.Revision != Revision(s.spec) {
+			t.Fatalf("%s has %d CPUs, %d MiB, template %s, network %q and revision %s; spec has network %q and is %+v\n%s\n%s", vm.Name, vm.CPU, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, network,
+				s.spec, strings.Join(s.trail, "\n"), s.why)
+		}
+		if p.VMs[at].Updating || p.VMs[at].RestartPending {
+			t.Fatalf("%s is still being changed: %+v", vm.Name, p.VMs[at])
+		}
+	}
+}
+
 var histories = flag.Int("plan.histories", usualHistories, "histories that end with an update")
 
 // TestEveryUpdateEnds: whatever happened, an edit reaches every VM once nothing is in its way.
@@ -390,20 +409,6 @@ func TestEveryUpdateEnds(t *testing.T) {
 			t.Fatalf("settled, and the update has not ended: %+v\n%s\n%s", p.Update, strings.Join(s.trail, "\n"), s.why)
 		}
 		s.checkSettled(t, p)
-		for _, vm := range s.sorted() {
-			at := slices.IndexFunc(p.VMs, func(v VMStatus) bool { return v.MoRef == vm.Ref.Value })
-			if at < 0 {
-				continue
-			}
-			network := networkOf(ShapeOf(s.spec))
-			resized := !vm.drifted && (vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024) // a VM of the right revision is left as somebody made it
-			if resized || vm.template != s.spec.Template || vm.network != network || vm.Stamp.Revision != Revision(s.spec) {
-				t.Fatalf("%s has %d CPUs, %d MiB, template %s, network %q and revision %s; spec has network %q and is %+v\n%s\n%s", vm.Name, vm.CPU, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, network,
-					s.spec, strings.Join(s.trail, "\n"), s.why)
-			}
-			if p.VMs[at].Updating || p.VMs[at].RestartPending {
-				t.Fatalf("%s is still being changed: %+v", vm.Name, p.VMs[at])
-			}
-		}
+		s.checkUpdated(t, p)
 	})
 }

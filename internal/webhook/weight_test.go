@@ -106,15 +106,15 @@ func TestTheLargestGroupsAreLight(t *testing.T) {
 		fields := strings.Builder{}
 		for i := range 500 {
 			g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{
-				Name: fmt.Sprintf("a-group-with-a-name-of-usual-length-%d", i), Ordinal: int32(i), Incarnation: 7, //nolint:gosec // below 500
+				Name: fmt.Sprintf("a-group-with-a-name-of-usual-length-%d", i), Ordinal: int32(i), Incarnation: 7,
 				UUID: "01234567-89ab-cdef-0123-456789abcdef", MoRef: "vm-123456", Phase: v1alpha1.VMReady, PowerState: "poweredOn",
 				IPAddress: "2001:db8:85a3:1234:5678:8a2e:370:7334", Revision: "0123456789abcdef", CloneMode: v1alpha1.CloneLinked, ReadySince: now(),
 				ShutdownTime: now(), StartTime: now(), Updating: true, RestartPending: true, Message: strings.Repeat("m", 512),
 			})
 			fmt.Fprintf(&fields, `"k:{\"name\":\"%s\"}":{".":{},"f:name":{},"f:phase":{},"f:ip":{},"f:moRef":{},"f:instanceUUID":{},"f:message":{}},`, g.Status.VMs[i].Name)
 		}
-		g.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{Raw: []byte(
-			`{"f:status":{"f:vms":{` + fields.String() + `"f:x":{}}}}`)}}}
+		g.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: metav1.NewFieldsV1(
+			`{"f:status":{"f:vms":{` + fields.String() + `"f:x":{}}}}`)}}
 		g.Labels, g.Annotations = map[string]string{}, map[string]string{}
 		for i := range 100 {
 			g.Labels[fmt.Sprintf("example.com/label-%d", i)] = strings.Repeat("x", 63)

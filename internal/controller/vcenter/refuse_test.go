@@ -60,7 +60,7 @@ func (f *refusal) pass(conditionType string) string {
 	if _, err := f.Reconcile(f.Context(), request); err != nil {
 		f.Fatal(err)
 	}
-	if err := f.Client.Get(f.Context(), request.NamespacedName, f.vc); err != nil {
+	if err := f.Get(f.Context(), request.NamespacedName, f.vc); err != nil {
 		f.Fatal(err)
 	}
 	if c := meta.FindStatusCondition(f.vc.Status.Conditions, conditionType); c != nil {
@@ -82,11 +82,11 @@ func (f *refusal) connects() {
 
 func (f *refusal) annotate(hosts string) {
 	f.Helper()
-	if err := f.Client.Get(f.Context(), client.ObjectKeyFromObject(f.secret), f.secret); err != nil {
+	if err := f.Get(f.Context(), client.ObjectKeyFromObject(f.secret), f.secret); err != nil {
 		f.Fatal(err)
 	}
 	f.secret.Annotations = map[string]string{v1alpha1.VCenterHostsAnnotation: hosts}
-	if err := f.Client.Update(f.Context(), f.secret); err != nil {
+	if err := f.Update(f.Context(), f.secret); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -94,7 +94,7 @@ func (f *refusal) annotate(hosts string) {
 func (f *refusal) edit(how func(*v1alpha1.VCenterSpec)) {
 	f.Helper()
 	how(&f.vc.Spec)
-	if err := f.Client.Update(f.Context(), f.vc); err != nil {
+	if err := f.Update(f.Context(), f.vc); err != nil {
 		f.Fatal(err)
 	}
 }

@@ -56,7 +56,7 @@ func (f *forger) metadata(of *v1alpha1.VmGroup) hostileapi.Object {
 		"name": pick(f.Rand, of.Name, of.Name, fmt.Sprintf("forged-%d", f.count), fmt.Sprintf("forged-%d", f.IntN(f.count)),
 			fmt.Sprintf("forged-%d", f.count), strings.Repeat("n", pick(f.Rand, 63, 64, 253)), "Upper_Case"),
 		"namespace":       pick(f.Rand, f.a.namespace, f.a.namespace, f.a.namespace, of.Namespace, of.Namespace, "default"),
-		"uid":             pick(f.Rand, uid, uid, uid, uid[:8]+"-0000", uid[:8], fmt.Sprintf("%08x-forged", f.Uint32()), "u", "../../..", strings.Repeat("u", 300)),
+		"uid":             pick(f.Rand, uid, uid, uid, uid[:8]+"-0000", uid[:8], fmt.Sprintf("%08x-forged", f.Uint32()), "u", "../../..", strings.Repeat("u", 64)),
 		"resourceVersion": pick(f.Rand, "", "1", of.ResourceVersion, "18446744073709551615", strings.Repeat("9", 40), "-1", "no number"),
 		"generation":      pick[int64](f.Rand, 1, of.Generation, 0, -1, math.MaxInt64),
 	}

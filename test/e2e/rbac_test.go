@@ -17,6 +17,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -58,8 +59,9 @@ func (r right) covers(done right) bool {
 
 // needed are rights that a run does not always use, with the reason.
 var needed = map[right]string{
-	{verb: "patch", group: "events.k8s.io", resource: "events"}:                           "an event that happens again within minutes is patched",
-	{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: namespace}: "a session is read when the answer to its write was lost",
+	{verb: "patch", group: "events.k8s.io", resource: "events"}:                                     "an event that happens again within minutes is patched",
+	{verb: "patch", group: "events.k8s.io", resource: "events", namespace: metav1.NamespaceDefault}: "the same, of events about the hub's own kinds",
+	{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: namespace}:           "a session is read when the answer to its write was lost",
 	{verb: "update", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupLimitsName}: "a later version may change it; " +
 		"the next version of these stories changes VmGroup",
 	{verb: "delete", resource: "configmaps", namespace: namespace}: "ledgers and records without an entry are removed some minutes after the last one is gone",

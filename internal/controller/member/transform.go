@@ -18,10 +18,8 @@ const mostManager = 128
 var ours = v1alpha1.GroupVersion.Group + "/"
 
 // keepWhatIsRead strips what caches need not hold of an object: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps
-// who changed spec last, and after that who set spec.replicas, if that is another; not what else they set: the audit of destroyed VMs names them.
-// Kubernetes writes no time for who scales through the subresource, but who changes a field is its only owner. An object that was stripped before is
-// not written to: others may be reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it
-// changes, and not replace it.
+// those of specManagers; not what they set: the audit of destroyed VMs names them. An object that was stripped before is not written to: others may be
+// reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it changes, and not replace it.
 func keepWhatIsRead(object any) {
 	o, is := object.(metav1.Object)
 	if !is {
@@ -52,7 +50,9 @@ func hasOthers(annotations map[string]string) bool {
 	return false
 }
 
-// specManagers are who changed spec last, and who set spec.replicas, if that is another.
+// specManagers are two: who changed spec last, and who set spec.replicas. The second has no name where nobody owns that field. Kubernetes writes no time
+// for who scales through the subresource, but who changes a field is its only owner. It does not write down who scales where nobody owned the field
+// before, as after an apply that leaves it out.
 func specManagers(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var last, scaled *metav1.ManagedFieldsEntry
 	for i := range fields {
@@ -68,12 +68,12 @@ func specManagers(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntr
 			scaled = m
 		}
 	}
-	var kept []metav1.ManagedFieldsEntry
-	if last != nil {
-		kept = append(kept, withoutFields(last))
+	if last == nil {
+		return nil
 	}
-	if scaled != nil && scaled != last {
-		kept = append(kept, withoutFields(scaled))
+	kept := []metav1.ManagedFieldsEntry{withoutFields(last), {}}
+	if scaled != nil {
+		kept[1] = withoutFields(scaled)
 	}
 	return kept
 }

@@ -17,7 +17,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		at := metav1.NewTime(testNow.Add(time.Duration(minutes) * time.Minute))
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
-	// As Kubernetes 1.36 writes it, whenever and however often that was.
+	// As Kubernetes 1.36 writes it, whenever and however often that was, where somebody owned the field before.
 	scaledBy := func(manager string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Subresource: "scale", Operation: "Update", FieldsV1: metav1.NewFieldsV1(replicas)}
 	}
@@ -31,7 +31,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		"nobody": {nil, nil},
 		"the last of those who own part of spec": {[]metav1.ManagedFieldsEntry{
 			entry("kubectl-create", "Update", cpu, 1), entry("kubectl", "Update", cpu, 3), entry("argocd", "Update", cpu, 2), status,
-		}, []string{"kubectl"}},
+		}, []string{"kubectl", ""}},
 		"an autoscaler beside who applies": {[]metav1.ManagedFieldsEntry{
 			entry("argocd", "Apply", cpu, 1), scaledBy("kube-controller-manager"), status,
 		}, []string{"argocd", "kube-controller-manager"}},
@@ -41,17 +41,17 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		"who applies what the autoscaler wants": {[]metav1.ManagedFieldsEntry{
 			entry("argocd", "Apply", both, 1), scaledBy("kube-controller-manager"),
 		}, []string{"argocd", "kube-controller-manager"}},
-		"who set all": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", both, 1), status}, []string{"kubectl"}},
+		"who set all": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", both, 1), status}, []string{"kubectl", "kubectl"}},
 		"who scaled before others changed more": {[]metav1.ManagedFieldsEntry{
 			entry("kubectl", "Update", replicas, 1), entry("argocd", "Update", cpu, 2),
 		}, []string{"argocd", "kubectl"}},
 		"who set fields of that name elsewhere": {[]metav1.ManagedFieldsEntry{
 			entry("kubectl", "Update", `{"f:spec":{"f:x":{"f:replicas":{}}},"f:replicas":{}}`, 1), entry("argocd", "Update", cpu, 2),
-		}, []string{"argocd"}},
+		}, []string{"argocd", ""}},
 		"nobody who wrote metadata only":  {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:metadata":{"f:labels":{}}}`, 1)}, nil},
-		"one without a time":              {[]metav1.ManagedFieldsEntry{{Manager: "helm", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}, []string{"helm"}},
+		"one without a time":              {[]metav1.ManagedFieldsEntry{{Manager: "helm", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}, []string{"helm", ""}},
 		"one with a name that is made up": {[]metav1.ManagedFieldsEntry{entry(long, "Update", cpu, 1), scaledBy(long)}, []string{long[:mostManager], long[:mostManager]}},
-		"one whose fields are no JSON":    {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:spec":{"f:replicas":`, 1)}, []string{"helm"}},
+		"one whose fields are no JSON":    {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:spec":{"f:replicas":`, 1)}, []string{"helm", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.fields}}

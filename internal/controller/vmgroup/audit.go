@@ -24,29 +24,34 @@ func (p *pass) audit(ctx context.Context, s *group.Snapshot, action plan.Action)
 	vmsDestroyed.WithLabelValues(s.Member, s.VCenter, string(action.Cause)).Inc()
 	values := []any{
 		"vm", action.Name, "moRef", action.MoRef, "vcenter", s.VCenter, "groupUID", s.Group.UID, "cause", action.Cause,
-		"fieldManager", p.managers.behind(action.Cause),
 	}
-	if d := s.Group.DeletionTimestamp; d != nil {
-		values = append(values, "deletionTimestamp", d.UTC(), "user", "the audit log of the member's API server names who deleted the VmGroup")
+	switch manager := p.managers.behind(action.Cause); {
+	case s.Group.DeletionTimestamp != nil:
+		values = append(values, "fieldManager", manager, "deletionTimestamp", s.Group.DeletionTimestamp.UTC(),
+			"user", "the audit log of the member's API server names who deleted the VmGroup")
+	case manager == "":
+		values = append(values, "fieldManager", manager, "user", "the audit log of the member's API server names who changed or scaled the VmGroup")
+	default:
+		values = append(values, "fieldManager", manager)
 	}
 	log.FromContext(ctx).Info("A VM is destroyed", values...)
 }
 
 // managers of the spec of a group in a cache.
 type managers struct {
-	// spec is who changed it last, replicas who set the number of VMs. Empty where nobody knows.
+	// spec is who changed it last, replicas who set the number of VMs. Empty where the API server has recorded nobody.
 	spec, replicas string
 }
 
-// managersOf reads what the caches keep: see keepSpecManagers.
+// managersOf reads what the caches keep of managed fields: first who changed spec last, then who set spec.replicas.
 func managersOf(cached *v1alpha1.VmGroup) (m managers) {
-	if kept := cached.ManagedFields; len(kept) > 0 {
-		m.spec, m.replicas = kept[0].Manager, kept[len(kept)-1].Manager
+	if kept := cached.ManagedFields; len(kept) == 2 {
+		m.spec, m.replicas = kept[0].Manager, kept[1].Manager
 	}
 	return m
 }
 
-// behind is who may have wanted a removal.
+// behind is who may have wanted a removal. Empty where nobody knows.
 func (m managers) behind(cause plan.RemovalCause) string {
 	if cause == plan.RemovedByScaleDown {
 		return m.replicas

@@ -478,8 +478,18 @@ func (c changedBy) Get(ctx context.Context, key client.ObjectKey, object client.
 	return err
 }
 
-// Whoever deletes a VmGroup is not known here; who can know it is.
+// Whoever deletes a VmGroup is not known here, and who scales it not always; who can know it is told of.
 func TestEachDestroyedVMIsToldOnce(t *testing.T) {
+	for scaledBy, told := range map[string]string{
+		"kube-controller-manager": `"fieldManager"="kube-controller-manager"`,
+		"":                        `"fieldManager"="" "user"="the audit log of the member's API server names who changed or scaled the VmGroup"`,
+	} {
+		t.Run("scaled by "+scaledBy, func(t *testing.T) { eachDestroyedVMIsToldOnce(t, scaledBy, told) })
+	}
+}
+
+func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
+	t.Helper()
 	h := newHerd(t, 2, 2)
 	var lines []string
 	ctx := log.IntoContext(t.Context(), funcr.New(func(_, args string) {
@@ -487,7 +497,7 @@ func TestEachDestroyedVMIsToldOnce(t *testing.T) {
 			lines = append(lines, args)
 		}
 	}, funcr.Options{}))
-	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller", "kube-controller-manager"}}
+	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller", scaledBy}}
 	count := func(reason string) float64 { return destroyed(t, v1alpha1.LocalMember, "default", reason) }
 	deletions, shrinks := count("deletion"), count("scale-down")
 	h.scale(1, "app-00")
@@ -511,7 +521,7 @@ func TestEachDestroyedVMIsToldOnce(t *testing.T) {
 	for _, line := range lines {
 		wants := []string{`"member"="local"`, `"vcenter"="default"`, `"moRef"="vm-`, `"groupUID"="uid-of-app-0`, `"vm"="app-0`}
 		if strings.Contains(line, "uid-of-app-00") {
-			wants = append(wants, `"cause"="scale-down"`, `"fieldManager"="kube-controller-manager"`)
+			wants = append(wants, `"cause"="scale-down"`, told)
 		} else {
 			wants = append(wants, `"cause"="deletion"`, `"fieldManager"="argocd-controller"`, `"deletionTimestamp"=`, "audit log")
 		}

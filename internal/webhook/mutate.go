@@ -62,7 +62,8 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 }
 
 // writtenIn returns the fields that may be filled in and that an object has nevertheless: as zero, or as empty. A client with types of Go wrote that
-// for what it left out, up to the last release; whoever writes it by hand gets VMs that are not what the object says.
+// for what it left out, up to the last release; whoever writes it by hand gets VMs that are not what the object says. An empty vcenter is none of them:
+// it stands for the default one in every release.
 func writtenIn(object []byte) map[string]json.RawMessage {
 	var group struct {
 		Spec map[string]json.RawMessage `json:"spec"`
@@ -72,7 +73,7 @@ func writtenIn(object []byte) map[string]json.RawMessage {
 	}
 	written := make(map[string]json.RawMessage, len(group.Spec))
 	for field, value := range group.Spec {
-		if string(value) != "null" {
+		if string(value) != "null" && field != "vcenter" {
 			written["spec."+field] = value
 		}
 	}

@@ -395,7 +395,7 @@ func TestDeletionIsNotJudged(t *testing.T) {
 func TestAZeroThatWasWrittenIsToldAsOne(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	const zeros = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg"},
-		"spec":{"cpu":0,"memory":null,"template":"","vcenter":""}}`
+		"spec":{"replicas":1,"cpu":0,"memory":null,"template":"","vcenter":""}}`
 	got := s.mutate(requestFor(t, nil, zeros))
 	want := []string{
 		`spec.cpu is 0. This release takes it as left out and fills in 2, a later one refuses it: write what you want, or leave spec.cpu out.`,

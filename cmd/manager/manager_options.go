@@ -21,7 +21,7 @@ func managerOptions(o options, scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme:                  scheme,
 		Metrics:                 server.Options{BindAddress: "0"}, // see openMetrics
-		HealthProbeBindAddress:  o.probeAddress,
+		HealthProbeBindAddress:  "0",                              // see probes
 		GracefulShutdownTimeout: new(managerGrace),
 		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by
 		// the ring. The manager's own election would end the process whenever the hub is away for ten seconds.

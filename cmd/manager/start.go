@@ -166,10 +166,10 @@ func start(ctx context.Context, o options) error {
 		hub.Add(recorder),
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),
 		hub.Add(warm),
-		mgr.AddHealthzCheck("alive", healthz.Ping),
-		mgr.AddReadyzCheck("warm", warm.check),
-		mgr.AddReadyzCheck("caches", cachesSynced(hub)),
-		mgr.AddReadyzCheck("ring", sharesWork(replica)),
+	}
+	asked := probes{
+		livePath:  {"alive": healthz.Ping},
+		readyPath: {"warm": warm.check, "caches": cachesSynced(hub), "ring": sharesWork(replica)},
 	}
 
 	// What members get so that policy holds at their door, and the webhooks where there is a certificate.
@@ -198,16 +198,19 @@ func start(ctx context.Context, o options) error {
 			})),
 			hub.Add(certificates),
 			metrics.Registry.Register(certificates),
-			hub.AddReadyzCheck("certificate", keeper.Check),
-			hub.AddReadyzCheck("leaving", leaving.check),
 		)
+		asked[readyPath]["certificate"], asked[readyPath]["leaving"] = keeper.Check, leaving.check
 	}
 
 	scraped, err := openMetrics(o, hub.GetConfig(), ctrl.Log.WithName("metrics"))
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	for _, runnable := range scraped {
+	probed, err := asked.open(o.probeAddress, ctrl.Log.WithName("probes"))
+	if err != nil {
+		return fmt.Errorf("answer probes: %w", err)
+	}
+	for _, runnable := range append(scraped, probed...) {
 		problems = append(problems, hub.Add(runnable))
 	}
 	problems = append(problems,

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+)
+
+// served answers probes on pipes until the test ends their use.
+func (p probes) served(t *testing.T) (outside pipes, end func()) {
+	t.Helper()
+	outside = make(pipes)
+	server := p.server(outside, logr.Discard())
+	return outside, served(t, server.Server, server.Listener)
+}
+
+func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outside, end := probes{
+			livePath:  {"alive": healthz.Ping},
+			readyPath: {"ring": healthz.Ping, "caches": func(*http.Request) error { return errors.New("not filled") }},
+		}.served(t)
+		defer end()
+		for path, want := range map[string]string{
+			"/healthz": "200 OK", "/healthz/alive": "200 OK", "/readyz": "500 Internal Server Error", "/readyz/ring": "200 OK", "/readyz/caches": "500 Internal Server Error",
+			"/readyz/alive": "404 Not Found", "/": "404 Not Found",
+		} {
+			if answer, _ := answerTo(t, outside.dialPlain(), "GET "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(answer, want) {
+				t.Errorf("%s: %s, want %s", path, answer, want)
+			}
+		}
+	})
+}
+
+// TestThePortOfProbesIsBounded: as many as there may be keep a connection by an unfinished head, and end before kubelet's patience does.
+func TestThePortOfProbesIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outside, end := probes{livePath: {"alive": healthz.Ping}}.served(t)
+		defer end()
+		var all sync.WaitGroup
+		for range probeConnections {
+			conn := outside.dialPlain()
+			all.Go(func() {
+				if answer, open := answerTo(t, conn, "GET /healthz HTTP/1.1\r\n"); open > headPatience {
+					t.Errorf("open for %v: %s", open, answer)
+				}
+			})
+		}
+		synctest.Wait()
+		answer, took := answerTo(t, outside.dialPlain(), "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if !strings.HasPrefix(answer, "200 ") || took > headPatience || took == 0 {
+			t.Errorf("one more: after %v %s", took, answer)
+		}
+		all.Wait()
+
+		// A head without an end is not kept.
+		conn := outside.dialPlain()
+		defer func() { _ = conn.Close() }()
+		taken := make(chan int, 1)
+		go func() {
+			n, _ := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 1<<20))
+			taken <- n
+		}()
+		begun := time.Now()
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := <-taken; response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || n > 4*probeHead || time.Since(begun) > headPatience {
+			t.Errorf("after %v and %d bytes: %s", time.Since(begun), n, response.Status)
+		}
+		<-time.After(headPatience) // net/http waits a little before it closes such a connection
+	})
+}

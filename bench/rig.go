@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"time"
@@ -97,8 +96,9 @@ type rig struct {
 	product *subject
 	// metrics is the URL of the manager's metrics, and observer sees who owns what; the one is for a single manager and the
 	// other for several.
-	metrics  string
-	observer *failover.Observer
+	metrics     string
+	freeMetrics func()
+	observer    *failover.Observer
 	// original is started when it is first asked for.
 	original *originalProcess
 	rounds   map[roundKey][]round
@@ -107,11 +107,11 @@ type rig struct {
 }
 
 func startRig(ctx context.Context, o *setup) (_ *rig, err error) {
-	r := &rig{setup: o, rounds: map[roundKey][]round{}}
+	r := &rig{setup: o, rounds: map[roundKey][]round{}, freeMetrics: func() {}}
 	args := o.args
 	if o.replicas == 0 {
-		metrics, err := freeAddress()
-		if err != nil {
+		var metrics string
+		if metrics, r.freeMetrics, err = stack.ReserveAddress(); err != nil {
 			return nil, err
 		}
 		r.metrics = "http://" + metrics + "/metrics"
@@ -130,6 +130,7 @@ func startRig(ctx context.Context, o *setup) (_ *rig, err error) {
 		Out:         os.Stdout,
 	})
 	if err != nil {
+		r.freeMetrics()
 		return nil, err
 	}
 	defer func() {
@@ -158,14 +159,6 @@ func startRig(ctx context.Context, o *setup) (_ *rig, err error) {
 		}
 	}
 	return r, r.vcenterReady(ctx)
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return l.Addr().String(), l.Close()
 }
 
 func (r *rig) vcenterReady(ctx context.Context) error {
@@ -212,5 +205,7 @@ func (r *rig) stop() error {
 	if r.original != nil {
 		errs = append(errs, r.original.stop())
 	}
-	return errors.Join(append(errs, r.Stop())...)
+	errs = append(errs, r.Stop())
+	r.freeMetrics()
+	return errors.Join(errs...)
 }

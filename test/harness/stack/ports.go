@@ -31,6 +31,12 @@ func (p port) free() {
 	}
 }
 
+// ReserveAddress returns an address on the loopback interface for something that a caller starts beside a stack. The caller frees it when its user has ended.
+func ReserveAddress() (address string, free func(), err error) {
+	p, err := reservePort()
+	return p.address, p.free, err
+}
+
 // reservePort returns a port that nothing listens on. The caller frees it when its user has ended.
 func reservePort() (port, error) {
 	for range 1000 {

@@ -225,6 +225,20 @@ type Rollout struct {
 	// +kubebuilder:validation:MaxItems=500
 	// +kubebuilder:validation:items:MaxLength=64
 	Failed []string `json:"failed,omitempty"`
+	// surge are the VMs that updates have added. They leave before others do, once the update does not want them any more. A release that does not
+	// know of it leaves it out.
+	// +optional
+	Surge *RolloutSurge `json:"surge,omitempty"`
+}
+
+// RolloutSurge are the VMs above spec.replicas that updates have added.
+type RolloutSurge struct {
+	// uuids are their instance UUIDs.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:items:MaxLength=64
+	UUIDs []string `json:"uuids,omitempty"`
 }
 
 // VmGroupStatus is what the operator last saw and did.

@@ -53,6 +53,9 @@ func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	if r.StartTime != nil {
 		out.Start = r.StartTime.Time
 	}
+	if r.Surge != nil {
+		out.Surge, out.SurgeKnown = r.Surge.UUIDs, true
+	}
 	return out
 }
 
@@ -61,6 +64,9 @@ func toStatus(r plan.Rollout) *v1alpha1.Rollout {
 	out := &v1alpha1.Rollout{Revision: r.Revision, From: slices.Clone(r.From), Failed: slices.Clone(r.Failed)}
 	if !r.Start.IsZero() {
 		out.StartTime = &metav1.Time{Time: r.Start.Truncate(time.Second)}
+	}
+	if r.SurgeKnown {
+		out.Surge = &v1alpha1.RolloutSurge{UUIDs: slices.Clone(r.Surge)}
 	}
 	return out
 }
@@ -178,6 +184,7 @@ func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
 	case p.Rollout.Revision == "":
 		return nil
 	case was != nil && len(was.From) > 0 && was.Revision == p.Rollout.Revision && len(p.Rollout.From) == 0 && (p.Existing > p.Desired || len(p.Doomed) > 0):
+		was.Surge, was.SurgeKnown = p.Rollout.Surge, true
 		return was
 	}
 	return &p.Rollout

@@ -363,19 +363,21 @@ func TestOnlyShapesThatVMsHaveAreLookedUp(t *testing.T) {
 func TestWhatAnUpdateMadeTooMuchLeavesBeforeItHasEnded(t *testing.T) {
 	s := edited()
 	s.Group.Status.Rollout = &v1alpha1.Rollout{Revision: "b", From: []string{"a"}}
-	ended := plan.Rollout{Revision: "b"}
+	ended, tooMany := plan.Rollout{Revision: "b"}, plan.Rollout{Revision: "b", Surge: []string{"u"}, SurgeKnown: true}
 	for story, c := range map[string]struct {
 		plan plan.Plan
 		from int
 	}{
 		"it has ended":            {plan.Plan{Rollout: ended, Desired: 3, Existing: 3}, 0},
-		"one is too many":         {plan.Plan{Rollout: ended, Desired: 3, Existing: 4}, 1},
+		"one is too many":         {plan.Plan{Rollout: tooMany, Desired: 3, Existing: 4}, 1},
 		"one leaves":              {plan.Plan{Rollout: ended, Desired: 3, Existing: 3, Doomed: []int32{3}}, 1},
 		"another one has begun":   {plan.Plan{Rollout: plan.Rollout{Revision: "c", From: []string{"a", "b"}}, Desired: 3, Existing: 4}, 2},
 		"another, of nothing yet": {plan.Plan{Rollout: plan.Rollout{Revision: "c"}, Desired: 3, Existing: 4}, 0},
 	} {
 		if got := s.recorded(&c.plan); got == nil || len(got.From) != c.from {
 			t.Errorf("%s: recorded is %+v", story, got)
+		} else if !slices.Equal(got.Surge, c.plan.Rollout.Surge) {
+			t.Errorf("%s: of those that it added is recorded %q", story, got.Surge)
 		}
 	}
 	if got := s.recorded(&plan.Plan{}); got != nil {

@@ -286,11 +286,15 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	f.Plan.VMs[0].Incarnation, f.Plan.VMs[0].ShutdownTime = 2, noon.Add(time.Second)
 	f.Plan.VMs[1].Phase, f.Plan.VMs[1].ReadySince = v1alpha1.VMCloning, time.Time{}
 	f.Plan.VMs[1].StartTime, f.Plan.VMs[1].Updating, f.Plan.VMs[1].RestartPending = noon, true, true
-	f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}}
+	f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}, Surge: []string{"v"}, SurgeKnown: true}
 	f.Plan.Revisions = []v1alpha1.Revision{{Revision: "a"}}
 	status := f.Status()
 	if got := rolloutOf(&status); !reflect.DeepEqual(got, f.Rollout) {
 		t.Errorf("status says of the update\n%+v, want\n%+v", got, f.Rollout)
+	}
+	status.Rollout.Surge = nil // as an older version writes it
+	if got := rolloutOf(&status); got.SurgeKnown {
+		t.Errorf("of an update of an older version is known %+v", got)
 	}
 	if len(status.Revisions) != 1 || !status.VMs[1].RestartPending {
 		t.Errorf("status has the shapes %+v, and of the second VM %+v", status.Revisions, status.VMs[1])

@@ -150,8 +150,8 @@ func (p *planner) adds() int32 {
 	return want
 }
 
-// rests is how many VMs above what is wanted an update keeps that does not go on: a VM that failed is the evidence, and who was lost returns, too. A
-// group that was just scaled down keeps none.
+// rests is how many VMs above what is wanted an update keeps that does not go on, of those that it added: a VM that failed is the evidence, and who was
+// lost returns, too. A group that was just scaled down keeps none.
 func (p *planner) rests() int32 {
 	if p.in.Desired > p.spec.desired {
 		return 0
@@ -160,7 +160,7 @@ func (p *planner) rests() int32 {
 	if p.mayAdd() {
 		there += p.missed()
 	}
-	return min(max(there-p.spec.desired, 0), p.spec.update.surge, p.updated())
+	return min(max(there-p.spec.desired, 0), p.spec.update.surge, int32(len(p.surging())))
 }
 
 // missed is the number of VMs that are gone, and that others are to make up for.

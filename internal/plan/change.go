@@ -55,6 +55,8 @@ func (p *planner) change(m *member) change {
 		return changeWaits // it is being stopped anyway
 	case way == WayPending:
 		return changePending
+	case p.unfit(m, c) != nil:
+		return changePending
 	case p.denied(m, c):
 		return changeDenied
 	}

@@ -43,7 +43,7 @@ var happenings = []happening{
 	}},
 	{"size", func(t *rapid.T, _ *sim, vm *simVM, _ string) { // somebody changes it in vCenter
 		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 4).Draw(t, "cpu"), 1024*rapid.Int64Range(2, 6).Draw(t, "memory")
-		vm.drifted = true
+		vm.drifted, vm.ChangeVersion = true, vm.ChangeVersion+"-" // who planned a change before is told of a conflict
 	}},
 	{"stubborn", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.stubborn = rapid.Bool().Draw(t, "stubborn") }},
 	{"boots", func(t *rapid.T, s *sim, vm *simVM, _ string) {

@@ -17,6 +17,10 @@ type Rollout struct {
 	Start time.Time
 	// Failed are the instance UUIDs of VMs of Revision that did not become ready in time, sorted.
 	Failed []string
+	// Surge are the instance UUIDs of the VMs that updates have added to those that are wanted, sorted. SurgeKnown is false where an older version
+	// wrote the record, which did not tell.
+	Surge      []string
+	SurgeKnown bool
 }
 
 // Stopped reports whether so many VMs failed that nothing more is updated.
@@ -38,6 +42,12 @@ const (
 // was edited by nobody: status was lost or restored, or an older version wrote it.
 func Begin(r *Rollout, edited bool, target string, revisions []string, now time.Time) Rollout {
 	next := Rollout{Revision: target, Start: now}
+	ended := Rollout{Revision: target}
+	if r != nil {
+		// Those of the update before are still too many.
+		next.Surge, next.SurgeKnown = sorted(r.Surge), r.SurgeKnown || len(r.From) == 0
+		ended.Surge, ended.SurgeKnown = next.Surge, len(next.Surge) > 0
+	}
 	switch {
 	case r != nil && r.Revision == target:
 		next.From, next.Start, next.Failed = slices.Clone(r.From), r.Start, sorted(r.Failed)
@@ -55,7 +65,7 @@ func Begin(r *Rollout, edited bool, target string, revisions []string, now time.
 		return again
 	})
 	if len(next.From) == 0 {
-		return Rollout{Revision: target}
+		return ended
 	}
 	next.From = sorted(next.From[:min(len(next.From), maxFrom)])
 	return next

@@ -20,18 +20,22 @@ func TestBegin(t *testing.T) {
 		revisions []string
 		want      Rollout
 	}{
-		"nothing is recorded":         {nil, true, "b", []string{"a"}, Rollout{Revision: "b"}},
-		"the same":                    {was, true, "b", []string{"a", "x"}, *was},
-		"another, and no edit":        {was, false, "c", []string{"a"}, Rollout{Revision: "c"}},
-		"an edit":                     {&Rollout{Revision: "a"}, true, "b", []string{"a", "a", "x"}, Rollout{Revision: "b", From: []string{"a", "x"}, Start: epoch}},
-		"an edit of one under way":    {was, true, "c", []string{"b", "a"}, Rollout{Revision: "c", From: []string{"a", "b"}, Start: epoch}},
-		"undo":                        {was, true, "a", []string{"b", "a"}, Rollout{Revision: "a", From: []string{"b"}, Start: epoch}},
-		"an edit of a group of none":  {&Rollout{Revision: "a"}, true, "b", nil, Rollout{Revision: "b"}},
-		"what is under way may show":  {&Rollout{Revision: "b", From: []string{"a"}}, true, "c", []string{"a"}, Rollout{Revision: "c", From: []string{"a", "b"}, Start: epoch}},
-		"written by hand":             {&Rollout{Revision: "b", From: []string{"b", "", "a", "a"}, Start: earlier, Failed: []string{"u", "u"}}, false, "b", nil, *was},
-		"all are of the target":       {&Rollout{Revision: "b", From: []string{"b"}, Start: earlier, Failed: []string{"u"}}, false, "b", nil, Rollout{Revision: "b"}},
-		"VMs of the target":           {&Rollout{Revision: "b"}, true, "b", []string{"a"}, Rollout{Revision: "b"}},
-		"an edit that VMs were ahead": {&Rollout{Revision: "a"}, true, "b", []string{"b"}, Rollout{Revision: "b", From: []string{"a"}, Start: epoch}},
+		"nothing is recorded":      {nil, true, "b", []string{"a"}, Rollout{Revision: "b"}},
+		"the same":                 {was, true, "b", []string{"a", "x"}, *was},
+		"another, and no edit":     {was, false, "c", []string{"a"}, Rollout{Revision: "c"}},
+		"an edit":                  {&Rollout{Revision: "a"}, true, "b", []string{"a", "a", "x"}, Rollout{Revision: "b", From: []string{"a", "x"}, Start: epoch, SurgeKnown: true}},
+		"an edit of one under way": {was, true, "c", []string{"b", "a"}, Rollout{Revision: "c", From: []string{"a", "b"}, Start: epoch}},
+		"an edit of one with more VMs": {&Rollout{Revision: "b", From: []string{"a"}, Surge: []string{"u"}, SurgeKnown: true}, true, "c", []string{"b"}, Rollout{
+			Revision: "c", From: []string{"a", "b"}, Start: epoch, Surge: []string{"u"}, SurgeKnown: true,
+		}},
+		"the end of one with more VMs": {&Rollout{Revision: "b", Surge: []string{"u"}, SurgeKnown: true}, true, "b", nil, Rollout{Revision: "b", Surge: []string{"u"}, SurgeKnown: true}},
+		"undo":                         {was, true, "a", []string{"b", "a"}, Rollout{Revision: "a", From: []string{"b"}, Start: epoch}},
+		"an edit of a group of none":   {&Rollout{Revision: "a"}, true, "b", nil, Rollout{Revision: "b"}},
+		"what is under way may show":   {&Rollout{Revision: "b", From: []string{"a"}}, true, "c", []string{"a"}, Rollout{Revision: "c", From: []string{"a", "b"}, Start: epoch}},
+		"written by hand":              {&Rollout{Revision: "b", From: []string{"b", "", "a", "a"}, Start: earlier, Failed: []string{"u", "u"}}, false, "b", nil, *was},
+		"all are of the target":        {&Rollout{Revision: "b", From: []string{"b"}, Start: earlier, Failed: []string{"u"}}, false, "b", nil, Rollout{Revision: "b"}},
+		"VMs of the target":            {&Rollout{Revision: "b"}, true, "b", []string{"a"}, Rollout{Revision: "b"}},
+		"an edit that VMs were ahead":  {&Rollout{Revision: "a"}, true, "b", []string{"b"}, Rollout{Revision: "b", From: []string{"a"}, Start: epoch, SurgeKnown: true}},
 	} {
 		if got := Begin(test.was, test.edited, test.target, test.revisions, epoch); !reflect.DeepEqual(normal(got), normal(test.want)) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)

@@ -21,7 +21,10 @@ func (p *planner) replicas() {
 	case surplus > 0 && p.in.Hold != nil:
 		p.surplusHeld = surplus > p.suspects()
 	case surplus > 0:
-		p.scaleDown(int(surplus - p.suspects()))
+		leave := surplus - p.suspects()
+		added := min(leave, max(int32(len(p.surging()))-p.roll.surge, 0))
+		p.endSurge(added)
+		p.scaleDown(int(leave - added))
 	case surplus < 0:
 		p.fill(have)
 	}
@@ -49,6 +52,7 @@ func (p *planner) fill(have int32) {
 		if p.occupied(ordinal) {
 			continue
 		}
+		above := p.wanted()-room >= p.spec.desired
 		room--
 		m := p.member(ordinal)
 		if may--; may < 0 { // what leaves makes room for it
@@ -61,6 +65,9 @@ func (p *planner) fill(have int32) {
 			p.plan.Repairing = true
 		}
 		p.cloneOrSay(ordinal, m, reason)
+		if made := p.member(ordinal); made != nil && m == nil {
+			made.surge = above
+		}
 	}
 	slices.Sort(p.ordinals)
 }

@@ -68,7 +68,7 @@ func (p *planner) reconfigure(m *member) {
 	tried := p.try(m, a)
 	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
 	// One that was not stopped for that is not kept off by a change that fails, and none is where a person has to act first.
-	m.changes = tried || m.status.Updating && (f == nil || vsphere.KindOf(f.Err) != vsphere.KindPermission)
+	m.changes = tried || m.status.Updating && (f == nil || !f.terminal)
 }
 
 // restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ func (p *planner) begin() {
 		}
 	}
 	p.roll.Rollout = Begin(p.in.Rollout, p.in.Edited, p.in.UpdateRevision, revisions, p.in.Now)
+	p.markSurge()
 	if p.in.Deleting || !p.roll.active() {
 		return
 	}
@@ -56,6 +58,7 @@ func (p *planner) begin() {
 
 // aim decides whether the update goes on, and how many VMs it wants: before any pass could take away what it made.
 func (p *planner) aim() {
+	p.learnSurge()
 	p.roll.going = p.roll.active() && !p.in.Deleting && p.in.UpdateBlocked == nil && !p.spec.keep && !p.spec.noCreate &&
 		!p.spec.update.onDelete && !p.spec.update.paused && !p.stopped()
 	p.roll.surge = p.surge()
@@ -84,6 +87,7 @@ func (p *planner) update() {
 			m.status.RestartPending = true
 		}
 	}
+	p.explainUnfit()
 }
 
 // takeAway replaces and restarts VMs, as many as the budget allows. Those that are not available go first.
@@ -98,6 +102,10 @@ func (p *planner) takeAway(b *budget) {
 			p.restart(m) // it was taken away before
 			continue
 		}
+		if m.status.Updating && change == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace() {
+			p.doom(m) // so was this one, and it did not come back
+			continue
+		}
 		if p.removeNeedless(m, change) {
 			b.there-- // no other may be taken away because of it
 			continue
@@ -105,10 +113,8 @@ func (p *planner) takeAway(b *budget) {
 		candidates = append(candidates, m)
 	}
 	slices.SortStableFunc(candidates, func(a, b *member) int {
-		if a.status.Available != b.status.Available {
-			return availability(a) - availability(b)
-		}
-		return p.compareLeaving(a, b)
+		// One that was ready before may be ready again.
+		return cmp.Or(availability(a)-availability(b), wasReady(a)-wasReady(b), p.compareLeaving(a, b))
 	})
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
@@ -129,6 +135,11 @@ func (p *planner) takeAway(b *budget) {
 	}
 }
 
+// mayReplace is true where a VM may go and another come in its place, or is there already.
+func (p *planner) mayReplace() bool {
+	return p.spec.policy == v1alpha1.DeletionDelete && (p.in.CreateBlocked == nil || p.population() > p.spec.desired)
+}
+
 // removeNeedless replaces a VM that nobody misses, and reports whether it did.
 func (p *planner) removeNeedless(m *member, c change) bool {
 	if c != changeReplace || p.spec.policy != v1alpha1.DeletionDelete || !p.needless(m) {
@@ -138,13 +149,22 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 	return true
 }
 
-// needless is true for a VM that never was ready, while as many as are wanted have the target and one of them is available now: it makes up for none
+// needless is true for a VM that has not become ready in its time, while as many as are wanted have the target and one of them is available now: it makes up for none
 // of these that is not. So undo removes what failed, also where the group was short of a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
-	return never && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
+	start := m.status.StartTime
+	hadTime := !start.IsZero() && !p.in.Now.Before(start.Add(p.spec.startup))
+	return never && hadTime && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return !o.doomed && o.status.Available && o.status.Revision == p.roll.Revision
 	})
+}
+
+func wasReady(m *member) int {
+	if m.wasReady && !m.status.Available {
+		return 1
+	}
+	return 0
 }
 
 func availability(m *member) int {
@@ -167,6 +187,10 @@ func (p *planner) conclude() {
 	}
 	if !p.handsOff && !p.in.Deleting && p.ended() {
 		p.roll.Rollout = Rollout{Revision: p.roll.Revision}
+	}
+	if !p.handsOff && !p.in.Deleting {
+		p.recordSurge()
+		p.roll.SurgeKnown = p.roll.active() || len(p.roll.Surge) > 0
 	}
 	p.plan.Surge = p.roll.surge
 	p.plan.Behind = p.roll.going && p.population() >= p.spec.desired-p.spec.update.unavailable

@@ -777,13 +777,7 @@ func (s *saga) guests(value string) {
 func TestSagas(t *testing.T) {
 	for _, test := range slices.Concat(sagas, startupSagas) {
 		t.Run(test.name, func(t *testing.T) {
-			s := &saga{sim: newSim(t, test.start)}
-			for _, template := range []string{"debian-12", "debian-13", "debian-14"} {
-				s.boots[template] = 1
-			}
-			s.spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat, StartupTimeoutSeconds: 60}
-			s.run(settled)
-			s.letter(Revision(s.spec))
+			s := newSaga(t, test.start)
 			test.tell(s)
 			compareGolden(t, filepath.Join("testdata", "rollouts", test.name+".golden"), s.text.String())
 		})

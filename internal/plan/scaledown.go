@@ -35,16 +35,10 @@ func (p *planner) compareLeaving(a, b *member) int {
 	if c := cmp.Compare(p.leavingRank(a), p.leavingRank(b)); c != 0 {
 		return c
 	}
-	age := cmp.Compare(notVisible(a), notVisible(b)) // the clone in flight is younger
-	if age == 0 && a.vm != nil && b.vm != nil {
-		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
+	if p.spec.oldestFirst {
+		return byAge(a, b)
 	}
-	age = cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
-	if p.spec.oldestFirst && (!p.roll.going || p.left()) { // who made up for VMs that were restarted is the newest
-
-		return age
-	}
-	return -age
+	return -byAge(a, b)
 }
 
 func (p *planner) leavingRank(m *member) int {

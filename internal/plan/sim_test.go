@@ -56,7 +56,9 @@ type sim struct {
 	absent, forbidden map[string]bool
 	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
 	denies bool
-	lacks  []string
+	// unfit is true while vCenter refuses every other size.
+	unfit bool
+	lacks []string
 	// hotAdd is true for VMs that get more while they are on.
 	hotAdd bool
 	room   SurgeRoom
@@ -430,6 +432,8 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	switch {
 	case s.denies:
 		return vsphere.KindPermission
+	case s.unfit && vm.Power == vsphere.PoweredOff && (a.CPU != 0 || a.MemoryMiB != 0):
+		return vsphere.KindSpec
 	case a.ChangeVersion != vm.ChangeVersion:
 		return vsphere.KindConflict // another change, of which nobody knew any more, came first
 	}

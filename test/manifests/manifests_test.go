@@ -63,6 +63,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 		})
 	}
 	t.Run("pods meet the restricted security standard", func(t *testing.T) { checkPod(t, plain) })
+	t.Run("a server of the last release can be edited", func(t *testing.T) { checkOldServer(t, plain) })
 }
 
 // build returns the objects of a kustomization in the order in which they can be applied.

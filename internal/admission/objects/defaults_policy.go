@@ -43,11 +43,8 @@ func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
 			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
 			MatchConstraints:   matching(groups(admissionv1.Create, admissionv1.Update)),
 			MatchConditions: []admissionv1.MatchCondition{
-				{Name: "not-being-deleted", Expression: notDeleting},
-				{Name: "spec-changes", Expression: specChanges},
-				{Name: "has-spec", Expression: hasSpec},
 				// A policy that is evaluated to no patch costs a creation as much as one with a patch.
-				{Name: "something-missing", Expression: somethingMissing},
+				{Name: "something-missing", Expression: specChanges + " && " + hasSpec + " && (" + somethingMissing + ")"},
 			},
 			Variables: []admissionv1.Variable{
 				variable("labels", labelsOfNamespace),

@@ -27,10 +27,10 @@ func byDefault(field string) string {
 // first that is broken. A bound that was broken before is broken anew by what makes it worse only.
 func bounds(field, unit, whenAbove, whenBelow string) string {
 	return strings.NewReplacer("FIELD", field, "UNIT", unit, "OF", of, "ABOVE", whenAbove, "BELOW", whenBelow).Replace(`
-  has(p.FIELD) && has(p.FIELD.max) && has(variables.spec.FIELD) && variables.FIELD > p.FIELD.max && ABOVE ?
-    'spec.FIELD: Invalid value: ' + string(variables.FIELD) + ': exceeds the maximum ' + string(p.FIELD.max) + 'UNIT' + OF :
-  has(p.FIELD) && has(p.FIELD.min) && has(variables.spec.FIELD) && variables.FIELD < p.FIELD.min && BELOW ?
-    'spec.FIELD: Invalid value: ' + string(variables.FIELD) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
+  has(p.FIELD) && has(p.FIELD.max) && has(object.spec.FIELD) && object.spec.FIELD > p.FIELD.max && ABOVE ?
+    'spec.FIELD: Invalid value: ' + string(object.spec.FIELD) + ': exceeds the maximum ' + string(p.FIELD.max) + 'UNIT' + OF :
+  has(p.FIELD) && has(p.FIELD.min) && has(object.spec.FIELD) && object.spec.FIELD < p.FIELD.min && BELOW ?
+    'spec.FIELD: Invalid value: ' + string(object.spec.FIELD) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
 }
 
 // unusable is the rule about policies that cannot be used as they are written, as a link of the same chain.
@@ -58,39 +58,35 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 			FailurePolicy:    ptr.To(admissionv1.Fail),
 			MatchConstraints: matching(groups(admissionv1.Create, admissionv1.Update), scaling()),
 			MatchConditions: []admissionv1.MatchCondition{
-				{Name: "not-being-deleted", Expression: notDeleting},
-				{Name: "spec-changes", Expression: specChanges},
-				{Name: "has-spec", Expression: hasSpec},
+				{Name: "spec-changes", Expression: specChanges + " && " + hasSpec},
 			},
 			Variables: []admissionv1.Variable{
 				variable("labels", labelsOfNamespace),
-				variable("matching", policiesOfNamespace),
-				variable("enforced", `variables.matching.filter(p, p.enforced)`),
+				variable("enforced", `(`+policiesOfNamespace+`).filter(p, p.enforced)`),
 				// What is left of the default limits comes last, as a policy without a name.
-				variable("holding", `variables.enforced + [dyn({`+byDefault("cpu")+`,
-  `+byDefault("memory")+`,
-  `+byDefault("replicas")+`})]`),
 				variable("scale", `has(request.subResource) && request.subResource == 'scale'`),
-				variable("spec", specOf("object")),
-				variable("old", specOf("oldObject")),
+				// The condition above sees to it that object has one; the original operator accepted groups without.
+				variable("old", `oldObject != null && has(oldObject.spec) ? oldObject.spec : {}`),
 				// A spec where there was none before is judged as a new one.
 				variable("created", `!variables.scale && (oldObject == null || !has(oldObject.spec))`),
 				// A Scale leaves out replicas when they are 0; in a group, the schema fills in 1.
-				variable("replicas", `has(variables.spec.replicas) ? variables.spec.replicas : variables.scale ? 0 : 1`),
+				variable("replicas", `has(object.spec.replicas) ? object.spec.replicas : variables.scale ? 0 : 1`),
 				variable("oldReplicas", `has(variables.old.replicas) ? variables.old.replicas : variables.scale ? 0 : 1`),
 				variable("grows", `variables.created || variables.replicas > variables.oldReplicas`),
-				variable("cpu", `has(variables.spec.cpu) ? variables.spec.cpu : 0`),
+				variable("cpu", `has(object.spec.cpu) ? object.spec.cpu : 0`),
 				variable("oldCPU", `has(variables.old.cpu) ? variables.old.cpu : 0`),
-				variable("memory", `has(variables.spec.memory) ? variables.spec.memory : 0`),
+				variable("memory", `has(object.spec.memory) ? object.spec.memory : 0`),
 				variable("oldMemory", `has(variables.old.memory) ? variables.old.memory : 0`),
-				variable("template", `has(variables.spec.template) ? variables.spec.template : ''`),
+				variable("template", `has(object.spec.template) ? object.spec.template : ''`),
 				variable("templateParts", `variables.template.split('/').filter(part, part != '')`),
 				variable("templateName", `variables.templateParts.size() == 0 ? '/' : variables.templateParts[variables.templateParts.size() - 1]`),
 				variable("templateDiffers", `variables.template != '' && (variables.grows ||
   !has(variables.old.template) || variables.old.template != variables.template)`),
 				variable("worse", `variables.grows || variables.cpu > variables.oldCPU || variables.memory > variables.oldMemory ||
   variables.templateDiffers`),
-				variable("refusals", `variables.holding.map(p,`+unusable+
+				variable("refusals", `(variables.enforced + [dyn({`+byDefault("cpu")+`,
+  `+byDefault("memory")+`,
+  `+byDefault("replicas")+`})]).map(p,`+unusable+
 					bounds("cpu", "", `(variables.grows || variables.cpu > variables.oldCPU)`, `(variables.grows || variables.cpu < variables.oldCPU)`)+
 					bounds("memory", " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
 						`(variables.grows || variables.memory < variables.oldMemory)`)+

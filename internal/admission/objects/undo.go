@@ -5,10 +5,10 @@ package objects
 // away; and the hub, which goes by its own records, clones nothing that is refused.
 const goesBack = `!variables.scale && !variables.grows && oldObject.?status.?revisions.orValue([]).exists(r,
   r.?cpu.orValue(0) == variables.cpu && r.?memory.orValue(0) == variables.memory && r.?template.orValue('') == variables.template &&
-  r.?placement.?resourcePool.orValue('') == variables.spec.?placement.?resourcePool.orValue('') &&
-  r.?placement.?datastore.orValue('') == variables.spec.?placement.?datastore.orValue('') &&
-  r.?placement.?network.orValue('') == variables.spec.?placement.?network.orValue('') &&
-  r.?cloneMode.orValue('Full') == variables.spec.?cloneMode.orValue('Full') &&
-  r.?userDataSecretRef.?name.orValue('') == variables.spec.?userDataSecretRef.?name.orValue('') &&
-  r.?replaceTrigger.orValue('') == variables.spec.?updateStrategy.?replaceTrigger.orValue('') &&
+  r.?placement.?resourcePool.orValue('') == object.spec.?placement.?resourcePool.orValue('') &&
+  r.?placement.?datastore.orValue('') == object.spec.?placement.?datastore.orValue('') &&
+  r.?placement.?network.orValue('') == object.spec.?placement.?network.orValue('') &&
+  r.?cloneMode.orValue('Full') == object.spec.?cloneMode.orValue('Full') &&
+  r.?userDataSecretRef.?name.orValue('') == object.spec.?userDataSecretRef.?name.orValue('') &&
+  r.?replaceTrigger.orValue('') == object.spec.?updateStrategy.?replaceTrigger.orValue('') &&
   oldObject.?status.?vms.orValue([]).exists(v, v.?revision.orValue('') == r.revision && has(v.moRef) && !(v.?phase.orValue('') in ['Deleting', 'Lost'])))`

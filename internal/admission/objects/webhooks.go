@@ -53,7 +53,6 @@ func newWebhooks(in Input) (*webhooks, string) {
 		timeout:       timeout,
 		missing:       missing(in.ServesMutatingPolicies),
 		conditions: []admissionv1.MatchCondition{
-			{Name: "not-being-deleted", Expression: notDeleting},
 			{Name: "spec-changes", Expression: specChanges},
 			{Name: "not-the-operator", Expression: "!(request.userInfo.username in " + listOf(in.Exempt) + ")"},
 		},

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// TestARestartedVMThatDoesNotComeBackIsReplacedByTheNextEdit, as the message of the stopped update says.
+func TestARestartedVMThatDoesNotComeBackIsReplacedByTheNextEdit(t *testing.T) {
+	for _, byDefault := range []bool{false, true} {
+		for vms := int32(1); vms <= 3; vms++ {
+			s := newSaga(t, vms)
+			if s.strategy(nil, nil); !byDefault {
+				s.strategy(number(0), number(1))
+			}
+			s.spec.CPU = 4
+			s.until(updating)
+			for _, k := range s.known {
+				if k.Updating {
+					s.vms[k.MoRef].boot = -1
+				}
+			}
+			s.until(reason(v1alpha1.ReasonRolloutStopped))
+			s.template("debian-13")
+			s.until(settled)
+		}
+	}
+}
+
+// TestVMsThatAreStillStartingAreNotNeedless: all were off over night, and one edit starts them and asks for another template. Only one of
+// the new VMs boots.
+func TestVMsThatAreStillStartingAreNotNeedless(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(percent("100%"), number(0))
+	s.spec.PowerState = v1alpha1.PowerOff
+	s.until(settled)
+	s.spec.PowerState = v1alpha1.PowerOn
+	for _, vm := range s.sorted() {
+		vm.boot = 5
+	}
+	s.template("debian-13")
+	s.looks(1)
+	for _, name := range []string{"web-4", "web-5"} {
+		s.byName(name).boot = -1
+	}
+	for range 20 {
+		p := s.step(nil)
+		s.tick()
+		if p.Update.Reason == v1alpha1.ReasonRolloutStopped && p.Existing < 5 {
+			t.Fatalf("%d VMs are there: %v", p.Existing, s.trail)
+		}
+	}
+	if p := s.step(nil); p.Ready != 3 {
+		t.Errorf("%d of 3 VMs are available: %v", p.Ready, s.trail)
+	}
+}
+
+// TestAVMThatIsBrieflyNotReadyDoesNotPayForAWreck: a template never boots, spec asks for another that does not either, and just then a VM of before misses
+// a heartbeat.
+func TestAVMThatIsBrieflyNotReadyDoesNotPayForAWreck(t *testing.T) {
+	s := newSaga(t, 3)
+	s.broken("debian-14")
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	before := s.byName("web-1")
+	before.boot = 1000
+	s.looks(1)
+	s.broken("debian-13")
+	s.looks(1)
+	before.boot = 1
+	s.looks(20)
+	if p := s.step(nil); p.Ready != 3 || s.vms[before.Ref.Value] == nil {
+		t.Errorf("%d VMs are available: %v", p.Ready, s.trail)
+	}
+}
+
+// TestTheHealthyVMStaysWhereOneIsWantedAgain: two of four were chosen to leave, the oldest and a sick one, and nothing was done yet.
+func TestTheHealthyVMStaysWhereOneIsWantedAgain(t *testing.T) {
+	s := newSaga(t, 4)
+	s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+	s.byName("web-3").boot = 1000
+	s.looks(1)
+	s.replicas(2)
+	s.step(func(p Plan) Plan { p.Actions = nil; return p })
+	s.replicas(3)
+	s.until(func(p Plan) bool { return len(p.Doomed) == 0 && p.Existing == 3 })
+	if s.byName("web-0") == nil || s.byName("web-3") != nil {
+		t.Errorf("there are %v", s.first())
+	}
+}
+
+// TestNoVMIsStoppedForASizeThatItCannotGet: vCenter takes no number of CPUs that is no multiple of the cores of a socket.
+func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	for _, vm := range s.sorted() {
+		vm.HotAdd.CoresPerSocket = 2
+	}
+	s.spec.CPU = 3
+	for range 10 {
+		if p := s.step(nil); p.Ready != 3 || len(p.Actions) > 0 {
+			t.Fatalf("%d are available; %v", p.Ready, actionsOf(p))
+		}
+		s.tick()
+	}
+	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) {
+		t.Errorf("it is told of %+v", p.Blockers)
+	}
+	s.spec.CPU = 4
+	s.until(settled)
+}
+
+// TestAVMIsStartedAsItIsWhenVCenterRefusesItsNewSize, and no other is stopped for it.
+func TestAVMIsStartedAsItIsWhenVCenterRefusesItsNewSize(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.unfit = true
+	s.spec.CPU = 3
+	s.looks(20)
+	if p := s.step(nil); p.Ready != 3 || len(p.Actions) > 0 || !blocked(v1alpha1.ReasonOperationFailed)(p) {
+		t.Errorf("%d are available; %v; %+v", p.Ready, actionsOf(p), p.Blockers)
+	}
+	off := 0
+	for _, vm := range s.sorted() {
+		if vm.Power != vsphere.PoweredOn {
+			off++
+		}
+	}
+	if off > 0 {
+		t.Errorf("%d are off", off)
+	}
+}

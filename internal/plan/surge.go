@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// markSurge marks the VMs that updates have added to those that are wanted, as status names them.
+func (p *planner) markSurge() {
+	for _, m := range p.table() {
+		m.surge = p.namesSurge(m.status.UUID) || m.known != nil && p.namesSurge(m.known.UUID)
+	}
+}
+
+func (p *planner) namesSurge(uuid string) bool {
+	return uuid != "" && slices.ContainsFunc(p.roll.Surge, func(named string) bool { return strings.EqualFold(named, uuid) })
+}
+
+// learnSurge finds them for an update that an older version began, which did not record them: the newest ones of the target, above what is wanted.
+func (p *planner) learnSurge() {
+	if !p.roll.active() || p.roll.SurgeKnown {
+		return
+	}
+	p.roll.SurgeKnown = true
+	if p.in.Desired > p.spec.desired {
+		return
+	}
+	var added []*member
+	for _, m := range p.table() {
+		if !m.doomed && (m.exists() || m.state == cloning) && m.status.Revision == p.roll.Revision {
+			added = append(added, m)
+		}
+	}
+	slices.SortFunc(added, byAge)
+	n := min(p.population()-p.spec.desired, p.spec.update.surge, int32(len(added)))
+	for _, m := range added[len(added)-int(max(n, 0)):] {
+		m.surge = true
+	}
+}
+
+// surging are the VMs that updates have added, that are there or on their way, and do not leave. One that is lost is not made up for.
+func (p *planner) surging() (added []*member) {
+	for _, m := range p.table() {
+		if m.surge && !m.doomed && !m.missing() {
+			added = append(added, m)
+		}
+	}
+	return added
+}
+
+// endSurge dooms VMs that an update added and does not want any more, at most n: those that are not available first, then the newest. One that is
+// available waits as long as too few others are. So no VM of before leaves in the stead of one that was added for a while.
+func (p *planner) endSurge(n int32) {
+	b := p.budget()
+	added := p.surging()
+	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(availability(x)-availability(y), -byAge(x, y)) })
+	for _, m := range added {
+		if n <= 0 || m.status.Available && b.available <= 0 {
+			return
+		}
+		if m.state != present && m.state != cloning {
+			continue
+		}
+		if m.status.Available {
+			b.available--
+		}
+		n--
+		p.doom(m)
+	}
+}
+
+// recordSurge says which VMs updates have added. As soon as an older one leaves, one that was added is one of those that are wanted: an available one, the
+// oldest.
+func (p *planner) recordSurge() {
+	var stay int32
+	for _, m := range p.table() {
+		if !m.doomed {
+			stay++
+		}
+	}
+	var added []*member
+	for _, m := range p.table() {
+		if m.surge && !m.doomed {
+			added = append(added, m)
+		}
+	}
+	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(availability(y)-availability(x), byAge(x, y)) })
+	added = added[min(max(len(added)-int(max(stay-p.spec.desired, 0)), 0), len(added)):]
+	uuids := make([]string, 0, len(added))
+	for _, m := range added {
+		uuids = append(uuids, strings.ToLower(m.status.UUID))
+	}
+	p.roll.Surge = sorted(uuids)
+}
+
+// byAge orders members from the oldest to the newest. A clone that is not visible yet is the newest.
+func byAge(a, b *member) int {
+	age := cmp.Compare(notVisible(a), notVisible(b))
+	if age == 0 && a.vm != nil && b.vm != nil {
+		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
+	}
+	return cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
+}

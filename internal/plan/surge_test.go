@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// newSaga is a group that has been told of nothing yet, whose guests boot in one look.
+func newSaga(t fataler, vms int32) *saga {
+	s := &saga{sim: newSim(t, vms)}
+	for _, template := range []string{"debian-12", "debian-13", "debian-14"} {
+		s.boots[template] = 1
+	}
+	s.spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat, StartupTimeoutSeconds: 60}
+	s.run(settled)
+	s.letter(Revision(s.spec))
+	return s
+}
+
+// first are the VMs that a group has now, by reference.
+func (s *saga) first() map[string]string {
+	vms := map[string]string{}
+	for _, vm := range s.sorted() {
+		vms[vm.Ref.Value] = vm.Name
+	}
+	return vms
+}
+
+// TestWhoMadeUpForOthersLeavesAndNobodyElse: spec asks for another size, VMs are restarted for it, and one more makes up for them. Nobody scales.
+func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
+	halfway := updated(2)
+	lastDone := func(p Plan) bool { return p.Updated == 4 }
+	for name, tell := range map[string]func(s *saga){
+		"a restart is forbidden half-way": func(s *saga) {
+			s.until(halfway)
+			s.spec.UpdateStrategy.Resize = v1alpha1.ResizeHot
+		},
+		"one may be missing from half-way on": func(s *saga) {
+			s.until(halfway)
+			s.spec.UpdateStrategy.MaxUnavailable = number(1)
+		},
+		"no more may be there from half-way on": func(s *saga) {
+			s.until(halfway)
+			s.spec.UpdateStrategy.MaxSurge, s.spec.UpdateStrategy.MaxUnavailable = number(0), number(1)
+		},
+		"a guest is away when the last one is done": func(s *saga) {
+			s.until(lastDone)
+			s.byName("web-1").boot = 1000
+			s.looks(3)
+			s.byName("web-1").boot = 1
+		},
+		"a host is away when the last one is done": func(s *saga) {
+			s.until(lastDone)
+			s.byName("web-1").Connected = false
+			s.looks(3)
+			s.byName("web-1").Connected = true
+		},
+		"somebody stops the last one": func(s *saga) {
+			s.until(updated(3))
+			for _, vm := range s.sorted() {
+				if vm.Stamp.Revision == s.revisions[0] {
+					vm.Power = vsphere.PoweredOff
+				}
+			}
+		},
+		"one is listed for the next scale-down": func(s *saga) {
+			s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
+		},
+		"the oldest leave first": func(s *saga) { s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest} },
+		"it is paused, edited again, and goes on": func(s *saga) {
+			s.until(halfway)
+			s.spec.UpdateStrategy.Paused = true
+			s.spec.CPU = 8
+			s.looks(5)
+			s.spec.UpdateStrategy.Paused = false
+		},
+		"it is undone": func(s *saga) {
+			s.until(halfway)
+			s.spec.CPU = 2
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(nil, nil)
+			before := s.first()
+			s.spec.CPU = 4
+			s.until(updating)
+			tell(s)
+			if name == "one is listed for the next scale-down" {
+				s.until(settled)
+			}
+			for range 60 {
+				s.step(nil)
+				s.tick()
+			}
+			vms := s.first()
+			if len(vms) != 3 {
+				t.Errorf("%d VMs are there", len(vms))
+			}
+			for ref, name := range before {
+				if vms[ref] == "" {
+					t.Errorf("%s left: %v", name, s.trail)
+				}
+			}
+		})
+	}
+}
+
+// TestNoVMOfBeforeLeavesForAnotherSize, whatever else happens, as long as nothing is lost and nobody scales.
+func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSaga(t, rapid.Int32Range(1, 4).Draw(t, "replicas"))
+		s.strategy(number(rapid.IntRange(1, 2).Draw(t, "surge")), number(rapid.IntRange(0, 1).Draw(t, "unavailable")))
+		if rapid.Bool().Draw(t, "oldest first") {
+			s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+		}
+		before := s.first()
+		for range rapid.IntRange(1, 25).Draw(t, "length") {
+			vm := rapid.SampledFrom(s.sorted()).Draw(t, "vm")
+			switch rapid.IntRange(0, 9).Draw(t, "event") {
+			case 0:
+				s.spec.CPU = rapid.Int32Range(1, 4).Draw(t, "cpu") * 2
+			case 1:
+				s.spec.UpdateStrategy.Paused = !s.spec.UpdateStrategy.Paused
+			case 2:
+				s.crash()
+			case 3:
+				s.room = SurgeRoom{Limited: rapid.Bool().Draw(t, "limited"), VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonWaitingForQuota}}
+			case 4:
+				vm.Connected = !vm.Connected
+			case 5:
+				vm.boot = 3
+			case 6:
+				s.spec.UpdateStrategy.MaxUnavailable = number(rapid.IntRange(0, 1).Draw(t, "unavailable"))
+			default:
+				s.step(nil)
+				s.tick()
+			}
+			there := s.first()
+			for ref, name := range before {
+				if there[ref] == "" || s.vms[ref].Tombstone {
+					t.Fatalf("%s left: %v", name, s.trail)
+				}
+			}
+		}
+	})
+}
+
+// TestAScaleDownThatNobodyCouldDoYetIsNotTakenForTheUpdates: status has recorded the smaller number already.
+func TestAScaleDownThatNobodyCouldDoYetIsNotTakenForTheUpdates(t *testing.T) {
+	for name, hide := range map[string]func(s *saga, hidden bool){
+		"vCenter is out of sight": func(s *saga, hidden bool) { s.blind = hidden },
+		"the group is paused":     func(s *saga, hidden bool) { s.paused = hidden },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 4)
+			s.strategy(nil, nil).Type = v1alpha1.UpdateOnDelete
+			s.template("debian-13")
+			s.looks(2)
+			s.lose("web-0")
+			s.until(settled)
+			hide(s, true)
+			s.replicas(3)
+			s.looks(1)
+			hide(s, false)
+			s.until(settled)
+			if n := len(s.first()); n != 3 {
+				t.Errorf("%d VMs are there", n)
+			}
+		})
+	}
+}
+
+// TestAnUpdateOfAnOlderVersionKeepsItsSurge: it did not record which VMs those are.
+func TestAnUpdateOfAnOlderVersionKeepsItsSurge(t *testing.T) {
+	s := newSaga(t, 3)
+	s.broken("debian-13")
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	there := s.first()
+	s.rollout.Surge, s.rollout.SurgeKnown = nil, false
+	s.looks(5)
+	if after := s.first(); len(there) != 4 || len(after) != 4 || !s.rollout.SurgeKnown || len(s.rollout.Surge) != 1 {
+		t.Errorf("there were %v and are %v; recorded is %+v", there, after, s.rollout)
+	}
+	s.template("debian-12")
+	s.until(settled)
+	if s.rollout.SurgeKnown || s.byName("web-3") != nil || slices.Contains(s.doomed, 3) {
+		t.Errorf("after the undo there are %v; recorded is %+v", s.first(), s.rollout)
+	}
+}

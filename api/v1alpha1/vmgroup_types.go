@@ -167,8 +167,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.maxSurge) && has(self.maxUnavailable) && type(self.maxSurge) == int && self.maxSurge == 0 && type(self.maxUnavailable) == int && self.maxUnavailable == 0)",message="maxSurge and maxUnavailable must not both be 0: no VM could be updated"
 type UpdateStrategy struct {
-	// type is RollingUpdate, which updates VMs after an edit, or OnDelete, which leaves it to people to delete VMs, in vCenter or with
-	// spec.scaleDown.deleteFirst; what comes in their place is as spec says.
+	// type is RollingUpdate, which updates VMs after an edit, or OnDelete, which leaves it to people to delete VMs in vCenter, or to name
+	// them in spec.scaleDown.deleteFirst, lower replicas by as many, and raise it again when they are gone; what comes in their place is as spec says.
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`

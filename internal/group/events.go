@@ -65,7 +65,7 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 }
 
 // left returns the VMs that status does not show any more: those that were to leave, and others. One that was another group's still is neither, and
-// that one is replaced is told with the update.
+// that one is replaced is told with the update, or nil where none is.
 func left(old v1alpha1.VmGroupStatus, there map[int32]bool, update *v1alpha1.Rollout) (removed, vanished []string) {
 	for _, vm := range old.VMs {
 		switch {
@@ -108,7 +108,11 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			lost = append(lost, vm.Name)
 		}
 	}
-	removed, vanished := left(old, after, update)
+	exchange := update
+	if !replaces(&next) {
+		exchange = nil
+	}
+	removed, vanished := left(old, after, exchange)
 	var out []Event
 	tell := func(eventType, reason, action, format string, names []string) {
 		if len(names) > 0 {

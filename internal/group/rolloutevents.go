@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -24,6 +25,12 @@ func underWay(old, next *v1alpha1.VmGroupStatus) *v1alpha1.Rollout {
 		return old.Rollout
 	}
 	return nil
+}
+
+// replaces is true for a status of which older VMs that leave are replaced: the update goes on.
+func replaces(s *v1alpha1.VmGroupStatus) bool {
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate)
+	return c == nil || c.Reason != v1alpha1.ReasonRolloutPaused && c.Reason != v1alpha1.ReasonRolloutStopped && c.Reason != v1alpha1.ReasonRolloutPending
 }
 
 // rolloutEvents tell of an update: that it begins, how far it is, and that it has ended. That it was stopped is told as Stalled.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
@@ -86,5 +88,21 @@ func TestAnUpdateSaysWhichVMsItChanged(t *testing.T) {
 	smaller.VMs, smaller.UpdatedReplicas = smaller.VMs[1:], 2
 	if reasons := reasonsOf(Events(*ended, *smaller)); reasons != "VMsRemoved" {
 		t.Errorf("a VM that was removed after an update: %s", reasons)
+	}
+}
+
+// Nothing is replaced while an update rests, so whoever leaves then was not wanted any more.
+func TestAScaleDownBesideAnUpdateThatRestsIsTold(t *testing.T) {
+	for reason, want := range map[string]string{
+		v1alpha1.ReasonRolloutProgressing: "", v1alpha1.ReasonRolloutPaused: "VMsRemoved", v1alpha1.ReasonRolloutStopped: "VMsRemoved", v1alpha1.ReasonRolloutPending: "VMsRemoved",
+	} {
+		old := rolled(3)[1]
+		old.Deleting = []int32{0}
+		old.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionUpToDate, Status: metav1.ConditionFalse, Reason: reason}}
+		next := old.DeepCopy()
+		next.VMs, next.Deleting = next.VMs[1:], nil
+		if reasons := reasonsOf(Events(old, *next)); reasons != want {
+			t.Errorf("%s: %q, want %q", reason, reasons, want)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,6 +118,8 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.DeleteFirst = listedStatuses(f.Plan.Listed)
 		s.Revisions = f.Plan.Revisions
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
+	} else {
+		s.UpdatedReplicas = min(s.UpdatedReplicas, recordedAs(s.UpdateRevision, s.VMs)) // spec may have been edited since
 	}
 	setConditions(&s, f)
 	drop(&s, v1alpha1.ConditionUnattended)
@@ -250,8 +251,8 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	if f.Admission.Reason != "" {
 		set(v1alpha1.ConditionPolicyCompliant, f.Admission.Status, f.Admission.Reason, f.Admission.Message)
 	}
+	setUpToDate(s, f, set)
 	if f.Complete {
-		setUpToDate(set, f)
 		foreignReason, foreignMessage := describeForeign(f.Plan.Foreign, f.Folder)
 		onlyWhile(len(f.Plan.Foreign) > 0, v1alpha1.ConditionForeignVMs, foreignReason, foreignMessage)
 	}
@@ -461,16 +462,6 @@ func ProgressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time
 		since = r.StartTime.Time // another edit, and another change
 	}
 	return since.Add(time.Duration(spec.Readiness.ProgressDeadlineSeconds) * time.Second)
-}
-
-func setUpToDate(set func(string, metav1.ConditionStatus, string, string), f Facts) {
-	update := f.Plan.Update
-	switch update.Reason {
-	case v1alpha1.ReasonUpToDate, "":
-		set(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, v1alpha1.ReasonUpToDate, cmp.Or(update.Message, "Every VM has the current revision."))
-	default:
-		set(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, update.Reason, update.Message)
-	}
 }
 
 // list joins names, and counts those beyond most.

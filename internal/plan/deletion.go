@@ -82,11 +82,12 @@ func (p *planner) removal() {
 		p.holdRemoval()
 	}
 	var unreachable []*member
+	byUpdate := p.byReplacement()
 	for _, m := range p.table() {
 		if !m.doomed || m.awaits || m.state != present || p.in.Hold != nil && !p.replaced(m) {
 			continue
 		}
-		why, cause := p.whyLeaves(m)
+		why, cause := p.whyLeaves(m, byUpdate)
 		switch {
 		case p.spec.policy == v1alpha1.DeletionRecycle:
 			p.notRecycled = append(p.notRecycled, m)
@@ -114,15 +115,62 @@ func (p *planner) removal() {
 	}
 }
 
-// whyLeaves is why a VM is removed.
-func (p *planner) whyLeaves(m *member) (string, RemovalCause) {
+// whyLeaves is why a VM is removed. byUpdate are those that leave for an update: see byReplacement.
+func (p *planner) whyLeaves(m *member, byUpdate map[*member]bool) (string, RemovalCause) {
 	switch {
 	case p.in.Deleting:
 		return "the group is being deleted", RemovedByDeletion
-	case p.outdated(m):
+	case byUpdate[m]:
 		return "it is of an older revision and leaves the group", RemovedByReplacement
 	}
 	return "it was chosen to leave the group", RemovedByScaleDown
+}
+
+// byReplacement are the VMs that leave because another comes, or came, in their place. Status does not record why a VM leaves, so it is counted: while an
+// update goes on, those are too many for a scale-down that are above what is wanted, beside what updates may have added to the older VMs. As many leave for
+// that, the nearest to their end first, so that none is counted in another's stead later; the rest is replaced. An update that rests replaces none.
+func (p *planner) byReplacement() map[*member]bool {
+	update := p.spec.update
+	if !p.roll.active() || update.onDelete || update.paused || p.stopped() {
+		return nil
+	}
+	var leaving []*member
+	there, most := int32(0), int32(0)
+	older := map[string]int32{}
+	for _, m := range p.table() {
+		outdated := p.outdated(m)
+		if !m.exists() && m.state != cloning || m.doomed && !outdated { // these leave for the scale-down anyway
+			continue
+		}
+		there++
+		if outdated {
+			older[m.status.Revision]++
+			most = max(most, older[m.status.Revision])
+		}
+		if m.doomed {
+			leaving = append(leaving, m)
+		}
+	}
+	surplus := there - p.spec.desired - min(update.surge, there-most)
+	slices.SortStableFunc(leaving, func(a, b *member) int { return p.stepsLeft(a) - p.stepsLeft(b) })
+	byUpdate := map[*member]bool{}
+	for _, m := range leaving[min(max(int(surplus), 0), len(leaving)):] {
+		byUpdate[m] = true
+	}
+	return byUpdate
+}
+
+// stepsLeft is how far a VM that leaves is from its end.
+func (p *planner) stepsLeft(m *member) int {
+	switch {
+	case m.state == cloning:
+		return 3
+	case m.state != present || p.ops.running(m.status.Ordinal, vsphere.OpDestroy):
+		return 0
+	case m.vm.Tombstone && m.vm.Power == vsphere.PoweredOff:
+		return 1
+	}
+	return 2
 }
 
 // replaced is true for a VM that leaves for no other reason than that another comes, or came, in its place: a hold is not for it. If there are more

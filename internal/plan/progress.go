@@ -107,20 +107,37 @@ func (p *planner) waitsFor() string {
 		return p.explainDenied(p.deniedNow)
 	}
 	for _, m := range p.table() {
-		s := &m.status
 		switch {
 		case m.doomed || p.failed(m):
-		case s.Updating:
-			return fmt.Sprintf("restarting %s", s.Name)
-		case m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero() && !p.failedBefore(m):
-			if p.unread(m) && !p.in.Now.Before(p.deadline(m)) { // else nobody waits for it yet
-				return fmt.Sprintf("waiting until %s is read, which the guest of %s may have set", p.spec.guestInfo.Key, s.Name)
-			}
-			return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly),
-				p.deadline(m).UTC().Format(time.TimeOnly))
+		case p.boots(m):
+			return p.waitsForGuest(m)
+		case m.status.Updating && m.status.Phase != v1alpha1.VMReady:
+			return p.waitsForRestart(m)
 		}
 	}
 	return p.waitsForOthers()
+}
+
+// boots is true for a VM of the target that is on and has yet to become ready: one that was cloned, or that was restarted and has been changed.
+func (p *planner) boots(m *member) bool {
+	s := &m.status
+	return m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero() && s.ShutdownTime.IsZero() && !p.failedBefore(m)
+}
+
+func (p *planner) waitsForGuest(m *member) string {
+	s := &m.status
+	if p.unread(m) && !p.in.Now.Before(p.deadline(m)) { // else nobody waits for it yet
+		return fmt.Sprintf("waiting until %s is read, which the guest of %s may have set", p.spec.guestInfo.Key, s.Name)
+	}
+	return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly), p.deadline(m).UTC().Format(time.TimeOnly))
+}
+
+func (p *planner) waitsForRestart(m *member) string {
+	s := &m.status
+	if end := p.ops.guests.end(s.ShutdownTime); !s.ShutdownTime.IsZero() && p.in.Now.Before(end) {
+		return fmt.Sprintf("restarting %s; its guest was asked to shut down, and has until %s UTC", s.Name, end.UTC().Format(time.TimeOnly))
+	}
+	return "restarting " + s.Name
 }
 
 // waitsForOthers names what is under way beside VMs that start.
@@ -213,9 +230,10 @@ func (p *planner) failedMembers() []*member {
 	return failed
 }
 
-// failed is true for a VM that is there and did not become ready in time. An older one may have the UUID of one that failed and left.
+// failed is true for a VM that is there, as far as anybody knows, and did not become ready in time. An older one may have the UUID of one that failed and left.
 func (p *planner) failed(m *member) bool {
-	return m.state == present && m.status.Revision == p.roll.Revision && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
+	there := m.state == present || m.state == suspect
+	return there && m.status.Revision == p.roll.Revision && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
 }
 
 // whoFailed says which VMs stopped the update.

@@ -97,3 +97,56 @@ func TestAnUpdateThatMayDoNothingStalls(t *testing.T) {
 		}
 	}
 }
+
+// The guest of a restarted VM takes its minutes, too.
+func TestARestartTellsWhatItWaitsFor(t *testing.T) {
+	smaller := validSpec(1)
+	smaller.CPU = 1
+	old := func(in *Input) {
+		in.Observation.VMs[0].Stamp.Revision, in.Known[0].Revision = ShapeOf(smaller).Revision, ShapeOf(smaller).Revision
+	}
+	for story, c := range map[string]struct {
+		edit func(*Input)
+		want string
+	}{
+		"its guest goes down": {func(in *Input) {
+			old(in)
+			in.Observation.VMs[0].ToolsRunning, in.Known[0].ShutdownTime = true, epoch.Add(-time.Minute)
+		}, "restarting web-0; its guest was asked to shut down, and has until 12:02:00 UTC."},
+		"its guest had its time": {func(in *Input) {
+			old(in)
+			in.Observation.VMs[0].ToolsRunning, in.Known[0].ShutdownTime = true, epoch.Add(-time.Hour/15)
+		}, "restarting web-0."},
+		"it is off":      {func(in *Input) { old(in); in.Observation.VMs[0].Power = vsphere.PoweredOff }, "restarting web-0."},
+		"it was changed": {func(in *Input) { in.Observation.VMs[0].Power = vsphere.PoweredOff }, "restarting web-0."},
+		"its guest boots": {func(in *Input) { in.Known[0].StartTime = epoch.Add(-40 * time.Second) },
+			"waiting for the guest of web-0 since 11:59:20 UTC, until 12:09:20 at most."},
+		"spec went back while its guest goes down, and it never was ready": {func(in *Input) {
+			in.Observation.VMs[0].ToolsRunning = true
+			in.Known[0].StartTime, in.Known[0].ShutdownTime = epoch.Add(-40*time.Second), epoch.Add(-time.Minute)
+		}, "restarting web-0; its guest was asked to shut down, and has until 12:02:00 UTC."},
+		"it has to stay ready": {func(in *Input) { in.Observation.VMs[0].GuestIP = "10.0.0.1" }, "web-0 is ready, and has to stay so for spec.readiness.minReadySeconds."},
+	} {
+		in := input(1, has(makeVM(0)))
+		in.Shapes = []Shape{{Recorded: ShapeOf(smaller)}}
+		in.Rollout = &Rollout{Revision: revision, From: []string{ShapeOf(smaller).Revision}, Start: epoch.Add(-10 * time.Minute), SurgeKnown: true}
+		in.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: number(0), MaxUnavailable: number(1)}
+		in.Spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestIP, MinReadySeconds: 30}
+		in.Known[0].Updating, in.Known[0].ReadySince = true, time.Time{}
+		c.edit(&in)
+		if u := Compute(in).Update; !strings.HasSuffix(u.Message, "updated; "+c.want) {
+			t.Errorf("%s: it says %q, want %q", story, u.Message, c.want)
+		}
+	}
+}
+
+// Nobody sees the VM now. That is not to say that it left.
+func TestAStoppedUpdateNamesWhoFailedAlsoWhileNothingIsSeen(t *testing.T) {
+	in := replacing(makeVM(0), makeVM(1))
+	in.Rollout.Failed, in.Known[1].ReadySince = []string{in.Observation.VMs[1].InstanceUUID}, time.Time{}
+	in.Observation.Complete, in.Observation.VMs = false, nil
+	u := Compute(in).Update
+	if u.Reason != v1alpha1.ReasonRolloutStopped || !strings.Contains(u.Message, "because web-1 (vm-101) did not become ready") {
+		t.Errorf("it says %s: %q", u.Reason, u.Message)
+	}
+}

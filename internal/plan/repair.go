@@ -79,13 +79,14 @@ func (p *planner) explainHeld(held []*member) {
 	}
 }
 
-// howToReplace says what a person does to have VMs replaced. One that is deleted in vCenter is lost, and that may be only observed.
+// howToReplace says what a person does to have VMs replaced. One that is deleted in vCenter is lost, and that may be only observed. To list a VM alone does
+// nothing: it says who leaves first once fewer are wanted.
 func (p *planner) howToReplace() string {
+	const shrink = "name them in spec.scaleDown.deleteFirst, lower spec.replicas by as many, and raise it again when they are gone"
 	if p.spec.observe {
-		return "to have the others replaced, name them in spec.scaleDown.deleteFirst, lower spec.replicas by as many, and raise it again when they are gone " +
-			"(do not delete them in vCenter: with spec.repair.mode Observe they are not cloned anew)"
+		return "to have the others replaced, " + shrink + " (do not delete them in vCenter: with spec.repair.mode Observe they are not cloned anew)"
 	}
-	return "delete the others, in vCenter or with spec.scaleDown.deleteFirst, to have them replaced"
+	return "to have the others replaced, delete them in vCenter; or " + shrink
 }
 
 // suspects is the number of VMs that are counted although they may not exist any more: nobody knows yet.

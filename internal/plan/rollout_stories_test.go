@@ -692,6 +692,18 @@ var sagas = []sagaTest{
 		s.strategy(nil, nil)
 		s.until(settled)
 	}},
+	{"on-delete-listed", 2, func(s *saga) {
+		s.strategy(nil, nil).Type = v1alpha1.UpdateOnDelete
+		s.template("debian-13")
+		s.note("to list a VM alone does nothing")
+		s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
+		s.looks(3)
+		s.note("as it says")
+		s.replicas(1)
+		s.until(settled)
+		s.replicas(2)
+		s.until(settled)
+	}},
 	{"on-delete-observed", 2, func(s *saga) {
 		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
 		s.strategy(nil, nil).Type = v1alpha1.UpdateOnDelete

@@ -92,6 +92,9 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		if err != nil {
 			return nil, err
 		}
+		if err := numbered(s.kind, page); err != nil {
+			return nil, s.guard.Refuse(err)
+		}
 		listed += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
 			if err := named(s.kind, object); err != nil {

@@ -337,6 +337,20 @@ func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 	}
 }
 
+// forgetGone forgets what a pass has remembered of a group that was removed while it went on. The news of that came before, and come only once: who answers
+// for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come.
+func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
+	key := keyOf(p.member.UID, of)
+	if _, known := r.Groups.entry(key); known {
+		return
+	}
+	cached := &v1alpha1.VmGroup{}
+	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
+		return
+	}
+	r.forgetMissed(key, groupEntry{request: requestOf(multicluster.ClusterName(p.member.Name), of), vcenter: vcenterOf(of)})
+}
+
 // Lost takes the news that buckets are another replica's from now on.
 func (r *Reconciler) Lost(buckets []int) {
 	r.Groups.inBuckets(buckets, func(key vsphere.GroupKey, e groupEntry) {
@@ -432,6 +446,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
+	defer r.forgetGone(ctx, p, group)
 	if r.behind(ctx, keyOf(p.member.UID, group), group, p.live) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil

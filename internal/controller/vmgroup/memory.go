@@ -134,6 +134,16 @@ func (m *memory) forget(key vsphere.GroupKey) {
 	delete(m.groups, key)
 }
 
+// forgetVersion forgets which version of a group was written last, if anything is remembered of the group.
+func (m *memory) forgetVersion(key vsphere.GroupKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, remembers := m.groups[key]; remembers {
+		r.resourceVersion, r.behind = "", time.Time{}
+		m.groups[key] = r
+	}
+}
+
 // stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
 // that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.

@@ -14,7 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
-// How long the names and UIDs of objects may be. API servers have these limits for the first two, and make UIDs of 36 bytes. They become keys of
+// How long the names and UIDs of objects may be. API servers have these limits for the first two, with that of namespaces for the names of Namespaces, and
+// make UIDs of 36 bytes. They become keys of
 // maps, lines of logs and parts of events, where nobody would think of bounding them. So do their versions, which have a bound of their own:
 // [revision.MaxLength].
 const mostName, mostNamespace, mostUID = 253, 63, 64
@@ -37,11 +38,15 @@ func named(kind string, object any) error {
 	if !is {
 		return nil
 	}
+	longestName := mostName
+	if kind == "Namespace" {
+		longestName = mostNamespace
+	}
 	for _, text := range []struct {
 		what, is string
 		most     int
 	}{
-		{"name", o.GetName(), mostName}, {"namespace", o.GetNamespace(), mostNamespace},
+		{"name", o.GetName(), longestName}, {"namespace", o.GetNamespace(), mostNamespace},
 		{"UID", string(o.GetUID()), mostUID}, {"resource version", o.GetResourceVersion(), revision.MaxLength},
 	} {
 		if len(text.is) > text.most {

@@ -94,3 +94,15 @@ func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup: they are remembered while somebody confirms what is deleted in them.
+func TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup(t *testing.T) {
+	for length, refused := range map[int]bool{mostNamespace: false, mostNamespace + 1: true} {
+		object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", length)}}
+		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		var limit *remote.LimitError
+		if err := named(kindOf(object), object); errors.As(err, &limit) != refused {
+			t.Errorf("%d bytes: the error is %v", length, err)
+		}
+	}
+}

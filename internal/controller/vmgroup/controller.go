@@ -132,6 +132,8 @@ type Reconciler struct {
 	namespaces *namespaceNews
 	// contradictions that Contradicted was told of.
 	contradictions seldom.Told[contradiction]
+	// failures are passes of a member that the log tells of.
+	failures seldom.Told[string]
 }
 
 // Options are settings of the controller.
@@ -165,6 +167,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		return fmt.Errorf("add what takes the news of namespaces: %w", err)
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
+	options.LogConstructor = r.logger(mgr.GetLogger().WithValues("controller", "vmgroup"))
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
@@ -362,7 +365,7 @@ func (r *Reconciler) Lost(buckets []int) {
 }
 
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
-// vCenter says becomes a condition and a time to look again.
+// vCenter says becomes a condition and a time to look again. The text of the error is short: the member may have written it.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
 	leave, ok := r.limiter.enter(req, r.waitsFor(req))
 	if !ok {
@@ -410,7 +413,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)
-	return result, errors.Join(err, buryErr)
+	return result, failed(req, errors.Join(err, buryErr))
 }
 
 // waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.

@@ -90,7 +90,7 @@ func (p *pass) lookAtUserData(ctx context.Context, s *group.Snapshot) {
 	var secret corev1.Secret
 	name := s.Group.Spec.UserDataSecretRef.Name
 	if err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret); err != nil {
-		log.FromContext(ctx).Info("Could not look whether a Secret is marked as user data", "secret", name, "reason", err.Error())
+		log.FromContext(ctx).Info("Could not look whether a Secret is marked as user data", "secret", name, "reason", said(err))
 		p.rememberUserData(s, name)
 		return
 	}

@@ -73,6 +73,10 @@ func sumOf(labels map[string]string) labelsSum {
 	return s
 }
 
+// mostAsked is how many bytes a template and its path may have for what policies say of them to be remembered. A template has at most 255, but for an API
+// server that checks nothing.
+const mostAsked = 4 << 10
+
 // question is what an evaluation looks at, besides labels.
 type question struct {
 	member, namespace, template, path string
@@ -177,6 +181,9 @@ func (m *memory) evaluate(set *policy.Set, key vsphere.GroupKey, r policy.Reques
 	}
 	if asked.counted {
 		asked.replicas = *spec.Replicas
+	}
+	if len(spec.Template)+len(path) > mostAsked {
+		return set.Evaluate(r, *spec, path)
 	}
 	last, labels := m.of(key).evaluated, sumOf(r.NamespaceLabels)
 	if last.set == set && last.asked == asked && last.labels == labels {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 const (
@@ -19,6 +20,22 @@ const (
 	// format of the receipts that this version writes and reads. Who reads another one could lose what it says.
 	format = 1
 )
+
+// How large a receipt may be, in bytes: so much without VMs, more for each VM, and not more than that. An honest one with a VM whose name has 80 letters needs
+// 250 bytes for it. Names, paths and lists in it may come from a status that a hostile API server made up, and a member may have thousands of receipts.
+const bareBytes, vmBytes, mostBytes = 16 << 10, 512, 320 << 10
+
+// bounded refuses a receipt that is too large with a [*TooLargeError].
+func bounded(r *Receipt) error {
+	content, err := encode(r)
+	if err != nil {
+		return err
+	}
+	if n, most := len(content[dataKey]), min(bareBytes+len(r.VMs)*vmBytes, mostBytes); n > most {
+		return &TooLargeError{Group: foreigntext.Name(r.Namespace + "/" + r.Group), Bytes: n, Most: most}
+	}
+	return nil
+}
 
 // stored is a receipt as it is stored.
 type stored struct {

@@ -23,3 +23,17 @@ type ClaimedError struct{ By Adopter }
 func (e *ClaimedError) Error() string {
 	return fmt.Sprintf("the VMs were taken by group %s/%s (UID %s)", e.By.Namespace, e.By.Group, e.By.GroupUID)
 }
+
+// TooLargeError means that a receipt has more bytes than one of so many VMs can have. It is not written.
+type TooLargeError struct {
+	// Group is the namespace and the name of the group, as they may be shown.
+	Group string
+	// Bytes it has, and Most that it may have.
+	Bytes, Most int
+}
+
+// Error implements error.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the receipt of group %s has %d bytes, and may have %d: look at the VmGroup's status, which names VMs, a folder or an instance UUID that no operator wrote",
+		e.Group, e.Bytes, e.Most)
+}

@@ -29,7 +29,8 @@ type Store interface {
 	// List returns all receipts. Beside an error of those that cannot be read it returns the others.
 	List(ctx context.Context) ([]Receipt, error)
 	// Write stores a receipt. Written again it keeps the time and the name of who asked first, and is put right otherwise. A receipt that another group
-	// has claimed stays as it is, without an error: whoever wanted it written finds it written.
+	// has claimed stays as it is, without an error: whoever wanted it written finds it written. One that is too large is refused with a [*TooLargeError]; to try
+	// again is of no use then.
 	Write(ctx context.Context, r Receipt) error
 	// Claim gives the VMs to one group: of all that ask only the first gets them, others get a ClaimedError. Without a receipt one is made
 	// of the template, with cause Adopted. The same group may ask again. It returns the receipt as it is then.
@@ -93,6 +94,9 @@ func (c *ConfigMaps) page(ctx context.Context, options metav1.ListOptions) (*cor
 // Write implements Store.
 func (c *ConfigMaps) Write(ctx context.Context, r Receipt) error {
 	r.AdoptedBy = nil
+	if err := bounded(&r); err != nil {
+		return err
+	}
 	_, err := c.change(ctx, r.Key(), func(now *Receipt) (*Receipt, error) {
 		if now != nil && now.AdoptedBy != nil {
 			return now, nil

@@ -336,3 +336,38 @@ func TestReceiptWithoutItsGroupIsNotWritten(t *testing.T) {
 		t.Error("a receipt is made of the template of another group")
 	}
 }
+
+// A status that a hostile API server made up can be megabytes, and becomes a receipt.
+func TestAReceiptIsNotLargerThanItsVMsCanMakeIt(t *testing.T) {
+	vms := func(n, name int) (all []receipts.VM) {
+		for i := range n {
+			all = append(all, receipts.VM{
+				Name: strings.Repeat("w", name), MoRef: "vm-1234567", UUID: "42000000-0000-4000-8000-000000000001", Ordinal: int32(i), Revision: "1-0123456789abcdef",
+			})
+		}
+		return all
+	}
+	for story, c := range map[string]struct {
+		change func(*receipts.Receipt)
+		fits   bool
+	}{
+		"500 VMs, twice as many in an update, with the longest names": {func(r *receipts.Receipt) { r.VMs = vms(1000, 80) }, true},
+		"a path as vCenter may have one":                              {func(r *receipts.Receipt) { r.Folder.Path = strings.Repeat("/folder", 500) }, true},
+		"an instance UUID of 20 KiB":                                  {func(r *receipts.Receipt) { r.InstanceUUID = strings.Repeat("u", 20<<10) }, false},
+		"a VM whose name has 20 KiB":                                  {func(r *receipts.Receipt) { r.VMs = vms(1, 20<<10) }, false},
+		"10,000 VMs":                                                  {func(r *receipts.Receipt) { r.VMs = vms(10_000, 3) }, false},
+	} {
+		t.Run(story, func(t *testing.T) {
+			s, r := receiptstest.New(), released()
+			c.change(&r)
+			err := s.Write(t.Context(), r)
+			var large *receipts.TooLargeError
+			if errors.As(err, &large) == c.fits || c.fits && err != nil || err != nil && len(err.Error()) > 400 {
+				t.Errorf("the error is %v", err)
+			}
+			if stored, err := s.Read(t.Context(), old); err != nil || (stored != nil) != c.fits {
+				t.Errorf("it is stored: %v, %v", stored != nil, err)
+			}
+		})
+	}
+}

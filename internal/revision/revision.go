@@ -9,6 +9,14 @@ package revision
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
+// MaxLength is how many bytes a resourceVersion may have. etcd's revisions are numbers of 64 bits, which have 19 digits at most, and API servers that
+// pass Kubernetes' conformance tests answer with numbers of 128 bits, which have 39. What is longer comes from a server that means to fill the memory
+// of whoever remembers it.
+const MaxLength = 64
+
+// TooLong reports whether a resourceVersion is longer than [MaxLength].
+func TooLong(resourceVersion string) bool { return len(resourceVersion) > MaxLength }
+
 // Mark is the newest revision that was seen of one storage. The zero value has seen none. It is not safe for concurrent use.
 type Mark struct{ seen string }
 
@@ -25,8 +33,11 @@ func (m Mark) WentBack(revision string) bool {
 	return err == nil && order < 0
 }
 
-// See takes a revision for the newest one, also a lower one: that is of a storage that went back, and counts from there.
+// See takes a revision for the newest one, also a lower one: that is of a storage that went back, and counts from there. One that is too long is not kept.
 func (m *Mark) See(revision string) {
+	if TooLong(revision) {
+		return
+	}
 	if _, err := resourceversion.CompareResourceVersion(revision, revision); err == nil {
 		m.seen = revision
 	}

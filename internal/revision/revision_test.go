@@ -1,6 +1,7 @@
 package revision_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/internal/revision"
@@ -21,6 +22,8 @@ func TestOnlyALowerRevisionIsARestore(t *testing.T) {
 		{"a number that is no number of a storage", []string{"10"}, "0", false},
 		{"a word", []string{"10"}, "abc", false},
 		{"nothing", []string{"10"}, "", false},
+		{"more digits than a version has", []string{"10", strings.Repeat("9", revision.MaxLength+1)}, "11", false},
+		{"as many digits as a version may have", []string{"10", strings.Repeat("9", revision.MaxLength)}, "11", true},
 		{"a word between", []string{"10", "abc"}, "9", true},
 	} {
 		var mark revision.Mark

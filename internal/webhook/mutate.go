@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -63,20 +65,21 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 
 // writtenIn returns the fields that may be filled in and that an object has nevertheless: as zero, or as empty. A client with types of Go wrote that
 // for what it left out, up to the last release; whoever writes it by hand gets VMs that are not what the object says. An empty vcenter is none of them:
-// it stands for the default one in every release.
+// it stands for the default one in every release. Other fields are not decoded: whoever invents thousands of them must cost nothing.
 func writtenIn(object []byte) map[string]json.RawMessage {
 	var group struct {
-		Spec map[string]json.RawMessage `json:"spec"`
+		Spec struct {
+			CPU      json.RawMessage `json:"cpu"`
+			Memory   json.RawMessage `json:"memory"`
+			Template json.RawMessage `json:"template"`
+		} `json:"spec"`
 	}
-	if json.Unmarshal(object, &group) != nil {
+	// As an API server does, it takes a field CPU for another one than cpu.
+	if utiljson.Unmarshal(object, &group) != nil {
 		return nil
 	}
-	written := make(map[string]json.RawMessage, len(group.Spec))
-	for field, value := range group.Spec {
-		if string(value) != "null" && field != "vcenter" {
-			written["spec."+field] = value
-		}
-	}
+	written := map[string]json.RawMessage{"spec.cpu": group.Spec.CPU, "spec.memory": group.Spec.Memory, "spec.template": group.Spec.Template}
+	maps.DeleteFunc(written, func(_ string, value json.RawMessage) bool { return value == nil || string(value) == "null" })
 	return written
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/memsize"
 )
 
 // pageCost is what an empty page of a list counts for: a list of empty pages must have an end.
@@ -92,13 +93,16 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		if err != nil {
 			return nil, err
 		}
+		if err := numbered(s.kind, page); err != nil {
+			return nil, s.guard.Refuse(err)
+		}
 		listed += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
 			if err := named(s.kind, object); err != nil {
 				return s.guard.Refuse(err)
 			}
 			keepWhatIsRead(object)
-			listed += sizeOf(object)
+			listed += memsize.Of(object)
 			return s.tally.put(s.kind, object)
 		}); err != nil {
 			return nil, err

@@ -10,10 +10,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
 // TestEventsOfAnotherKindAreRefused: client-go would write a line into the log for each.
@@ -40,5 +42,67 @@ func TestEventsOfAnotherKindAreRefused(t *testing.T) {
 				t.Errorf("the problem is %+v", p)
 			}
 		})
+	}
+}
+
+// TestVersionsThatNoAPIServerHasAreRefused: they are remembered for as long as a group exists, and nobody counts them.
+func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
+	long, longest := strings.Repeat("9", revision.MaxLength+1), strings.Repeat("9", revision.MaxLength)
+	listed := func(own, items string) func(metav1.ListOptions) (runtime.Object, error) {
+		return func(metav1.ListOptions) (runtime.Object, error) {
+			g := groupNamed("web")
+			g.ResourceVersion = items
+			return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: own}, Items: []v1alpha1.VmGroup{g}}, nil
+		}
+	}
+	told := func(kind watch.EventType) func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+		return func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil {
+				return noWatchList(ctx, o)
+			}
+			w := watch.NewRaceFreeFake()
+			context.AfterFunc(ctx, w.Stop)
+			g := groupNamed("web")
+			g.ResourceVersion = long
+			w.Action(kind, &g)
+			return w, nil
+		}
+	}
+	for name, test := range map[string]struct {
+		server  *apiserver
+		refused bool
+	}{
+		"of an object in a list":          {&apiserver{list: listed("7", long), watch: noWatchList}, true},
+		"of a list":                       {&apiserver{list: listed(long, "7"), watch: noWatchList}, true},
+		"of an object that was added":     {&apiserver{list: listed("7", "7"), watch: told(watch.Added)}, true},
+		"of an object that was deleted":   {&apiserver{list: listed("7", "7"), watch: told(watch.Deleted)}, true},
+		"of a bookmark":                   {&apiserver{list: listed("7", "7"), watch: told(watch.Bookmark)}, true},
+		"as long as one may be: no limit": {&apiserver{list: listed(longest, longest), watch: noWatchList}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer synctest.Wait()
+				defer cancel()
+				f, _ := informed(ctx, test.server, remote.DefaultLimits())
+				after(time.Second)
+				var limit *remote.LimitError
+				if is := errors.As(f.guard.Err(), &limit); is != test.refused || is && !strings.Contains(limit.What, "resource version") {
+					t.Errorf("refused was %v", f.guard.Err())
+				}
+			})
+		})
+	}
+}
+
+// TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup: they are remembered while somebody confirms what is deleted in them.
+func TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup(t *testing.T) {
+	for length, refused := range map[int]bool{mostNamespace: false, mostNamespace + 1: true} {
+		object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", length)}}
+		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		var limit *remote.LimitError
+		if err := named(kindOf(object), object); errors.As(err, &limit) != refused {
+			t.Errorf("%d bytes: the error is %v", length, err)
+		}
 	}
 }

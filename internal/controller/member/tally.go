@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/memsize"
 )
 
 // tally is how many bytes of memory the cached objects of a member need, and refuses what would need too many. It counts what is listed before
@@ -35,7 +35,7 @@ func (t *tally) put(kind string, object any) error {
 	if err != nil {
 		return fmt.Errorf("find the name of what is cached: %w", err)
 	}
-	size := sizeOf(object) + int64(len(key))
+	size := memsize.Of(object) + int64(len(key))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := tallied{kind, key}
@@ -88,54 +88,6 @@ func (t *tally) follow(kind string) toolscache.ResourceEventHandler {
 		DeleteFunc: func(object any) { t.drop(kind, object) },
 	}
 }
-
-// sizeOf is how many bytes of memory a value and what it points to need, without what the allocator adds.
-func sizeOf(object any) int64 {
-	value := reflect.ValueOf(object)
-	if value.Kind() != reflect.Pointer || value.IsNil() {
-		return 0
-	}
-	return int64(value.Elem().Type().Size()) + beyond(value.Elem())
-}
-
-// mapOverhead is what a map needs for each entry besides the entry.
-const mapOverhead = 16
-
-var timeType = reflect.TypeFor[time.Time]()
-
-// beyond is what a value needs outside of itself.
-func beyond(value reflect.Value) (size int64) {
-	switch value.Kind() {
-	case reflect.String:
-		return int64(value.Len())
-	case reflect.Pointer, reflect.Interface:
-		if !value.IsNil() {
-			return int64(value.Elem().Type().Size()) + beyond(value.Elem())
-		}
-	case reflect.Slice:
-		size = int64(value.Cap()) * int64(value.Type().Elem().Size())
-		if !isPlain(value.Type().Elem().Kind()) {
-			for i := range value.Len() {
-				size += beyond(value.Index(i))
-			}
-		}
-	case reflect.Map:
-		entry := int64(value.Type().Key().Size()+value.Type().Elem().Size()) + mapOverhead
-		for items := value.MapRange(); items.Next(); {
-			size += entry + beyond(items.Key()) + beyond(items.Value())
-		}
-	case reflect.Struct:
-		if value.Type() == timeType {
-			return 0 // its zone is shared
-		}
-		for i := range value.NumField() {
-			size += beyond(value.Field(i))
-		}
-	}
-	return size
-}
-
-func isPlain(kind reflect.Kind) bool { return kind >= reflect.Bool && kind <= reflect.Complex128 }
 
 // kindOf is how a cached object is called in messages.
 func kindOf(object runtime.Object) string {

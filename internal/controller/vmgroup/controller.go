@@ -132,6 +132,8 @@ type Reconciler struct {
 	namespaces *namespaceNews
 	// contradictions that Contradicted was told of.
 	contradictions seldom.Told[contradiction]
+	// failures are passes of a member that the log tells of.
+	failures seldom.Told[string]
 }
 
 // Options are settings of the controller.
@@ -165,6 +167,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		return fmt.Errorf("add what takes the news of namespaces: %w", err)
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
+	options.LogConstructor = r.logger(mgr.GetLogger().WithValues("controller", "vmgroup"))
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
@@ -337,6 +340,20 @@ func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 	}
 }
 
+// forgetGone forgets what a pass has remembered of a group that was removed while it went on. The news of that came before, and come only once: who answers
+// for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come.
+func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
+	key := keyOf(p.member.UID, of)
+	if _, known := r.Groups.entry(key); known {
+		return
+	}
+	cached := &v1alpha1.VmGroup{}
+	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
+		return
+	}
+	r.forgetMissed(key, groupEntry{request: requestOf(multicluster.ClusterName(p.member.Name), of), vcenter: vcenterOf(of)})
+}
+
 // Lost takes the news that buckets are another replica's from now on.
 func (r *Reconciler) Lost(buckets []int) {
 	r.Groups.inBuckets(buckets, func(key vsphere.GroupKey, e groupEntry) {
@@ -348,7 +365,7 @@ func (r *Reconciler) Lost(buckets []int) {
 }
 
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
-// vCenter says becomes a condition and a time to look again.
+// vCenter says becomes a condition and a time to look again. The text of the error is short: the member may have written it.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
 	leave, ok := r.limiter.enter(req, r.waitsFor(req))
 	if !ok {
@@ -396,7 +413,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)
-	return result, errors.Join(err, buryErr)
+	return result, failed(req, errors.Join(err, buryErr))
 }
 
 // waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
@@ -432,6 +449,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		}
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
+	defer r.forgetGone(ctx, p, group)
 	if r.behind(ctx, keyOf(p.member.UID, group), group, p.live) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil

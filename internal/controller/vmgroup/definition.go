@@ -33,7 +33,7 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 	case apierrors.IsForbidden(err):
 		return &group.DefinitionAnswer{} // roles of before: nothing is concluded
 	case err != nil:
-		log.FromContext(ctx).Info("The group's CRD could not be looked at", "reason", err.Error())
+		log.FromContext(ctx).Info("The group's CRD could not be looked at", "reason", said(err))
 		return &group.DefinitionAnswer{Unread: true}
 	case definition == nil:
 		answer := group.DefinitionAnswer{Going: true}

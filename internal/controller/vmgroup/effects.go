@@ -171,7 +171,7 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 	}
 	reason := "the cache is behind"
 	if err != nil {
-		reason = fmt.Sprintf("read the group: %v", err)
+		reason = "read the group: " + said(err)
 	}
 	log.FromContext(ctx).Info("Quota is given back later", "reason", reason)
 	return false

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
@@ -12,7 +15,8 @@ import (
 )
 
 // known lists a member's groups when it is engaged, before the controller watches them: it must be added to the manager before the
-// controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched.
+// controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched. So are confirmations of namespaces that are gone,
+// or that were taken back meanwhile.
 type known struct {
 	groups  *Groups
 	members Members
@@ -25,10 +29,22 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 	if err := cl.GetClient().List(ctx, existing); err != nil {
 		return fmt.Errorf("list the groups of member %q: %w", member, err)
 	}
+	namespaces := &metav1.PartialObjectMetadataList{}
+	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	if err := cl.GetClient().List(ctx, namespaces, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the namespaces of member %q: %w", member, err)
+	}
 	served, ok := k.members(string(member))
 	if !ok {
 		return fmt.Errorf("list the groups of member %q: it is not served any more", member)
 	}
+	confirmed := map[string]struct{}{}
+	for i := range namespaces.Items {
+		if n := &namespaces.Items[i]; confirmsAll(n) {
+			confirmed[n.Name] = struct{}{}
+		}
+	}
+	k.groups.confirmOnly(string(member), confirmed)
 	keys := make(map[vsphere.GroupKey]struct{}, len(existing.Items))
 	for i := range existing.Items {
 		group := &existing.Items[i]

@@ -162,17 +162,16 @@ func confirm(uid string) func(*v1alpha1.VmGroup) {
 // confirmNamespace annotates the namespace, and the informers tell of it.
 func (h *herd) confirmNamespace(uid string) {
 	h.t.Helper()
-	before := &metav1.PartialObjectMetadata{}
-	before.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := h.member.Get(h.t.Context(), types.NamespacedName{Name: "shop"}, before); err != nil {
+	namespace := &corev1.Namespace{}
+	if err := h.member.Get(h.t.Context(), types.NamespacedName{Name: "shop"}, namespace); err != nil {
 		h.t.Fatal(err)
 	}
-	after := before.DeepCopy()
-	metav1.SetMetaDataAnnotation(&after.ObjectMeta, v1alpha1.ConfirmDeletionAnnotation, uid)
-	if err := h.member.Update(h.t.Context(), after); err != nil {
+	before := &metav1.PartialObjectMetadata{ObjectMeta: *namespace.ObjectMeta.DeepCopy()}
+	metav1.SetMetaDataAnnotation(&namespace.ObjectMeta, v1alpha1.ConfirmDeletionAnnotation, uid)
+	if err := h.member.Update(h.t.Context(), namespace); err != nil {
 		h.t.Fatal(err)
 	}
-	e := event.UpdateEvent{ObjectOld: before, ObjectNew: after}
+	e := event.UpdateEvent{ObjectOld: before, ObjectNew: &metav1.PartialObjectMetadata{ObjectMeta: namespace.ObjectMeta}}
 	if !confirmationChanged().Update(e) {
 		h.t.Fatal("nobody hears of the confirmation")
 	}

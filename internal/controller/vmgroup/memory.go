@@ -73,6 +73,10 @@ func sumOf(labels map[string]string) labelsSum {
 	return s
 }
 
+// mostAsked is how many bytes a template and its path may have for what policies say of them to be remembered. A template has at most 255, but for an API
+// server that checks nothing.
+const mostAsked = 4 << 10
+
 // question is what an evaluation looks at, besides labels.
 type question struct {
 	member, namespace, template, path string
@@ -134,6 +138,16 @@ func (m *memory) forget(key vsphere.GroupKey) {
 	delete(m.groups, key)
 }
 
+// forgetVersion forgets which version of a group was written last, if anything is remembered of the group.
+func (m *memory) forgetVersion(key vsphere.GroupKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, remembers := m.groups[key]; remembers {
+		r.resourceVersion, r.behind = "", time.Time{}
+		m.groups[key] = r
+	}
+}
+
 // stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
 // that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.
@@ -167,6 +181,9 @@ func (m *memory) evaluate(set *policy.Set, key vsphere.GroupKey, r policy.Reques
 	}
 	if asked.counted {
 		asked.replicas = *spec.Replicas
+	}
+	if len(spec.Template)+len(path) > mostAsked {
+		return set.Evaluate(r, *spec, path)
 	}
 	last, labels := m.of(key).evaluated, sumOf(r.NamespaceLabels)
 	if last.set == set && last.asked == asked && last.labels == labels {

@@ -1,14 +1,25 @@
 package vmgroup
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -58,5 +69,121 @@ func TestAnotherLabelOfTheNamespaceIsAnotherQuestion(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("labels %v: %v, want %v", labels, got, want)
 		}
+	}
+}
+
+// The news that a group is gone come once, and may come while a pass over it waits for an answer of its API server.
+func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
+	for _, write := range []string{"finalizers", "status"} {
+		t.Run(write, func(t *testing.T) {
+			r := newRig(t)
+			r.inform(r.Reconciler)
+			gone := false
+			remove := func(of string, object client.Object, err error) error {
+				if of != write || err != nil {
+					return err
+				}
+				gone = true
+				group, ctx := object.DeepCopyObject().(*v1alpha1.VmGroup), t.Context()
+				group.Finalizers = nil // that is what its API server says; see vanished for the other case
+				if err := errors.Join(r.member.Update(ctx, group), r.member.Delete(ctx, group)); err != nil {
+					t.Fatal(err)
+				}
+				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
+				defer queue.ShutDown()
+				r.onGroup(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, queue)
+				return nil
+			}
+			r.Clusters = testCluster{client: interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
+				Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+					return remove("finalizers", object, c.Patch(ctx, object, patch, opts...))
+				},
+				SubResourcePatch: func(ctx context.Context, c client.Client, of string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+					return remove(of, object, c.SubResource(of).Patch(ctx, object, patch, opts...))
+				},
+			})}
+			for range 5 {
+				if !gone {
+					_, _ = r.pass() // an error is one of a group that is not there any more
+				}
+			}
+			if !gone {
+				t.Fatal("nothing was written")
+			}
+			if _, known := r.Groups.keys[r.request]; known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
+				t.Errorf("it is remembered: %v, %d groups, urgent %v", known, len(r.memory.groups), r.limiter.urgency.lasting)
+			}
+		})
+	}
+}
+
+// A cache may have a group before the news of it are taken: what its pass remembers must stay.
+func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
+	r := newRig(t)
+	r.mustPass()
+	r.mustPass()
+	if n := r.Groups.CountVCenter("default"); n != 0 {
+		t.Fatalf("%d groups are known", n)
+	}
+	if r.memory.of(r.key()).resourceVersion != r.group().ResourceVersion {
+		t.Error("the version of the last write is forgotten")
+	}
+}
+
+func TestARestoreOfAMemberRemembersNothing(t *testing.T) {
+	r := newRig(t)
+	r.inform(r.Reconciler)
+	if r.MemberRestored(v1alpha1.LocalMember); len(r.memory.groups) != 0 {
+		t.Errorf("remembered are %+v", r.memory.groups)
+	}
+}
+
+// A group's texts are in the cache, where they are tallied. What is remembered of a group is not: it must hold none that the schema would not allow.
+func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
+	const groups = 20
+	long := func(i int) string { return strings.Repeat(fmt.Sprint(i%10), 1<<20) }
+	r, before := newRig(t), heap()
+	set := policy.Compile([]v1alpha1.VmGroupPolicy{{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Allow: []string{"debian-*"}}, Mode: v1alpha1.PolicyEnforce},
+	}})
+	for i := range groups {
+		g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}
+		g.Spec.Template, g.Spec.UserDataSecretRef = long(i), &v1alpha1.LocalObjectReference{Name: long(i)}
+		key := keyOf("member-uid", g)
+		if violations := r.memory.evaluate(set, key, policy.Requester{Member: "m"}, &g.Spec, ""); len(violations) == 0 {
+			t.Fatal("nothing is violated")
+		}
+		p := pass{r: r.Reconciler}
+		s := &group.Snapshot{Group: g, ID: vsphere.GroupID{Member: "member-uid", Group: string(g.UID)}}
+		p.noteUserData(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: g.Spec.UserDataSecretRef.Name}})
+		if _, due := r.memory.of(key).userData.markOf(g, r.now); due {
+			t.Error("somebody looks for a Secret that cannot be there")
+		}
+	}
+	if after := heap(); after > before+4<<20 {
+		t.Errorf("%d groups keep %d MiB", groups, (after-before)>>20)
+	}
+	runtime.KeepAlive(r)
+}
+
+// sharing is a reader that notes whether what is read may be what is in the cache.
+type sharing struct {
+	client.Reader
+	shares bool
+}
+
+func (s *sharing) Get(_ context.Context, _ client.ObjectKey, _ client.Object, opts ...client.GetOption) error {
+	var options client.GetOptions
+	options.ApplyOptions(opts)
+	s.shares = options.UnsafeDisableDeepCopy != nil && *options.UnsafeDisableDeepCopy
+	return nil
+}
+
+// Claims of quotas wait with the labels, and a namespace may have thousands of groups.
+func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
+	reader := &sharing{}
+	if _, err := lookUpNamespace(t.Context(), reader, "m", "team"); err != nil || !reader.shares {
+		t.Errorf("they are shared with the cache: %t, %v", reader.shares, err)
 	}
 }

@@ -113,19 +113,23 @@ func confirmationChanged() predicate.Predicate {
 	}}
 }
 
+// confirmsAll reports whether a namespace confirms all that its groups remove.
+func confirmsAll(namespace client.Object) bool {
+	return massdeletion.Confirms(namespace.GetAnnotations(), string(namespace.GetUID()))
+}
+
 // onNamespace reconciles a namespace's groups when its labels change, since grants select by them, and when somebody confirms what they remove. The groups
 // of a namespace that is new are reconciled because they are new.
 func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	keep := func(o client.Object, confirmed, changed bool) {
 		r.namespaces.keep(memberNamespace{string(member), o.GetName()}, namespaceState{confirmed, changed})
 	}
-	confirmed := func(o client.Object) bool { return massdeletion.Confirms(o.GetAnnotations(), string(o.GetUID())) }
 	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			keep(e.Object, confirmed(e.Object), false)
+			keep(e.Object, confirmsAll(e.Object), false)
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			keep(e.ObjectNew, confirmed(e.ObjectNew), true)
+			keep(e.ObjectNew, confirmsAll(e.ObjectNew), true)
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 			keep(e.Object, false, false)
@@ -154,6 +158,11 @@ func (g *Groups) takeOut(of memberNamespace, key vsphere.GroupKey) {
 func (g *Groups) namespaceSeen(of memberNamespace, confirmed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.confirm(of, confirmed)
+}
+
+// confirm records whether all that the groups of a namespace remove is confirmed. The lock is held.
+func (g *Groups) confirm(of memberNamespace, confirmed bool) {
 	guard := g.guardOf(of.member)
 	if _, was := guard.confirmed[of.namespace]; was == confirmed {
 		return
@@ -165,6 +174,21 @@ func (g *Groups) namespaceSeen(of memberNamespace, confirmed bool) {
 	}
 	for _, key := range slices.Collect(maps.Keys(g.within[of])) {
 		g.put(key, g.byKey[key])
+	}
+}
+
+// confirmOnly takes these for all namespaces of a member whose removals are confirmed. Nobody tells of those that were deleted while the member was away: they
+// would be remembered for good, and a namespace that is made anew would be taken for confirmed.
+func (g *Groups) confirmOnly(member string, namespaces map[string]struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for namespace := range maps.Clone(g.guardOf(member).confirmed) {
+		if _, still := namespaces[namespace]; !still {
+			g.confirm(memberNamespace{member, namespace}, false)
+		}
+	}
+	for namespace := range namespaces {
+		g.confirm(memberNamespace{member, namespace}, true)
 	}
 }
 

@@ -96,11 +96,12 @@ func requesterOf(ctx context.Context, reader client.Reader, member, namespace st
 }
 
 // lookUpNamespace reads a namespace from the cache. The error is one that apierrors.IsNotFound knows if the cache does not have the namespace:
-// it is filled by another watch than that of groups, and may be behind.
+// it is filled by another watch than that of groups, and may be behind. The labels and annotations are those in the cache, which nobody may change: claims of
+// quotas wait with the labels, and a copy for each group of a namespace with 240,000 of them would be gigabytes.
 func lookUpNamespace(ctx context.Context, reader client.Reader, member, namespace string) (*metav1.PartialObjectMetadata, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := reader.Get(ctx, types.NamespacedName{Name: namespace}, object); err != nil {
+	if err := reader.Get(ctx, types.NamespacedName{Name: namespace}, object, client.UnsafeDisableDeepCopy); err != nil {
 		return object, fmt.Errorf("read namespace %q of member %q: %w", namespace, member, err)
 	}
 	return object, nil

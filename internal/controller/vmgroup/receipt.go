@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 )
@@ -90,7 +91,10 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	}
 }
 
-// annotatedBy is the field manager that set an annotation last, or empty where the API server does not say.
+// mostManager is how many bytes the name of a field manager may have in Kubernetes.
+const mostManager = 128
+
+// annotatedBy is the field manager that set an annotation last, or empty where the API server does not say. What is longer than such a name may be is cut.
 func annotatedBy(live *v1alpha1.VmGroup, annotation string) (manager string) {
 	var last metav1.Time
 	for _, entry := range live.ManagedFields {
@@ -112,5 +116,5 @@ func annotatedBy(live *v1alpha1.VmGroup, annotation string) (manager string) {
 			}
 		}
 	}
-	return manager
+	return foreigntext.Text(manager, mostManager)
 }

@@ -625,3 +625,18 @@ func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) 
 		})
 	}
 }
+
+func TestWhoAskedForAReceiptHasNoLongerNameThanAFieldManager(t *testing.T) {
+	for manager, want := range map[string]string{
+		strings.Repeat("m", 128):                     strings.Repeat("m", 128),
+		"Jürgen":                                     "Jürgen",
+		strings.Repeat("ä", 450_000):                 strings.Repeat("ä", 62) + "…",
+		"x" + strings.Repeat("ä", 450_000) + "\x1b[": "x" + strings.Repeat("ä", 62) + "…",
+	} {
+		live := &v1alpha1.VmGroup{}
+		live.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:a":{}}}}`)}}
+		if got := annotatedBy(live, "a"); got != want {
+			t.Errorf("a name of %d bytes becomes %q of %d, want %q", len(manager), got[:min(len(got), 200)], len(got), want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func (r *Reconciler) MemberRestored(member string) {
 
 // forgetVersions forgets which versions of a group were written: the storage that they were written to is another one now.
 func (r *Reconciler) forgetVersions(key vsphere.GroupKey) {
-	r.memory.change(key, func(m *remembered) { m.resourceVersion, m.behind = "", time.Time{} })
+	r.memory.forgetVersion(key)
 	r.vanished.unclaim(key)
 }
 

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
 // store keeps what becomes of a group.
@@ -35,6 +36,9 @@ func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup
 	if err := a.client.Status().Patch(ctx, answer, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	if err := bounded(answer); err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
 	// The pass goes on with what it was decided on. An API server that answers with something else would change that in the middle, and the next write
 	// would say again what the first one said.
 	next.ResourceVersion = answer.ResourceVersion
@@ -56,8 +60,34 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	if err := a.client.Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	a.memory.change(keyOf(a.member, next), func(m *remembered) { m.resourceVersion = next.ResourceVersion })
+	err := bounded(next)
+	if next.UID != group.UID || next.Namespace != group.Namespace || next.Name != group.Name {
+		err = &AnswerError{"it is about another VmGroup"}
+	}
+	if err != nil {
+		return group, fmt.Errorf("write finalizers: %w", err)
+	}
+	a.memory.change(keyOf(a.member, group), func(m *remembered) { m.resourceVersion = next.ResourceVersion })
 	return next, nil
+}
+
+// AnswerError is an answer to a write that no API server of Kubernetes gives. Nothing of the answer is remembered, and the pass ends with an error, so
+// that it is tried again.
+type AnswerError struct {
+	// What is wrong with the answer.
+	What string
+}
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("the API server's answer cannot be right: %s; check what answers at the address of the member", e.What)
+}
+
+// bounded refuses an answer whose resource version is longer than one can be: it is remembered for as long as the group exists.
+func bounded(answer *v1alpha1.VmGroup) error {
+	if version := answer.ResourceVersion; revision.TooLong(version) {
+		return &AnswerError{fmt.Sprintf("the resource version has %d bytes, more than %d", len(version), revision.MaxLength)}
+	}
+	return nil
 }
 
 // vanishedStore is the memory of a group that its API server has removed.

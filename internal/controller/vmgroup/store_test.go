@@ -2,15 +2,20 @@ package vmgroup
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
@@ -35,5 +40,66 @@ func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	}
 	if !equality.Semantic.DeepEqual(next, want) {
 		t.Errorf("the pass goes on with %+v, want %+v", next, want)
+	}
+}
+
+// answering is an API server that answers each write with what lie makes of the group, and stores nothing.
+func answering(lie func(*v1alpha1.VmGroup)) client.Client {
+	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(allkinds.Scheme()).Build(), interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			lie(object.(*v1alpha1.VmGroup))
+			return nil
+		},
+		SubResourcePatch: func(_ context.Context, _ client.Client, _ string, object client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			lie(object.(*v1alpha1.VmGroup))
+			return nil
+		},
+	})
+}
+
+// A member may answer each write with megabytes, or as if it were about another group each time. What is remembered of such answers nobody would ever forget.
+func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T) {
+	longest := strings.Repeat("9", revision.MaxLength)
+	for story, c := range map[string]struct {
+		lie func(*v1alpha1.VmGroup)
+		// finalizers and status say whether the answer to such a write is refused.
+		finalizers, status bool
+	}{
+		"a version of megabytes":    {func(g *v1alpha1.VmGroup) { g.ResourceVersion = strings.Repeat("9", 4<<20) }, true, true},
+		"a version just too long":   {func(g *v1alpha1.VmGroup) { g.ResourceVersion = longest + "9" }, true, true},
+		"the longest version":       {func(g *v1alpha1.VmGroup) { g.ResourceVersion = longest }, false, false},
+		"another group":             {func(g *v1alpha1.VmGroup) { g.UID, g.ResourceVersion = uuid.NewUUID(), "7" }, true, false},
+		"another group's name":      {func(g *v1alpha1.VmGroup) { g.Name, g.ResourceVersion = "another", "7" }, true, false},
+		"another group's namespace": {func(g *v1alpha1.VmGroup) { g.Namespace, g.ResourceVersion = "another", "7" }, true, false},
+	} {
+		t.Run(story, func(t *testing.T) {
+			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "6"}}
+			store := apiStore{answering(c.lie), &memory{}, "member"}
+			for range 3 {
+				next, err := store.patchFinalizers(t.Context(), group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
+				var wrong *AnswerError
+				if errors.As(err, &wrong) != c.finalizers {
+					t.Errorf("finalizers: the error is %v", err)
+				}
+				if err != nil && next != group {
+					t.Errorf("the pass goes on with %s", next.UID)
+				}
+				next = group.DeepCopy()
+				if err := store.writeStatus(t.Context(), group, next); errors.As(err, &wrong) != c.status {
+					t.Errorf("status: the error is %v", err)
+				}
+				if len(next.ResourceVersion) > revision.MaxLength {
+					t.Errorf("the pass goes on with a version of %d bytes", len(next.ResourceVersion))
+				}
+			}
+			for key, remembered := range store.memory.groups {
+				if key != keyOf("member", group) || len(remembered.resourceVersion) > revision.MaxLength {
+					t.Errorf("%s is remembered with a version of %d bytes", key, len(remembered.resourceVersion))
+				}
+			}
+			if _, remembers := store.memory.groups[keyOf("member", group)]; remembers == c.finalizers {
+				t.Errorf("the version of the write is remembered: %v", remembers)
+			}
+		})
 	}
 }

@@ -68,7 +68,7 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 		}
 		groups++
 		if err := u.say(ctx, e); err != nil {
-			log.FromContext(ctx).Info("Could not say on a group that nobody looks after it", "VmGroup", e.request.String(), "reason", err.Error())
+			log.FromContext(ctx).Info("Could not say on a group that nobody looks after it", "VmGroup", e.request.String(), "reason", said(err))
 		}
 	})
 	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", groups)

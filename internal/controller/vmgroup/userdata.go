@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -75,7 +76,7 @@ type seenUserData struct {
 // noteUserData remembers of the Secret of spec whether it is marked.
 func (p *pass) noteUserData(s *group.Snapshot, secret *corev1.Secret) {
 	ref := s.Group.Spec.UserDataSecretRef
-	if ref == nil || ref.Name != secret.Name {
+	if ref == nil || ref.Name != secret.Name || len(ref.Name) > validation.DNS1123SubdomainMaxLength {
 		return
 	}
 	s.UserDataMark = &group.UserDataMark{Secret: secret.Name, Marked: isUserData(secret)}
@@ -90,7 +91,7 @@ func (p *pass) lookAtUserData(ctx context.Context, s *group.Snapshot) {
 	var secret corev1.Secret
 	name := s.Group.Spec.UserDataSecretRef.Name
 	if err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret); err != nil {
-		log.FromContext(ctx).Info("Could not look whether a Secret is marked as user data", "secret", name, "reason", err.Error())
+		log.FromContext(ctx).Info("Could not look whether a Secret is marked as user data", "secret", name, "reason", said(err))
 		p.rememberUserData(s, name)
 		return
 	}
@@ -104,7 +105,7 @@ func (p *pass) rememberUserData(s *group.Snapshot, secret string) {
 // markOf returns what is known of the Secret of a group's spec, and whether it is time to look. One that is marked is not looked at again.
 func (u seenUserData) markOf(of *v1alpha1.VmGroup, now time.Time) (mark *group.UserDataMark, due bool) {
 	switch ref := of.Spec.UserDataSecretRef; {
-	case ref == nil:
+	case ref == nil, len(ref.Name) > validation.DNS1123SubdomainMaxLength: // no Secret has a longer name, and nothing is remembered of one
 		return nil, false
 	case ref.Name != u.secret:
 		return nil, true

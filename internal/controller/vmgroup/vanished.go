@@ -17,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memsize"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -29,12 +30,16 @@ const (
 	vanishedInterval = 2 * time.Second
 	// vanishedPatience is how long that is tried. What is left then is reported as orphans.
 	vanishedPatience = time.Hour
+	// mostVanished is how many bytes of memory the groups of one member that have vanished may need. They are in none of its caches, and who answers for
+	// it may have any number vanish. This is a thousand groups of three VMs.
+	mostVanished = 4 << 20
 )
 
 // vanished are groups that an API server removed although they carry the finalizer. Kubernetes does that: a deletion that was
 // begun before a finalizer is written and ends after it does not look at it (kubernetes/kubernetes#77988). Somebody asked for
 // the deletion, so it is carried out, with the object as it was last. That is remembered in memory only, and done only for new
-// groups whose finalizer this process wrote a moment ago; the VMs of all others that vanish are reported as orphans and not touched.
+// groups whose finalizer this process wrote a moment ago; the VMs of all others that vanish are reported as orphans and not touched. So are those of groups
+// beyond [mostVanished].
 type vanished struct {
 	mu      sync.Mutex
 	claimed map[vsphere.GroupKey]claimedGroup
@@ -54,6 +59,8 @@ type vanishedGroup struct {
 	since   time.Time
 	// group as it was last, with a deletionTimestamp, and what would be its status.
 	group *v1alpha1.VmGroup
+	// size is how much memory it needs.
+	size int64
 }
 
 func newVanished() *vanished {
@@ -98,8 +105,23 @@ func (v *vanished) add(request mcreconcile.Request, key vsphere.GroupKey, group 
 	}
 	group = group.DeepCopy()
 	group.DeletionTimestamp = &metav1.Time{Time: now}
-	v.groups[key] = vanishedGroup{request, key, now, group}
+	group.Labels = nil // nothing is decided by them; annotations may say that the VMs stay
+	size := memsize.Of(group)
+	if v.size(key.Member())-v.groups[key].size+size > mostVanished {
+		return false
+	}
+	v.groups[key] = vanishedGroup{request, key, now, group, size}
 	return true
+}
+
+// size is how much memory the groups of a member need. The lock is held.
+func (v *vanished) size(member string) (sum int64) {
+	for key, g := range v.groups {
+		if key.Member() == member {
+			sum += g.size
+		}
+	}
+	return sum
 }
 
 // later reports whether the object was removed by a request. The API server tells of that with the version of the removal; an

@@ -1,6 +1,8 @@
 package vmgroup
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -121,7 +124,10 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		"somebody took it away in deletion":    {spoil: func(e *event.DeleteEvent) { object(e).DeletionTimestamp = new(metav1.Now()) }},
 		"another replica wrote the finalizer":  {before: func(r *rig) { r.vanished = newVanished() }},
 		"the finalizer is older than requests": {before: func(r *rig) { r.now = r.now.Add(raceWindow + time.Second) }},
-		"it is paused":                         {spoil: func(e *event.DeleteEvent) { object(e).Spec.Paused = true }},
+		"too many of its member have vanished": {before: func(r *rig) {
+			r.vanished.groups["member-uid/another"] = vanishedGroup{key: "member-uid/another", size: mostVanished}
+		}},
+		"it is paused": {spoil: func(e *event.DeleteEvent) { object(e).Spec.Paused = true }},
 		"it is paused in an incident": {spoil: func(e *event.DeleteEvent) {
 			object(e).Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"}
 		}},
@@ -283,4 +289,67 @@ func TestAGroupThatIsOldWhenItGetsItsFinalizerIsNoneThatVanishes(t *testing.T) {
 	if len(r.vanished.groups) != 0 {
 		t.Error("it is taken for one")
 	}
+}
+
+func TestAGroupThatVanishedKeepsItsVMsIfItsAnnotationSaysSo(t *testing.T) {
+	r := newRig(t)
+	g := r.cloning()
+	r.vanish(func(e *event.DeleteEvent) {
+		e.Object.SetAnnotations(map[string]string{v1alpha1.ReleaseAnnotation: string(g.UID)})
+	})
+	if len(r.vanished.groups) != 1 {
+		t.Fatal("it is not taken for one that vanished")
+	}
+	r.finish()
+	if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.vcenter.Calls(vsphere.OpDestroy)) != 0 {
+		t.Errorf("VMs: %+v", vms)
+	}
+}
+
+// Who answers for a member may have groups with megabytes of labels vanish, one after the other, whose VMs nobody can find.
+func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
+	v, before := newVanished(), heap()
+	vanishes := func(member string, n int, change func(*v1alpha1.VmGroup)) bool {
+		g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: fmt.Sprint(n), UID: types.UID(fmt.Sprint(n)), ResourceVersion: "7", CreationTimestamp: metav1.NewTime(noon),
+		}}
+		key := keyOf(member, g)
+		v.claiming(key, g, noon)
+		if g.ResourceVersion = "8"; change != nil {
+			change(g)
+		}
+		return v.add(requestOf(multicluster.ClusterName(member), g), key, g, noon)
+	}
+	labels := func(g *v1alpha1.VmGroup) {
+		g.Labels = map[string]string{}
+		for i := range 1000 {
+			g.Labels[fmt.Sprint(i)] = strings.Repeat("x", 1000)
+		}
+	}
+	for n := range 50 {
+		if !vanishes("labelled", n, labels) {
+			t.Fatalf("group %d is left alone for its labels", n)
+		}
+	}
+	for n := range 200 {
+		vanishes("hostile", n, func(g *v1alpha1.VmGroup) { g.Status.Selector = strings.Repeat("x", 1<<20) })
+	}
+	if after := heap(); after > before+10<<20 {
+		t.Errorf("250 groups keep %d MiB", (after-before)>>20)
+	}
+	if vanishes("hostile", 1000, func(g *v1alpha1.VmGroup) { g.Spec.Template = strings.Repeat("x", mostVanished) }) {
+		t.Error("one that is too large is kept")
+	}
+	for n := range 500 {
+		if !vanishes("honest", n, nil) {
+			t.Fatalf("only %d groups of another member are kept", n)
+		}
+	}
+	for n := range 200 {
+		v.drop(vsphere.KeyOf("hostile", fmt.Sprint(n)))
+	}
+	if !vanishes("hostile", 2000, nil) {
+		t.Error("a member for which all is done has no group more that is looked after")
+	}
+	runtime.KeepAlive(v)
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
 // Refusal is an object that the member's API server did not take, or did not delete.
@@ -160,10 +161,12 @@ func VersionIn(ctx context.Context, api *remote.API, object Object) (string, err
 }
 
 // versionOf changes when somebody changes what an object says, or deletes and creates it. The resource version would
-// change with status as well, which controllers of the member write.
+// change with status as well, which controllers of the member write. It is remembered, so of what is longer than any API server makes it only
+// has the beginning.
 func versionOf(object metav1.Object) string {
+	uid, version := string(object.GetUID()), object.GetResourceVersion()
 	if generation := object.GetGeneration(); generation > 0 {
-		return string(object.GetUID()) + "/" + strconv.FormatInt(generation, 10)
+		version = strconv.FormatInt(generation, 10)
 	}
-	return string(object.GetUID()) + "/" + object.GetResourceVersion()
+	return uid[:min(len(uid), revision.MaxLength)] + "/" + version[:min(len(version), revision.MaxLength)]
 }

@@ -1,9 +1,11 @@
 package install
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestCovers(t *testing.T) {
@@ -42,5 +44,16 @@ func TestVersionOfIgnoresStatusWhereThereIsAGeneration(t *testing.T) {
 	first = versionOf(plain)
 	if plain.ResourceVersion = "6"; versionOf(plain) == first {
 		t.Error("a change of an object without a generation is not seen")
+	}
+}
+
+func TestVersionOfAnObjectIsShortWhateverTheMemberAnswers(t *testing.T) {
+	for _, object := range []*metav1.ObjectMeta{
+		{UID: types.UID(strings.Repeat("u", 4<<20)), ResourceVersion: strings.Repeat("9", 4<<20)},
+		{UID: types.UID(strings.Repeat("u", 4<<20)), Generation: 1},
+	} {
+		if n := len(versionOf(object)); n > 200 {
+			t.Errorf("it has %d bytes", n)
+		}
 	}
 }

@@ -1,0 +1,56 @@
+// Package memsize tells how much memory a decoded object needs. Bounds on what is kept of others are set in bytes of memory: a few bytes of JSON can
+// become a kilobyte.
+package memsize
+
+import (
+	"reflect"
+	"time"
+)
+
+// Of is how many bytes of memory a value and what it points to need, without what the allocator adds. What is no pointer, and a nil one, has none.
+func Of(object any) int64 {
+	value := reflect.ValueOf(object)
+	if value.Kind() != reflect.Pointer || value.IsNil() {
+		return 0
+	}
+	return int64(value.Elem().Type().Size()) + beyond(value.Elem())
+}
+
+// mapOverhead is what a map needs for each entry besides the entry.
+const mapOverhead = 16
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// beyond is what a value needs outside of itself.
+func beyond(value reflect.Value) (size int64) {
+	switch value.Kind() {
+	case reflect.String:
+		return int64(value.Len())
+	case reflect.Pointer, reflect.Interface:
+		if !value.IsNil() {
+			return int64(value.Elem().Type().Size()) + beyond(value.Elem())
+		}
+	case reflect.Slice:
+		size = int64(value.Cap()) * int64(value.Type().Elem().Size())
+		if !isPlain(value.Type().Elem().Kind()) {
+			for i := range value.Len() {
+				size += beyond(value.Index(i))
+			}
+		}
+	case reflect.Map:
+		entry := int64(value.Type().Key().Size()+value.Type().Elem().Size()) + mapOverhead
+		for items := value.MapRange(); items.Next(); {
+			size += entry + beyond(items.Key()) + beyond(items.Value())
+		}
+	case reflect.Struct:
+		if value.Type() == timeType {
+			return 0 // its zone is shared
+		}
+		for i := range value.NumField() {
+			size += beyond(value.Field(i))
+		}
+	}
+	return size
+}
+
+func isPlain(kind reflect.Kind) bool { return kind >= reflect.Bool && kind <= reflect.Complex128 }

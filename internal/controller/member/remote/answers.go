@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
 )
@@ -39,6 +40,8 @@ var errSlow = fmt.Errorf("the answer did not end in time: %w", context.DeadlineE
 type answers struct {
 	http.RoundTripper
 	guard *Guard
+	// base is the path of the API server's address, "" if it has none.
+	base string
 	// whole bounds how long an answer may take that is no watch, and one event of a watch.
 	whole time.Duration
 }
@@ -50,7 +53,7 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	body := &boundedBody{guard: a.guard, ctx: ctx, what: describe(request.URL.Path, query)}
 	timer := time.AfterFunc(a.whole, func() { cancel(errSlow) })
 	body.end = func() { timer.Stop(); cancel(nil) }
-	body.scanner.List = query.Has("limit")
+	body.scanner.List, body.scanner.KeepsFields = query.Has("limit"), a.isTyped(request.URL.Path)
 	if body.scanner.List {
 		if err := a.guard.beginList(ctx); err != nil {
 			body.end()
@@ -79,6 +82,16 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response.Body = body
 	return response, nil
+}
+
+// isTyped reports whether whatever a path stands for is decoded into types of Kubernetes, which keep the fields of managed fields as JSON. Objects of a bundle
+// are decoded into maps. They are cluster-scoped, and of none of the groups and kinds that are named here; so what is not known counts as one of them.
+func (a answers) isTyped(path string) bool {
+	path, ok := strings.CutPrefix(path, a.base)
+	if kind, own := strings.CutPrefix(path, "/apis/"+v1alpha1.GroupVersion.String()+"/"); own {
+		return ok && (kind == "vmgroups" || strings.HasPrefix(kind, "namespaces/"))
+	}
+	return ok && strings.HasPrefix(path, "/api/v1/")
 }
 
 func isWatch(query url.Values) bool {

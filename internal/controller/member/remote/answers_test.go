@@ -61,6 +61,8 @@ const (
 	onePath   = "/api/v1/namespaces/kube-system"
 	listPath  = "/api/v1/namespaces?limit=100"
 	watchPath = "/api/v1/namespaces?watch=true"
+	// policyPath is that of an object that is decoded into maps.
+	policyPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/vmgroup-operator"
 )
 
 // zeros are n bytes of a text, as gzip: a thousandth of them.
@@ -101,27 +103,29 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 		want string
 		most int64
 	}{
-		"an object that gzip has blown up": {onePath, compressed(bomb), "the answer of " + onePath + " is too large", limits.Object.Bytes},
-		"a list that gzip has blown up":    {listPath, compressed(bomb), "a page of the list of /api/v1/namespaces is too large", limits.Page.Bytes},
-		"a watch that gzip has blown up":   {watchPath, compressed(bomb), "an event in the watch of /api/v1/namespaces is too large", limits.Object.Bytes},
-		"empty objects without end":        {listPath, repeated(`{"items":[`, `{},`), "a page of the list", limits.Page.Weight / 700},
-		"empty values without end":         {onePath, repeated(`{"finalizers":[`, `"",`), "the answer of", limits.Object.Weight / 10},
-		"brackets without end":             {onePath, repeated(``, `[`), "the answer of", limits.Object.Weight / 64},
-		"an event without end":             {watchPath, repeated(event(1)+`{"a":[`, `{},`), "an event in the watch", limits.Object.Weight / 90},
-		"labels without end":               {onePath, repeated(`{"metadata":{"labels":{`, `"a":"",`), "the answer of", limits.Object.Weight / 14},
-		"managed fields without end":       {watchPath, repeated(`{"object":{"metadata":{"managedFields":[`, `{},`), "an event in the watch", limits.Object.Weight / 90},
-		"fields of managed fields":         {onePath, repeated(`{"metadata":{"managedFields":[{"fieldsV1":{`, `"f:a":{},`), "the answer of", limits.Object.Bytes},
-		"fields of a name alone":           {onePath, repeated(`{"properties":{"fieldsV1":{"properties":{`, `"f:a":{},`), "the answer of", limits.Object.Weight / 25},
-		"what is after fields":             {onePath, repeated(`{"managedFields":[{"fieldsV1":{"f:a":{}}}],"a":[`, `{},`), "the answer of", limits.Object.Weight / 90},
-		"braces in texts are text":         {onePath, once(`{"a":"` + strings.Repeat(`\"{[,`, 100_000) + `"}`), "", limits.Object.Bytes},
-		"a large object":                   {onePath, once(`{"a":"` + strings.Repeat("x", 3<<20) + `"}`), "", limits.Object.Bytes},
-		"labels as etcd holds them":        {watchPath, once(labeled(3, false)), "", limits.Object.Bytes},
-		"labels and their fields":          {watchPath, once(labeled(3, true)), "", limits.Object.Bytes},
-		"24,500 labels":                    {onePath, once(labeled(4, true)), "", limits.Object.Bytes},
-		"finalizers as etcd holds them":    {onePath, once(`{"metadata":{"finalizers":[` + strings.Repeat(`"a/b",`, inEtcd/6) + `"a/b"]}}`), "", limits.Object.Bytes},
-		"an object beside 99 groups":       {listPath, once(strings.Replace(groupsPage(99, 30), "[", "["+labeled(3, true)+",", 1)), "", limits.Page.Bytes},
-		"a hundred groups of 300 VMs":      {listPath, once(groupsPage(100, 300)), "", limits.Page.Bytes},
-		"many events":                      {watchPath, once(strings.Repeat(event(1<<20), 40)), "", 42 << 20},
+		"an object that gzip has blown up":   {onePath, compressed(bomb), "the answer of " + onePath + " is too large", limits.Object.Bytes},
+		"a list that gzip has blown up":      {listPath, compressed(bomb), "a page of the list of /api/v1/namespaces is too large", limits.Page.Bytes},
+		"a watch that gzip has blown up":     {watchPath, compressed(bomb), "an event in the watch of /api/v1/namespaces is too large", limits.Object.Bytes},
+		"empty objects without end":          {listPath, repeated(`{"items":[`, `{},`), "a page of the list", limits.Page.Weight / 700},
+		"empty values without end":           {onePath, repeated(`{"finalizers":[`, `"",`), "the answer of", limits.Object.Weight / 10},
+		"brackets without end":               {onePath, repeated(``, `[`), "the answer of", limits.Object.Weight / 64},
+		"an event without end":               {watchPath, repeated(event(1)+`{"a":[`, `{},`), "an event in the watch", limits.Object.Weight / 90},
+		"labels without end":                 {onePath, repeated(`{"metadata":{"labels":{`, `"a":"",`), "the answer of", limits.Object.Weight / 14},
+		"managed fields without end":         {watchPath, repeated(`{"object":{"metadata":{"managedFields":[`, `{},`), "an event in the watch", limits.Object.Weight / 90},
+		"fields of managed fields":           {onePath, repeated(`{"metadata":{"managedFields":[{"fieldsV1":{`, `"f:a":{},`), "the answer of", limits.Object.Bytes},
+		"fields of a group's managed fields": {"/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/default/vmgroups/web", once(`{"metadata":{"managedFields":[{"fieldsV1":{` + strings.Repeat(`"f:a":{},`, 200_000) + `"f:b":{}}}]}}`), "", limits.Object.Bytes},
+		"fields that become maps":            {policyPath, repeated(`{"metadata":{"managedFields":[{"fieldsV1":{`, `"f:a":{},`), "the answer of", limits.Object.Weight / 25},
+		"fields of a name alone":             {onePath, repeated(`{"properties":{"fieldsV1":{"properties":{`, `"f:a":{},`), "the answer of", limits.Object.Weight / 25},
+		"what is after fields":               {onePath, repeated(`{"managedFields":[{"fieldsV1":{"f:a":{}}}],"a":[`, `{},`), "the answer of", limits.Object.Weight / 90},
+		"braces in texts are text":           {onePath, once(`{"a":"` + strings.Repeat(`\"{[,`, 100_000) + `"}`), "", limits.Object.Bytes},
+		"a large object":                     {onePath, once(`{"a":"` + strings.Repeat("x", 3<<20) + `"}`), "", limits.Object.Bytes},
+		"labels as etcd holds them":          {watchPath, once(labeled(3, false)), "", limits.Object.Bytes},
+		"labels and their fields":            {watchPath, once(labeled(3, true)), "", limits.Object.Bytes},
+		"24,500 labels":                      {onePath, once(labeled(4, true)), "", limits.Object.Bytes},
+		"finalizers as etcd holds them":      {onePath, once(`{"metadata":{"finalizers":[` + strings.Repeat(`"a/b",`, inEtcd/6) + `"a/b"]}}`), "", limits.Object.Bytes},
+		"an object beside 99 groups":         {listPath, once(strings.Replace(groupsPage(99, 30), "[", "["+labeled(3, true)+",", 1)), "", limits.Page.Bytes},
+		"a hundred groups of 300 VMs":        {listPath, once(groupsPage(100, 300)), "", limits.Page.Bytes},
+		"many events":                        {watchPath, once(strings.Repeat(event(1<<20), 40)), "", 42 << 20},
 	} {
 		for _, http2 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, HTTP/2 %t", name, http2), func(t *testing.T) {

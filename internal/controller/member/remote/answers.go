@@ -105,6 +105,10 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 		return a.guard.Refuse(&LimitError{What: "the headers of the answer for " + body.what + " are too long",
 			Limit: bytesText(int64(a.guard.Limits.Headers)), Remedy: "Check the member's API server, and proxies and load balancers in between."})
 	}
+	if response.StatusCode < 200 || response.StatusCode > 599 {
+		// HTTP/2 takes any number, and whoever counts answers by their status keeps each.
+		return &AnswerError{Status: response.StatusCode, What: "a status that HTTP does not have"}
+	}
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return a.guard.Refuse(&RedirectError{Status: response.StatusCode, To: origin(response.Header.Get("Location"))})
 	}
@@ -113,7 +117,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 	isJSON := err == nil && kind == jsonType
 	switch {
 	case !isJSON && response.StatusCode < 300 && response.StatusCode != http.StatusNoContent:
-		return &AnswerError{Status: response.StatusCode, Kind: foreigntext.Text(response.Header.Get("Content-Type"), 60)}
+		return notJSON(response.StatusCode, response.Header.Get("Content-Type"))
 	case !isJSON:
 		// client-go decodes an error by its type, whatever was asked for; as text it is told and not decoded.
 		response.Header.Set("Content-Type", "text/plain")

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // Limits of what a member's API server may send. All must be set.
@@ -117,13 +118,18 @@ func (e *RedirectError) Error() string {
 // AnswerError says that an answer is not of a kind that an API server gives.
 type AnswerError struct {
 	Status int
-	// Kind is the answer's Content-Type.
-	Kind string
+	// What the answer is or has, in the words of a person. It does not change from answer to answer, unless the server changes.
+	What string
 }
 
 // Error says what the answer is.
 func (e *AnswerError) Error() string {
-	return fmt.Sprintf("the answer (%d) is %q and not JSON, which was asked for", e.Status, e.Kind)
+	return fmt.Sprintf("the answer (%d) has %s", e.Status, e.What)
+}
+
+// notJSON is the error of an answer with that Content-Type.
+func notJSON(status int, kind string) *AnswerError {
+	return &AnswerError{Status: status, What: fmt.Sprintf("the type %q and not JSON, which was asked for", foreigntext.Text(kind, 60))}
 }
 
 // KindError says that a watch tells of objects that nobody asked for.
@@ -165,8 +171,8 @@ func refusedProblem(host string, err error) *Problem {
 			host, kind.Error(), stays)}
 	case errors.As(err, &answer):
 		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
-			"%s does not answer as a Kubernetes API server does: it sends %q and not JSON (status %d). Check the kubeconfig's field server, "+
-				"and proxies and load balancers in between.", host, answer.Kind, answer.Status)}
+			"%s does not answer as a Kubernetes API server does: an answer has %s. Check the kubeconfig's field server, "+
+				"and proxies and load balancers in between.", host, answer.What)}
 	}
 	return nil
 }

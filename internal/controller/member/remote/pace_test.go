@@ -101,16 +101,7 @@ func TestPingsWithoutEndAreAnsweredAtAPace(t *testing.T) {
 // pinging returns an API whose server speaks HTTP/2 and says nothing but PING, as fast as that is read.
 func pinging(t *testing.T, bounds Bounds, answered *atomic.Int64) *API {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{NextProtos: []string{"h2"}}
-	server.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, c *tls.Conn, _ http.Handler) {
-		if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
-			return
-		}
-		framer := http2.NewFramer(c, c)
-		if framer.WriteSettings() != nil {
-			return
-		}
+	return framing(t, bounds, func(framer *http2.Framer) {
 		asked := make(chan struct{})
 		go func() {
 			<-asked
@@ -128,6 +119,22 @@ func pinging(t *testing.T, bounds Bounds, answered *atomic.Int64) *API {
 			case *http2.PingFrame:
 				answered.Add(1)
 			}
+		}
+	})
+}
+
+// framing returns an API whose server speaks HTTP/2 and serves connections frame by frame.
+func framing(t *testing.T, bounds Bounds, serve func(*http2.Framer)) *API {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.TLS = &tls.Config{NextProtos: []string{"h2"}}
+	server.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, c *tls.Conn, _ http.Handler) {
+		if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		framer := http2.NewFramer(c, c)
+		if framer.WriteSettings() == nil {
+			serve(framer)
 		}
 	}}
 	server.StartTLS()

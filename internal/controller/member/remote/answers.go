@@ -30,13 +30,15 @@ const (
 	// requests of informers have no deadline. API servers ask for one second when they have too much to do, and for five when they stop.
 	mostRetryAfter = 5
 	jsonType       = "application/json"
+
+	acceptEncoding, identity = "Accept-Encoding", "identity"
 )
 
 // errSlow: an answer took longer than any good one does.
 var errSlow = fmt.Errorf("the answer did not end in time: %w", context.DeadlineExceeded)
 
-// answers passes on what an API server may answer, and refuses the rest: redirects, what is not JSON, and what exceeds the limits. It sees bodies
-// after decompression. The decoders that come after it allocate in proportion to what they get.
+// answers passes on what an API server may answer, and refuses the rest: redirects, what is not JSON, and what exceeds the limits. It asks for bodies as they
+// are, and refuses compressed ones. The decoders that come after it allocate in proportion to what they get.
 type answers struct {
 	http.RoundTripper
 	guard *Guard
@@ -65,6 +67,7 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.WithContext(ctx)
 	request.Header = request.Header.Clone()
 	request.Header.Set("Accept", onlyJSON(request.Header))
+	request.Header.Set(acceptEncoding, identity) // net/http would ask for gzip, and decompress it
 	response, err := a.RoundTripper.RoundTrip(request)
 	if err != nil {
 		err = body.cause(err)
@@ -111,6 +114,9 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 	}
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return a.guard.Refuse(&RedirectError{Status: response.StatusCode, To: origin(response.Header.Get("Location"))})
+	}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, identity) {
+		return a.guard.Refuse(&AnswerError{Status: response.StatusCode, What: fmt.Sprintf("the encoding %q, which was not asked for", foreigntext.Text(encoding, 60))})
 	}
 	boundRetryAfter(response.Header)
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
@@ -188,7 +194,7 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 		p = p[n:]
 		switch {
 		case b.scanner.Bytes > b.limit.Bytes:
-			return 0, b.tooLarge(bytesText(b.limit.Bytes) + ", after decompression")
+			return 0, b.tooLarge(bytesText(b.limit.Bytes))
 		case b.scanner.Weight > b.limit.Weight:
 			return 0, b.tooLarge(bytesText(b.limit.Weight) + " of memory for its values when they are decoded")
 		case b.stream && ended:

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -65,20 +64,6 @@ const (
 	policyPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/vmgroup-operator"
 )
 
-// zeros are n bytes of a text, as gzip: a thousandth of them.
-func zeros(t *testing.T, n int64) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := io.Copy(z, io.LimitReader(neverEnding('0'), n)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 type neverEnding byte
 
 func (b neverEnding) Read(p []byte) (int, error) {
@@ -91,8 +76,6 @@ func (b neverEnding) Read(p []byte) (int, error) {
 // TestAnAnswerIsReadNoFurtherThanItsLimit whatever its bytes are on the wire, and counts what its values need when they are decoded.
 func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 	limits := DefaultLimits()
-	bomb := zeros(t, 128<<20)
-	t.Logf("128 MiB are %d KiB as gzip", len(bomb)>>10)
 	event := func(n int) string {
 		return `{"type":"ADDED","object":{"data":"` + strings.Repeat("x", n) + `"}}` + "\n"
 	}
@@ -103,9 +86,9 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 		want string
 		most int64
 	}{
-		"an object that gzip has blown up":   {onePath, compressed(bomb), "the answer of " + onePath + " is too large", limits.Object.Bytes},
-		"a list that gzip has blown up":      {listPath, compressed(bomb), "a page of the list of /api/v1/namespaces is too large", limits.Page.Bytes},
-		"a watch that gzip has blown up":     {watchPath, compressed(bomb), "an event in the watch of /api/v1/namespaces is too large", limits.Object.Bytes},
+		"a text without end":                 {onePath, repeated(`{"a":"`, `0000`), "the answer of " + onePath + " is too large", limits.Object.Bytes},
+		"a list of a text without end":       {listPath, repeated(`{"items":[{"a":"`, `0000`), "a page of the list of /api/v1/namespaces is too large", limits.Page.Bytes},
+		"an event of a text without end":     {watchPath, repeated(`{"object":{"a":"`, `0000`), "an event in the watch of /api/v1/namespaces is too large", limits.Object.Bytes},
 		"empty objects without end":          {listPath, repeated(`{"items":[`, `{},`), "a page of the list", limits.Page.Weight / 700},
 		"empty values without end":           {onePath, repeated(`{"finalizers":[`, `"",`), "the answer of", limits.Object.Weight / 10},
 		"brackets without end":               {onePath, repeated(``, `[`), "the answer of", limits.Object.Weight / 64},
@@ -171,13 +154,6 @@ func labeled(letters int, fields bool) string {
 	}
 	return `{"metadata":{"labels":{` + labels.String() + `"l":""},"managedFields":[{"manager":"m","fieldsV1":{"f:metadata":{"f:labels":{` + set.String() +
 		`"f:l":{}}}}}],"name":"web"}}`
-}
-
-func compressed(body []byte) func(http.ResponseWriter) {
-	return func(w http.ResponseWriter) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(body)
-	}
 }
 
 func once(text string) func(http.ResponseWriter) {
@@ -318,6 +294,37 @@ func TestOnlyJSONIsAskedForAndTaken(t *testing.T) {
 	kind, status = "text/html", http.StatusServiceUnavailable // of a load balancer
 	if _, err := api.ClusterUID(t.Context(), time.Minute); errors.As(err, &answer) || AsProblem(api.Host(), err).Reason != v1alpha1.ReasonMemberUnreachable {
 		t.Errorf("a load balancer's error is %v", err)
+	}
+}
+
+// TestACompressedAnswerIsNotAskedForAndRefused: what it becomes has no bound by its bytes, and gzip may go on for ever and become nothing at all.
+func TestACompressedAnswerIsNotAskedForAndRefused(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		for _, path := range []string{onePath, listPath, watchPath} {
+			bounds := testBounds()
+			var asked atomic.Value
+			api := answering(t, http2, bounds, func(w http.ResponseWriter, r *http.Request) {
+				asked.Store(r.Header.Get("Accept-Encoding"))
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Content-Encoding", "gzip")
+				z := gzip.NewWriter(w)
+				for z.Flush() == nil { // a block of no bytes
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			_, err := get(ctx, api, path)
+			cancel()
+			var answer *AnswerError
+			if !errors.As(err, &answer) || !strings.Contains(AsProblem(api.Host(), err).Message, `an answer has the encoding "gzip"`) {
+				t.Errorf("HTTP/2 %t, %s: said was %v", http2, path, err)
+			}
+			if !errors.Is(bounds.Guard.Err(), answer) {
+				t.Errorf("HTTP/2 %t, %s: the guard knows of %v", http2, path, bounds.Guard.Err())
+			}
+			if got := asked.Load(); got != "identity" {
+				t.Errorf("HTTP/2 %t, %s: asked for %q", http2, path, got)
+			}
+		}
 	}
 }
 

@@ -21,11 +21,11 @@ type Limits struct {
 	Headers int
 	// Kept bounds how many bytes of memory the cached objects of the member may need, all kinds together. It bounds each list, too.
 	Kept int64
-	// Rate and Burst bound the decompressed bytes that are read, by the second and at once. Whoever sends more is read later.
+	// Rate and Burst bound the bytes that are read, by the second and at once. Whoever sends more is read later.
 	Rate, Burst int
 }
 
-// Bound is how large an answer may be: Bytes after decompression, of which the decoder holds several copies, and the Weight of what they
+// Bound is how large an answer may be: Bytes, of which the decoder holds several copies, and the Weight of what they
 // become, as package jsonweight tells it.
 type Bound struct{ Bytes, Weight int64 }
 
@@ -63,7 +63,7 @@ type Guard struct {
 	Limits Limits
 	ctx    context.Context
 	refuse context.CancelCauseFunc
-	// pace is that of bodies after decompression. wire is that of all bytes of connections, and writes that of packets to the member.
+	// pace is that of bodies. wire is that of all bytes of connections, and writes that of packets to the member.
 	pace, wire, writes *rate.Limiter
 	lists              chan struct{}
 }

@@ -35,7 +35,7 @@ func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 			object.SetGroupVersionKind(known.GroupVersionKind)
 			object.SetName(known.Name)
 			api, err := remote.New(&rest.Config{Host: server.URL + path, TLSClientConfig: trusted}, remote.Bounds{
-				Guard:    remote.NewGuard(remote.DefaultLimits()),
+				Guard:    remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())),
 				Timeouts: remote.Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Answer: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute},
 			}, func() bool { return true })
 			if err != nil {

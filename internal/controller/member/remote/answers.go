@@ -29,7 +29,10 @@ const (
 	// mostRetryAfter is for how many seconds an answer may ask for a pause. client-go sleeps for as long as it is told, up to ten times for a request, and the
 	// requests of informers have no deadline. API servers ask for one second when they have too much to do, and for five when they stop.
 	mostRetryAfter = 5
-	jsonType       = "application/json"
+	// eventCost is for how many bytes an event of a watch counts at least when it is read at a pace. A small one costs as much of the processor as one of a group
+	// of three VMs, which is that large: so honest members are read no slower for it.
+	eventCost = 4 << 10
+	jsonType  = "application/json"
 
 	acceptEncoding, identity = "Accept-Encoding", "identity"
 )
@@ -150,6 +153,8 @@ type boundedBody struct {
 	scanner  jsonweight.Scanner
 	// began is when the first byte of a value of a stream arrived, zero between values.
 	began time.Time
+	// extra is what the events that ended with what was read last cost beyond their bytes.
+	extra int
 	end   func()
 }
 
@@ -157,11 +162,13 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	for {
 		n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+		b.extra = 0
 		kept, refused := b.weigh(p[:n])
 		if refused != nil {
 			return 0, b.guard.Refuse(refused)
 		}
-		if b.guard.pace.WaitN(b.ctx, n) != nil && err == nil {
+		bodies := b.guard.Pace.bodies
+		if bodies.WaitN(b.ctx, min(n+b.extra, bodies.Burst())) != nil && err == nil {
 			err = cmp.Or(context.Cause(b.ctx), errSlow)
 		}
 		if kept > 0 || n == 0 || err != nil {
@@ -198,6 +205,7 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 		case b.scanner.Weight > b.limit.Weight:
 			return 0, b.tooLarge(bytesText(b.limit.Weight) + " of memory for its values when they are decoded")
 		case b.stream && ended:
+			b.extra += int(max(eventCost-b.scanner.Bytes, 0))
 			b.scanner.Reset()
 			b.began = time.Time{}
 		case b.stream && time.Since(b.began) > b.patience:

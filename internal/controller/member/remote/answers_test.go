@@ -358,7 +358,7 @@ func TestAnAnswerThatDripsEnds(t *testing.T) {
 	if _, err := get(t.Context(), api, watchPath); !errors.As(err, &limit) || !strings.Contains(limit.What, "does not end") {
 		t.Errorf("an event that drips: %v", err)
 	}
-	bounds.Guard = NewGuard(DefaultLimits())
+	bounds.Guard = NewGuard(DefaultLimits(), NewPace(DefaultLimits()))
 	quiet := answering(t, true, bounds, drip(`{"type":"BOOKMARK"}`+"\n"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -423,10 +423,11 @@ func TestNoMoreConnectionsAreMadeThanNeeded(t *testing.T) {
 
 // TestAFloodOfEventsIsReadAtAPace that leaves the processors to others.
 func TestAFloodOfEventsIsReadAtAPace(t *testing.T) {
-	const rate, event = 1 << 20, `{"type":"ADDED"}` + "\n"
+	const rate = 1 << 20
+	event := `{"type":"ADDED","object":{"data":"` + strings.Repeat("x", 2*eventCost) + `"}}` + "\n"
 	bounds := testBounds()
 	bounds.Guard.Limits.Rate, bounds.Guard.Limits.Burst = rate, rate
-	bounds.Guard = NewGuard(bounds.Guard.Limits)
+	bounds.Guard = NewGuard(bounds.Guard.Limits, NewPace(bounds.Guard.Limits))
 	api := answering(t, true, bounds, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, strings.Repeat(event, rate*3/2/len(event)))

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/time/rate"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
@@ -63,17 +61,14 @@ type Guard struct {
 	Limits Limits
 	ctx    context.Context
 	refuse context.CancelCauseFunc
-	// pace is that of bodies. wire is that of all bytes of connections, and writes that of packets to the member.
-	pace, wire, writes *rate.Limiter
-	lists              chan struct{}
+	// Pace is that of all incarnations of the member.
+	Pace  *Pace
+	lists chan struct{}
 }
 
 // NewGuard returns the guard of one incarnation.
-func NewGuard(limits Limits) *Guard {
-	g := &Guard{
-		Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), wire: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
-		writes: rate.NewLimiter(mostWrites, mostWritesAtOnce), lists: make(chan struct{}, mostLists),
-	}
+func NewGuard(limits Limits, pace *Pace) *Guard {
+	g := &Guard{Limits: limits, Pace: pace, lists: make(chan struct{}, mostLists)}
 	g.ctx, g.refuse = context.WithCancelCause(context.Background())
 	return g
 }

@@ -26,10 +26,10 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := DefaultLimits()
 		limits.Rate, limits.Burst = 1000, 5000
-		guard := NewGuard(limits)
-		guard.writes = rate.NewLimiter(10, 50)
+		guard := NewGuard(limits, NewPace(limits))
+		guard.Pace.writes = rate.NewLimiter(10, 50)
 		own, peer := net.Pipe()
-		conn := newPacedConn(own, guard)
+		conn := newPacedConn(own, guard.Pace)
 		var read, written, ended atomic.Int64
 		go func() { // the peer sends more than may be read, and takes all
 			_, _ = io.Copy(peer, io.LimitReader(neverEnding('x'), 100_000))
@@ -77,7 +77,7 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 // TestPingsWithoutEndAreAnsweredAtAPace: each costs a packet.
 func TestPingsWithoutEndAreAnsweredAtAPace(t *testing.T) {
 	bounds := testBounds()
-	bounds.Guard.writes = rate.NewLimiter(100, 100)
+	bounds.Guard.Pace.writes = rate.NewLimiter(100, 100)
 	var answered atomic.Int64
 	api := pinging(t, bounds, &answered)
 	ctx, cancel := context.WithCancel(t.Context())

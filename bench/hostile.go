@@ -104,7 +104,8 @@ func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbor, error) {
 	invalid := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid")
 	list := fmt.Sprintf(`{"kind":"VmGroupList","apiVersion":%q,"metadata":{"resourceVersion":"7"},"items":[`, v1alpha1.GroupVersion)
 	all := []*neighbor{
-		{name: "bomb", refused: true, attack: hostileapi.OnLists("vmgroups", hostileapi.Compressed(list+`{"metadata":{"annotations":{"a":"`, 1<<30, `"}}}]}`), invalid)},
+		{name: "bomb", refused: true, attack: hostileapi.OnLists("vmgroups", hostileapi.Endless(list+`{"metadata":{"annotations":{"a":"`, 1<<30,
+			func(int) string { return strings.Repeat("0", 1<<15) }, `"}}}]}`), invalid)},
 		{name: "hollow", refused: true, attack: hostileapi.OnLists("vmgroups",
 			hostileapi.Endless(list+`{}`, 1<<30, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), invalid)},
 		{name: "gone", attack: hostileapi.OnLists("vmgroups", nil, hostileapi.Refuse(http.StatusGone, "Expired"))},

@@ -1,6 +1,5 @@
 // Package jsonweight tells what JSON of others may need in memory, before it is decoded. Weights are bytes, and besides what each value needs as Go: `{},`
-// has three bytes and may become a struct of a kilobyte. So a weight is about an upper bound of what a value costs, whatever it is made of. The fields of
-// managed fields are their bytes: they are not decoded.
+// has three bytes and may become a struct of a kilobyte. So a weight is about an upper bound of what a value costs, whatever it is made of.
 package jsonweight
 
 const (
@@ -12,9 +11,9 @@ const (
 	textWeight = 100
 )
 
-// Of returns the weight of a whole text.
+// Of returns the weight of a whole text that is decoded into types of Kubernetes; see [Scanner.KeepsFields].
 func Of(text []byte) int64 {
-	var s Scanner
+	s := Scanner{KeepsFields: true}
 	for len(text) > 0 {
 		n, _ := s.Scan(text)
 		text = text[n:]
@@ -31,6 +30,9 @@ type Scanner struct {
 	inText, isEscaped bool
 	// List: objects at the second level are its items, which are whole objects of Kubernetes and weigh more.
 	List bool
+	// KeepsFields: the fields of managed fields weigh no more than their bytes. Types of Kubernetes keep them as JSON. It must not be set for what is decoded
+	// into maps: these hold fields like any other value.
+	KeepsFields bool
 	// key is the last text, and keyBytes how long it is, which may be more than fits. It is that of the value that follows.
 	key      [16]byte
 	keyBytes int
@@ -39,7 +41,7 @@ type Scanner struct {
 }
 
 // Reset begins the next value.
-func (s *Scanner) Reset() { *s = Scanner{List: s.List} }
+func (s *Scanner) Reset() { *s = Scanner{List: s.List, KeepsFields: s.KeepsFields} }
 
 // Scan weighs what follows. It returns where a value ended, so that the next one can be weighed by itself, or len(b).
 func (s *Scanner) Scan(b []byte) (n int, ended bool) {
@@ -112,7 +114,7 @@ func (s *Scanner) open(c byte) {
 	switch {
 	case c == '{' && s.texts == 0 && (s.isKey("labels") || s.isKey("annotations")):
 		s.texts = s.depth
-	case c == '[' && s.managed == 0 && s.isKey("managedFields"):
+	case c == '[' && s.KeepsFields && s.managed == 0 && s.isKey("managedFields"):
 		s.managed = s.depth
 	case c == '{' && s.managed > 0 && s.fields == 0 && s.depth == s.managed+2 && s.isKey("fieldsV1"):
 		s.fields = s.depth

@@ -54,7 +54,7 @@ func TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay(t *testing.T) {
 		})
 		a.proxy.CutConnections()
 	}
-	all["bomb"].untilItSays(v1alpha1.ReasonLimitExceeded, "a page of the list of", "tried again")
+	all["bomb"].untilItSays(v1alpha1.ReasonMemberUnreachable, "encoding", "which was not asked for")
 	for name, says := range map[string]string{
 		"gone": "ends the watch of VmGroups again and again", "short": "ends the watch of VmGroups again and again",
 		"drip": "list of VmGroups has not come to an end", "stuck": "list of VmGroups has not come to an end",

@@ -71,6 +71,7 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 		return fmt.Sprintf(`{"kind":"VmGroup","apiVersion":%q,"metadata":{"name":"g-%d","namespace":"default","uid":"u-%d","resourceVersion":"7","finalizers":[""%s]}}`,
 			v1alpha1.GroupVersion, i, i, strings.Repeat(`,""`, texts))
 	}
+	zeros := func(int) string { return strings.Repeat("0", 1<<15) }
 	added := func(i int) string { return `{"type":"ADDED","object":` + fat(i, 1<<15) + "}\n" }
 	type attack = struct {
 		attack   hostileapi.Attack
@@ -78,9 +79,11 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 		mentions []string
 	}
 	return map[string]attack{
-		"bomb": {hostileapi.OnLists(groups, hostileapi.Compressed(oneList, gigabyte, `"}}}]}`), fallBack), v1alpha1.ReasonLimitExceeded,
+		"bomb": {hostileapi.OnLists(groups, hostileapi.Compressed(oneList, gigabyte, `"}}}]}`), fallBack), v1alpha1.ReasonMemberUnreachable,
+			[]string{`an answer has the encoding "gzip", which was not asked for`}},
+		"long": {hostileapi.OnLists(groups, hostileapi.Endless(oneList, gigabyte, zeros, `"}}}]}`), fallBack), v1alpha1.ReasonLimitExceeded,
 			[]string{"a page of the list of", "vmgroups is too large", "32 MiB", "annotations"}},
-		"streamed": {hostileapi.OnLists(groups, fallBack, hostileapi.Compressed(`{"type":"ADDED","object":`+oneGroup, 15<<20, `"}}}}`+"\n")), v1alpha1.ReasonLimitExceeded,
+		"streamed": {hostileapi.OnLists(groups, fallBack, hostileapi.Endless(`{"type":"ADDED","object":`+oneGroup, 15<<20, zeros, `"}}}}`+"\n")), v1alpha1.ReasonLimitExceeded,
 			[]string{"an event in the watch of", "vmgroups is too large", "8 MiB"}},
 		"hollow": {hostileapi.OnLists(groups, hostileapi.Endless(inList+`{}`, 16<<20, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), fallBack),
 			v1alpha1.ReasonLimitExceeded, []string{"a page of the list of"}},

@@ -15,7 +15,7 @@ import (
 // newAPIs dials nothing. The caller ends them.
 func (c *connection) newAPIs() (remote.APIs, error) {
 	opts := &c.provider.opts
-	bounds := remote.Bounds{Timeouts: opts.Timings.remote(), Guard: remote.NewGuard(opts.Limits), Addresses: opts.Addresses}
+	bounds := remote.Bounds{Timeouts: opts.Timings.remote(), Guard: remote.NewGuard(opts.Limits, c.pace), Addresses: opts.Addresses}
 	if c.target.name == v1alpha1.LocalMember {
 		bounds.Addresses = remote.Addresses{} // it is the hub itself
 	}

@@ -80,8 +80,10 @@ type connection struct {
 	provider *Provider
 	target   target
 	log      logr.Logger
-	ctx      context.Context
-	cancel   context.CancelFunc
+	// pace is that of all incarnations of the MemberCluster.
+	pace   *remote.Pace
+	ctx    context.Context
+	cancel context.CancelFunc
 	// previous incarnation, waited for before anything is done.
 	previous *connection
 	// done is closed when run has ended, and with it every goroutine of this incarnation.
@@ -114,9 +116,14 @@ type connection struct {
 
 func newConnection(p *Provider, target target, previous *connection) *connection {
 	ctx, cancel := context.WithCancel(p.ctx)
+	pace := remote.NewPace(p.opts.Limits)
+	if previous != nil && previous.target.uid == target.uid {
+		pace = previous.pace // what was read at once is not forgotten
+	}
 	return &connection{
 		provider: p,
 		target:   target,
+		pace:     pace,
 		log:      p.opts.Logger.WithValues("member", target.name),
 		ctx:      ctx,
 		cancel:   cancel,

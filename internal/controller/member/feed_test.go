@@ -70,7 +70,7 @@ func after(d time.Duration) {
 
 // informed runs an informer of VmGroups of the server until the test ends.
 func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*informers, toolscache.SharedIndexInformer) {
-	f := newInformers(remote.NewGuard(limits), Timings{}.withDefaults(), time.Now)
+	f := newInformers(remote.NewGuard(limits, remote.NewPace(limits)), Timings{}.withDefaults(), time.Now)
 	informer := f.newInformer(&toolscache.ListWatch{
 		ListWithContextFunc:  func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) { return server.answerList(o) },
 		WatchFuncWithContext: server.answerWatch,

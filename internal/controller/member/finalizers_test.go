@@ -58,7 +58,7 @@ func leavingOf(t *testing.T, handler http.Handler) (*leaving, remote.APIs) {
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
 	bounds := testBounds(Timings{}.withDefaults())
-	bounds.Guard = remote.NewGuard(remote.LimitsFor(1 << 20))
+	bounds.Guard = remote.NewGuard(remote.LimitsFor(1<<20), remote.NewPace(remote.LimitsFor(1<<20)))
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, func() bool { return true })
 	if err != nil {

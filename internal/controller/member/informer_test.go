@@ -26,7 +26,7 @@ func TestStoppedMetadataWatchLeavesNoGoroutine(t *testing.T) {
 			return watch.Filter(source, func(e watch.Event) (watch.Event, bool) { return e, true }), nil
 		},
 	}
-	newInformers(remote.NewGuard(remote.DefaultLimits()), Timings{}.withDefaults(), time.Now).newInformer(list, namespaceMetadata(), 0, nil)
+	newInformers(remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())), Timings{}.withDefaults(), time.Now).newInformer(list, namespaceMetadata(), 0, nil)
 	filtered, err := list.WatchWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

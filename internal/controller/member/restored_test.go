@@ -43,7 +43,7 @@ func revisions(t *testing.T, of ...string) *remote.API {
 }
 
 func testBounds(t Timings) remote.Bounds {
-	return remote.Bounds{Timeouts: t.remote(), Guard: remote.NewGuard(remote.DefaultLimits())}
+	return remote.Bounds{Timeouts: t.remote(), Guard: remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits()))}
 }
 
 func TestARestoredMemberIsNoticedByItsRevision(t *testing.T) {

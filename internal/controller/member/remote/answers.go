@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
 )
@@ -28,17 +29,24 @@ const (
 	// mostRetryAfter is for how many seconds an answer may ask for a pause. client-go sleeps for as long as it is told, up to ten times for a request, and the
 	// requests of informers have no deadline. API servers ask for one second when they have too much to do, and for five when they stop.
 	mostRetryAfter = 5
-	jsonType       = "application/json"
+	// eventCost is for how many bytes an event of a watch counts at least when it is read at a pace. A small one costs as much of the processor as one of a group
+	// of three VMs, which is that large: so honest members are read no slower for it.
+	eventCost = 4 << 10
+	jsonType  = "application/json"
+
+	acceptEncoding, identity = "Accept-Encoding", "identity"
 )
 
 // errSlow: an answer took longer than any good one does.
 var errSlow = fmt.Errorf("the answer did not end in time: %w", context.DeadlineExceeded)
 
-// answers passes on what an API server may answer, and refuses the rest: redirects, what is not JSON, and what exceeds the limits. It sees bodies
-// after decompression. The decoders that come after it allocate in proportion to what they get.
+// answers passes on what an API server may answer, and refuses the rest: redirects, what is not JSON, and what exceeds the limits. It asks for bodies as they
+// are, and refuses compressed ones. The decoders that come after it allocate in proportion to what they get.
 type answers struct {
 	http.RoundTripper
 	guard *Guard
+	// base is the path of the API server's address, "" if it has none.
+	base string
 	// whole bounds how long an answer may take that is no watch, and one event of a watch.
 	whole time.Duration
 }
@@ -50,7 +58,7 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	body := &boundedBody{guard: a.guard, ctx: ctx, what: describe(request.URL.Path, query)}
 	timer := time.AfterFunc(a.whole, func() { cancel(errSlow) })
 	body.end = func() { timer.Stop(); cancel(nil) }
-	body.scanner.List = query.Has("limit")
+	body.scanner.List, body.scanner.KeepsFields = query.Has("limit"), a.isTyped(request.URL.Path)
 	if body.scanner.List {
 		if err := a.guard.beginList(ctx); err != nil {
 			body.end()
@@ -62,6 +70,7 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.WithContext(ctx)
 	request.Header = request.Header.Clone()
 	request.Header.Set("Accept", onlyJSON(request.Header))
+	request.Header.Set(acceptEncoding, identity) // net/http would ask for gzip, and decompress it
 	response, err := a.RoundTripper.RoundTrip(request)
 	if err != nil {
 		err = body.cause(err)
@@ -81,6 +90,16 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// isTyped reports whether whatever a path stands for is decoded into types of Kubernetes, which keep the fields of managed fields as JSON. Objects of a bundle
+// are decoded into maps. They are cluster-scoped, and of none of the groups and kinds that are named here; so what is not known counts as one of them.
+func (a answers) isTyped(path string) bool {
+	path, ok := strings.CutPrefix(path, a.base)
+	if kind, own := strings.CutPrefix(path, "/apis/"+v1alpha1.GroupVersion.String()+"/"); own {
+		return ok && (kind == "vmgroups" || strings.HasPrefix(kind, "namespaces/"))
+	}
+	return ok && strings.HasPrefix(path, "/api/v1/")
+}
+
 func isWatch(query url.Values) bool {
 	watch := query.Get("watch")
 	return watch == "true" || watch == "1"
@@ -92,15 +111,22 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 		return a.guard.Refuse(&LimitError{What: "the headers of the answer for " + body.what + " are too long",
 			Limit: bytesText(int64(a.guard.Limits.Headers)), Remedy: "Check the member's API server, and proxies and load balancers in between."})
 	}
+	if response.StatusCode < 200 || response.StatusCode > 599 {
+		// HTTP/2 takes any number, and whoever counts answers by their status keeps each.
+		return &AnswerError{Status: response.StatusCode, What: "a status that HTTP does not have"}
+	}
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		return a.guard.Refuse(&RedirectError{Status: response.StatusCode, To: origin(response.Header.Get("Location"))})
+	}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, identity) {
+		return a.guard.Refuse(&AnswerError{Status: response.StatusCode, What: fmt.Sprintf("the encoding %q, which was not asked for", foreigntext.Text(encoding, 60))})
 	}
 	boundRetryAfter(response.Header)
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	isJSON := err == nil && kind == jsonType
 	switch {
 	case !isJSON && response.StatusCode < 300 && response.StatusCode != http.StatusNoContent:
-		return &AnswerError{Status: response.StatusCode, Kind: foreigntext.Text(response.Header.Get("Content-Type"), 60)}
+		return notJSON(response.StatusCode, response.Header.Get("Content-Type"))
 	case !isJSON:
 		// client-go decodes an error by its type, whatever was asked for; as text it is told and not decoded.
 		response.Header.Set("Content-Type", "text/plain")
@@ -127,6 +153,8 @@ type boundedBody struct {
 	scanner  jsonweight.Scanner
 	// began is when the first byte of a value of a stream arrived, zero between values.
 	began time.Time
+	// extra is what the events that ended with what was read last cost beyond their bytes.
+	extra int
 	end   func()
 }
 
@@ -134,11 +162,13 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	for {
 		n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+		b.extra = 0
 		kept, refused := b.weigh(p[:n])
 		if refused != nil {
 			return 0, b.guard.Refuse(refused)
 		}
-		if b.guard.pace.WaitN(b.ctx, n) != nil && err == nil {
+		bodies := b.guard.Pace.bodies
+		if bodies.WaitN(b.ctx, min(n+b.extra, bodies.Burst())) != nil && err == nil {
 			err = cmp.Or(context.Cause(b.ctx), errSlow)
 		}
 		if kept > 0 || n == 0 || err != nil {
@@ -171,10 +201,11 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 		p = p[n:]
 		switch {
 		case b.scanner.Bytes > b.limit.Bytes:
-			return 0, b.tooLarge(bytesText(b.limit.Bytes) + ", after decompression")
+			return 0, b.tooLarge(bytesText(b.limit.Bytes))
 		case b.scanner.Weight > b.limit.Weight:
 			return 0, b.tooLarge(bytesText(b.limit.Weight) + " of memory for its values when they are decoded")
 		case b.stream && ended:
+			b.extra += int(max(eventCost-b.scanner.Bytes, 0))
 			b.scanner.Reset()
 			b.began = time.Time{}
 		case b.stream && time.Since(b.began) > b.patience:

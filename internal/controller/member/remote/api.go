@@ -129,7 +129,10 @@ func (a *API) Revision(ctx context.Context) (string, error) {
 	return list.ResourceVersion, nil
 }
 
-// Username is who this client is in the member.
+// mostUsername bounds a username, in bytes. Those of service accounts have at most 336.
+const mostUsername = 512
+
+// Username is who this client is in the member. It is written into several admission objects, so that one that is too long is a [*Problem].
 func (a *API) Username(ctx context.Context) (string, error) {
 	ctx, cancel := a.Bounded(ctx)
 	defer cancel()
@@ -139,6 +142,11 @@ func (a *API) Username(ctx context.Context) (string, error) {
 	}
 	if review.Status.UserInfo.Username == "" {
 		return "", errors.New("the member does not say under which username it knows the operator")
+	}
+	if len(review.Status.UserInfo.Username) > mostUsername {
+		return "", &Problem{Reason: v1alpha1.ReasonAdmissionFailed, Lasting: true, Message: fmt.Sprintf(
+			"%s knows the operator by a username of more than %d bytes. Give the operator an identity with a shorter one in the kubeconfig's Secret; "+
+				"if its username is short, check what answers at that address.", a.Host(), mostUsername)}
 	}
 	return review.Status.UserInfo.Username, nil
 }

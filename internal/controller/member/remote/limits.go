@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/time/rate"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // Limits of what a member's API server may send. All must be set.
@@ -20,11 +19,11 @@ type Limits struct {
 	Headers int
 	// Kept bounds how many bytes of memory the cached objects of the member may need, all kinds together. It bounds each list, too.
 	Kept int64
-	// Rate and Burst bound the decompressed bytes that are read, by the second and at once. Whoever sends more is read later.
+	// Rate and Burst bound the bytes that are read, by the second and at once. Whoever sends more is read later.
 	Rate, Burst int
 }
 
-// Bound is how large an answer may be: Bytes after decompression, of which the decoder holds several copies, and the Weight of what they
+// Bound is how large an answer may be: Bytes, of which the decoder holds several copies, and the Weight of what they
 // become, as package jsonweight tells it.
 type Bound struct{ Bytes, Weight int64 }
 
@@ -62,17 +61,14 @@ type Guard struct {
 	Limits Limits
 	ctx    context.Context
 	refuse context.CancelCauseFunc
-	// pace is that of bodies after decompression. wire is that of all bytes of connections, and writes that of packets to the member.
-	pace, wire, writes *rate.Limiter
-	lists              chan struct{}
+	// Pace is that of all incarnations of the member.
+	Pace  *Pace
+	lists chan struct{}
 }
 
 // NewGuard returns the guard of one incarnation.
-func NewGuard(limits Limits) *Guard {
-	g := &Guard{
-		Limits: limits, pace: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), wire: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
-		writes: rate.NewLimiter(mostWrites, mostWritesAtOnce), lists: make(chan struct{}, mostLists),
-	}
+func NewGuard(limits Limits, pace *Pace) *Guard {
+	g := &Guard{Limits: limits, Pace: pace, lists: make(chan struct{}, mostLists)}
 	g.ctx, g.refuse = context.WithCancelCause(context.Background())
 	return g
 }
@@ -117,13 +113,18 @@ func (e *RedirectError) Error() string {
 // AnswerError says that an answer is not of a kind that an API server gives.
 type AnswerError struct {
 	Status int
-	// Kind is the answer's Content-Type.
-	Kind string
+	// What the answer is or has, in the words of a person. It does not change from answer to answer, unless the server changes.
+	What string
 }
 
 // Error says what the answer is.
 func (e *AnswerError) Error() string {
-	return fmt.Sprintf("the answer (%d) is %q and not JSON, which was asked for", e.Status, e.Kind)
+	return fmt.Sprintf("the answer (%d) has %s", e.Status, e.What)
+}
+
+// notJSON is the error of an answer with that Content-Type.
+func notJSON(status int, kind string) *AnswerError {
+	return &AnswerError{Status: status, What: fmt.Sprintf("the type %q and not JSON, which was asked for", foreigntext.Text(kind, 60))}
 }
 
 // KindError says that a watch tells of objects that nobody asked for.
@@ -165,8 +166,8 @@ func refusedProblem(host string, err error) *Problem {
 			host, kind.Error(), stays)}
 	case errors.As(err, &answer):
 		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
-			"%s does not answer as a Kubernetes API server does: it sends %q and not JSON (status %d). Check the kubeconfig's field server, "+
-				"and proxies and load balancers in between.", host, answer.Kind, answer.Status)}
+			"%s does not answer as a Kubernetes API server does: an answer has %s. Check the kubeconfig's field server, "+
+				"and proxies and load balancers in between.", host, answer.What)}
 	}
 	return nil
 }

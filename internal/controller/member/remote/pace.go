@@ -12,42 +12,57 @@ import (
 // these without end has the operator do nothing else. A request needs two or three.
 const mostWrites, mostWritesAtOnce = 2000, 20_000
 
+// Pace is how fast a member is read and written. Its incarnations share one: a server that ends them would otherwise get all that may come at once each time.
+// It is safe for concurrent use.
+type Pace struct {
+	// bodies is that of bytes of answers, wire that of all bytes of connections, and writes that of packets to the member.
+	bodies, wire, writes *rate.Limiter
+}
+
+// NewPace returns that of one member.
+func NewPace(limits Limits) *Pace {
+	return &Pace{
+		bodies: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), wire: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
+		writes: rate.NewLimiter(mostWrites, mostWritesAtOnce),
+	}
+}
+
 // pacedConn is a connection to a member that is read and written at a pace. Bodies have one of their own, which does not count what else a connection
 // carries: frames of HTTP/2 that are about no request.
 type pacedConn struct {
 	net.Conn
-	guard *Guard
+	pace *Pace
 	// ctx ends when the connection is closed.
 	ctx context.Context
 	end context.CancelFunc
 }
 
-// paced returns connections of dial that are read and written as guard allows.
-func paced(dial connrotation.DialFunc, guard *Guard) connrotation.DialFunc {
+// paced returns connections of dial that are read and written at a pace.
+func paced(dial connrotation.DialFunc, pace *Pace) connrotation.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return newPacedConn(conn, guard), nil
+		return newPacedConn(conn, pace), nil
 	}
 }
 
-func newPacedConn(conn net.Conn, guard *Guard) *pacedConn {
+func newPacedConn(conn net.Conn, pace *Pace) *pacedConn {
 	ctx, end := context.WithCancel(context.Background())
-	return &pacedConn{Conn: conn, guard: guard, ctx: ctx, end: end}
+	return &pacedConn{Conn: conn, pace: pace, ctx: ctx, end: end}
 }
 
 // Read waits after it has read: the next bytes are read later.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.wait(c.guard.wire, n)
+	c.wait(c.pace.wire, n)
 	return n, err
 }
 
 // Write waits before it writes.
 func (c *pacedConn) Write(p []byte) (int, error) {
-	c.wait(c.guard.writes, 1)
+	c.wait(c.pace.writes, 1)
 	return c.Conn.Write(p)
 }
 

@@ -26,10 +26,10 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := DefaultLimits()
 		limits.Rate, limits.Burst = 1000, 5000
-		guard := NewGuard(limits)
-		guard.writes = rate.NewLimiter(10, 50)
+		guard := NewGuard(limits, NewPace(limits))
+		guard.Pace.writes = rate.NewLimiter(10, 50)
 		own, peer := net.Pipe()
-		conn := newPacedConn(own, guard)
+		conn := newPacedConn(own, guard.Pace)
 		var read, written, ended atomic.Int64
 		go func() { // the peer sends more than may be read, and takes all
 			_, _ = io.Copy(peer, io.LimitReader(neverEnding('x'), 100_000))
@@ -77,7 +77,7 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 // TestPingsWithoutEndAreAnsweredAtAPace: each costs a packet.
 func TestPingsWithoutEndAreAnsweredAtAPace(t *testing.T) {
 	bounds := testBounds()
-	bounds.Guard.writes = rate.NewLimiter(100, 100)
+	bounds.Guard.Pace.writes = rate.NewLimiter(100, 100)
 	var answered atomic.Int64
 	api := pinging(t, bounds, &answered)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -101,16 +101,7 @@ func TestPingsWithoutEndAreAnsweredAtAPace(t *testing.T) {
 // pinging returns an API whose server speaks HTTP/2 and says nothing but PING, as fast as that is read.
 func pinging(t *testing.T, bounds Bounds, answered *atomic.Int64) *API {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{NextProtos: []string{"h2"}}
-	server.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, c *tls.Conn, _ http.Handler) {
-		if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
-			return
-		}
-		framer := http2.NewFramer(c, c)
-		if framer.WriteSettings() != nil {
-			return
-		}
+	return framing(t, bounds, func(framer *http2.Framer) {
 		asked := make(chan struct{})
 		go func() {
 			<-asked
@@ -128,6 +119,22 @@ func pinging(t *testing.T, bounds Bounds, answered *atomic.Int64) *API {
 			case *http2.PingFrame:
 				answered.Add(1)
 			}
+		}
+	})
+}
+
+// framing returns an API whose server speaks HTTP/2 and serves connections frame by frame.
+func framing(t *testing.T, bounds Bounds, serve func(*http2.Framer)) *API {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.TLS = &tls.Config{NextProtos: []string{"h2"}}
+	server.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, c *tls.Conn, _ http.Handler) {
+		if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		framer := http2.NewFramer(c, c)
+		if framer.WriteSettings() == nil {
+			serve(framer)
 		}
 	}}
 	server.StartTLS()

@@ -20,7 +20,7 @@ import (
 
 // testBounds are those that the operator has by default.
 func testBounds() Bounds {
-	return Bounds{Guard: NewGuard(DefaultLimits()), Timeouts: Timeouts{
+	return Bounds{Guard: NewGuard(DefaultLimits(), NewPace(DefaultLimits())), Timeouts: Timeouts{
 		Dial: 5 * time.Second, ResponseHeader: 30 * time.Second, Answer: time.Minute, Request: 10 * time.Second,
 		PingInterval: 10 * time.Second, Ping: 5 * time.Second,
 	}}

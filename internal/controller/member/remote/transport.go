@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -36,7 +37,7 @@ func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 		return nil, fmt.Errorf("TLS configuration: %w", err)
 	}
 	t := &transport{}
-	t.dialer = connrotation.NewDialer(paced(dialAllowed(bounds.Timeouts.Dial, bounds.Addresses), bounds.Guard))
+	t.dialer = connrotation.NewDialer(paced(dialAllowed(bounds.Timeouts.Dial, bounds.Addresses), bounds.Guard.Pace))
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
@@ -56,7 +57,14 @@ func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 		// A peer that vanished without closing is noticed by unanswered pings, not by TCP after a quarter hour.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: bounds.Timeouts.PingInterval, PingTimeout: bounds.Timeouts.Ping},
 	}
-	wrapped, err := rest.HTTPWrappersForConfig(config, answers{RoundTripper: t.base, guard: bounds.Guard, whole: bounds.Timeouts.Answer})
+	address, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("address: %w", err)
+	}
+	wrapped, err := rest.HTTPWrappersForConfig(config, answers{
+		RoundTripper: t.base, guard: bounds.Guard, whole: bounds.Timeouts.Answer,
+		base: strings.TrimSuffix(address.Path, "/"),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("client authentication: %w", err)
 	}

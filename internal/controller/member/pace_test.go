@@ -1,0 +1,38 @@
+package member
+
+import (
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// TestIncarnationsOfAMemberShareAPace, and no two members do, of the same name or not: a server that ends its incarnations must not gain by it.
+func TestIncarnationsOfAMemberShareAPace(t *testing.T) {
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := target{name: "alpha", uid: "a", config: &rest.Config{Host: "https://alpha.example.com"}}
+	first := newConnection(p, at, nil)
+	for range 2 { // attempts
+		apis, err := first.newAPIs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		apis.End()
+		if apis.Guard.Pace != first.pace {
+			t.Error("an attempt has a pace of its own")
+		}
+	}
+	rotated := at
+	rotated.fingerprint = "another kubeconfig"
+	second := newConnection(p, rotated, first)
+	if second.pace != first.pace {
+		t.Error("another kubeconfig has a pace of its own")
+	}
+	anew := at
+	anew.uid = "b"
+	if newConnection(p, anew, second).pace == first.pace {
+		t.Error("a MemberCluster that was made anew has the pace of the one before")
+	}
+}

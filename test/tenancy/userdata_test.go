@@ -92,11 +92,13 @@ func (h *handsOut) allow() {
 	}
 }
 
-// untilRefused waits until a group has no VM for a reason, in words that mention what it is about.
+// untilRefused waits until a group has no VM for a reason, in words that mention what it is about. It fails as soon as there is a VM.
 func (h *handsOut) untilRefused(name, reason string, mentions ...string) {
 	h.t.Helper()
-	g := h.until("to be refused for "+reason, name, func(g *v1alpha1.VmGroup) bool { return strings.Contains(words(g.Status.Conditions), reason) })
-	for _, m := range mentions {
+	g := h.until("to be refused for "+reason, name, func(g *v1alpha1.VmGroup) bool {
+		return g.Status.ReadyReplicas > 0 || strings.Contains(words(g.Status.Conditions), reason)
+	})
+	for _, m := range append(mentions, reason) {
 		if said := words(g.Status.Conditions); !strings.Contains(said, m) {
 			h.t.Errorf("%s is told %s, without %q", name, said, m)
 		}

@@ -101,6 +101,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
+	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
 }
 
 // parts is the number of the last part.

@@ -41,6 +41,8 @@ const (
 type world struct {
 	*stack.Stack
 	start func() error
+	// closers are called when all stories have ended and the manager has stopped.
+	closers []func()
 }
 
 var shared = newWorld()
@@ -55,6 +57,11 @@ func (w *world) enter(t *testing.T) *world {
 	t.Helper()
 	stack.Story(t)
 	t.Parallel()
+	return w.started(t)
+}
+
+func (w *world) started(t *testing.T) *world {
+	t.Helper()
 	if err := w.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +115,9 @@ func (w *world) end(failed bool) {
 	}
 	if err := w.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
+	}
+	for _, closes := range w.closers {
+		closes()
 	}
 }
 

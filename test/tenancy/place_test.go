@@ -61,8 +61,13 @@ func (p *place) object(name string) *v1alpha1.VmGroup {
 
 func (p *place) apply(name string, replicas int32, paused bool) {
 	p.t.Helper()
+	p.applySpec(name, v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas, Paused: paused})
+}
+
+func (p *place) applySpec(name string, spec v1alpha1.VmGroupSpec) {
+	p.t.Helper()
 	g := p.object(name)
-	g.Spec = v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas, Paused: paused}
+	g.Spec = spec
 	if err := p.cluster.Create(p.t.Context(), g); err != nil {
 		p.t.Fatalf("apply %s to %s: %v", name, p.cluster.Name, err)
 	}

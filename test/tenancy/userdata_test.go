@@ -1,0 +1,161 @@
+//go:build unix
+
+package tenancy
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// cloudConfig is user data, and jewel what nobody may find in a VM.
+const cloudConfig, jewel = "#cloud-config\nruncmd: [true]\n", "what-opens-the-cluster"
+
+// theCommand is what a person is told to run, at the end of a message.
+var theCommand = regexp.MustCompile(`: kubectl label secret (\S+) -n (\S+) ([^\s=]+)=(\S+)$`)
+
+// TestAVMGetsUserDataAndNoOtherSecret: a Secret that does not say that it is user data is handed to VMs in this release, and the group tells
+// by which command somebody marks it. A Secret for something else is not handed on, nor is any where the member does not allow it.
+func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
+	w := shared.enter(t)
+	h := &handsOut{newAttacker(t, w, "userdata", fresh("userdata")).joined()}
+	h.secret("cloud-init", corev1.SecretTypeOpaque, "userdata", cloudConfig)
+	h.secret("marked", v1alpha1.UserDataType, "userdata", cloudConfig)
+	h.secret("sa-token", corev1.SecretTypeServiceAccountToken, corev1.ServiceAccountTokenKey, jewel)
+
+	h.group("denied", "marked")
+	h.untilRefused("denied", v1alpha1.ReasonUserDataDenied, h.member, "userDataSecrets: Allow")
+	h.allow()
+	h.group("thief", "sa-token")
+	h.group("own", "cloud-init")
+	h.group("typed", "marked")
+
+	told := h.until("it to run, and to tell of its Secret", "own", func(g *v1alpha1.VmGroup) bool { return runs(g, 1) && unmarked(g) != nil })
+	h.has("own", told.Status.VMs...)
+	h.run(unmarked(told).Message, "cloud-init")
+	h.scale("own", 2) // or else the operator looks at the Secret again within five minutes
+	marked := h.until("its second VM to run, and nothing to be told any more", "own", func(g *v1alpha1.VmGroup) bool { return runs(g, 2) && unmarked(g) == nil })
+	h.has("own", marked.Status.VMs...)
+
+	typed := h.untilRunning("from a Secret of the type", "typed", 1)
+	if c := unmarked(typed); c != nil {
+		t.Errorf("a Secret of type %s is told of: %s", v1alpha1.UserDataType, c.Message)
+	}
+	h.has("typed", typed.Status.VMs...)
+	h.untilRefused("thief", v1alpha1.ReasonUserDataNotFound, `"sa-token"`, `no key "userdata"`)
+	h.hasNoVM("thief")
+}
+
+// unmarked is what a group tells of a Secret that is not marked as user data, or nil.
+func unmarked(g *v1alpha1.VmGroup) *metav1.Condition {
+	return meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUnmarkedUserData)
+}
+
+// handsOut is a member whose groups hand Secrets to their VMs.
+type handsOut struct{ *attacker }
+
+func (h *handsOut) secret(name string, of corev1.SecretType, key, value string) {
+	h.t.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: name}, Type: of, StringData: map[string]string{key: value}}
+	if of == corev1.SecretTypeServiceAccountToken {
+		s.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
+	}
+	if err := h.cluster.Create(h.t.Context(), s); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *handsOut) group(name, secret string) {
+	h.t.Helper()
+	one := int32(1)
+	h.applySpec(name, v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &one, UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: secret}})
+}
+
+// allow has the platform team let groups of the member hand Secrets on, and waits until the operator knows.
+func (h *handsOut) allow() {
+	h.t.Helper()
+	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: h.member}}
+	patch := fmt.Appendf(nil, `{"spec":{"userDataSecrets":%q}}`, v1alpha1.UserDataAllow)
+	if err := h.w.Hub.Patch(h.t.Context(), mc, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// untilRefused waits until a group has no VM for a reason, in words that mention what it is about. It fails as soon as there is a VM.
+func (h *handsOut) untilRefused(name, reason string, mentions ...string) {
+	h.t.Helper()
+	g := h.until("to be refused for "+reason, name, func(g *v1alpha1.VmGroup) bool {
+		return g.Status.ReadyReplicas > 0 || strings.Contains(words(g.Status.Conditions), reason)
+	})
+	for _, m := range append(mentions, reason) {
+		if said := words(g.Status.Conditions); !strings.Contains(said, m) {
+			h.t.Errorf("%s is told %s, without %q", name, said, m)
+		}
+	}
+	h.hasNoVM(name)
+}
+
+// run does what the command in a message does.
+func (h *handsOut) run(message, secret string) {
+	h.t.Helper()
+	command := theCommand.FindStringSubmatch(message)
+	if command == nil || command[1] != secret || command[2] != h.namespace || !strings.Contains(message, fmt.Sprintf("Secret %q", secret)) {
+		h.t.Fatalf("no command for Secret %s in %s ends the message: %s", secret, h.namespace, message)
+	}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: command[2], Name: command[1]}}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, command[3], command[4])
+	if err := h.cluster.Patch(h.t.Context(), s, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// has fails if the VMs of a group do not have the user data that cloud-init reads.
+func (h *handsOut) has(name string, vms ...v1alpha1.VMStatus) {
+	h.t.Helper()
+	extra := map[string]map[string]string{}
+	for _, vm := range h.vms() {
+		extra[vm.Ref.Value] = vm.Extra
+	}
+	for _, vm := range vms {
+		if got := extra[vm.MoRef]["guestinfo.userdata"]; got != encoded(cloudConfig) {
+			h.t.Errorf("VM %s of %s has user data %q, want %q", vm.Name, name, got, encoded(cloudConfig))
+		}
+	}
+}
+
+// hasNoVM fails if there is a VM of a group, or if any VM has what is in the Secret of the service account.
+func (h *handsOut) hasNoVM(name string) {
+	h.t.Helper()
+	for path, vm := range h.vms() {
+		if strings.Contains(path, "/"+h.member+"/") && strings.HasPrefix(path[strings.LastIndex(path, "/")+1:], name+"-") {
+			h.t.Errorf("%s was cloned", path)
+		}
+		for key, value := range vm.Extra {
+			if strings.Contains(value, jewel) || strings.Contains(value, encoded(jewel)) {
+				h.t.Errorf("%s has a Secret that is no user data in its %s", path, key)
+			}
+		}
+	}
+}
+
+func (h *handsOut) vms() map[string]sim.VM {
+	h.t.Helper()
+	all, err := h.w.Person.VMs(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return all
+}
+
+func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

@@ -355,6 +355,9 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
 		return metav1.ConditionFalse, v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
+	case p.Existing > p.Desired && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
+		return metav1.ConditionFalse, v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
+			are(p.Desired), p.Existing, waitingFor(p.VMs))
 	case p.Existing > p.Desired || len(p.Doomed) > 0:
 		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s", are(p.Desired), len(p.Doomed), f.guests())
 	case f.Spec.PowerState == v1alpha1.PowerOff:

@@ -61,6 +61,16 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			ready: "False", reason: v1alpha1.ReasonDeleting, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{
+			story: "what an update added waits for another VM",
+			change: func(f *Facts) {
+				f.Plan.Desired, f.Plan.Settled = 1, false
+				f.Plan.Update = plan.Update{Reason: v1alpha1.ReasonUpToDate}
+				f.Plan.VMs[1].Available, f.Plan.VMs[1].Phase = false, v1alpha1.VMUnhealthy
+			},
+			phase: v1alpha1.PhasePending, message: "1 VM is wanted, and there are 2: what the update added leaves once enough others are available; vg-1-1 is in phase Unhealthy",
+			ready: "False", reason: v1alpha1.ReasonRolloutProgressing, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
 			story: "scaling up",
 			change: func(f *Facts) {
 				f.Plan.Desired, f.Plan.Settled = 5, false

@@ -111,7 +111,7 @@ func (b *budget) take(available bool) bool {
 // surge is how many VMs above what is wanted there shall be now. A quota takes none away of those that are there.
 func (p *planner) surge() int32 {
 	p.roll.lacksQuota = false
-	if !p.roll.active() || p.in.Deleting || p.spec.keep || p.spec.desired == 0 {
+	if !p.roll.active() || p.in.Deleting || p.spec.keep || p.spec.desired == 0 || p.ended() {
 		return 0
 	}
 	more := p.rests

@@ -55,7 +55,7 @@ func (p *planner) change(m *member) change {
 		return changeWaits // it is being stopped anyway
 	case way == WayPending:
 		return changePending
-	case p.unfit(m, c) != nil:
+	case p.unfit(m, c) != nil, p.wasRefused(m):
 		return changePending
 	case p.denied(m, c):
 		return changeDenied

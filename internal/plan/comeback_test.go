@@ -1,10 +1,10 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // TestARestartedVMThatDoesNotComeBackIsReplacedByTheNextEdit, as the message of the stopped update says.
@@ -111,23 +111,49 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 	s.until(settled)
 }
 
-// TestAVMIsStartedAsItIsWhenVCenterRefusesItsNewSize, and no other is stopped for it.
-func TestAVMIsStartedAsItIsWhenVCenterRefusesItsNewSize(t *testing.T) {
+// TestAVMIsStoppedOnceForASizeThatVCenterRefuses, and started as it is; no other is stopped. So it stays, also for whoever owns the group next.
+func TestAVMIsStoppedOnceForASizeThatVCenterRefuses(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
 	s.unfit = true
+	stops := countStops(s)
 	s.spec.CPU = 3
-	s.looks(20)
-	if p := s.step(nil); p.Ready != 3 || len(p.Actions) > 0 || !blocked(v1alpha1.ReasonOperationFailed)(p) {
-		t.Errorf("%d are available; %v; %+v", p.Ready, actionsOf(p), p.Blockers)
+	for range 5 {
+		s.looks(12)
+		s.crash()
 	}
-	off := 0
-	for _, vm := range s.sorted() {
-		if vm.Power != vsphere.PoweredOn {
-			off++
+	p := s.step(nil)
+	if *stops != 1 || p.Ready != 3 || len(p.Actions) > 0 || !strings.Contains(p.Update.Message, "vCenter refused to give web-2 (vm-3) 3 CPUs") {
+		t.Errorf("%d stops; %d are available; %v; %+v", *stops, p.Ready, actionsOf(p), p.Update)
+	}
+	s.unfit = false
+	s.spec.CPU = 4
+	s.until(settled)
+}
+
+// TestAVMIsStoppedOnceForAChangeThatTheAccountMayNotMake: what the account lacks shows when the VM is off, and it is started again.
+func TestAVMIsStoppedOnceForAChangeThatTheAccountMayNotMake(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.denies = true
+	stops := countStops(s)
+	s.spec.CPU = 4
+	s.looks(60)
+	if p := s.step(nil); *stops != 1 || p.Ready != 3 {
+		t.Errorf("%d stops; %d are available: %+v", *stops, p.Ready, p.Update)
+	}
+	s.denies = false
+	s.until(settled)
+}
+
+func countStops(s *saga) *int {
+	stops := 0
+	s.watch = func(_ Input, p Plan) {
+		for _, a := range p.Actions {
+			if a.Kind == ShutdownGuest || a.Kind == PowerOffVM {
+				stops++
+			}
 		}
 	}
-	if off > 0 {
-		t.Errorf("%d are off", off)
-	}
+	return &stops
 }

@@ -239,6 +239,12 @@ func (p *planner) failed(m *member) bool {
 // whoFailed says which VMs stopped the update.
 func (p *planner) whoFailed() string {
 	within := p.within()
+	for _, m := range p.table() {
+		if m.state == present && !m.doomed && p.wasRefused(m) {
+			return fmt.Sprintf("vCenter refused to give %s %s (its tasks in vCenter say why), and it was started as it was",
+				label(m), sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
+		}
+	}
 	if failed := p.failedMembers(); len(failed) > 0 {
 		return fmt.Sprintf("%s did not become ready %s", enumerate(labels(failed)), within)
 	}

@@ -47,12 +47,12 @@ func (p *planner) fill(have int32) {
 	if have >= p.spec.desired {
 		reason = "an update replaces older VMs"
 	}
+	var made []*member
 	may := p.mayCome()
 	for ordinal := int32(0); room > 0; ordinal++ {
 		if p.occupied(ordinal) {
 			continue
 		}
-		above := p.wanted()-room >= p.spec.desired
 		room--
 		m := p.member(ordinal)
 		if may--; may < 0 { // what leaves makes room for it
@@ -65,10 +65,11 @@ func (p *planner) fill(have int32) {
 			p.plan.Repairing = true
 		}
 		p.cloneOrSay(ordinal, m, reason)
-		if made := p.member(ordinal); made != nil && m == nil {
-			made.surge = above
+		if clone := p.member(ordinal); clone != nil && m == nil {
+			made = append(made, clone)
 		}
 	}
+	p.nameSurge(made)
 	slices.Sort(p.ordinals)
 }
 

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // reprieve keeps VMs that were chosen to leave, as far as the group wants them again: it was scaled up meanwhile, a clone that was counted on
 // never came, or the record of what leaves is from another time. It would be wrong to take such a VM away and to clone another beside
@@ -21,7 +24,7 @@ func (p *planner) reprieve() {
 			candidates = append(candidates, m)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *member) int { return p.compareLeaving(b, a) }) // who would leave last is kept first
+	slices.SortFunc(candidates, func(a, b *member) int { return cmp.Or(surging(a)-surging(b), p.compareLeaving(b, a)) }) // who would leave last is kept first
 	for i, m := range candidates[:min(int(room+p.suspects()), len(candidates))] {
 		if i >= int(room) {
 			m.awaits = true

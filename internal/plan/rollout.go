@@ -98,19 +98,9 @@ func (p *planner) takeAway(b *budget) {
 		if m.doomed || m.state != present || !m.vm.Connected || m.vm.IsTemplate || change != changeReplace && change != changeRestart {
 			continue
 		}
-		if m.status.Updating && change == changeRestart {
-			p.restart(m) // it was taken away before
-			continue
+		if !p.goOn(m, change, b) {
+			candidates = append(candidates, m)
 		}
-		if m.status.Updating && change == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace() {
-			p.doom(m) // so was this one, and it did not come back
-			continue
-		}
-		if p.removeNeedless(m, change) {
-			b.there-- // no other may be taken away because of it
-			continue
-		}
-		candidates = append(candidates, m)
 	}
 	slices.SortStableFunc(candidates, func(a, b *member) int {
 		// One that was ready before may be ready again.
@@ -133,6 +123,21 @@ func (p *planner) takeAway(b *budget) {
 			spare--
 		}
 	}
+}
+
+// goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
+func (p *planner) goOn(m *member, c change, b *budget) bool {
+	switch {
+	case m.status.Updating && c == changeRestart:
+		p.restart(m)
+	case m.status.Updating && c == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace():
+		p.doom(m) // it did not come back
+	case p.removeNeedless(m, c):
+		b.there-- // no other may be taken away because of it
+	default:
+		return false
+	}
+	return true
 }
 
 // mayReplace is true where a VM may go and another come in its place, or is there already.

@@ -272,11 +272,21 @@ func (s *sim) step(allowed func(Plan) Plan) Plan {
 	if in.Observation.Complete { // an older table is worth more than one full of holes
 		s.known, s.doomed, s.listed = persist(p), p.Doomed, p.Listed
 	}
-	s.rollout, s.shapes, s.seen = &p.Rollout, p.Revisions, *s.spec.DeepCopy()
+	s.record(p)
+	s.shapes, s.seen = p.Revisions, *s.spec.DeepCopy()
 	for _, a := range submitted.Actions {
 		s.submit(a)
 	}
 	return p
+}
+
+// record keeps of an update what group.Snapshot does: it has not ended before what it made too much is gone.
+func (s *sim) record(p Plan) {
+	was := s.rollout
+	if s.rollout = &p.Rollout; was == nil || len(was.From) == 0 || was.Revision != p.Rollout.Revision || len(p.Rollout.From) > 0 || p.Existing <= p.Desired && len(p.Doomed) == 0 {
+		return
+	}
+	s.rollout.From, s.rollout.Start, s.rollout.Failed, s.rollout.SurgeKnown = was.From, was.Start, was.Failed, true
 }
 
 func (s *sim) submit(a Action) {
@@ -328,11 +338,12 @@ func (s *sim) tick() {
 			s.tasks = append(s.tasks, task)
 			continue
 		}
-		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool {
-			return f.Ordinal == task.Ordinal && f.Kind == task.Kind
-		})
 		attempt := fmt.Sprint(task.Kind, task.Ordinal)
 		kind := s.finish(task)
+		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool { // one is remembered for each VM: see operations.Tracker
+			stays := kind == "" && f.Kind == vsphere.OpReconfigure && task.Kind != f.Kind && task.Kind != vsphere.OpClone
+			return f.Ordinal == task.Ordinal && !stays
+		})
 		if kind == "" {
 			delete(s.attempts, attempt)
 		} else if !task.lost {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 // markSurge marks the VMs that updates have added to those that are wanted, as status names them.
@@ -26,9 +28,10 @@ func (p *planner) learnSurge() {
 	if p.in.Desired > p.spec.desired {
 		return
 	}
+	another := p.in.Rollout != nil && p.in.Rollout.Revision != p.roll.Revision // an edit came since
 	var added []*member
 	for _, m := range p.table() {
-		if !m.doomed && (m.exists() || m.state == cloning) && m.status.Revision == p.roll.Revision {
+		if !m.doomed && (m.exists() || m.state == cloning) && (another || m.status.Revision == p.roll.Revision) {
 			added = append(added, m)
 		}
 	}
@@ -55,6 +58,10 @@ func (p *planner) endSurge(n int32) {
 	b := p.budget()
 	added := p.surging()
 	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(availability(x)-availability(y), -byAge(x, y)) })
+	if p.spec.policy == v1alpha1.DeletionRecycle {
+		p.notRecycled = append(p.notRecycled, added[:min(max(int(n), 0), len(added))]...)
+		return
+	}
 	for _, m := range added {
 		if n <= 0 || m.status.Available && b.available <= 0 {
 			return
@@ -67,6 +74,22 @@ func (p *planner) endSurge(n int32) {
 		}
 		n--
 		p.doom(m)
+	}
+}
+
+// nameSurge marks those of the VMs that are cloned now, the last ones first, that are above what is wanted.
+func (p *planner) nameSurge(made []*member) {
+	above := -p.spec.desired
+	for _, m := range p.table() {
+		if !m.doomed && !m.surge && (!m.missing() || m.kept) {
+			above++
+		}
+	}
+	for _, m := range slices.Backward(made) {
+		if above--; above < 0 {
+			return
+		}
+		m.surge = true
 	}
 }
 
@@ -91,6 +114,11 @@ func (p *planner) recordSurge() {
 	for _, m := range added {
 		uuids = append(uuids, strings.ToLower(m.status.UUID))
 	}
+	for _, m := range p.table() {
+		if m.surge && m.doomed { // it may stay yet: see reprieve
+			uuids = append(uuids, strings.ToLower(m.status.UUID))
+		}
+	}
 	p.roll.Surge = sorted(uuids)
 }
 
@@ -101,4 +129,11 @@ func byAge(a, b *member) int {
 		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
 	}
 	return cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
+}
+
+func surging(m *member) int {
+	if m.surge {
+		return 1
+	}
+	return 0
 }

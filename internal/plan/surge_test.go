@@ -111,6 +111,113 @@ func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
 	}
 }
 
+// TestTheExtraVMLeavesOnceTheUpdateIsAsItWasMeant, also where it does not go on by itself.
+func TestTheExtraVMLeavesOnceTheUpdateIsAsItWasMeant(t *testing.T) {
+	for name, rest := range map[string]func(s *saga){
+		"the last guest came up too late": func(s *saga) {
+			for _, k := range s.known {
+				if k.Updating {
+					s.vms[k.MoRef].boot = -1
+				}
+			}
+			s.until(reason(v1alpha1.ReasonRolloutStopped))
+			for _, vm := range s.sorted() {
+				vm.boot = 0
+			}
+		},
+		"people are to update it": func(s *saga) { s.spec.UpdateStrategy.Type = v1alpha1.UpdateOnDelete },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(nil, nil)
+			s.spec.CPU = 4
+			s.until(updated(4))
+			rest(s)
+			s.until(func(p Plan) bool { return p.Settled && p.Existing == 3 })
+		})
+	}
+}
+
+// TestTheExtraVMIsKnownAsOne, however it came and whatever the record was.
+func TestTheExtraVMIsKnownAsOne(t *testing.T) {
+	for name, begin := range map[string]func(s *saga){
+		"it was to leave, and stays": func(s *saga) {
+			for _, cpu := range []int32{4, 2, 4} {
+				s.spec.CPU = cpu
+				s.step(nil)
+			}
+			s.tick()
+		},
+		"it came beside one that was lost": func(s *saga) {
+			s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
+			s.replicas(2)
+			s.until(settled)
+			s.spec.ScaleDown = nil
+			s.lose("web-2")
+			s.step(nil)
+			s.spec.CPU = 4
+			s.step(nil)
+			s.tick()
+		},
+		"an older version recorded nothing, and there is another edit": func(s *saga) {
+			s.spec.CPU = 4
+			s.until(updating)
+			s.rollout.Surge, s.rollout.SurgeKnown = nil, false
+			s.spec.CPU = 8
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(nil, nil)
+			begin(s)
+			s.until(updating)
+			s.spec.UpdateStrategy.Paused = true
+			there := len(s.first())
+			s.looks(20)
+			if n := int(*s.spec.Replicas); len(s.first()) != n+1 || there != n+1 {
+				t.Errorf("there are %v", s.first())
+			}
+		})
+	}
+}
+
+// TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were to leave, and one is wanted again.
+func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(nil, nil)
+	s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+	s.spec.CPU = 4
+	s.until(updated(4))
+	s.others = 0
+	s.replicas(2)
+	for _, vm := range s.sorted() {
+		vm.Power = vsphere.PoweredOn
+	}
+	s.looks(5)
+	s.replicas(3)
+	s.step(nil)
+	s.others = 9
+	s.until(settled)
+	if s.byName("web-3") != nil || len(s.first()) != 3 {
+		t.Errorf("there are %v", s.first())
+	}
+}
+
+// TestNothingIsDoomedThatNothingCanRemove: deletionPolicy Recycle is not built.
+func TestNothingIsDoomedThatNothingCanRemove(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(nil, nil)
+	s.spec.CPU = 4
+	s.until(updated(4))
+	s.spec.DeletionPolicy = v1alpha1.DeletionRecycle
+	for range 10 {
+		if p := s.step(nil); len(p.Doomed) > 0 {
+			t.Fatalf("%v are to leave", p.Doomed)
+		}
+		s.tick()
+	}
+}
+
 // TestNoVMOfBeforeLeavesForAnotherSize, whatever else happens, as long as nothing is lost and nobody scales.
 func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,22 +9,30 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// unfit says why no VM that is on is stopped to get a size, or is nil: the VM cannot have it, or vCenter has refused it to a VM that was stopped for it. That
-// one is started as it is. One that somebody powers off is tried again.
+// unfit says why a VM that is on is not stopped to get a size, which it cannot have, or is nil.
 func (p *planner) unfit(m *member, c InPlace) *Blocker {
 	if cores := m.vm.HotAdd.CoresPerSocket; c.From.CPU != c.To.CPU && cores > 0 && c.To.CPU%cores != 0 {
 		return &Blocker{Reason: v1alpha1.ReasonInvalidSpec, Terminal: true, Message: fmt.Sprintf(
 			"spec.cpu is %d, which %s cannot get: it has %d cores per socket, and the number must be a multiple of that. Set such a number; or a template with other sockets, "+
 				"whose VMs replace these.", c.To.CPU, m.status.Name, cores)}
 	}
-	for _, ordinal := range slices.Sorted(maps.Keys(p.ops.failures)) {
-		f := p.ops.reconfigureFailure(ordinal, c.To.Revision)
-		if f != nil && f.Revision == c.To.Revision && vsphere.KindOf(f.Err) == vsphere.KindSpec {
-			return &Blocker{Reason: f.reason, Terminal: f.terminal, Message: fmt.Sprintf(
-				"vCenter refused what spec asks for: %s. No VM is stopped for it any more. Set another size; a VM that you power off in vCenter is tried again.", strings.TrimSuffix(f.message, "."))}
-		}
-	}
 	return nil
+}
+
+// refused is true for a VM that was stopped to be changed, and of which vCenter said that it cannot be. It is started as it is.
+func (p *planner) refused(m *member) bool {
+	f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)
+	return m.status.Updating && p.outdated(m) && f != nil && f.Revision == p.roll.Revision && vsphere.KindOf(f.Err) == vsphere.KindSpec
+}
+
+// wasRefused is true for a VM of which status says so. One that is to be replaced may have the UUID of one that failed and left.
+func (p *planner) wasRefused(m *member) bool {
+	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
+	if !p.outdated(m) || own == nil || target == nil || !slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) {
+		return false
+	}
+	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize}
+	return c.Possible() && c.Resizes()
 }
 
 // explainUnfit tells of the first VM that is not stopped because of that.

@@ -62,7 +62,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		return known{h.Groups, h.Members}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
 	}
 	for range 3 {
-		var made []client.Object
+		made := make([]client.Object, 0, 100)
 		for range 100 {
 			uids++
 			uid := fmt.Sprint("uid-", uids)

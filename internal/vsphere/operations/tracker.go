@@ -149,7 +149,7 @@ func (h *Handle) Finished(at Mark) {
 		if h.op.Kind == vsphere.OpShutdownGuest {
 			h.op.state = shutting
 		}
-		delete(h.t.failures, h.op.Key)
+		h.t.succeed(h.op)
 	})
 }
 
@@ -273,8 +273,16 @@ func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
 		if !vm.IsZero() {
 			op.VM = vm
 		}
-		delete(t.failures, op.Key)
+		t.succeed(op)
 	})
+}
+
+// succeed forgets what failed before. That a VM could not be changed stays known while something else is done to it: it is started again for that. The
+// lock is held.
+func (t *Tracker) succeed(op *operation) {
+	if last := t.failures[op.Key]; last != nil && (last.Kind != vsphere.OpReconfigure || op.Kind == last.Kind || op.Kind == vsphere.OpClone) {
+		delete(t.failures, op.Key)
+	}
 }
 
 // TaskFailed says that a task ended with an error, as seen at a mark.

@@ -258,6 +258,30 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestWhatAVMCouldNotBeChangedToStaysKnownWhenItIsStartedAgain: it would be stopped for the same again.
+func TestWhatAVMCouldNotBeChangedToStaysKnownWhenItIsStartedAgain(t *testing.T) {
+	r := newRig(t)
+	done := func(kind vsphere.OperationKind, at Mark) {
+		r.begin(kind, 0).Accepted("task", r.onDone)
+		r.Succeeded("task", vsphere.Ref{}, at)
+		r.Settle(at+1, seen)
+	}
+	r.begin(vsphere.OpReconfigure, 0).Failed(&vsphere.Error{Kind: vsphere.KindPermission})
+	done(vsphere.OpPowerOn, 5)
+	if f := r.Failures("g"); len(f) != 1 || f[0].Kind != vsphere.OpReconfigure {
+		t.Fatalf("failures are %+v", f)
+	}
+	done(vsphere.OpReconfigure, 7)
+	if f := r.Failures("g"); len(f) != 0 {
+		t.Errorf("failures are %+v", f)
+	}
+	r.begin(vsphere.OpReconfigure, 0).Failed(&vsphere.Error{Kind: vsphere.KindPermission})
+	done(vsphere.OpClone, 9) // another VM has its ordinal
+	if f := r.Failures("g"); len(f) != 0 {
+		t.Errorf("failures are %+v", f)
+	}
+}
+
 func TestShutdown(t *testing.T) {
 	r := newRig(t)
 	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)

@@ -24,8 +24,8 @@ func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 	heavy := `"managedFields":[{"fieldsV1":{"a":[` + strings.Repeat(`{"":0},`, 1<<17) + `{}]}}]`
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"apiVersion":"`+strings.Join(strings.Split(r.URL.Path[strings.Index(r.URL.Path, "/apis/")+6:], "/")[:2], "/")+
-			`","kind":"Any","metadata":{"name":"any",`+heavy+`}}`)
+		version := strings.Join(strings.Split(r.URL.Path[strings.Index(r.URL.Path, "/apis/")+6:], "/")[:2], "/")
+		_, _ = io.Copy(w, strings.NewReader(`{"apiVersion":"`+version+`","kind":"Any","metadata":{"name":"any",`+heavy+`}}`))
 	}))
 	t.Cleanup(server.Close)
 	trusted := rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}

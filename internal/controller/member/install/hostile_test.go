@@ -21,11 +21,10 @@ import (
 // TestManagedFieldsThatBecomeMapsAreWeighed of each kind of a bundle, and wherever the kubeconfig says that the API server is: 8 MiB of them become half a
 // gigabyte of maps.
 func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
-	heavy := `"managedFields":[{"fieldsV1":{"a":[` + strings.Repeat(`{"":0},`, 1<<17) + `{}]}}]`
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	heavy := `{"apiVersion":"v1","kind":"Any","metadata":{"name":"any","managedFields":[{"fieldsV1":{"a":[` + strings.Repeat(`{"":0},`, 1<<17) + `{}]}}]}}`
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		version := strings.Join(strings.Split(r.URL.Path[strings.Index(r.URL.Path, "/apis/")+6:], "/")[:2], "/")
-		_, _ = io.Copy(w, strings.NewReader(`{"apiVersion":"`+version+`","kind":"Any","metadata":{"name":"any",`+heavy+`}}`))
+		_, _ = io.WriteString(w, heavy)
 	}))
 	t.Cleanup(server.Close)
 	trusted := rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}

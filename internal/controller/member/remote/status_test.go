@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -36,15 +37,16 @@ func TestAStatusThatHTTPDoesNotHaveIsRefused(t *testing.T) {
 			}
 		}
 	})
-	for range 20 {
+	said := ""
+	for range 8 { // more would wait for the client's own pace
 		_, err := api.Version(t.Context())
 		var answer *AnswerError
 		if !errors.As(err, &answer) || answer.Status < 600 {
 			t.Fatalf("said was %v", err)
 		}
-		if p := AsProblem(api.Host(), err); p.Reason != v1alpha1.ReasonMemberUnreachable || !strings.Contains(p.Message, "a status that HTTP does not have") ||
-			strings.Contains(p.Message, strconv.Itoa(answer.Status)) {
-			t.Errorf("the problem is %+v", p)
+		p := AsProblem(api.Host(), err)
+		if said = cmp.Or(said, p.Message); p.Reason != v1alpha1.ReasonMemberUnreachable || !strings.Contains(p.Message, "a status that HTTP does not have") || p.Message != said {
+			t.Errorf("the problem is %+v; before it was %q", p, said)
 		}
 	}
 	if codes := countedCodes(t, strings.TrimPrefix(api.Host(), "https://")); len(codes) != 1 || codes[0] != "<error>" {

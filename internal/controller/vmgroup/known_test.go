@@ -63,7 +63,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	}
 	for range 3 {
 		var made []client.Object
-		for range 100 {
+		for range 20 {
 			uids++
 			uid := fmt.Sprint("uid-", uids)
 			made = append(made, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -76,8 +76,8 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		if err := engage(h.member); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(h.Groups.guards[v1alpha1.LocalMember].confirmed); n != 101 {
-			t.Errorf("%d confirmations are remembered, want 101", n)
+		if n := len(h.Groups.guards[v1alpha1.LocalMember].confirmed); n != 21 {
+			t.Errorf("%d confirmations are remembered, want 21", n)
 		}
 		for _, n := range made {
 			if err := h.member.Delete(t.Context(), n); err != nil {

@@ -62,8 +62,8 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		return known{h.Groups, h.Members}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
 	}
 	for range 3 {
-		made := make([]client.Object, 0, 100)
-		for range 100 {
+		made := make([]client.Object, 0, 20)
+		for range 20 {
 			uids++
 			uid := fmt.Sprint("uid-", uids)
 			made = append(made, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -76,8 +76,8 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		if err := engage(h.member); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(h.Groups.guards[v1alpha1.LocalMember].confirmed); n != 101 {
-			t.Errorf("%d confirmations are remembered, want 101", n)
+		if n := len(h.Groups.guards[v1alpha1.LocalMember].confirmed); n != 21 {
+			t.Errorf("%d confirmations are remembered, want 21", n)
 		}
 		for _, n := range made {
 			if err := h.member.Delete(t.Context(), n); err != nil {

@@ -250,11 +250,13 @@ func TestForecast(t *testing.T) {
 			want: []string{"this change replaces 48 VMs one by one and needs quota for 1 more meanwhile"},
 		},
 		{
-			story: "more may fail, and too many did", before: same, after: strategy(v1alpha1.UpdateStrategy{MaxFailures: 2}), update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 2},
+			story: "more may fail, and too many did", before: same, after: strategy(v1alpha1.UpdateStrategy{MaxFailures: 2}),
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 2},
 		},
 		{
-			story: "an update that was stopped is paused", before: same, after: strategy(v1alpha1.UpdateStrategy{Paused: true}), update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 1},
-			want: []string{"48 VMs keep an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"},
+			story: "an update that was stopped is paused", before: same, after: strategy(v1alpha1.UpdateStrategy{Paused: true}),
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 1},
+			want:   []string{"48 VMs keep an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"},
 		},
 		{
 			story: "it may go on, and there is nothing to do", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: same, update: group.Foretold{Known: true},

@@ -19,19 +19,28 @@ type Foretold struct {
 	Replaced, Restarted, Grown, Pending, Moved, Kept int
 	// Surge is how many VMs above spec.replicas that takes for a while.
 	Surge int32
+	// Failed is how many VMs of the update that is under way already did not become ready.
+	Failed int
 }
 
 // VMs is how many VMs are concerned.
 func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved + f.Kept }
 
-// foretell says what becomes of the VMs that are not as spec says. An edit concerns all of them but those that leave because of it.
+// foretell says what becomes of the VMs that are not as spec says. An edit to another revision concerns all of them but those that leave because of it. One
+// that asks for what VMs are brought to already concerns those of that update.
 func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
-	f.Known = s.Group.Status.Rollout != nil
+	update := s.rollout()
+	f.Known = update != nil
 	target := plan.Revision(s.Group.Spec)
+	same := f.Known && update.Revision == target
+	if same {
+		f.Failed = len(update.Failed)
+	}
 	shapes := plan.Believed(s.Group.Status.Revisions)
 	for i := range s.Observation.VMs {
 		vm := &s.Observation.VMs[i]
-		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target || slices.Contains(leaving, vm.Stamp.Ordinal) {
+		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target || slices.Contains(leaving, vm.Stamp.Ordinal) ||
+			same && !slices.Contains(update.From, vm.Stamp.Revision) {
 			continue
 		}
 		change, known := s.inPlace(shapes, vm.Stamp.Revision)

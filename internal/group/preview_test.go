@@ -70,3 +70,29 @@ func TestAPreviewSaysWhatIsInTheWayOfAnUpdate(t *testing.T) {
 		t.Errorf("it is told %+v", p.Plan.Blockers)
 	}
 }
+
+// Who lets an update go on again changes the VMs that it concerns, and no others that are not as spec says either.
+func TestAPreviewOfTheSameRevisionCountsWhomItsUpdateConcerns(t *testing.T) {
+	for story, c := range map[string]struct {
+		change           func(*Snapshot, *v1alpha1.Rollout)
+		replaced, failed int
+	}{
+		"the update goes on":        {func(*Snapshot, *v1alpha1.Rollout) {}, 2, 2},
+		"it has ended":              {func(_ *Snapshot, r *v1alpha1.Rollout) { r.From = nil }, 0, 2},
+		"another revision is asked": {func(_ *Snapshot, r *v1alpha1.Rollout) { r.Revision = "1-other" }, 3, 0},
+		"an older version saw it all": {func(s *Snapshot, r *v1alpha1.Rollout) {
+			r.Revision, s.Group.Status.UpdateRevision = "1-other", s.Revision
+		}, 0, 0},
+	} {
+		s := edited()
+		r := s.Group.Status.Rollout
+		r.Revision, r.From, r.Failed = s.Revision, []string{s.Group.Status.VMs[0].Revision}, []string{"a", "b"}
+		s.Observation.VMs[2].Stamp.Revision = "1-restored"
+		c.change(s, r)
+		s.See(s.Observation)
+		p := s.Preview().Update
+		if p.Replaced != c.replaced || p.Failed != c.failed || !p.Known {
+			t.Errorf("%s: foretold is %+v", story, p)
+		}
+	}
+}

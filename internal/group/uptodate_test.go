@@ -34,8 +34,9 @@ func TestAnEditThatNobodyCouldPlanIsNotUpToDate(t *testing.T) {
 		reason, message string
 		phase           v1alpha1.Phase
 	}{
-		"vCenter is out of sight": {func(s *Snapshot) Decision { unseen(s); return Decide(s) }, v1alpha1.ReasonRolloutProgressing, "0 of 3 VMs updated; waiting for the inventory", v1alpha1.PhasePending},
-		"nothing is done":         {blocked, v1alpha1.ReasonRolloutPending, "once this is solved: the CRD is being deleted", v1alpha1.PhaseError},
+		"vCenter is out of sight": {func(s *Snapshot) Decision { unseen(s); return Decide(s) }, v1alpha1.ReasonRolloutProgressing,
+			"0 of 3 VMs updated; waiting for the inventory", v1alpha1.PhasePending},
+		"nothing is done": {blocked, v1alpha1.ReasonRolloutPending, "once this is solved: the CRD is being deleted", v1alpha1.PhaseError},
 	} {
 		s := before(edited())
 		d := c.decide(s)

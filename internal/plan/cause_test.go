@@ -14,12 +14,12 @@ func TestARemovalNamesWhatCausedIt(t *testing.T) {
 	older := func(vm *vsphere.VM) { s := *vm.Stamp; s.Revision = replaced.Revision; vm.Stamp = &s }
 	last := func(vm *vsphere.VM) { marked(vm); vm.Power = vsphere.PoweredOff }
 	// group wants some VMs, and has new ones, older ones, older ones that are about to be destroyed, and older ones that were chosen to leave.
-	group := func(wanted int32, current, old, destroyed, chosen int, options ...option) Input {
+	group := func(wanted int32, newer, old, destroyed, chosen int, options ...option) Input {
 		in := input(wanted, options...)
 		in.Shapes = []Shape{{Recorded: replaced}}
 		in.Rollout = &Rollout{Revision: revision, From: []string{replaced.Revision}, Start: epoch}
 		for i, edits := range map[int][]func(*vsphere.VM){0: nil, 1: {older}, 2: {older}, 3: {older, last}} {
-			for n := range []int{current, old, chosen, destroyed}[i] {
+			for n := range []int{newer, old, chosen, destroyed}[i] {
 				ordinal := int32(10*i + n)
 				if has(makeVM(ordinal, edits...))(&in); i == 2 {
 					doomed(ordinal)(&in)

@@ -26,7 +26,7 @@ func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
 	var sentences []string
 	if old != nil {
 		does := effects(old, group, p)
-		if plan.Revision(old.Spec) != plan.Revision(group.Spec) && preview.Update.VMs() > 0 {
+		if preview.Update.VMs() > 0 && updatesOtherwise(old, group, preview.Update) {
 			more, waits := updates(group, preview.Update)
 			does, sentences = append(does, more...), append(sentences, waits...)
 		}
@@ -107,13 +107,12 @@ func keep(n int) string {
 
 // updates are what happens to VMs that exist and are not as spec says, as phrases; waits are sentences about those to which nothing happens by itself.
 func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
-	strategy := v1alpha1.UpdateStrategy{}
-	if of.Spec.UpdateStrategy != nil {
-		strategy = *of.Spec.UpdateStrategy
-	}
+	strategy := strategyOf(of.Spec)
 	switch {
 	case !u.Known:
 		return nil, []string{keep(u.VMs()) + " an older revision: status does not say what they were; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"}
+	case stopped(strategy, u):
+		return nil, []string{keep(u.VMs()) + " an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"}
 	case strategy.Type == v1alpha1.UpdateOnDelete:
 		return nil, []string{keep(u.VMs()) + " an older revision until deleted: spec.updateStrategy.type is OnDelete"}
 	case strategy.Paused:

@@ -57,6 +57,9 @@ func TestForecast(t *testing.T) {
 	replicas := func(n int32) func(*v1alpha1.VmGroupSpec) {
 		return func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(n) }
 	}
+	strategy := func(u v1alpha1.UpdateStrategy) func(*v1alpha1.VmGroupSpec) {
+		return func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &u }
+	}
 	for _, c := range []struct {
 		story         string
 		before, after func(*v1alpha1.VmGroupSpec)
@@ -188,8 +191,75 @@ func TestForecast(t *testing.T) {
 			want:   []string{"2 VMs keep an older revision: status does not say what they were; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"},
 		},
 		{
-			story: "how VMs are updated, and nothing else", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxFailures: 2} },
-			update: group.Foretold{Known: true, Replaced: 2},
+			story: "how many VMs at a time, and nothing else", before: same,
+			after:  strategy(v1alpha1.UpdateStrategy{MaxFailures: 2, MaxSurge: new(intstr.FromInt32(3)), MaxUnavailable: new(intstr.FromInt32(1))}),
+			update: group.Foretold{Known: true, Replaced: 2, Surge: 2},
+		},
+		{
+			story: "defaults are written out", before: same,
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.DeletionPolicy, s.UpdateStrategy = v1alpha1.DeletionDelete, &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateRolling, Resize: v1alpha1.ResizeRestart, MaxFailures: 1}
+			},
+			update: group.Foretold{Known: true, Replaced: 2, Surge: 1},
+		},
+		{
+			story: "an update that was paused goes on", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: strategy(v1alpha1.UpdateStrategy{}),
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1},
+			want:   []string{"this change replaces 48 VMs one by one and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "an update is paused", before: same, after: strategy(v1alpha1.UpdateStrategy{Paused: true}), update: group.Foretold{Known: true, Replaced: 48, Surge: 1},
+			want: []string{"48 VMs keep an older revision for now: spec.updateStrategy.paused is true"},
+		},
+		{
+			story: "a paused group goes on", before: func(s *v1alpha1.VmGroupSpec) { s.Paused = true }, after: same, update: group.Foretold{Known: true, Replaced: 2, Surge: 1},
+			want: []string{"this change replaces 2 VMs one by one and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "a group is paused while an update is under way", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Paused = true },
+			update: group.Foretold{Known: true, Replaced: 2, Surge: 1}, want: []string{"spec.paused is true: nothing is done until it is set to false"},
+		},
+		{
+			story: "it is no longer left to people", before: strategy(v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}), after: same,
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1},
+			want:   []string{"this change replaces 48 VMs one by one and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "VMs may be destroyed again",
+			before: func(s *v1alpha1.VmGroupSpec) {
+				s.DeletionPolicy, s.UpdateStrategy = v1alpha1.DeletionRetain, &v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(1))}
+			},
+			after:  strategy(v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(1))}),
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1},
+			want:   []string{"this change replaces 48 VMs and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "VMs may be restarted", before: strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}), after: same,
+			update: group.Foretold{Known: true, Restarted: 48, Surge: 1},
+			want:   []string{"this change restarts 48 VMs one by one to resize and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "one may be missing where none is added", before: func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain },
+			after: func(s *v1alpha1.VmGroupSpec) {
+				s.DeletionPolicy, s.UpdateStrategy = v1alpha1.DeletionRetain, &v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(1))}
+			},
+			update: group.Foretold{Known: true, Restarted: 2}, want: []string{"this change restarts 2 VMs to resize"},
+		},
+		{
+			story: "more may fail", before: same, after: strategy(v1alpha1.UpdateStrategy{MaxFailures: 2}), update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 1},
+			want: []string{"this change replaces 48 VMs one by one and needs quota for 1 more meanwhile"},
+		},
+		{
+			story: "more may fail, and too many did", before: same, after: strategy(v1alpha1.UpdateStrategy{MaxFailures: 2}),
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 2},
+		},
+		{
+			story: "an update that was stopped is paused", before: same, after: strategy(v1alpha1.UpdateStrategy{Paused: true}),
+			update: group.Foretold{Known: true, Replaced: 48, Surge: 1, Failed: 1},
+			want:   []string{"48 VMs keep an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"},
+		},
+		{
+			story: "it may go on, and there is nothing to do", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: same, update: group.Foretold{Known: true},
 		},
 		{
 			story: "paused", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Paused, s.Replicas = true, new(int32(9)) },

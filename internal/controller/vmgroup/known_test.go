@@ -62,8 +62,9 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		return known{h.Groups, h.Members}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
 	}
 	for range 3 {
-		made := make([]client.Object, 0, 20)
-		for range 20 {
+		const more = 20
+		made := make([]client.Object, 0, more)
+		for range more {
 			uids++
 			uid := fmt.Sprint("uid-", uids)
 			made = append(made, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{

@@ -327,7 +327,7 @@ func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
 		}
 	}
 	for n := range 50 {
-		if !vanishes("labeled", n, labels) {
+		if !vanishes("labels", n, labels) {
 			t.Fatalf("group %d is left alone for its labels", n)
 		}
 	}

@@ -40,12 +40,14 @@ func (c *groupClient) Get(_ context.Context, key client.ObjectKey, into client.O
 
 // List implements client.Client.
 func (c *groupClient) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
-	list, ok := into.(*v1alpha1.VmGroupList)
-	if !ok {
-		return fmt.Errorf("list %T: %w", into, errNotInThisWorld)
+	switch into := into.(type) {
+	case *v1alpha1.VmGroupList:
+		into.Items = c.cache.list()
+		return nil
+	case *metav1.PartialObjectMetadataList:
+		return nil // no namespace has an annotation
 	}
-	list.Items = c.cache.list()
-	return nil
+	return fmt.Errorf("list %T: %w", into, errNotInThisWorld)
 }
 
 // Patch implements client.Client.

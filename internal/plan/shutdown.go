@@ -11,6 +11,9 @@ import (
 // long. The guest is asked anew then: it may never have been, or its VM was started since.
 const shutdownLapses = 10 * time.Minute
 
+// recordedIn is what a recorded time is a multiple of. It is rounded up, so that a guest never has less than its time.
+const recordedIn = time.Second
+
 // guests are those that were asked to shut down.
 type guests struct {
 	now time.Time
@@ -25,7 +28,7 @@ func guestsOf(in *Input, spec settings) guests {
 	g := guests{now: in.Now, within: spec.shutdown, asked: map[string]time.Time{}}
 	for _, k := range in.Known {
 		at := k.ShutdownTime
-		if k.MoRef == "" || at.IsZero() || at.After(in.Now) || !in.Now.Before(g.end(at).Add(shutdownLapses)) {
+		if k.MoRef == "" || at.IsZero() || at.After(in.Now.Add(recordedIn)) || !in.Now.Before(g.end(at).Add(shutdownLapses)) {
 			continue
 		}
 		if first, ok := g.asked[k.MoRef]; !ok || at.Before(first) {
@@ -37,7 +40,7 @@ func guestsOf(in *Input, spec settings) guests {
 
 // earliest is when the guest of a shutdown in flight was asked first: perhaps by another replica.
 func (g guests) earliest(op vsphere.Operation) time.Time {
-	if at, ok := g.asked[op.VM.Value]; ok && at.Before(op.Since) {
+	if at, ok := g.asked[op.VM.Value]; ok && at.Before(op.Since.Add(recordedIn)) {
 		return at
 	}
 	return op.Since
@@ -90,7 +93,7 @@ func (p *planner) asked(m *member) (at time.Time, mine bool) {
 func (p *planner) await(m *member, asked time.Time, mine bool, why string) {
 	first := asked.IsZero()
 	if first {
-		asked = p.in.Now
+		asked = p.in.Now.Add(recordedIn - 1).Truncate(recordedIn)
 	}
 	end := p.ops.guests.end(asked)
 	if !mine && m.vm.ToolsRunning {

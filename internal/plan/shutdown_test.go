@@ -97,3 +97,21 @@ func TestTimeOfAShutdownIsKeptAsLongAsItMatters(t *testing.T) {
 		})
 	}
 }
+
+// TestAGuestNeverHasLessThanItsTime: status has whole seconds.
+func TestAGuestNeverHasLessThanItsTime(t *testing.T) {
+	const fraction = 900 * time.Millisecond
+	in := input(0, has(makeVM(0, marked, tools)))
+	in.Now = epoch.Add(fraction)
+	in.Known[0].ShutdownTime = Compute(in).VMs[0].ShutdownTime.Truncate(time.Second)
+	for after, actions := range map[time.Duration]string{0: "", time.Millisecond: "", 3 * time.Minute: "", 3*time.Minute + 100*time.Millisecond: "PowerOffVM web-0"} {
+		next := in
+		running(vsphere.OpShutdownGuest, 0, 0)(&next)
+		next.Now = in.Now.Add(after)
+		if p := Compute(next); actionsOf(p) != actions {
+			t.Errorf("%s after it was asked: %s, want %s", after, actionsOf(p), actions)
+		} else if after == 0 && !p.VMs[0].ShutdownTime.Equal(in.Known[0].ShutdownTime) {
+			t.Errorf("status had %s and gets %s", in.Known[0].ShutdownTime, p.VMs[0].ShutdownTime)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func TestGuestsAreAskedToShutDownBeforeTheirVMsAreDestroyed(t *testing.T) {
 	obeys, ignores := []string{"ReconfigVM_Task", "ShutdownGuest", "Destroy_Task"}, []string{"ReconfigVM_Task", "ShutdownGuest", "PowerOffVM_Task", "Destroy_Task"}
 	for i, want := range [][]string{obeys, ignores, obeys} {
 		methods, waited := stopped(vms[i])
-		// The record of the time has no fractions.
+		// A call takes its time, on a busy machine.
 		if least := map[bool]time.Duration{true: time.Second, false: (seconds - 1) * time.Second}[i != 1]; !slices.Equal(methods, want) || waited < least {
 			t.Errorf("%s was stopped by %v, want %v; its guest had %s, want at least %s", vms[i].Name, methods, want, waited, least)
 		}

@@ -154,8 +154,8 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 	return true
 }
 
-// needless is true for a VM that has not become ready in its time, while as many as are wanted have the target and one of them is available now: it makes up for none
-// of these that is not. So undo removes what failed, also where the group was short of a VM before.
+// needless is true for a VM that has not become ready in its time, while as many as are wanted have the target and one of them is available now: it makes
+// up for none of these that is not. So undo removes what failed, also where the group was short of a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
 	start := m.status.StartTime

@@ -6,8 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// failures records which VMs of the update did not become ready in time, and which were stopped to be changed and were refused that. That is decided before anything else of the update: at the last one that
-// may fail it stops. A VM that becomes ready after all stays recorded: nobody is to wonder why the update went on.
+// failures records which VMs of the update did not become ready in time, and which were stopped to be changed and were refused that. That is decided before
+// anything else of the update: at the last one that may fail it stops. A VM that becomes ready after all stays recorded: nobody is to wonder why the update went on.
 func (p *planner) failures() {
 	if !p.roll.active() || p.in.Deleting || !p.spec.wantOn || !p.in.Observation.Complete {
 		return

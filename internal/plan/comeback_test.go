@@ -111,39 +111,36 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 	s.until(settled)
 }
 
-// TestAVMIsStoppedOnceForASizeThatVCenterRefuses, and started as it is; no other is stopped. So it stays, also for whoever owns the group next.
-func TestAVMIsStoppedOnceForASizeThatVCenterRefuses(t *testing.T) {
-	s := newSaga(t, 3)
-	s.strategy(number(0), number(1))
-	s.unfit = true
-	stops := countStops(s)
-	s.spec.CPU = 3
-	for range 5 {
-		s.looks(12)
-		s.crash()
+// TestAVMIsStoppedOnceForWhatItCannotGet, and started as it is; no other is stopped. What it cannot get shows when it is off. A refusal stays, also for whoever
+// owns the group next; what the account may not do is found out anew by each.
+func TestAVMIsStoppedOnceForWhatItCannotGet(t *testing.T) {
+	for name, test := range map[string]struct {
+		refuse func(s *saga, refuses bool)
+		owners int
+		told   string
+	}{
+		"vCenter refuses the size":            {func(s *saga, refuses bool) { s.unfit = refuses }, 5, "vCenter refused to give web-2 (vm-3) 3 CPUs"},
+		"the account may not make the change": {func(s *saga, refuses bool) { s.denies = refuses }, 1, "lacks a privilege to change web-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(number(0), number(1))
+			test.refuse(s, true)
+			stops := countStops(s)
+			s.spec.CPU = 3
+			for range test.owners {
+				s.crash()
+				s.looks(60 / test.owners)
+			}
+			p := s.step(nil)
+			if *stops != 1 || p.Ready != 3 || !strings.Contains(p.Update.Message, test.told) {
+				t.Errorf("%d stops; %d are available; %+v", *stops, p.Ready, p.Update)
+			}
+			test.refuse(s, false)
+			s.spec.CPU = 4
+			s.until(settled)
+		})
 	}
-	p := s.step(nil)
-	if *stops != 1 || p.Ready != 3 || len(p.Actions) > 0 || !strings.Contains(p.Update.Message, "vCenter refused to give web-2 (vm-3) 3 CPUs") {
-		t.Errorf("%d stops; %d are available; %v; %+v", *stops, p.Ready, actionsOf(p), p.Update)
-	}
-	s.unfit = false
-	s.spec.CPU = 4
-	s.until(settled)
-}
-
-// TestAVMIsStoppedOnceForAChangeThatTheAccountMayNotMake: what the account lacks shows when the VM is off, and it is started again.
-func TestAVMIsStoppedOnceForAChangeThatTheAccountMayNotMake(t *testing.T) {
-	s := newSaga(t, 3)
-	s.strategy(number(0), number(1))
-	s.denies = true
-	stops := countStops(s)
-	s.spec.CPU = 4
-	s.looks(60)
-	if p := s.step(nil); *stops != 1 || p.Ready != 3 {
-		t.Errorf("%d stops; %d are available: %+v", *stops, p.Ready, p.Update)
-	}
-	s.denies = false
-	s.until(settled)
 }
 
 func countStops(s *saga) *int {

@@ -143,6 +143,26 @@ func TestAVMIsStoppedOnceForWhatItCannotGet(t *testing.T) {
 	}
 }
 
+// TestAVMThatCanNeitherBeChangedNorStartedIsNotTriedWithoutAPause.
+func TestAVMThatCanNeitherBeChangedNorStartedIsNotTriedWithoutAPause(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.denies, s.noRoom = true, true
+	tries := 0
+	s.watch = func(_ Input, p Plan) {
+		for _, a := range p.Actions {
+			if a.Kind == ReconfigureVM || a.Kind == PowerOnVM {
+				tries++
+			}
+		}
+	}
+	s.spec.CPU = 3
+	s.looks(60)
+	if tries > 20 {
+		t.Errorf("%d tries in 10 minutes: %v", tries, s.trail)
+	}
+}
+
 func countStops(s *saga) *int {
 	stops := 0
 	s.watch = func(_ Input, p Plan) {

@@ -56,9 +56,9 @@ type sim struct {
 	absent, forbidden map[string]bool
 	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
 	denies bool
-	// unfit is true while vCenter refuses every other size.
-	unfit bool
-	lacks []string
+	// unfit is true while vCenter refuses every other size, noRoom while it starts no VM.
+	unfit, noRoom bool
+	lacks         []string
 	// hotAdd is true for VMs that get more while they are on.
 	hotAdd bool
 	room   SurgeRoom
@@ -340,9 +340,9 @@ func (s *sim) tick() {
 		}
 		attempt := fmt.Sprint(task.Kind, task.Ordinal)
 		kind := s.finish(task)
-		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool { // one is remembered for each VM: see operations.Tracker
-			stays := kind == "" && f.Kind == vsphere.OpReconfigure && task.Kind != f.Kind && task.Kind != vsphere.OpClone
-			return f.Ordinal == task.Ordinal && !stays
+		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool { // see operations.Failures
+			stays := kind != "" || f.Kind == vsphere.OpReconfigure && task.Kind != vsphere.OpClone
+			return f.Ordinal == task.Ordinal && (f.Kind == task.Kind || !stays)
 		})
 		if kind == "" {
 			delete(s.attempts, attempt)
@@ -350,7 +350,7 @@ func (s *sim) tick() {
 			backoff := 25 * time.Second << s.attempts[attempt]
 			s.attempts[attempt] = min(s.attempts[attempt]+1, 4)
 			s.failures = append(s.failures, vsphere.Failure{
-				Kind: task.Kind, Ordinal: task.Ordinal, RetryAt: s.now.Add(backoff), Revision: task.revision,
+				Kind: task.Kind, Ordinal: task.Ordinal, At: s.now, RetryAt: s.now.Add(backoff), Revision: task.revision,
 				Err: said{kind, fmt.Sprintf("%s of %s failed.", task.Kind, task.action.Name)},
 			})
 		}
@@ -397,6 +397,9 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 	case vsphere.OpMark:
 		vm.Tombstone = true
 	case vsphere.OpPowerOn:
+		if s.noRoom {
+			return vsphere.KindCapacity
+		}
 		vm.Power = vsphere.PoweredOn
 	case vsphere.OpShutdownGuest:
 		if vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0) {

@@ -71,7 +71,7 @@ func (t *Tracker) settled(op *operation, sight Sight, applied Mark, now time.Tim
 	}
 	remove = sight == Seen || applied > op.ended
 	if remove && op.found {
-		delete(t.failures, op.Key)
+		t.failures.Succeeded(op.Key, op.Kind)
 	}
 	return remove, false
 }

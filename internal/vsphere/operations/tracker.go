@@ -21,8 +21,6 @@ const (
 	// slotGrace is how long after a lost reply the list is read to see whether a task runs that keeps a slot busy. Most such requests never
 	// reached vCenter. One that is under way for longer makes a task too many for a moment, which is no harm.
 	slotGrace = 250 * time.Millisecond
-	// keepFailures is how long a failure is remembered after the time to try again.
-	keepFailures = time.Hour
 )
 
 var (
@@ -101,16 +99,13 @@ type Tracker struct {
 
 	mu        sync.Mutex
 	ops       map[Key]*operation
-	failures  map[Key]*vsphere.Failure
+	failures  Failures
 	inherited *waitFor
 }
 
 // New returns a tracker with nothing in flight. notify is called without locks held.
 func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
-	return &Tracker{
-		Grace: DefaultGrace, now: now, notify: notify,
-		ops: map[Key]*operation{}, failures: map[Key]*vsphere.Failure{},
-	}
+	return &Tracker{Grace: DefaultGrace, now: now, notify: notify, ops: map[Key]*operation{}}
 }
 
 // Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
@@ -149,7 +144,7 @@ func (h *Handle) Finished(at Mark) {
 		if h.op.Kind == vsphere.OpShutdownGuest {
 			h.op.state = shutting
 		}
-		h.t.succeed(h.op)
+		h.t.failures.Succeeded(h.op.Key, h.op.Kind)
 	})
 }
 
@@ -183,15 +178,7 @@ func (t *Tracker) update(op *operation, f func()) {
 // fail removes the operation and records the failure. The lock is held.
 func (t *Tracker) fail(op *operation, err error) {
 	delete(t.ops, op.Key)
-	now := t.now()
-	count := 1
-	if last := t.failures[op.Key]; last != nil && last.Kind == op.Kind && last.Revision == op.Stamp.Revision {
-		count = last.Count + 1
-	}
-	t.failures[op.Key] = &vsphere.Failure{
-		Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err,
-		At: now, RetryAt: now.Add(Backoff(vsphere.KindOf(err), count)), Count: count, Revision: op.Stamp.Revision,
-	}
+	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision})
 }
 
 // Task is a task to watch.
@@ -273,16 +260,8 @@ func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
 		if !vm.IsZero() {
 			op.VM = vm
 		}
-		t.succeed(op)
+		t.failures.Succeeded(op.Key, op.Kind)
 	})
-}
-
-// succeed forgets what failed before. That a VM could not be changed stays known while something else is done to it: it is started again for that. The
-// lock is held.
-func (t *Tracker) succeed(op *operation) {
-	if last := t.failures[op.Key]; last != nil && (last.Kind != vsphere.OpReconfigure || op.Kind == last.Kind || op.Kind == vsphere.OpClone) {
-		delete(t.failures, op.Key)
-	}
 }
 
 // TaskFailed says that a task ended with an error, as seen at a mark.
@@ -354,11 +333,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 			}
 		}
 	}
-	for key, f := range t.failures {
-		if now.Sub(f.RetryAt) > keepFailures {
-			delete(t.failures, key)
-		}
-	}
+	t.failures.Expire(now)
 	t.mu.Unlock()
 	for _, f := range done {
 		f(true)
@@ -408,18 +383,11 @@ func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	return names
 }
 
-// Failures returns the failures of a group that no success has cleared, sorted by ordinal.
+// Failures returns the failures of a group that no success has cleared, sorted by ordinal and kind.
 func (t *Tracker) Failures(group vsphere.GroupKey) []vsphere.Failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []vsphere.Failure
-	for key, f := range t.failures {
-		if key.Group == group {
-			out = append(out, *f)
-		}
-	}
-	slices.SortFunc(out, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	return out
+	return t.failures.Of(group)
 }
 
 // Settling reports whether any operation waits for its effect or its fate.

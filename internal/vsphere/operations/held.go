@@ -51,9 +51,9 @@ func (t *Tracker) Found(task string, vm vsphere.Ref, at Mark) {
 func (t *Tracker) Claimed(group vsphere.GroupKey, known []vsphere.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for key, op := range t.ops {
-		if op.Group == group && op.held && !op.found && slices.Contains(known, op.VM) {
-			delete(t.ops, key)
+	for _, op := range t.ops[group] {
+		if op.held && !op.found && slices.Contains(known, op.VM) {
+			t.remove(op.Key)
 		}
 	}
 }

@@ -143,6 +143,25 @@ func TestAVMIsStoppedOnceForWhatItCannotGet(t *testing.T) {
 	}
 }
 
+// TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit: somebody has mended it since, and asks for the same again.
+func TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.unfit = true
+	s.spec.CPU = 3
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	s.looks(6)
+	s.spec.CPU = 2
+	s.until(settled)
+	s.unfit = false
+	stops := countStops(s)
+	s.spec.CPU = 3
+	s.until(settled)
+	if *stops != 3 {
+		t.Errorf("3 VMs were stopped %d times: %v", *stops, s.trail)
+	}
+}
+
 // TestAVMThatCanNeitherBeChangedNorStartedIsNotTriedWithoutAPause.
 func TestAVMThatCanNeitherBeChangedNorStartedIsNotTriedWithoutAPause(t *testing.T) {
 	s := newSaga(t, 3)

@@ -44,6 +44,7 @@ func (p *planner) begin() {
 	if p.in.Deleting || !p.roll.active() {
 		return
 	}
+	p.retryRefused()
 	p.roll.from = map[string]bool{}
 	for _, revision := range p.roll.From {
 		p.roll.from[revision] = true

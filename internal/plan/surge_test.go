@@ -181,6 +181,27 @@ func TestTheExtraVMIsKnownAsOne(t *testing.T) {
 	}
 }
 
+// TestTheExtraVMIsKnownAsOneAfterTheGroupWasScaledUpAndBack, before anything was cloned.
+func TestTheExtraVMIsKnownAsOneAfterTheGroupWasScaledUpAndBack(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(nil, nil)
+	s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+	before := s.first()
+	s.clones = 0
+	s.spec.CPU = 4
+	s.replicas(4)
+	s.looks(1)
+	s.replicas(3)
+	s.looks(1)
+	s.clones = 99
+	s.until(settled)
+	for ref, name := range before {
+		if s.vms[ref] == nil {
+			t.Errorf("%s left: %v", name, s.trail)
+		}
+	}
+}
+
 // TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were to leave, and one is wanted again.
 func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	s := newSaga(t, 3)

@@ -104,8 +104,8 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 		}
 		s.tick()
 	}
-	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) {
-		t.Errorf("it is told of %+v", p.Blockers)
+	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) || p.Update.Reason != v1alpha1.ReasonRolloutPending {
+		t.Errorf("it is told of %+v and %+v", p.Blockers, p.Update)
 	}
 	s.spec.CPU = 4
 	s.until(settled)

@@ -75,7 +75,7 @@ func (p *planner) nothingMay() bool {
 	u := p.spec.update
 	return u.surge == 0 && u.unavailable == 0 && p.population() <= p.spec.desired && slices.ContainsFunc(p.table(), func(m *member) bool {
 		change := p.change(m)
-		return !m.doomed && !m.status.Updating && (change == changeRestart || change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete)
+		return !m.doomed && (!m.status.Updating || m.unstopped) && (change == changeRestart || change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete)
 	})
 }
 

@@ -38,7 +38,7 @@ func takenBy(in Input, p Plan) taken {
 // goesDownNow is true for a VM that was chosen to be restarted before, and is available: nothing was done to it until now.
 func goesDownNow(in Input, p Plan, s VMStatus) bool {
 	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
-	return k.Updating && k.ShutdownTime.IsZero() && wasAvailable(in, s) && vm.Power == vsphere.PoweredOn && !slices.Contains(p.Doomed, s.Ordinal) &&
+	return k.Updating && wasAvailable(in, s) && vm.Power == vsphere.PoweredOn && !slices.Contains(p.Doomed, s.Ordinal) &&
 		slices.ContainsFunc(p.Actions, func(a Action) bool { return a.MoRef == s.MoRef && (a.Kind == PowerOffVM || a.Kind == ShutdownGuest) })
 }
 
@@ -126,7 +126,7 @@ func leavesInFlight(in Input, ordinal int32) bool {
 func wasAvailable(in Input, s VMStatus) bool {
 	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
 	switch {
-	case !vm.Connected || vm.IsTemplate:
+	case !vm.Connected || vm.IsTemplate, k.Updating && !k.ShutdownTime.IsZero(): // its guest was asked to shut down
 		return false
 	case vm.Stamp != nil && k.Revision != vm.Stamp.Revision && in.Spec.Readiness != nil && in.Spec.Readiness.MinReadySeconds > 0:
 		return false // it may have got another network since, and has to show itself there

@@ -48,6 +48,9 @@ type sim struct {
 	// seen is the spec that status is of, admitted the one that was allowed last.
 	seen, admitted v1alpha1.VmGroupSpec
 
+	// backup is the group as it was when somebody saved its cluster, or nil.
+	backup *saved
+
 	// made are all shapes that spec ever had, by revision.
 	made map[string]v1alpha1.Revision
 	// boots is for how many ticks a guest of a template boots; a negative number is for ever. absent templates are not in vCenter, and
@@ -126,6 +129,28 @@ func newSim(t fataler, replicas int32) *sim {
 		t: t, now: epoch, spec: validSpec(replicas), seen: validSpec(replicas), admitted: validSpec(replicas), vms: map[string]*simVM{}, hidden: map[string]bool{},
 		confirmed: map[string]bool{}, attempts: map[string]int{}, clones: 99, others: 99, made: map[string]v1alpha1.Revision{},
 		boots: map[string]int{}, absent: map[string]bool{}, forbidden: map[string]bool{},
+	}
+}
+
+// saved is what an API server has of a group.
+type saved struct {
+	spec, seen v1alpha1.VmGroupSpec
+	known      []Known
+	doomed     []int32
+	listed     []Listed
+	rollout    *Rollout
+	shapes     []v1alpha1.Revision
+}
+
+func (s *sim) save() {
+	s.backup = &saved{*s.spec.DeepCopy(), *s.seen.DeepCopy(), slices.Clone(s.known), slices.Clone(s.doomed), slices.Clone(s.listed), s.rollout, slices.Clone(s.shapes)}
+}
+
+// restore brings back what was saved. What was admitted since is on the hub.
+func (s *sim) restore() {
+	if b := s.backup; b != nil {
+		s.spec, s.seen, s.known, s.doomed, s.listed = *b.spec.DeepCopy(), *b.seen.DeepCopy(), slices.Clone(b.known), slices.Clone(b.doomed), slices.Clone(b.listed)
+		s.rollout, s.shapes = b.rollout, slices.Clone(b.shapes)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -358,51 +357,6 @@ func (s *Snapshot) folderProblem() error {
 	return nil
 }
 
-// act decides what status says of the plan, and when to look again.
-func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
-	d.Step, d.Record = Act, s.toRecord(admission)
-	var problem error
-	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {
-		if problem = s.folderProblem(); problem != nil {
-			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM)
-		}
-	}
-	f := s.facts()
-	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()
-	// VMs whose clone has not been sent yet show as Pending.
-	f.Plan, f.Admission, f.CreateBlocked = d.Plan.Limit(0, 0), admission, d.Names.Blocked
-	f.Rollout = s.recorded(&d.Plan)
-	_, f.RemovingSince = s.removal()
-	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
-	if problem != nil {
-		f.Failure = explained(problem)
-		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere // nobody but a person moves it back
-		d.look(retryAfter(problem))
-	}
-	s.say(&d, f.Status())
-
-	if !d.Plan.WakeAt.IsZero() {
-		d.look(d.Plan.WakeAt.Sub(s.Now))
-	}
-	current := d.Status
-	if current == nil {
-		current = &s.Group.Status
-	}
-	if deadline := ProgressDeadline(current, s.Group.Spec); deadline.After(s.Now) {
-		d.look(deadline.Sub(s.Now))
-	}
-	if d.adoption != nil && (d.Plan.Adopting > 0 || d.adoption.Waits != nil) {
-		d.look(AdoptionInterval)
-	}
-	if s.unwatched() {
-		d.look(unwatchedInterval)
-	}
-	if s.unmarkedUserData() != "" {
-		d.look(UserDataInterval)
-	}
-	return d
-}
-
 // finish removes the folder of a group whose VMs are gone, and lets the group go.
 func (s *Snapshot) finish(d Decision) Decision {
 	if unread := s.unread(); unread != nil {
@@ -437,66 +391,4 @@ func (s *Snapshot) holdsStrangers(err error) bool {
 	return !slices.ContainsFunc(e.Holds, func(held vsphere.Ref) bool {
 		return held.Type == vsphere.TypeVirtualMachine && !slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref == held })
 	})
-}
-
-// blocked says why nothing is done, and nothing else.
-func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
-	d := Decision{Step: Report, After: after}
-	f := s.facts()
-	f.Incomplete, f.Failure, f.Rollout = b.Message, &b, s.begun()
-	s.say(&d, f.blockedStatus())
-	return d
-}
-
-// facts are those that every status is made of.
-func (s *Snapshot) facts() Facts {
-	return Facts{
-		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
-		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
-		AdoptFrom: s.adoptFrom(), UnmarkedUserData: s.unmarkedUserData(), UserDataKnown: s.knowsUserData(), Namespace: s.Group.Namespace,
-	}
-}
-
-// say makes next what is written, if it is worth a write. A change that nothing depends on may be held back for a while.
-func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
-	old := s.Group.Status
-	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || equality.Semantic.DeepEqual(old, next) {
-		return
-	}
-	if !s.Reported.IsZero() && !Urgent(old, next) {
-		if wait := s.Reported.Add(statusInterval).Sub(s.Now); wait > 0 {
-			d.look(wait)
-			return
-		}
-	}
-	d.Status, d.Events = &next, Events(old, next)
-}
-
-// look makes the group be looked at again no later than after that time.
-func (d *Decision) look(after time.Duration) {
-	if after = max(after, 10*time.Millisecond); d.After == 0 || after < d.After {
-		d.After = after
-	}
-}
-
-// known returns what status has recorded of VMs.
-func known(status *v1alpha1.VmGroupStatus) []plan.Known {
-	out := make([]plan.Known, 0, len(status.VMs))
-	for _, vm := range status.VMs {
-		k := plan.Known{
-			Ordinal: vm.Ordinal, Incarnation: vm.Incarnation, MoRef: vm.MoRef, UUID: vm.UUID, Revision: vm.Revision,
-			Phase: vm.Phase, Updating: vm.Updating,
-		}
-		if vm.ReadySince != nil {
-			k.ReadySince = vm.ReadySince.Time
-		}
-		if vm.StartTime != nil {
-			k.StartTime = vm.StartTime.Time
-		}
-		if vm.ShutdownTime != nil {
-			k.ShutdownTime = vm.ShutdownTime.Time
-		}
-		out = append(out, k)
-	}
-	return out
 }

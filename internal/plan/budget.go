@@ -76,6 +76,8 @@ func (p *planner) budget() budget {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || !m.exists():
+		case m.unstopped: // it may be going down all the same
+			b.there++
 		case m.status.Available && !p.reconnects(m):
 			b.there++
 			b.available++

@@ -23,16 +23,23 @@ func takenBy(in Input, p Plan) taken {
 			continue
 		}
 		t.there++
-		if unproven := s.Revision == p.Rollout.Revision && !s.Available || s.Updating; !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
+		if unproven := !s.Available && (s.Revision == p.Rollout.Revision || s.Updating); !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
 			t.left++
 		}
-		if (chosenNow(in, p, s) || stoppedNow(in, s)) && slices.Contains(from, s.Revision) && !needless(in, p, s) {
+		if (chosenNow(in, p, s) || stoppedNow(in, s) || goesDownNow(in, p, s)) && slices.Contains(from, s.Revision) && !needless(in, p, s) {
 			t.vms++
 			t.available = t.available || wasAvailable(in, s)
 			t.listed = t.listed || in.Spec.ScaleDown != nil && slices.Contains(in.Spec.ScaleDown.DeleteFirst, s.Name)
 		}
 	}
 	return t
+}
+
+// goesDownNow is true for a VM that was chosen to be restarted before, and is available: nothing was done to it until now.
+func goesDownNow(in Input, p Plan, s VMStatus) bool {
+	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
+	return k.Updating && wasAvailable(in, s) && vm.Power == vsphere.PoweredOn && !slices.Contains(p.Doomed, s.Ordinal) &&
+		slices.ContainsFunc(p.Actions, func(a Action) bool { return a.MoRef == s.MoRef && (a.Kind == PowerOffVM || a.Kind == ShutdownGuest) })
 }
 
 // needless is true for a VM that never was ready, beside as many as are wanted of what spec says, of which one is available.
@@ -119,7 +126,7 @@ func leavesInFlight(in Input, ordinal int32) bool {
 func wasAvailable(in Input, s VMStatus) bool {
 	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
 	switch {
-	case !vm.Connected || vm.IsTemplate || k.Updating:
+	case !vm.Connected || vm.IsTemplate, k.Updating && !k.ShutdownTime.IsZero(): // its guest was asked to shut down
 		return false
 	case vm.Stamp != nil && k.Revision != vm.Stamp.Revision && in.Spec.Readiness != nil && in.Spec.Readiness.MinReadySeconds > 0:
 		return false // it may have got another network since, and has to show itself there

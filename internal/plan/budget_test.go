@@ -41,3 +41,37 @@ func TestStrategy(t *testing.T) {
 		t.Errorf("without a strategy it is %+v", s)
 	}
 }
+
+// TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing: it was chosen, and there was no slot to power it off. Meanwhile another one was lost.
+func TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}
+	s.others = 0
+	s.spec.CPU = 4
+	s.looks(2)
+	chosen := ""
+	for _, k := range s.known {
+		if k.Updating {
+			chosen = k.MoRef
+		}
+	}
+	sick := s.byName("web-0")
+	if chosen == "" || chosen == sick.Ref.Value {
+		t.Fatalf("chosen is %q", chosen)
+	}
+	sick.boot = 1000
+	s.looks(1)
+	s.others = 9
+	s.watch = func(_ Input, p Plan) {
+		for _, a := range p.Actions {
+			vm := s.vms[a.MoRef]
+			if a.Kind == PowerOffVM && vm.HeartbeatGreen && p.Ready < 2 {
+				t.Errorf("%s is powered off, and %d are available", a.Name, p.Ready)
+			}
+		}
+	}
+	s.looks(3)
+	sick.boot = 0
+	s.until(settled)
+}

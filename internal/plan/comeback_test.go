@@ -104,46 +104,82 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 		}
 		s.tick()
 	}
-	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) {
-		t.Errorf("it is told of %+v", p.Blockers)
+	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) || p.Update.Reason != v1alpha1.ReasonRolloutPending {
+		t.Errorf("it is told of %+v and %+v", p.Blockers, p.Update)
 	}
 	s.spec.CPU = 4
 	s.until(settled)
 }
 
-// TestAVMIsStoppedOnceForASizeThatVCenterRefuses, and started as it is; no other is stopped. So it stays, also for whoever owns the group next.
-func TestAVMIsStoppedOnceForASizeThatVCenterRefuses(t *testing.T) {
+// TestAVMIsStoppedOnceForWhatItCannotGet, and started as it is; no other is stopped. What it cannot get shows when it is off. A refusal stays, also for whoever
+// owns the group next; what the account may not do is found out anew by each.
+func TestAVMIsStoppedOnceForWhatItCannotGet(t *testing.T) {
+	for name, test := range map[string]struct {
+		refuse func(s *saga, refuses bool)
+		owners int
+		told   string
+	}{
+		"vCenter refuses the size":            {func(s *saga, refuses bool) { s.unfit = refuses }, 5, "vCenter refused to give web-2 (vm-3) 3 CPUs"},
+		"the account may not make the change": {func(s *saga, refuses bool) { s.denies = refuses }, 1, "lacks a privilege to change web-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(number(0), number(1))
+			test.refuse(s, true)
+			stops := countStops(s)
+			s.spec.CPU = 3
+			for range test.owners {
+				s.crash()
+				s.looks(60 / test.owners)
+			}
+			p := s.step(nil)
+			if *stops != 1 || p.Ready != 3 || !strings.Contains(p.Update.Message, test.told) {
+				t.Errorf("%d stops; %d are available; %+v", *stops, p.Ready, p.Update)
+			}
+			test.refuse(s, false)
+			s.spec.CPU = 4
+			s.until(settled)
+		})
+	}
+}
+
+// TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit: somebody has mended it since, and asks for the same again.
+func TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
 	s.unfit = true
+	s.spec.CPU = 3
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	s.looks(6)
+	s.spec.CPU = 2
+	s.until(settled)
+	s.unfit = false
 	stops := countStops(s)
 	s.spec.CPU = 3
-	for range 5 {
-		s.looks(12)
-		s.crash()
-	}
-	p := s.step(nil)
-	if *stops != 1 || p.Ready != 3 || len(p.Actions) > 0 || !strings.Contains(p.Update.Message, "vCenter refused to give web-2 (vm-3) 3 CPUs") {
-		t.Errorf("%d stops; %d are available; %v; %+v", *stops, p.Ready, actionsOf(p), p.Update)
-	}
-	s.unfit = false
-	s.spec.CPU = 4
 	s.until(settled)
+	if *stops != 3 {
+		t.Errorf("3 VMs were stopped %d times: %v", *stops, s.trail)
+	}
 }
 
-// TestAVMIsStoppedOnceForAChangeThatTheAccountMayNotMake: what the account lacks shows when the VM is off, and it is started again.
-func TestAVMIsStoppedOnceForAChangeThatTheAccountMayNotMake(t *testing.T) {
+// TestAVMThatCanNeitherBeChangedNorStartedIsNotTriedWithoutAPause.
+func TestAVMThatCanNeitherBeChangedNorStartedIsNotTriedWithoutAPause(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
-	s.denies = true
-	stops := countStops(s)
-	s.spec.CPU = 4
-	s.looks(60)
-	if p := s.step(nil); *stops != 1 || p.Ready != 3 {
-		t.Errorf("%d stops; %d are available: %+v", *stops, p.Ready, p.Update)
+	s.denies, s.noRoom = true, true
+	tries := 0
+	s.watch = func(_ Input, p Plan) {
+		for _, a := range p.Actions {
+			if a.Kind == ReconfigureVM || a.Kind == PowerOnVM {
+				tries++
+			}
+		}
 	}
-	s.denies = false
-	s.until(settled)
+	s.spec.CPU = 3
+	s.looks(60)
+	if tries > 20 {
+		t.Errorf("%d tries in 10 minutes: %v", tries, s.trail)
+	}
 }
 
 func countStops(s *saga) *int {

@@ -68,6 +68,8 @@ var happenings = []happening{
 			s.known, s.doomed, s.listed = nil, nil, nil
 		}
 	}},
+	{"save", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.save() }},
+	{"restore", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.restore() }},
 	{"power state", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.spec.PowerState = rapid.SampledFrom(
 			[]v1alpha1.PowerState{v1alpha1.PowerOn, v1alpha1.PowerOff}).Draw(t, "power")
@@ -227,8 +229,15 @@ func (s *sim) foreigners() map[string]vsphere.VM {
 	return all
 }
 
-// troubled is a group after a random history.
+// troubled is a group after a random history, with nothing in its way any more.
 func troubled(t *rapid.T) *sim {
+	s := inTrouble(t)
+	s.heal(t)
+	return s
+}
+
+// inTrouble is a group after a random history.
+func inTrouble(t *rapid.T) *sim {
 	s := newSim(t, rapid.Int32Range(0, 6).Draw(t, "replicas"))
 	s.clones, s.others = 2, 3
 	for range rapid.IntRange(0, 40).Draw(t, "length") {
@@ -247,7 +256,6 @@ func troubled(t *rapid.T) *sim {
 			}
 		}
 	}
-	s.heal(t)
 	return s
 }
 

@@ -51,6 +51,8 @@ type member struct {
 	surge bool
 	// wrongPower is true when somebody else changed the power state and repair means to change it back.
 	wrongPower bool
+	// unstopped is true for a VM that status has as stopped for an update, and that is available: nothing was done to it, as far as anybody knows.
+	unstopped bool
 	// changes is true when the update stops or changes the VM now, or has stopped it to change it: it is not powered on meanwhile.
 	changes bool
 }

@@ -49,6 +49,10 @@ func (p *planner) underWay(counts string) Update {
 		return u
 	}
 	switch {
+	case others == 0 && pending > 0 && replaced == 0 && p.spec.update.resize != v1alpha1.ResizeHot: // see unfit and refused
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others cannot get %s, so they stay as they are: %s. vCenter refused it, and its tasks say why, or the number "+
+			"of CPUs is no multiple of the cores per socket of the VM. Set another size, or set spec.updateStrategy.replaceTrigger to a new value, which replaces all VMs.",
+			counts, sizeOf(ShapeOf(p.in.Spec)), enumerate(p.restartPending()))}
 	case others == 0 && pending > 0 && replaced == 0:
 		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is Hot: %s. Shut them down and start "+
 			"them one after the other, or set resize to Restart.", counts, enumerate(p.restartPending()))}
@@ -71,7 +75,7 @@ func (p *planner) nothingMay() bool {
 	u := p.spec.update
 	return u.surge == 0 && u.unavailable == 0 && p.population() <= p.spec.desired && slices.ContainsFunc(p.table(), func(m *member) bool {
 		change := p.change(m)
-		return !m.doomed && !m.status.Updating && (change == changeRestart || change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete)
+		return !m.doomed && (!m.status.Updating || m.unstopped) && (change == changeRestart || change == changeReplace && p.spec.policy == v1alpha1.DeletionDelete)
 	})
 }
 

@@ -65,7 +65,7 @@ func (p *planner) fill(have int32) {
 			p.plan.Repairing = true
 		}
 		p.cloneOrSay(ordinal, m, reason)
-		if clone := p.member(ordinal); clone != nil && m == nil {
+		if clone := p.member(ordinal); clone != nil && (m == nil || m.state == intended && !p.replacement(m)) {
 			made = append(made, clone)
 		}
 	}

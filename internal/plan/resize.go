@@ -80,14 +80,18 @@ func (p *planner) restart(m *member) {
 }
 
 // updating carries on with what status says of a VM that was stopped for an update, or was about to be. Off, it has yet to be started, and that is no
-// repair. On, it is ready again once it is available, unless its guest may still go down.
+// repair. On, it is ready again once it is available, unless its guest may still go down. One to which nothing was done yet waits its turn again: others may be
+// missing by now.
 func (p *planner) updating(m *member) {
 	if !m.status.Updating || m.vm.Power != vsphere.PoweredOn {
 		return
 	}
 	asked, _ := p.asked(m)
+	restarts := p.roll.going && p.change(m) == changeRestart
 	switch {
-	case !asked.IsZero() && m.vm.ToolsRunning, p.roll.going && p.change(m) == changeRestart:
+	case restarts && asked.IsZero() && m.status.Available && !p.ops.busy(m.status.Ordinal):
+		m.unstopped = true
+	case !asked.IsZero() && m.vm.ToolsRunning, restarts:
 		m.status.ShutdownTime = asked
 		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then it is not going down
 		m.status.Available, m.status.Phase = false, v1alpha1.VMStarting

@@ -20,7 +20,7 @@ func Unavailable(spec v1alpha1.VmGroupSpec) int32 {
 func (p *planner) retained(counts string, others int) (u Update, ok bool) {
 	restarts := 0
 	for _, m := range p.table() {
-		if !m.doomed && !m.status.Updating && p.change(m) == changeRestart {
+		if !m.doomed && (!m.status.Updating || m.unstopped) && p.change(m) == changeRestart {
 			restarts++
 		}
 	}

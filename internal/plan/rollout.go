@@ -44,6 +44,7 @@ func (p *planner) begin() {
 	if p.in.Deleting || !p.roll.active() {
 		return
 	}
+	p.retryRefused()
 	p.roll.from = map[string]bool{}
 	for _, revision := range p.roll.From {
 		p.roll.from[revision] = true
@@ -128,6 +129,10 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
+	case m.unstopped && b.available < 0: // more are missing than when it was chosen
+	case m.unstopped:
+		b.there--
+		p.restart(m)
 	case m.status.Updating && c == changeRestart:
 		p.restart(m)
 	case m.status.Updating && c == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace():

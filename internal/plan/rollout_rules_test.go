@@ -239,7 +239,7 @@ func staying(in Input, p Plan) int32 {
 // checkTakenBack: while a group is held at what spec was taken back from, no VM of that comes in the place of a lost one that was as spec says.
 func checkTakenBack(fail func(string, ...any), in Input, a Action) {
 	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
-	if at < 0 || recordedTwice(in) || in.UpdateBlocked == nil || in.Revision == in.UpdateRevision {
+	if at < 0 || recordedTwice(in) || slices.Contains(in.Doomed, a.Ordinal) || in.UpdateBlocked == nil || in.Revision == in.UpdateRevision {
 		return
 	}
 	if k := in.Known[at]; k.Revision == in.UpdateRevision && slices.Contains(in.Observation.Gone, vsphere.VMRef(k.MoRef)) {

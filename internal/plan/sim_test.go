@@ -48,6 +48,9 @@ type sim struct {
 	// seen is the spec that status is of, admitted the one that was allowed last.
 	seen, admitted v1alpha1.VmGroupSpec
 
+	// backup is the group as it was when somebody saved its cluster, or nil.
+	backup *saved
+
 	// made are all shapes that spec ever had, by revision.
 	made map[string]v1alpha1.Revision
 	// boots is for how many ticks a guest of a template boots; a negative number is for ever. absent templates are not in vCenter, and
@@ -56,9 +59,9 @@ type sim struct {
 	absent, forbidden map[string]bool
 	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
 	denies bool
-	// unfit is true while vCenter refuses every other size.
-	unfit bool
-	lacks []string
+	// unfit is true while vCenter refuses every other size, noRoom while it starts no VM.
+	unfit, noRoom bool
+	lacks         []string
 	// hotAdd is true for VMs that get more while they are on.
 	hotAdd bool
 	room   SurgeRoom
@@ -126,6 +129,28 @@ func newSim(t fataler, replicas int32) *sim {
 		t: t, now: epoch, spec: validSpec(replicas), seen: validSpec(replicas), admitted: validSpec(replicas), vms: map[string]*simVM{}, hidden: map[string]bool{},
 		confirmed: map[string]bool{}, attempts: map[string]int{}, clones: 99, others: 99, made: map[string]v1alpha1.Revision{},
 		boots: map[string]int{}, absent: map[string]bool{}, forbidden: map[string]bool{},
+	}
+}
+
+// saved is what an API server has of a group.
+type saved struct {
+	spec, seen v1alpha1.VmGroupSpec
+	known      []Known
+	doomed     []int32
+	listed     []Listed
+	rollout    *Rollout
+	shapes     []v1alpha1.Revision
+}
+
+func (s *sim) save() {
+	s.backup = &saved{*s.spec.DeepCopy(), *s.seen.DeepCopy(), slices.Clone(s.known), slices.Clone(s.doomed), slices.Clone(s.listed), s.rollout, slices.Clone(s.shapes)}
+}
+
+// restore brings back what was saved. What was admitted since is on the hub.
+func (s *sim) restore() {
+	if b := s.backup; b != nil {
+		s.spec, s.seen, s.known, s.doomed, s.listed = *b.spec.DeepCopy(), *b.seen.DeepCopy(), slices.Clone(b.known), slices.Clone(b.doomed), slices.Clone(b.listed)
+		s.rollout, s.shapes = b.rollout, slices.Clone(b.shapes)
 	}
 }
 
@@ -340,9 +365,9 @@ func (s *sim) tick() {
 		}
 		attempt := fmt.Sprint(task.Kind, task.Ordinal)
 		kind := s.finish(task)
-		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool { // one is remembered for each VM: see operations.Tracker
-			stays := kind == "" && f.Kind == vsphere.OpReconfigure && task.Kind != f.Kind && task.Kind != vsphere.OpClone
-			return f.Ordinal == task.Ordinal && !stays
+		s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool { // see operations.Failures
+			stays := kind != "" || f.Kind == vsphere.OpReconfigure && task.Kind != vsphere.OpClone
+			return f.Ordinal == task.Ordinal && (f.Kind == task.Kind || !stays)
 		})
 		if kind == "" {
 			delete(s.attempts, attempt)
@@ -350,7 +375,7 @@ func (s *sim) tick() {
 			backoff := 25 * time.Second << s.attempts[attempt]
 			s.attempts[attempt] = min(s.attempts[attempt]+1, 4)
 			s.failures = append(s.failures, vsphere.Failure{
-				Kind: task.Kind, Ordinal: task.Ordinal, RetryAt: s.now.Add(backoff), Revision: task.revision,
+				Kind: task.Kind, Ordinal: task.Ordinal, At: s.now, RetryAt: s.now.Add(backoff), Revision: task.revision,
 				Err: said{kind, fmt.Sprintf("%s of %s failed.", task.Kind, task.action.Name)},
 			})
 		}
@@ -397,6 +422,9 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 	case vsphere.OpMark:
 		vm.Tombstone = true
 	case vsphere.OpPowerOn:
+		if s.noRoom {
+			return vsphere.KindCapacity
+		}
 		vm.Power = vsphere.PoweredOn
 	case vsphere.OpShutdownGuest:
 		if vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0) {

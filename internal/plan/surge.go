@@ -77,7 +77,8 @@ func (p *planner) endSurge(n int32) {
 	}
 }
 
-// nameSurge marks those of the VMs that are cloned now, the last ones first, that are above what is wanted.
+// nameSurge marks those of the VMs that are cloned now, the last ones first, that are above what is wanted. Some may have been decided on before, when more were
+// wanted.
 func (p *planner) nameSurge(made []*member) {
 	above := -p.spec.desired
 	for _, m := range p.table() {
@@ -86,6 +87,9 @@ func (p *planner) nameSurge(made []*member) {
 		}
 	}
 	for _, m := range slices.Backward(made) {
+		if m.surge {
+			continue
+		}
 		if above--; above < 0 {
 			return
 		}

@@ -181,6 +181,27 @@ func TestTheExtraVMIsKnownAsOne(t *testing.T) {
 	}
 }
 
+// TestTheExtraVMIsKnownAsOneAfterTheGroupWasScaledUpAndBack, before anything was cloned.
+func TestTheExtraVMIsKnownAsOneAfterTheGroupWasScaledUpAndBack(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(nil, nil)
+	s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
+	before := s.first()
+	s.clones = 0
+	s.spec.CPU = 4
+	s.replicas(4)
+	s.looks(1)
+	s.replicas(3)
+	s.looks(1)
+	s.clones = 99
+	s.until(settled)
+	for ref, name := range before {
+		if s.vms[ref] == nil {
+			t.Errorf("%s left: %v", name, s.trail)
+		}
+	}
+}
+
 // TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were to leave, and one is wanted again.
 func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	s := newSaga(t, 3)
@@ -218,8 +239,42 @@ func TestNothingIsDoomedThatNothingCanRemove(t *testing.T) {
 	}
 }
 
-// TestNoVMOfBeforeLeavesForAnotherSize, whatever else happens, as long as nothing is lost and nobody scales.
+// TestNoVMOfBeforeLeavesForAnotherSize, whatever else happens, as long as none is lost and nobody asks for fewer.
 func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
+	events := []func(t *rapid.T, s *saga, vm *simVM){
+		func(t *rapid.T, s *saga, _ *simVM) { s.spec.CPU = rapid.Int32Range(1, 4).Draw(t, "cpu") * 2 },
+		func(_ *rapid.T, s *saga, _ *simVM) { s.spec.UpdateStrategy.Paused = !s.spec.UpdateStrategy.Paused },
+		func(_ *rapid.T, s *saga, _ *simVM) { s.crash() },
+		func(t *rapid.T, s *saga, _ *simVM) { s.step(interrupted(t)); s.crash() },
+		func(t *rapid.T, s *saga, _ *simVM) {
+			s.room = SurgeRoom{Limited: rapid.Bool().Draw(t, "limited"), VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonWaitingForQuota}}
+		},
+		func(_ *rapid.T, _ *saga, vm *simVM) { vm.Connected = !vm.Connected },
+		func(_ *rapid.T, _ *saga, vm *simVM) { vm.boot = 3 },
+		func(t *rapid.T, s *saga, _ *simVM) {
+			surge := rapid.IntRange(0, 2).Draw(t, "surge")
+			s.spec.UpdateStrategy.MaxSurge = number(surge)
+			s.spec.UpdateStrategy.MaxUnavailable = number(max(rapid.IntRange(0, 1).Draw(t, "unavailable"), 1-surge))
+		},
+		func(_ *rapid.T, s *saga, _ *simVM) { s.replicas(min(*s.spec.Replicas+1, 6)) },
+		func(t *rapid.T, s *saga, _ *simVM) {
+			s.spec.UpdateStrategy.Resize = rapid.SampledFrom([]v1alpha1.ResizeMode{"", v1alpha1.ResizeHot}).Draw(t, "resize")
+			s.spec.UpdateStrategy.Type = rapid.SampledFrom([]v1alpha1.UpdateStrategyType{"", v1alpha1.UpdateOnDelete}).Draw(t, "type")
+			s.spec.UpdateStrategy.MaxFailures = rapid.Int32Range(1, 3).Draw(t, "failures")
+			s.spec.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionRetain}).Draw(t, "policy")
+		},
+		func(t *rapid.T, s *saga, _ *simVM) {
+			s.absent["debian-12"], s.forbidden["debian-12"] = rapid.Bool().Draw(t, "absent"), rapid.Bool().Draw(t, "forbidden")
+			s.boots["debian-12"] = rapid.IntRange(-1, 2).Draw(t, "boots")
+		},
+		func(t *rapid.T, s *saga, _ *simVM) {
+			s.clones, s.others = rapid.IntRange(0, 2).Draw(t, "clones"), rapid.IntRange(0, 2).Draw(t, "others")
+		},
+		func(t *rapid.T, s *saga, _ *simVM) {
+			s.unfit, s.denies = rapid.Bool().Draw(t, "unfit"), rapid.Bool().Draw(t, "denies")
+			s.blind, s.paused = rapid.Bool().Draw(t, "blind"), rapid.Bool().Draw(t, "paused")
+		},
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSaga(t, rapid.Int32Range(1, 4).Draw(t, "replicas"))
 		s.strategy(number(rapid.IntRange(1, 2).Draw(t, "surge")), number(rapid.IntRange(0, 1).Draw(t, "unavailable")))
@@ -227,30 +282,20 @@ func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 			s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
 		}
 		before := s.first()
-		for range rapid.IntRange(1, 25).Draw(t, "length") {
+		for range rapid.IntRange(1, 40).Draw(t, "length") {
 			vm := rapid.SampledFrom(s.sorted()).Draw(t, "vm")
-			switch rapid.IntRange(0, 9).Draw(t, "event") {
-			case 0:
-				s.spec.CPU = rapid.Int32Range(1, 4).Draw(t, "cpu") * 2
-			case 1:
-				s.spec.UpdateStrategy.Paused = !s.spec.UpdateStrategy.Paused
-			case 2:
-				s.crash()
-			case 3:
-				s.room = SurgeRoom{Limited: rapid.Bool().Draw(t, "limited"), VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonWaitingForQuota}}
-			case 4:
-				vm.Connected = !vm.Connected
-			case 5:
-				vm.boot = 3
-			case 6:
-				s.spec.UpdateStrategy.MaxUnavailable = number(rapid.IntRange(0, 1).Draw(t, "unavailable"))
+			switch at := rapid.IntRange(0, 2*len(events)).Draw(t, "event"); {
+			case at < len(events):
+				events[at](t, s, vm)
+			case at == len(events) && before[vm.Ref.Value] == "":
+				delete(s.vms, vm.Ref.Value) // one that is not of before is lost
 			default:
 				s.step(nil)
 				s.tick()
 			}
 			there := s.first()
 			for ref, name := range before {
-				if there[ref] == "" || s.vms[ref].Tombstone {
+				if there[ref] == "" || s.vms[ref].Tombstone || s.vms[ref].Stamp == nil {
 					t.Fatalf("%s left: %v", name, s.trail)
 				}
 			}

@@ -19,6 +19,15 @@ func (p *planner) unfit(m *member, c InPlace) *Blocker {
 	return nil
 }
 
+// retryRefused forgets what vCenter refused before the update began. It has another look at what somebody asks for again.
+func (p *planner) retryRefused() {
+	for ordinal, all := range p.ops.failures {
+		p.ops.failures[ordinal] = slices.DeleteFunc(all, func(f failure) bool {
+			return f.Kind == vsphere.OpReconfigure && vsphere.KindOf(f.Err) == vsphere.KindSpec && f.At.Before(p.roll.Start)
+		})
+	}
+}
+
 // refused is true for a VM that was stopped to be changed, and of which vCenter said that it cannot be. It is started as it is.
 func (p *planner) refused(m *member) bool {
 	f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)

@@ -233,8 +233,11 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 		if !ok || !engaged {
 			return // engaging it lists its groups again
 		}
-		key := keyOf(served.UID, group)
-		r.Groups.seen(request(o), key, group, vcenterOf(group))
+		key, vcenter := keyOf(served.UID, group), vcenterOf(group)
+		if was, known := r.Groups.entry(key); known && was.vcenter != vcenter {
+			r.leave(was.vcenter, key)
+		}
+		r.Groups.seen(request(o), key, group, vcenter)
 		r.vanished.seen(key, group)
 		if r.holds(request(o)) {
 			if group.Status.ObservedGeneration == 0 {
@@ -335,8 +338,13 @@ func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 	if r.Quotas != nil {
 		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
 	}
-	if server, ok := r.Servers.Server(e.vcenter); ok {
-		server.Forget(key) // it wants nothing of this replica's budgets any more
+	r.leave(e.vcenter, key)
+}
+
+// leave has a vCenter forget a group: it wants nothing of this replica's budgets there any more.
+func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
+	if server, ok := r.Servers.Server(vcenter); ok {
+		server.Forget(key)
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
@@ -123,5 +125,26 @@ func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
 	}
 	if len(r.memory.groups) != 0 {
 		t.Errorf("of groups of the member is remembered: %v", r.memory.groups)
+	}
+}
+
+// Who answers for a member may name another vCenter for each of any number of groups, before they are gone.
+func TestAGroupThatNamesAnotherVCenterWantsNothingOfTheOneBefore(t *testing.T) {
+	r := newRig(t)
+	r.vcenter.SetLimits(budget.Limits{Tasks: 1})
+	r.vcenter.Acquire("another/u", "", 1)
+	r.mustPass() // wants to clone two
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
+	defer queue.ShutDown()
+	handler, before := r.onGroup(v1alpha1.LocalMember, nil), r.group()
+	handler.Create(t.Context(), event.CreateEvent{Object: before}, queue)
+	if n := r.vcenter.Demand(); n <= 1 {
+		t.Fatalf("%d slots are wanted; the group waits for none", n)
+	}
+	after := before.DeepCopy()
+	after.Status.VCenter = "other"
+	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, queue)
+	if n := r.vcenter.Demand(); n != 1 {
+		t.Errorf("%d slots are wanted by groups of this vCenter, and one is left", n)
 	}
 }

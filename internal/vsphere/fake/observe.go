@@ -71,12 +71,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		}
 	}
 	slices.SortFunc(o.InFlight, func(a, b vsphere.Operation) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	for k, f := range s.failures {
-		if k.group == q.ID.Key() {
-			o.Failures = append(o.Failures, *f)
-		}
-	}
-	slices.SortFunc(o.Failures, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	o.Failures = s.failures.Of(q.ID.Key())
 	return o
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
 // Options of a Server. The zero value is useful.
@@ -69,7 +70,7 @@ type Server struct {
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
-	failures map[key]*vsphere.Failure
+	failures operations.Failures
 	// created is when VMs were made, where a test says so.
 	created map[vsphere.Ref]time.Time
 	journal []Entry
@@ -96,7 +97,7 @@ func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{},
 		networks: map[vsphere.Ref]vsphere.Ref{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
-		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, failures: map[key]*vsphere.Failure{}, script: newScript(),
+		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}
 	// Nothing fires by itself: a group that does not claim its slots loses its turn at the next call of anybody.

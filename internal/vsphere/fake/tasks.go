@@ -11,12 +11,6 @@ import (
 // readsAfresh are the operations that vCenter refuses, and not the operator's own index.
 var readsAfresh = []vsphere.OperationKind{vsphere.OpClone, vsphere.OpDestroy, vsphere.OpClaim, vsphere.OpMove, vsphere.OpRename, vsphere.OpAdopt}
 
-// key names what at most one operation may be in flight for.
-type key struct {
-	group   vsphere.GroupKey
-	ordinal int32
-}
-
 // call is an operation that is asked for.
 type call struct {
 	vsphere.Operation
@@ -144,23 +138,14 @@ func (s *Server) finish(t *task) {
 	case err != nil:
 		s.failed(t.call, err)
 	case !t.vanish:
-		delete(s.failures, key{t.Group, t.Ordinal})
+		s.failures.Succeeded(operations.Key{Group: t.Group, Ordinal: t.Ordinal}, t.Kind)
 	}
 	s.after = append(s.after, func() { s.groupChanged(t.Group) })
 }
 
 // failed records a failure.
 func (s *Server) failed(c call, err *vsphere.Error) {
-	k := key{c.Group, c.Ordinal}
-	count := 1
-	if last := s.failures[k]; last != nil && last.Kind == c.Kind && last.Revision == c.revision {
-		count = last.Count + 1
-	}
-	now := s.opt.Now()
-	s.failures[k] = &vsphere.Failure{
-		Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: now,
-		RetryAt: now.Add(operations.Backoff(err.Kind, count)), Count: count, Revision: c.revision,
-	}
+	s.failures.Add(c.Group, vsphere.Failure{Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: s.opt.Now(), Revision: c.revision})
 }
 
 // Step ends the oldest task and reports whether there was one.

@@ -51,9 +51,9 @@ func (t *Tracker) Found(task string, vm vsphere.Ref, at Mark) {
 func (t *Tracker) Claimed(group vsphere.GroupKey, known []vsphere.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for key, op := range t.ops {
-		if op.Group == group && op.held && !op.found && slices.Contains(known, op.VM) {
-			delete(t.ops, key)
+	for _, op := range t.ops[group] {
+		if op.held && !op.found && slices.Contains(known, op.VM) {
+			t.remove(op.Key)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (t *Tracker) settled(op *operation, sight Sight, applied Mark, now time.Tim
 	}
 	remove = sight == Seen || applied > op.ended
 	if remove && op.found {
-		delete(t.failures, op.Key)
+		t.failures.Succeeded(op.Key, op.Kind)
 	}
 	return remove, false
 }

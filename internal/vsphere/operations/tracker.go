@@ -21,8 +21,6 @@ const (
 	// slotGrace is how long after a lost reply the list is read to see whether a task runs that keeps a slot busy. Most such requests never
 	// reached vCenter. One that is under way for longer makes a task too many for a moment, which is no harm.
 	slotGrace = 250 * time.Millisecond
-	// keepFailures is how long a failure is remembered after the time to try again.
-	keepFailures = time.Hour
 )
 
 var (
@@ -99,18 +97,16 @@ type Tracker struct {
 	now    func() time.Time
 	notify func(group vsphere.GroupKey)
 
-	mu        sync.Mutex
-	ops       map[Key]*operation
-	failures  map[Key]*vsphere.Failure
+	mu sync.Mutex
+	// ops are those in flight by ordinal, of each group: a pass looks at its own only.
+	ops       map[vsphere.GroupKey]map[int32]*operation
+	failures  Failures
 	inherited *waitFor
 }
 
 // New returns a tracker with nothing in flight. notify is called without locks held.
 func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
-	return &Tracker{
-		Grace: DefaultGrace, now: now, notify: notify,
-		ops: map[Key]*operation{}, failures: map[Key]*vsphere.Failure{},
-	}
+	return &Tracker{Grace: DefaultGrace, now: now, notify: notify, ops: map[vsphere.GroupKey]map[int32]*operation{}}
 }
 
 // Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
@@ -119,7 +115,7 @@ func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
 func (t *Tracker) Begin(r Request) (*Handle, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if op := t.ops[r.Key]; op != nil {
+	if op := t.op(r.Key); op != nil {
 		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
 		overtakes = overtakes || (op.held && r.Kind != vsphere.OpClone)
 		if !overtakes {
@@ -127,7 +123,10 @@ func (t *Tracker) Begin(r Request) (*Handle, error) {
 		}
 	}
 	op := &operation{Request: r, since: t.now()}
-	t.ops[r.Key] = op
+	if t.ops[r.Group] == nil {
+		t.ops[r.Group] = map[int32]*operation{}
+	}
+	t.ops[r.Group][r.Ordinal] = op
 	return &Handle{t: t, op: op}, nil
 }
 
@@ -149,7 +148,7 @@ func (h *Handle) Finished(at Mark) {
 		if h.op.Kind == vsphere.OpShutdownGuest {
 			h.op.state = shutting
 		}
-		h.t.succeed(h.op)
+		h.t.failures.Succeeded(h.op.Key, h.op.Kind)
 	})
 }
 
@@ -165,13 +164,13 @@ func (h *Handle) Failed(err error) {
 
 // Withdraw says that nothing was sent, or nothing was left to do.
 func (h *Handle) Withdraw() {
-	h.t.update(h.op, func() { delete(h.t.ops, h.op.Key) })
+	h.t.update(h.op, func() { h.t.remove(h.op.Key) })
 }
 
 // update runs f with the lock held and notifies the group.
 func (t *Tracker) update(op *operation, f func()) {
 	t.mu.Lock()
-	if t.ops[op.Key] != op {
+	if t.op(op.Key) != op {
 		t.mu.Unlock()
 		return
 	}
@@ -180,18 +179,32 @@ func (t *Tracker) update(op *operation, f func()) {
 	t.notify(op.Group)
 }
 
+// op returns the operation on an ordinal, or nil. The lock is held, as for all that follow here.
+func (t *Tracker) op(key Key) *operation { return t.ops[key.Group][key.Ordinal] }
+
+// all yields every operation. The one that is yielded may be removed.
+func (t *Tracker) all(yield func(*operation) bool) {
+	for _, of := range t.ops {
+		for _, op := range of {
+			if !yield(op) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Tracker) remove(key Key) {
+	of := t.ops[key.Group]
+	delete(of, key.Ordinal)
+	if len(of) == 0 {
+		delete(t.ops, key.Group)
+	}
+}
+
 // fail removes the operation and records the failure. The lock is held.
 func (t *Tracker) fail(op *operation, err error) {
-	delete(t.ops, op.Key)
-	now := t.now()
-	count := 1
-	if last := t.failures[op.Key]; last != nil && last.Kind == op.Kind && last.Revision == op.Stamp.Revision {
-		count = last.Count + 1
-	}
-	t.failures[op.Key] = &vsphere.Failure{
-		Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err,
-		At: now, RetryAt: now.Add(Backoff(vsphere.KindOf(err), count)), Count: count, Revision: op.Stamp.Revision,
-	}
+	t.remove(op.Key)
+	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision})
 }
 
 // Task is a task to watch.
@@ -206,7 +219,7 @@ func (t *Tracker) Tasks() []Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	byRef := map[string]Task{}
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.state == running {
 			byRef[op.task] = Task{op.task, op.since}
 		}
@@ -233,7 +246,7 @@ func (t *Tracker) Tracks(task string) bool {
 func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.state != running || look(Effect{Request: op.Request, VM: op.VM}) != Seen {
 			continue
 		}
@@ -248,7 +261,7 @@ func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
 
 // byTask finds the operation of a running task. The lock is held.
 func (t *Tracker) byTask(task string) *operation {
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.state == running && op.task == task {
 			return op
 		}
@@ -273,16 +286,8 @@ func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
 		if !vm.IsZero() {
 			op.VM = vm
 		}
-		t.succeed(op)
+		t.failures.Succeeded(op.Key, op.Kind)
 	})
-}
-
-// succeed forgets what failed before. That a VM could not be changed stays known while something else is done to it: it is started again for that. The
-// lock is held.
-func (t *Tracker) succeed(op *operation) {
-	if last := t.failures[op.Key]; last != nil && (last.Kind != vsphere.OpReconfigure || op.Kind == last.Kind || op.Kind == vsphere.OpClone) {
-		delete(t.failures, op.Key)
-	}
 }
 
 // TaskFailed says that a task ended with an error, as seen at a mark.
@@ -322,7 +327,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	groups := map[vsphere.GroupKey]struct{}{}
 	t.mu.Lock()
 	now := t.now()
-	for key, op := range t.ops {
+	for op := range t.all {
 		if op.state == submitted || op.state == running {
 			continue
 		}
@@ -347,18 +352,14 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 			}
 		}
 		if remove {
-			delete(t.ops, key)
+			t.remove(op.Key)
 			groups[op.Group] = struct{}{}
 			if op.done != nil {
 				done = append(done, op.done)
 			}
 		}
 	}
-	for key, f := range t.failures {
-		if now.Sub(f.RetryAt) > keepFailures {
-			delete(t.failures, key)
-		}
-	}
+	t.failures.Expire(now)
 	t.mu.Unlock()
 	for _, f := range done {
 		f(true)
@@ -373,16 +374,14 @@ func (t *Tracker) InFlight(group vsphere.GroupKey) []vsphere.Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []vsphere.Operation
-	for _, op := range t.ops {
-		if op.Group == group {
-			vm := op.VM
-			if op.found {
-				vm = vsphere.Ref{}
-			}
-			out = append(out, vsphere.Operation{
-				Kind: op.Kind, Ordinal: op.Ordinal, VM: vm, Since: op.since, OutcomeUnknown: op.state == unknown,
-			})
+	for _, op := range t.ops[group] {
+		vm := op.VM
+		if op.found {
+			vm = vsphere.Ref{}
 		}
+		out = append(out, vsphere.Operation{
+			Kind: op.Kind, Ordinal: op.Ordinal, VM: vm, Since: op.since, OutcomeUnknown: op.state == unknown,
+		})
 	}
 	slices.SortFunc(out, func(a, b vsphere.Operation) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return out
@@ -392,7 +391,7 @@ func (t *Tracker) InFlight(group vsphere.GroupKey) []vsphere.Operation {
 func (t *Tracker) Acting(key Key) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.ops[key] != nil
+	return t.op(key) != nil
 }
 
 // Cloning returns the names of the VMs that clones in flight of a group will have.
@@ -400,33 +399,26 @@ func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	names := map[string]bool{}
-	for _, op := range t.ops {
-		if op.Group == group && op.Kind == vsphere.OpClone {
+	for _, op := range t.ops[group] {
+		if op.Kind == vsphere.OpClone {
 			names[op.Name] = true
 		}
 	}
 	return names
 }
 
-// Failures returns the failures of a group that no success has cleared, sorted by ordinal.
+// Failures returns the failures of a group that no success has cleared, sorted by ordinal and kind.
 func (t *Tracker) Failures(group vsphere.GroupKey) []vsphere.Failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []vsphere.Failure
-	for key, f := range t.failures {
-		if key.Group == group {
-			out = append(out, *f)
-		}
-	}
-	slices.SortFunc(out, func(a, b vsphere.Failure) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	return out
+	return t.failures.Of(group)
 }
 
 // Settling reports whether any operation waits for its effect or its fate.
 func (t *Tracker) Settling() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.state == settling || op.state == unknown || op.state == shutting {
 			return true
 		}

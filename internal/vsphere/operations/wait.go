@@ -122,7 +122,7 @@ func (t *Tracker) waits() []*waitFor {
 	if t.inherited != nil {
 		out = append(out, t.inherited)
 	}
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.wait != nil {
 			out = append(out, op.wait)
 		}
@@ -135,7 +135,7 @@ func (t *Tracker) NeedsScan() (needed bool, in time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.state != unknown || op.wait != nil {
 			continue
 		}
@@ -160,10 +160,10 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 	t.mu.Lock()
 	now := t.now()
 	busy := map[string]bool{}
-	for _, op := range t.ops {
+	for op := range t.all {
 		busy[op.slotTask] = true
 	}
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.state != unknown || op.wait != nil {
 			continue
 		}
@@ -265,7 +265,7 @@ func (t *Tracker) WantsListing(applied Mark) bool {
 	if t.inherited.wantsListing(applied) {
 		return true
 	}
-	for _, op := range t.ops {
+	for op := range t.all {
 		if op.wait.wantsListing(applied) || (op.state == settling && applied <= op.ended) {
 			return true
 		}

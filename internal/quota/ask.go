@@ -1,0 +1,196 @@
+package quota
+
+import (
+	"context"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+const policiesUnread = "The VmGroupPolicies on the hub have not been read yet"
+
+// Ask claims what a group's spec needs beyond what it holds. It reads memory and never blocks: a claim that needs a
+// write is Waiting, and the group is notified. The holder of the group asks again in each pass; what was granted stays
+// granted, and costs nothing.
+//
+// A group that asks for no more than it holds is always granted.
+func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
+	set, ok := l.opts.Lister.Policies(ctx)
+	if !ok {
+		if c.grows() {
+			return Answer{Outcome: Unavailable, Problem: policiesUnread}
+		}
+		if len(c.Surges) > 0 {
+			return Answer{Short: policiesUnread, Problem: policiesUnread}
+		}
+		return Answer{}
+	}
+	quotas := set.Quotas(c.Requester)
+	var f facts
+	most := c
+	if n := len(c.Surges); n > 0 {
+		most.Wants = c.Surges[n-1]
+	}
+	if most.grows() && slices.ContainsFunc(quotas, (*policy.Policy).Enforced) {
+		members, err := l.opts.Lister.Members(ctx)
+		if err != nil {
+			problem := "The MemberClusters on the hub cannot be read: " + err.Error()
+			if c.grows() {
+				return Answer{Outcome: Unavailable, Problem: problem}
+			}
+			return Answer{Short: problem, Problem: problem}
+		}
+		f = facts{set: set, served: l.opts.Lister.Served, members: members}
+	}
+	l.mu.Lock()
+	answer, again := l.askSurge(f, c, quotas)
+	l.signal()
+	l.mu.Unlock()
+	if again {
+		l.opts.Notify(c.Key())
+	}
+	return answer
+}
+
+// ask also reports whether the group has to look again, since there is something to give back.
+func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, again bool) {
+	id := c.Key()
+	seats := l.seats(quotas, c.Requester)
+	for _, b := range l.of(id) {
+		if slices.ContainsFunc(seats, func(s seat) bool { return s.book == b }) {
+			continue
+		}
+		b.forget(id) // it does not count there any more
+		if _, entered := b.entry(id); entered && b.known {
+			b.lower(id, giveBack{epoch: c.Epoch})
+		}
+	}
+	if delete(l.asked, id); len(seats) == 0 {
+		l.unpend(id)
+		return Answer{}, false
+	}
+	for _, s := range seats {
+		l.asked[id] = append(l.asked[id], s.book)
+	}
+	enforced := slices.ContainsFunc(seats, seat.enforced)
+	if !l.settled() && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
+		l.unpend(id)
+		l.pending = append(l.pending, c)
+		l.head.want()
+		switch {
+		case !c.grows():
+			return Answer{}, false
+		case l.head.failure != "":
+			return Answer{Outcome: Unavailable, Problem: l.head.failure}, false
+		}
+		return Answer{Outcome: Waiting}, false
+	}
+	if !c.grows() {
+		for _, s := range seats {
+			s.keep(c, s.quotas)
+		}
+		return Answer{}, false
+	}
+	return l.grow(f, c, seats, quotas)
+}
+
+// grow answers a claim that grows, once it is known which ledgers count.
+func (l *Ledger) grow(f facts, c Claim, seats []seat, quotas []*policy.Policy) (answer Answer, again bool) {
+	id := c.Key()
+	var refusing, open []seat
+	for _, s := range seats {
+		// Where nothing is enforced nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
+		free := !s.enforced() || s.granted(c, s.quotas)
+		if !free && !s.certain(id) {
+			open = append(open, s)
+			continue
+		}
+		said := s.evaluate(f, c, s.quotas)
+		answer.Violations = append(answer.Violations, said.Violations...)
+		switch {
+		case free:
+			s.forget(id)
+		case said.Outcome == Granted:
+			open = append(open, s)
+		default:
+			refusing = append(refusing, s)
+			if answer.Outcome != Refused {
+				answer.Outcome, answer.Problem = said.Outcome, orElse(answer.Problem, said.Problem)
+			}
+		}
+	}
+	answer.Violations = inOrder(answer.Violations, quotas)
+	if len(refusing) > 0 {
+		for _, s := range open {
+			s.forget(id)
+		}
+		anew := false
+		for _, s := range refusing {
+			_, before := s.refused[id]
+			s.forget(id)
+			s.refused[id] = struct{}{}
+			anew = anew || !before
+		}
+		if answer.Outcome == Refused {
+			answer.Problem = ""
+		}
+		for _, s := range seats {
+			again = s.looksAgain(c) && anew || again
+		}
+		return answer, again
+	}
+	if len(open) == 0 {
+		return answer, false
+	}
+	for _, s := range open[1:] {
+		s.forget(id) // its turn comes
+	}
+	return open[0].claim(c, l.opts.Now()), false
+}
+
+// orElse is a, or b for an empty a.
+func orElse(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// inOrder sorts what was said of policies by the order of the policies.
+func inOrder(violations []policy.Violation, quotas []*policy.Policy) []policy.Violation {
+	order := make(map[string]int, len(quotas))
+	for i, p := range quotas {
+		order[p.Name()] = i
+	}
+	slices.SortStableFunc(violations, func(a, b policy.Violation) int { return order[a.Policy] - order[b.Policy] })
+	return violations
+}
+
+// Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
+// is for admission, where it is advice: two that ask at the same time can both pass, and the reconciler holds one.
+func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
+	set, ok := l.opts.Lister.Policies(ctx)
+	if !ok {
+		return nil
+	}
+	quotas := set.Quotas(r)
+	id := Key{r.Member, next.UID}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var violations []policy.Violation
+	for _, s := range l.seats(quotas, r) {
+		var granted policy.Usage
+		if old != nil {
+			granted = policy.UsageOf(old.Spec)
+		}
+		if e, ok := s.entry(id); ok {
+			granted = granted.Max(e.Usage)
+		}
+		for _, p := range s.quotas {
+			used := minus(usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id), adoptable(&s.stored.State, keyOf(p, r), r, next))
+			violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, policy.UsageOf(next.Spec), granted, used)...)
+		}
+	}
+	return inOrder(violations, quotas)
+}

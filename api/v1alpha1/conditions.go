@@ -21,7 +21,7 @@ const (
 	ConditionPaused = "Paused"
 	// ConditionFieldsWithoutEffect of a VmGroup (abnormal): spec sets fields that are not built yet, and the group is served without them.
 	ConditionFieldsWithoutEffect = "FieldsWithoutEffect"
-	// ConditionUnmarkedUserData of a VmGroup (abnormal): the Secret of spec.userDataSecretRef is not marked as user data.
+	// ConditionUnmarkedUserData of a VmGroup (abnormal): the Secret of spec.userDataSecretRef is not marked as user data, or is of a type that is never handed on.
 	ConditionUnmarkedUserData = "UnmarkedUserData"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
@@ -171,8 +171,12 @@ const (
 	ReasonPolicyInvalid = "PolicyInvalid"
 )
 
-// ReasonUserDataNotMarked of a VmGroup's condition UnmarkedUserData.
-const ReasonUserDataNotMarked = "UserDataNotMarked"
+// Reasons of a VmGroup's condition UnmarkedUserData.
+const (
+	ReasonUserDataNotMarked = "UserDataNotMarked"
+	// ReasonUserDataTypeRefused: Secrets of that type are made for something else, and no VM gets anything of them, marked or not.
+	ReasonUserDataTypeRefused = "UserDataTypeRefused"
+)
 
 // Reasons of a VCenter's conditions.
 const (

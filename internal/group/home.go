@@ -66,7 +66,7 @@ func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	for i := range seen.VMs {
 		vm := &seen.VMs[i]
 		if vm.Stamp != nil && !s.stamped(*vm) && !s.adopts(vm) && slices.ContainsFunc(s.Group.Status.VMs, func(r v1alpha1.VMStatus) bool { return r.MoRef == vm.Ref.Value }) {
-			return fmt.Sprintf("VM %s (%s), which carries the stamp of another group", vm.Name, vm.Ref.Value)
+			return fmt.Sprintf("VM %s (%s), which carries the stamp of another group", foreigntext.Name(vm.Name), vm.Ref.Value)
 		}
 	}
 	return ""

@@ -49,7 +49,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	if s.unwatched() {
 		d.look(unwatchedInterval)
 	}
-	if s.unmarkedUserData() != "" {
+	if s.unmarkedUserData() != nil {
 		d.look(UserDataInterval)
 	}
 	return d

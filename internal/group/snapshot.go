@@ -124,6 +124,8 @@ type UserDataMark struct {
 	Secret string
 	// Marked is true when it says that it is user data. One that does not exist, or cannot be read, has nothing to say: clones tell of it.
 	Marked bool
+	// Refused is its type if no VM gets anything of Secrets of that type, whatever they say; else empty.
+	Refused string
 }
 
 // UserDataAnswer is the user data of VMs to be cloned, or why there is none.

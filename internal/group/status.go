@@ -73,8 +73,9 @@ type Facts struct {
 	Adoption     *plan.Adoption
 	AdoptionEnds bool
 	Strangers    []string
-	// UnmarkedUserData names the Secret of spec if that does not say that it is user data; UserDataKnown is false while nobody has looked. Namespace is the group's.
-	UnmarkedUserData string
+	// UnmarkedUserData is the Secret of spec if that does not say that it is user data, or must not be any; UserDataKnown is false while nobody has looked.
+	// Namespace is the group's.
+	UnmarkedUserData *UserDataMark
 	UserDataKnown    bool
 	Namespace        string
 	// Epoch of the replica that writes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
@@ -16,7 +17,7 @@ func (s *Snapshot) unread() *plan.Blocker {
 	}
 	names := make([]string, 0, len(s.Observation.Unread))
 	for _, vm := range s.Observation.Unread {
-		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.Ref.Value))
+		names = append(names, fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value))
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: fmt.Sprintf(
 		"vCenter does not show the configuration of VMs in the group's folder, so nobody knows whose they are: %s. Until it does nothing is cloned, "+

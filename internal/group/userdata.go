@@ -44,28 +44,42 @@ func (s *Snapshot) looksAtUserData() bool {
 	return s.UserDataDue && ref != nil && !s.UserDataDenied && !s.deleting() && s.UserData[ref.Name] == nil
 }
 
-// unmarkedUserData is the name of the Secret of spec if that does not say that it is user data, or empty.
-func (s *Snapshot) unmarkedUserData() string {
-	ref, mark := s.Group.Spec.UserDataSecretRef, s.UserDataMark
-	if ref == nil || mark == nil || mark.Secret != ref.Name || mark.Marked {
-		return ""
+// userDataMark is what is known of the Secret of spec, or nil.
+func (s *Snapshot) userDataMark() *UserDataMark {
+	if ref, mark := s.Group.Spec.UserDataSecretRef, s.UserDataMark; ref != nil && mark != nil && mark.Secret == ref.Name {
+		return mark
 	}
-	return ref.Name
+	return nil
+}
+
+// unmarkedUserData is what is known of the Secret of spec if that does not say that it is user data, or must not be any; else nil.
+func (s *Snapshot) unmarkedUserData() *UserDataMark {
+	if mark := s.userDataMark(); mark != nil && (!mark.Marked || mark.Refused != "") {
+		return mark
+	}
+	return nil
 }
 
 // knowsUserData reports whether it is known of the Secret of spec, or of none, that it is marked or not.
 func (s *Snapshot) knowsUserData() bool {
-	ref, mark := s.Group.Spec.UserDataSecretRef, s.UserDataMark
-	return ref == nil || s.UserDataDenied || mark != nil && mark.Secret == ref.Name
+	return s.Group.Spec.UserDataSecretRef == nil || s.UserDataDenied || s.userDataMark() != nil
 }
 
-// setUserData tells of a user data Secret that is not marked. What is not known stays as it was told.
+// RefusedUserData says that no VM gets anything of a Secret because of its type, and what to do.
+func RefusedUserData(secret, of string) string {
+	return fmt.Sprintf("Secret %q of spec.userDataSecretRef is of type %s: it is made for something else, and no VM is cloned with it. "+
+		"Put key userdata into a Secret of its own, of type %s, and name that one", secret, of, v1alpha1.UserDataType)
+}
+
+// setUserData tells of a user data Secret that is not marked, or that no VM gets. What is not known stays as it was told.
 func setUserData(s *v1alpha1.VmGroupStatus, f Facts, set func(string, metav1.ConditionStatus, string, string)) {
-	switch {
-	case f.UnmarkedUserData != "":
+	switch mark := f.UnmarkedUserData; {
+	case mark != nil && mark.Refused != "":
+		set(v1alpha1.ConditionUnmarkedUserData, metav1.ConditionTrue, v1alpha1.ReasonUserDataTypeRefused, RefusedUserData(mark.Secret, mark.Refused))
+	case mark != nil:
 		set(v1alpha1.ConditionUnmarkedUserData, metav1.ConditionTrue, v1alpha1.ReasonUserDataNotMarked, fmt.Sprintf(
 			"Secret %q of spec.userDataSecretRef does not say that it is user data, and who may read VMs in vCenter reads it. The next version of the operator clones no VM with it. If it is "+
-				"meant for that: kubectl label secret %s -n %s %s=true", f.UnmarkedUserData, f.UnmarkedUserData, f.Namespace, v1alpha1.UserDataLabel))
+				"meant for that: kubectl label secret %s -n %s %s=true", mark.Secret, mark.Secret, f.Namespace, v1alpha1.UserDataLabel))
 	case f.UserDataKnown:
 		drop(s, v1alpha1.ConditionUnmarkedUserData)
 	}

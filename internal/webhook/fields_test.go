@@ -348,7 +348,7 @@ func TestAFieldWithoutEffectIsWarnedOfWhereNothingIsKnownOfTheVCenter(t *testing
 		}
 	}
 	for _, warning := range s.validate(requestFor(t, nil, set)).Warnings {
-		if len(warning) > maxWarning || strings.HasSuffix(warning, "...") {
+		if len(warning) > maxWarning || strings.HasSuffix(warning, "…") {
 			t.Errorf("the warning is cut: %q", warning)
 		}
 	}

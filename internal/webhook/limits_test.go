@@ -162,14 +162,3 @@ func TestHoweverManyTakeAllTheyCanSomeIsLeft(t *testing.T) {
 		}
 	}
 }
-
-func TestShortenKeepsCharactersWhole(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.String().Draw(t, "text")
-		limit := rapid.IntRange(3, 50).Draw(t, "limit")
-		got := shorten(text, limit)
-		if len(got) > limit || (len(text) <= limit && got != text) || strings.ToValidUTF8(got, "") != got {
-			t.Fatalf("%q of %d bytes became %q", text, len(text), got)
-		}
-	})
-}

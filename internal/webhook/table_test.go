@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
@@ -161,7 +162,7 @@ func compare(t *testing.T, response *admissionv1.AdmissionResponse, c policytest
 	}
 	want := make([]string, 0, len(c.Warnings))
 	for _, w := range c.Warnings {
-		want = append(want, shorten(w, maxWarning))
+		want = append(want, foreigntext.Text(w, maxWarning))
 	}
 	if !slices.Equal(response.Warnings, want) {
 		t.Errorf("warnings:\n%s\nwant:\n%s", strings.Join(response.Warnings, "\n"), strings.Join(c.Warnings, "\n"))

@@ -126,7 +126,7 @@ func reason(err error) string {
 
 // shorten cuts a warning as the webhook does: Kubernetes passes on 256 bytes of each.
 func shorten(warning string) string {
-	const most, ellipsis = 256, "..."
+	const most, ellipsis = 256, "…"
 	if len(warning) <= most {
 		return warning
 	}

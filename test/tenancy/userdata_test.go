@@ -32,12 +32,14 @@ func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 	h := &handsOut{newAttacker(t, w, "userdata", fresh("userdata")).joined()}
 	h.secret("cloud-init", corev1.SecretTypeOpaque, "userdata", cloudConfig)
 	h.secret("marked", v1alpha1.UserDataType, "userdata", cloudConfig)
-	h.secret("sa-token", corev1.SecretTypeServiceAccountToken, corev1.ServiceAccountTokenKey, jewel)
+	h.secret("sa-token", corev1.SecretTypeServiceAccountToken, "userdata", jewel)
+	h.secret("keys", corev1.SecretTypeOpaque, "password", jewel)
 
 	h.group("denied", "marked")
 	h.untilRefused("denied", v1alpha1.ReasonUserDataDenied, h.member, "userDataSecrets: Allow")
 	h.allow()
 	h.group("thief", "sa-token")
+	h.group("burglar", "keys")
 	h.group("own", "cloud-init")
 	h.group("typed", "marked")
 
@@ -53,8 +55,10 @@ func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 		t.Errorf("a Secret of type %s is told of: %s", v1alpha1.UserDataType, c.Message)
 	}
 	h.has("typed", typed.Status.VMs...)
-	h.untilRefused("thief", v1alpha1.ReasonUserDataNotFound, `"sa-token"`, `no key "userdata"`)
+	h.untilRefused("thief", v1alpha1.ReasonUserDataDenied, `"sa-token"`, "of type "+string(corev1.SecretTypeServiceAccountToken))
+	h.untilRefused("burglar", v1alpha1.ReasonUserDataNotFound, `"keys"`, `no key "userdata"`)
 	h.hasNoVM("thief")
+	h.hasNoVM("burglar")
 }
 
 // unmarked is what a group tells of a Secret that is not marked as user data, or nil.

@@ -108,7 +108,7 @@ func matches(host string, endpoint *url.URL) bool {
 	if err != nil || named.User != nil || named.Hostname() == "" || !strings.EqualFold(bare(named), bare(endpoint)) {
 		return false
 	}
-	return anyPort || port(named) == port(endpoint)
+	return anyPort || port(named) == port(endpoint) && (named.Port() != "" || named.Scheme == endpoint.Scheme)
 }
 
 // bare is the host of a URL without port. A dot at its end changes nothing.

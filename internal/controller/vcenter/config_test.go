@@ -85,6 +85,7 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 		{"", "http://sim.example.com", unsaid, "", true},
 		{"http://sim.example.com", unsaid, "http://sim.example.com", "", true},
 		{"http://sim.example.com", "sim.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
+		{"http://sim.example.com:443", "sim.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
 		{"https://vc2.example.com", "vc.example.com", "vc2.example.com", "", true}, // the annotation wins
 		{"https://vc.example.com:8443", "vc.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
 		{"https://listener.example.com", "vc.example.com", unsaid, v1alpha1.ReasonSecretForAnotherHost, true},
@@ -96,6 +97,8 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 		{"", "vc.example.com", "vc2.example.com", "", false},
 		{"http://vc.example.com", unsaid, "vc.example.com", "", false}, // not in the clear, where the Secret names no port for that
 		{"http://vc.example.com", unsaid, "https://vc.example.com", "", false},
+		{"http://vc.example.com:443", unsaid, "vc.example.com", "", false},
+		{"http://vc.example.com:443", unsaid, "https://vc.example.com", "", false},
 		{"https://vc.example.com", unsaid, "", "", false},
 		{"https://vc.example.com", unsaid, "*", "", false},
 		{"https://vc.example.com", unsaid, "*.example.com", "", false},

@@ -86,8 +86,8 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	name := receipts.Name(s.ID.Key())
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)
 	if p.r.MemberEvent != nil {
-		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s/%s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
-			message, s.Group.Namespace, s.Group.Name, s.Group.UID, len(vms), s.VCenter, name))
+		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
+			message, foreigntext.Name(s.Group.Namespace+"/"+s.Group.Name), foreigntext.Name(string(s.Group.UID)), len(vms), s.VCenter, name))
 	}
 }
 

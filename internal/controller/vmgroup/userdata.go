@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,9 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 		return blocked(v1alpha1.ReasonUserDataDenied, "the operator may not read Secret %q in namespace %q of member cluster %q; the platform team has to grant it get on secrets there", name, s.Group.Namespace, s.Member)
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %q of spec.userDataSecretRef: %w", name, err)
+	case refusedType(&secret) != "":
+		p.noteUserData(s, &secret)
+		return blocked(v1alpha1.ReasonUserDataDenied, "%s", group.RefusedUserData(name, refusedType(&secret)))
 	case len(secret.Data[userDataKey]) == 0:
 		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q; add it", name, userDataKey)
 	}
@@ -63,6 +67,18 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 // into VMs in vCenter reads what they are handed.
 func isUserData(secret *corev1.Secret) bool {
 	return secret.Type == v1alpha1.UserDataType || secret.Labels[v1alpha1.UserDataLabel] == "true"
+}
+
+// madeByControllers are the types of Secrets whose content Kubernetes or Helm writes, to let somebody into a cluster or with all that was installed. Nobody keeps
+// user data there. Those of types that people fill, such as kubernetes.io/tls, may have a key of that name beside others.
+var madeByControllers = []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken, "helm.sh/release.v1"}
+
+// refusedType is the type of a Secret of which no VM gets anything, or empty.
+func refusedType(secret *corev1.Secret) string {
+	if slices.Contains(madeByControllers, secret.Type) {
+		return string(secret.Type)
+	}
+	return ""
 }
 
 // seenUserData is what was seen of a user data Secret.
@@ -79,7 +95,7 @@ func (p *pass) noteUserData(s *group.Snapshot, secret *corev1.Secret) {
 	if ref == nil || ref.Name != secret.Name || len(ref.Name) > validation.DNS1123SubdomainMaxLength {
 		return
 	}
-	s.UserDataMark = &group.UserDataMark{Secret: secret.Name, Marked: isUserData(secret)}
+	s.UserDataMark = &group.UserDataMark{Secret: secret.Name, Marked: isUserData(secret), Refused: refusedType(secret)}
 	p.rememberUserData(s, secret.Name)
 }
 
@@ -110,5 +126,5 @@ func (u seenUserData) markOf(of *v1alpha1.VmGroup, now time.Time) (mark *group.U
 	case ref.Name != u.secret:
 		return nil, true
 	}
-	return u.mark, (u.mark == nil || !u.mark.Marked) && now.Sub(u.at) >= group.UserDataInterval
+	return u.mark, (u.mark == nil || !u.mark.Marked || u.mark.Refused != "") && now.Sub(u.at) >= group.UserDataInterval
 }

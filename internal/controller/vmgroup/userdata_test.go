@@ -124,6 +124,65 @@ func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
 	}
 }
 
+// A token opens the cluster to whoever may look into VMs in vCenter. No mark makes user data of it.
+func TestASecretThatAControllerWritesIsNoUserData(t *testing.T) {
+	for _, of := range []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken, "helm.sh/release.v1"} {
+		for _, labels := range []map[string]string{nil, {v1alpha1.UserDataLabel: "true"}} {
+			r, _ := withUserData(t, func(s *corev1.Secret) { s.Type, s.Labels = of, labels })
+			r.rounds(3)
+			refused := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
+			if n := len(r.vcenter.VMs()); n > 0 || refused == nil || refused.Reason != v1alpha1.ReasonUserDataDenied || !strings.Contains(refused.Message, string(of)) {
+				t.Errorf("%s, labels %v: %d VMs, %+v", of, labels, n, refused)
+			}
+			told := r.unmarked()
+			if told == nil || told.Reason != v1alpha1.ReasonUserDataTypeRefused || strings.Contains(told.Message, "kubectl label") || !strings.Contains(told.Message, "of type "+v1alpha1.UserDataType) {
+				t.Errorf("%s, labels %v: told %+v", of, labels, told)
+			}
+
+			// Somebody names a Secret that is user data, under the same name: nothing tells the operator.
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
+			if err := r.member.Delete(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			secret = &corev1.Secret{ObjectMeta: secret.ObjectMeta, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+			secret.ResourceVersion = ""
+			if err := r.member.Create(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+			r.now = r.now.Add(group.UserDataInterval + time.Second)
+			r.settle()
+			if told := r.unmarked(); told != nil || len(r.vcenter.VMs()) != 2 {
+				t.Errorf("%s, labels %v, another Secret: %d VMs, told %+v", of, labels, len(r.vcenter.VMs()), told)
+			}
+		}
+	}
+}
+
+// A group whose VMs are all there is told before it needs a clone.
+func TestAGroupWithVMsIsToldThatItsSecretIsNoUserData(t *testing.T) {
+	r, _ := withUserData(t, func(s *corev1.Secret) { s.Labels = map[string]string{v1alpha1.UserDataLabel: "true"} })
+	r.settle()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
+	if err := r.member.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.member.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	secret.ResourceVersion, secret.Type = "", corev1.SecretTypeServiceAccountToken
+	if err := r.member.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.memory = memory{} // a restart
+	r.mustPass()
+	if told := r.unmarked(); told == nil || told.Reason != v1alpha1.ReasonUserDataTypeRefused {
+		t.Errorf("told %+v", told)
+	}
+	if len(r.vcenter.VMs()) != 2 {
+		t.Errorf("%d VMs", len(r.vcenter.VMs()))
+	}
+}
+
 func TestNothingIsToldOfUserDataThatIsGoneOrNobodyMayRead(t *testing.T) {
 	r, reads := withUserData(t, func(*corev1.Secret) {})
 	r.settle()

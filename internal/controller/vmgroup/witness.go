@@ -53,7 +53,7 @@ func (w witness) Changed(change vsphere.Change) {
 	told := tell(change)
 	if w.r.HubEvents != nil {
 		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
-			vm, foreigntext.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
+			foreigntext.Name(vm), foreigntext.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}
 	cl, err := w.r.Clusters.GetCluster(ctx, entry.request.ClusterName)
 	of := &v1alpha1.VmGroup{}

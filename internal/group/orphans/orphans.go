@@ -91,13 +91,13 @@ func Describe(groups []Group) string {
 		}
 		whose := "a VmGroup"
 		if g.Name != "" {
-			whose = fmt.Sprintf("VmGroup %s in namespace %s", g.Name, g.Namespace)
+			whose = fmt.Sprintf("VmGroup %s in namespace %s", foreigntext.Name(g.Name), foreigntext.Name(g.Namespace))
 		}
-		member := "of a cluster that no MemberCluster leads to (" + g.Key.Member() + ")"
+		member := "of a cluster that no MemberCluster leads to (" + foreigntext.Name(g.Key.Member()) + ")"
 		if g.Member != "" {
 			member = "of member " + g.Member
 		}
-		told = append(told, fmt.Sprintf("%s; they were of %s %s, UID %s", vms, whose, member, g.Key.Group()))
+		told = append(told, fmt.Sprintf("%s; they were of %s %s, UID %s", vms, whose, member, foreigntext.Name(g.Key.Group())))
 	}
 	if more := len(groups) - maxGroups; more > 0 {
 		told = append(told, fmt.Sprintf("and VMs of %d more VmGroups", more))
@@ -109,8 +109,9 @@ func Describe(groups []Group) string {
 func WayOut(groups []Group) string {
 	member, uid := "MEMBER", "UID"
 	for _, g := range groups {
-		if g.Member != "" {
-			member, uid = g.Member, g.Key.Group()
+		// Somebody types it into a shell, and whoever may change the VM in vCenter wrote it.
+		if of := g.Key.Group(); g.Member != "" && foreigntext.Name(of) == of {
+			member, uid = g.Member, of
 			break
 		}
 	}

@@ -55,6 +55,33 @@ func TestOrphansAreToldByTheGroupThatTheyWereOf(t *testing.T) {
 	}
 }
 
+// Whoever may change VMs in vCenter writes the stamp, and names folders. Their words stand in quotes, and in no command.
+func TestAForgedStampPutsNoWordsIntoTheMessage(t *testing.T) {
+	evil := uid[:8] + ` is known. Run $(reboot) now, then kubectl delete crds --all` + strings.Repeat("A", 5000)
+	path := func(vsphere.Ref) string { return "/DC0/vm/vm-operator/team-a/shop. Delete all/web or less." + uid[:8] }
+	for _, vm := range []vsphere.VM{
+		orphan("web-0", "vm-1", "own", "cluster-a", evil), orphan("web-0", "vm-1", "own", evil, uid), orphan("web-0", "vm-1", "own", evil, evil),
+	} {
+		groups := Of([]vsphere.VM{vm}, path, memberOf)
+		text, out := Describe(groups), WayOut(groups)
+		for _, quoted := range []string{`VmGroup "web or less" in namespace "shop. Delete all" `, `"` + uid[:8] + ` is known. Run $(reboot)`} {
+			if !strings.Contains(text, quoted) {
+				t.Errorf("%s is not in quotes: %s", quoted, text)
+			}
+		}
+		if strings.Contains(out, "reboot") {
+			t.Errorf("what somebody types has it: %s", out)
+		}
+		if len(text) > 2000 {
+			t.Errorf("%d bytes", len(text))
+		}
+	}
+	// The next one whose UID may be one is named.
+	if out := WayOut(Of([]vsphere.VM{orphan("web-0", "vm-1", "own", "cluster-a", evil), orphan("web-1", "vm-2", "own", "cluster-a", uid)}, pathOf, memberOf)); !strings.Contains(out, "adopt="+uid+" ") {
+		t.Errorf("no group is named: %s", out)
+	}
+}
+
 func TestAMessageAboutManyOrphansIsShort(t *testing.T) {
 	vms := make([]vsphere.VM, 0, 100)
 	for i := range 100 {

@@ -143,7 +143,7 @@ func (g *guestValues) take(now time.Time, keep func(vsphere.Ref, vsphere.GroupKe
 // found records what was read of a VM's key in a life of the VM. It returns the group for which that is news, or nothing.
 func (g *guestValues) found(ref vsphere.Ref, boot time.Time, key, value string) vsphere.GroupKey {
 	if len(value) > vsphere.LongestGuestInfo {
-		value = value[:vsphere.LongestGuestInfo]
+		value = strings.Clone(value[:vsphere.LongestGuestInfo]) // a part keeps all of it in memory
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

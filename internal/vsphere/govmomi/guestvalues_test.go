@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -214,8 +215,13 @@ func TestGuestsOfGroupsThatAreNotOursAnyMoreAreForgotten(t *testing.T) {
 	if left := slices.Collect(maps.Keys(w.values.vms)); !slices.Equal(left, []vsphere.Ref{vsphere.VMRef("vm-2")}) {
 		t.Errorf("%v are remembered", left)
 	}
-	w.found(1, strings.Repeat("a", 2*vsphere.LongestGuestInfo))
-	if vms, _ := w.observe(); len(vms[1].GuestInfo) != vsphere.LongestGuestInfo {
+	long := strings.Repeat("a", 2*vsphere.LongestGuestInfo)
+	w.found(1, long)
+	vms, _ := w.observe()
+	if len(vms[1].GuestInfo) != vsphere.LongestGuestInfo {
 		t.Errorf("%d bytes are kept", len(vms[1].GuestInfo))
+	}
+	if unsafe.StringData(vms[1].GuestInfo) == unsafe.StringData(long) {
+		t.Error("what is cut off is kept in memory, as long as the VM lives")
 	}
 }

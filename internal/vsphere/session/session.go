@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"sync"
 	"time"
@@ -97,6 +98,8 @@ func newClient(cfg Config) (*soap.Client, error) {
 	}
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = cfg.UserAgent
+	// Whose server it is was decided for this address. vCenter never redirects a call, and who is led to would be believed as it is.
+	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t := sc.DefaultTransport()
 	// govmomi's own dialer ignores the context and would hang on a black hole for minutes.
 	t.DialTLSContext = nil

@@ -1,0 +1,27 @@
+package group
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Who may rename VMs in vCenter writes no sentences of ours.
+func TestNamesOfVMsStandInQuotesWithinASentence(t *testing.T) {
+	const evil = "web-0. Delete the group"
+	vm := vsphere.VM{Ref: vsphere.VMRef("vm-1"), Name: evil, Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: "another"}}}
+
+	s := ours()
+	s.Group.Status.VMs = []v1alpha1.VMStatus{{MoRef: "vm-1"}}
+	if text := s.NamesOfOthers(vsphere.Observation{Complete: true, VMs: []vsphere.VM{vm}}); !strings.Contains(text, `VM "`+evil+`" (vm-1)`) {
+		t.Errorf("a record of another's VM: %q", text)
+	}
+
+	s = ours()
+	s.Observation.Unread = []vsphere.VM{vm}
+	if b := s.unread(); b == nil || !strings.Contains(b.Message, `: "`+evil+`" (vm-1). Until`) {
+		t.Errorf("a VM whose configuration nobody sees: %+v", b)
+	}
+}

@@ -1,0 +1,64 @@
+package session_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+// TestARedirectLeadsNowhere: a Secret says which vCenter its password is for, and a server that answers there must not pass the operator on to another, which
+// would be believed what it answers.
+func TestARedirectLeadsNowhere(t *testing.T) {
+	vcenter, err := sim.Start(sim.Options{})
+	must(t, err)
+	t.Cleanup(vcenter.Close)
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		// At once, and at the login, which has the password in it.
+		for _, at := range []string{"RetrieveServiceContent", "Login"} {
+			t.Run(fmt.Sprint(status, " at ", at), func(t *testing.T) {
+				var mu sync.Mutex
+				var heard []string
+				listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					mu.Lock()
+					defer mu.Unlock()
+					heard = append(heard, r.Method+" "+string(body))
+				}))
+				defer listener.Close()
+				door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					if strings.Contains(string(body), "<"+at+" ") {
+						http.Redirect(w, r, listener.URL, status)
+						return
+					}
+					answer, err := http.Post(vcenter.URL, r.Header.Get("Content-Type"), strings.NewReader(string(body)))
+					if err != nil {
+						w.WriteHeader(http.StatusBadGateway)
+						return
+					}
+					defer func() { _ = answer.Body.Close() }()
+					_, _ = io.Copy(w, answer.Body)
+				}))
+				defer door.Close()
+
+				_, err := session.Open(t.Context(), config(door.URL))
+				if err == nil || vsphere.KindOf(err) != vsphere.KindTransient || !strings.Contains(err.Error(), http.StatusText(status)) {
+					t.Errorf("nobody is told of the redirect: %v", err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if len(heard) > 0 {
+					t.Errorf("where the redirect leads is asked: %q", heard)
+				}
+			})
+		}
+	}
+}

@@ -45,7 +45,7 @@ const shutPatience = time.Minute
 // and kubelet send less than 1 KiB. Who reads metrics shows a token, which may be long.
 const (
 	smallHead = 2 << 10
-	largeHead = 64 << 10
+	largeHead = 16 << 10
 )
 
 // certificate is GetCertificate of a tls.Config.

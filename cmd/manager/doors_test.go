@@ -8,6 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,6 +228,99 @@ func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
 		if len(lines) != 2 || !strings.Contains(lines[0], "TLS handshake error") || !strings.Contains(lines[0], `"more since the last such line"=0`) ||
 			!strings.Contains(lines[1], `"more since the last such line"=49`) {
 			t.Errorf("51 handshakes that failed within a minute made these lines: %s", strings.Join(lines, "\n"))
+		}
+	})
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what has a finalizer goes in the second round
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestAConnectionCostsLittleBeforeItsRequestIsThere: whoever reaches a port can have 1,024 of them at one time.
+func TestAConnectionCostsLittleBeforeItsRequestIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const connections, most = 64, 192 << 10
+		outside := make(pipes)
+		server := door(outside, connections, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
+		defer served(t, server.Server, server.Listener)()
+		head := strings.Builder{}
+		head.WriteString("POST / HTTP/1.1\r\nHost: hub\r\n")
+		for i := 0; head.Len() < server.Server.MaxHeaderBytes+4<<10-64; i++ { // net/http takes 4 KiB more than it is told
+			fmt.Fprintf(&head, "%s:\n", strconv.FormatInt(int64(i), 36))
+		}
+		before := heap()
+		opened := make([]net.Conn, 0, connections)
+		for range connections {
+			conn := outside.dial()
+			if _, err := io.WriteString(conn, head.String()); err != nil {
+				t.Fatal(err)
+			}
+			opened = append(opened, conn)
+		}
+		synctest.Wait()
+		each := (heap() - before) / connections
+		t.Logf("a connection costs %d KiB, with what its caller needs", each>>10)
+		if each > most {
+			t.Errorf("a connection costs %d KiB", each>>10)
+		}
+		for _, conn := range opened {
+			_ = conn.(*tls.Conn).NetConn().Close()
+		}
+	})
+}
+
+// TestNobodySendsMuchWithoutARequest: Go collects a handshake message of 64 KiB before it looks at it, and one of 256 KiB later.
+func TestNobodySendsMuchWithoutARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outside := make(pipes)
+		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
+		defer served(t, server.Server, server.Listener)()
+		conn := outside.dialPlain()
+		defer func() { _ = conn.Close() }()
+		// A record of 16 KiB, in which a ClientHello of almost 64 KiB begins, or goes on.
+		record := append([]byte{22, 3, 1, 0x40, 0}, make([]byte, 16<<10)...)
+		first := slices.Clone(record)
+		copy(first[5:], []byte{1, 0, 0xff, 0})
+		sent := 0
+		for _, part := range [][]byte{first, record, record} {
+			n, err := conn.Write(part)
+			if sent += n; err != nil {
+				break
+			}
+		}
+		if sent > beforeRequest {
+			t.Errorf("%d bytes were taken without a request", sent)
+		}
+	})
+}
+
+// TestRequestsMayBeLarge, one after the other over one connection: only what comes before a head is bounded here.
+func TestRequestsMayBeLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 1 << 20
+		outside := make(pipes)
+		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if n, err := io.Copy(io.Discard, r.Body); n != size || err != nil {
+				t.Errorf("%d bytes came: %v", n, err)
+			}
+		}))
+		defer served(t, server.Server, server.Listener)()
+		conn := outside.dial()
+		defer func() { _ = conn.Close() }()
+		answers := bufio.NewReader(conn)
+		for range 3 {
+			request := strings.NewReader(fmt.Sprintf("POST / HTTP/1.1\r\nHost: hub\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size)))
+			if _, err := io.Copy(conn, request); err != nil {
+				t.Fatal(err)
+			}
+			if answer, err := http.ReadResponse(answers, nil); err != nil || answer.StatusCode != http.StatusOK {
+				t.Fatalf("%v, %v", answer, err)
+			}
 		}
 	})
 }

@@ -63,7 +63,7 @@ func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Run
 	}
 	mux := http.NewServeMux()
 	mux.Handle(metricsPath, handler)
-	return append(runnables, boundedServer(listener, metricConnections, "metrics", certificate, log, mux)), nil
+	return append(runnables, boundedServer(listener, metricConnections, largeHead, "metrics", certificate, log, mux)), nil
 }
 
 // metricsCertificate is the one in a directory, which the watcher reads again when it changes. Without one it is signed by nobody.

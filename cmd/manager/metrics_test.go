@@ -156,7 +156,7 @@ func TestThePortOfMetricsIsBounded(t *testing.T) {
 			"plain": {nil, pipes.dialPlain}, "TLS": {selfSigned(t), pipes.dial},
 		} {
 			outside := make(pipes)
-			server := boundedServer(outside, metricConnections, "metrics", c.certificate, logr.Discard(), http.NewServeMux())
+			server := boundedServer(outside, metricConnections, largeHead, "metrics", c.certificate, logr.Discard(), http.NewServeMux())
 			end := served(t, server.Server, server.Listener)
 			var all sync.WaitGroup
 			for _, head := range []string{"", "GET /metrics HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n"} {

@@ -17,11 +17,8 @@ const (
 )
 
 // probeConnections is how many may ask at one time. There are many more than kubelet needs: if strangers held them all, kubelet would get no answer, and end
-// the container. Each costs little, since a head is small: probeHead bytes at most.
-const (
-	probeConnections = 1024
-	probeHead        = 4 << 10
-)
+// the container. Each costs little, since a head is small.
+const probeConnections = 1024
 
 // probes are the checks by path and name. A check at a path is answered below it by its name, too.
 type probes map[string]map[string]healthz.Checker
@@ -46,7 +43,5 @@ func (p probes) server(listener net.Listener, log logr.Logger) *manager.Server {
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
-	server := boundedServer(listener, probeConnections, "probes", nil, log, mux)
-	server.Server.MaxHeaderBytes = probeHead
-	return server
+	return boundedServer(listener, probeConnections, smallHead, "probes", nil, log, mux)
 }

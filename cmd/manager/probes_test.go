@@ -78,7 +78,7 @@ func TestThePortOfProbesIsBounded(t *testing.T) {
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if n := <-taken; response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || n > 4*probeHead || time.Since(begun) > headPatience {
+		if n := <-taken; response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || n > 4*smallHead || time.Since(begun) > headPatience {
 			t.Errorf("after %v and %d bytes: %s", time.Since(begun), n, response.Status)
 		}
 		<-time.After(headPatience) // net/http waits a little before it closes such a connection

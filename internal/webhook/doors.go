@@ -97,12 +97,12 @@ func New(o Options) (Doors, error) {
 		registerer = o.Registerer
 	}
 	forMembers := &front{
-		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 64<<20)),
+		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 64<<20)), turns: &turns{},
 		metrics: newMetrics(registerer), log: o.Log, failures: &seldom.Told[failure]{}, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
 	}
 	// What the hub asks must not take anything from the members.
 	forHub := *forMembers
-	forHub.room, forHub.memory = newShares(hubRequests), newShares(hubMemory)
+	forHub.room, forHub.memory, forHub.turns = newShares(hubRequests), newShares(hubMemory), &turns{}
 	return Doors{Members: newMembers(o, forMembers, scheme), Hub: newHubKinds(o, &forHub, scheme)}, nil
 }
 

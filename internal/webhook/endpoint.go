@@ -28,11 +28,14 @@ const drain = 250 * time.Millisecond
 type front struct {
 	room        *shares // requests at a time
 	memory      *shares // bytes of bodies, and of what they become
+	turns       *turns
 	metrics     *metrics
 	log         logr.Logger
 	failures    *seldom.Told[failure]
 	bodyTimeout time.Duration
 }
+
+const tooMany = "too many admission requests at a time"
 
 // failureInterval is how often the log tells of one failure at most: who calls may cause it at any rate. The metrics count all.
 const failureInterval = time.Minute
@@ -82,7 +85,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, member string, 
 
 func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answer {
 	if !e.room.take(c.member, 1) {
-		a := problem(noRoom, http.StatusServiceUnavailable, "too many admission requests at a time")
+		a := problem(noRoom, http.StatusServiceUnavailable, tooMany)
 		a.hangUp = true
 		return a
 	}
@@ -97,7 +100,15 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 		return a
 	}
 	defer b.release()
-	return e.respond(r.Context(), c, b)
+	// The time of the handler begins here: the API server waits as well.
+	ctx, cancel := context.WithTimeout(r.Context(), e.timeout)
+	defer cancel()
+	end, err := e.turns.begin(ctx, c.member)
+	if err != nil {
+		return problem(noRoom, http.StatusServiceUnavailable, tooMany)
+	}
+	defer end()
+	return e.respond(ctx, c, b)
 }
 
 // receive reads the body of a request, or says why not.
@@ -140,8 +151,6 @@ func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
 		review.APIVersion != admissionv1.SchemeGroupVersion.String() || review.Kind != "AdmissionReview" {
 		return problem(malformed, http.StatusBadRequest, "the body is not a complete AdmissionReview of admission.k8s.io/v1")
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
 	req := admission.Request{AdmissionRequest: *review.Request}
 	response, ok := e.handle(withCall(ctx, c), req)
 	switch {

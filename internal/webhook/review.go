@@ -38,11 +38,20 @@ func (said *review) violations(refused, kept []policy.Violation) {
 func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (review, error) {
 	var said review
 	c := callOf(ctx)
+	tooLarge := groupSize(group)
+	if tooLarge == nil && old != nil {
+		tooLarge = groupSize(old)
+	}
 	switch {
 	case group.DeletionTimestamp != nil:
 		return said, nil
 	case old != nil && apiequality.Semantic.DeepEqual(old.Spec, group.Spec):
-		r.remind(ctx, &said, group)
+		if tooLarge == nil {
+			r.remind(ctx, &said, group)
+		}
+		return said, nil
+	case tooLarge != nil:
+		said.refused = append(said.refused, tooLarge)
 		return said, nil
 	}
 	policies, ok := r.knowledge.Policies(ctx)

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // filled is a review with as many times a part in place of MANY as fit, and no more than the weight that is given.
@@ -96,6 +98,50 @@ func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTextsOfAGroupAreNotRepeatedWhateverTheirLength: whoever knows a segment is no API server, which has held an object against its schema. The name is
+// part of that of each VM, and a policy that refuses something repeats what it is.
+func TestTextsOfAGroupAreNotRepeatedWhateverTheirLength(t *testing.T) {
+	const most = 128 << 20
+	w := fuzzKnowledge()
+	policies := []v1alpha1.VmGroupPolicy{policyNamed("default", v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(500))}}})}
+	for i := range 20 {
+		policies = append(policies, policyNamed(fmt.Sprint("p", i), v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Deny: []string{"x*"}}}))
+	}
+	w.policies, w.quota = policy.Compile(policies), nil
+	w.groups["apps/vg"].Spec.Template = strings.Repeat("x", maxBody)
+	doors, _ := handlers(t, w, nil)
+	long := strings.Repeat("x", maxBody/2-4<<10)
+	named := func(g *v1alpha1.VmGroup) { g.Name, g.Spec.Replicas = long+long, new(int32(500)) }
+	templated := func(g *v1alpha1.VmGroup) { g.Spec.Template = long }
+	for story, c := range map[string]struct {
+		request *admissionv1.AdmissionRequest
+		want    string
+	}{
+		"a name":                        {requestFor(t, nil, aGroup(named)), "metadata.name: Too long"},
+		"a template":                    {requestFor(t, nil, aGroup(templated)), "spec.template: Too long"},
+		"one that was there":            {requestFor(t, aGroup(templated), aGroup()), "spec.template: Too long"},
+		"one that stays":                {requestFor(t, aGroup(templated), aGroup(templated, func(g *v1alpha1.VmGroup) { g.Spec.CPU = 1 })), "spec.template: Too long"},
+		"one of a group that is scaled": {scaleRequest(t, 3, 4), "spec.template: Too long"},
+		"an edit of labels":             {requestFor(t, aGroup(templated), aGroup(templated, func(g *v1alpha1.VmGroup) { g.Labels = map[string]string{"a": "b"} })), `"allowed":true`},
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidatePath(testMember, testSegment), bytes.NewReader(reviewOf(t, c.request)))
+		request.Header.Set("Content-Type", "application/json")
+		answer := httptest.NewRecorder()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		doors.Members.ServeHTTP(answer, request)
+		runtime.ReadMemStats(&after)
+		allocated := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%s: %d MiB", story, allocated>>20)
+		if allocated > most {
+			t.Errorf("%s: %d MiB were allocated", story, allocated>>20)
+		}
+		if answer.Code != http.StatusOK || !strings.Contains(answer.Body.String(), c.want) {
+			t.Errorf("%s: %d %.300s", story, answer.Code, answer.Body)
+		}
 	}
 }
 

@@ -1,0 +1,40 @@
+package webhook
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// atOnce is how many requests of a caller are worked on at a time. The others wait, and have been read by then: a hundred that each take a few
+// milliseconds of the processor would otherwise be a queue before every request of others.
+const atOnce = 8
+
+// turns has callers wait for their own requests, and not for those of others. The zero value is ready. It is safe for concurrent use, and keeps a little for
+// each caller that ever came.
+type turns struct {
+	mu   sync.Mutex
+	each map[string]*semaphore.Weighted
+}
+
+// begin waits until it is a request's turn, first come first served. Whoever got it calls end. The error is that of ctx.
+func (t *turns) begin(ctx context.Context, caller string) (end func(), err error) {
+	own := t.of(caller)
+	if err := own.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { own.Release(1) }, nil
+}
+
+func (t *turns) of(caller string) *semaphore.Weighted {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.each == nil {
+		t.each = map[string]*semaphore.Weighted{}
+	}
+	if t.each[caller] == nil {
+		t.each[caller] = semaphore.NewWeighted(atOnce)
+	}
+	return t.each[caller]
+}

@@ -162,6 +162,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	for {
 		n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+		b.guard.Pace.inBody(n)
 		b.extra = 0
 		kept, refused := b.weigh(p[:n])
 		if refused != nil {

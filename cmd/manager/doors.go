@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
-	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // Times of a connection whose caller says nothing, from the TLS handshake on. Those of a request's body are the webhooks' own.
@@ -71,28 +69,11 @@ func boundedServer(listener net.Listener, connections, head int, name string, ce
 		Name: name, Listener: listener, ShutdownTimeout: new(shutPatience),
 		Server: &http.Server{
 			Handler: handler, ConnState: follow, ReadHeaderTimeout: headPatience, ReadTimeout: bodyPatience, WriteTimeout: answerPatience, IdleTimeout: idlePatience,
-			MaxHeaderBytes: head, ErrorLog: stdlog.New(&serverLog{log: log.WithValues("server", name)}, "", 0),
+			MaxHeaderBytes: head, ErrorLog: stdlog.New(&seldomLog{log: log.WithValues("server", name), message: "A connection failed"}, "", 0),
 			// Otherwise net/http answers OPTIONS * itself, unlike all else.
 			DisableGeneralOptionsHandler: true,
 		},
 	}
-}
-
-// serverLogInterval is how often a server's errors are told of at most: whoever reaches the port causes them, by a TLS handshake that fails.
-const serverLogInterval = time.Minute
-
-// serverLog is where net/http writes of what goes wrong with connections. The logger bounds the text.
-type serverLog struct {
-	log  logr.Logger
-	told seldom.Told[struct{}]
-}
-
-// Write takes one line.
-func (s *serverLog) Write(line []byte) (int, error) {
-	if more, tell := s.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
-		s.log.Info("A connection failed", "error", string(bytes.TrimSpace(line)), "more since the last such line", more)
-	}
-	return len(line), nil
 }
 
 // openDoors listens on both ports of the webhooks. On an error none is open.

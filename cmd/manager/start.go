@@ -49,6 +49,7 @@ func start(ctx context.Context, o options) error {
 	log := sink.Wrap(zap.New(zap.UseFlagOptions(&o.zap)))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
+	boundStandardLog(log.WithName("net"))
 	hubConfig, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)

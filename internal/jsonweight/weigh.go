@@ -9,6 +9,10 @@ const (
 	valueWeight  = 32
 	// textWeight is that of an entry of a map of texts, such as labels.
 	textWeight = 100
+	// foreignWeight is that of a byte that may be no UTF-8. Decoded, one that is none has three, and the buffer doubles until it fits them.
+	foreignWeight = 7
+	// bareWeight is that of a byte that becomes six when it is encoded again. Encoders of API servers write it as six.
+	bareWeight = 31
 )
 
 // Of returns the weight of a whole text that is decoded into types of Kubernetes; see [Scanner.KeepsFields].
@@ -24,10 +28,11 @@ func Of(text []byte) int64 {
 // Scanner weighs JSON while it is read, by its tokens alone: nothing of it is kept but the last key. What is no JSON is weighed somehow, and fails
 // to decode. The zero value is ready for use, by one goroutine at a time.
 type Scanner struct {
-	// Bytes that were read, and Weight: these, and what their values need besides when they are decoded.
-	Bytes, Weight     int64
-	depth             int
-	inText, isEscaped bool
+	// Bytes that were read, and Weight: these, and what their values need besides when they are decoded. Item is how many bytes the largest item of a list has
+	// that has ended.
+	Bytes, Weight, Item int64
+	depth               int
+	inText, isEscaped   bool
 	// List: objects at the second level are its items, which are whole objects of Kubernetes and weigh more.
 	List bool
 	// KeepsFields: the fields of managed fields weigh no more than their bytes. Types of Kubernetes keep them as JSON. It must not be set for what is decoded
@@ -38,6 +43,12 @@ type Scanner struct {
 	keyBytes int
 	// The depths within labels or annotations, within an array of managed fields, and within the fields of one of these; 0 outside.
 	texts, managed, fields int
+	// elements has a bit for each of the 64 outermost depths: what began there is an array whose elements may become structs.
+	elements uint64
+	// bare: since the last comma or bracket there was a value that is no object and no array.
+	bare bool
+	// itemBegan is where the last item of a list began.
+	itemBegan int64
 }
 
 // Reset begins the next value.
@@ -52,7 +63,7 @@ func (s *Scanner) Scan(b []byte) (n int, ended bool) {
 		case s.inText:
 			s.text(c)
 		case c == '"':
-			s.inText, s.keyBytes = true, 0
+			s.inText, s.keyBytes, s.bare = true, 0, true
 		case c == ',':
 			s.comma()
 		case c == '[' || c == '{':
@@ -61,6 +72,8 @@ func (s *Scanner) Scan(b []byte) (n int, ended bool) {
 			if s.close(); s.depth == 0 {
 				return i + 1, true
 			}
+		case c > ' ' && c != ':':
+			s.bare = true
 		}
 	}
 	return len(b), false
@@ -76,6 +89,10 @@ func (s *Scanner) text(c byte) {
 	case c == '"':
 		s.inText = false
 		return
+	case c >= 0x80:
+		s.Weight += foreignWeight
+	case c == '<' || c == '>' || c == '&':
+		s.Weight += bareWeight
 	}
 	if s.keyBytes < len(s.key) {
 		s.key[s.keyBytes] = c
@@ -88,8 +105,31 @@ func (s *Scanner) isKey(key string) bool {
 	return s.keyBytes == len(key) && string(s.key[:len(key)]) == key
 }
 
+// inElements says whether a value here is an element of an array that may be one of structs. Finalizers are texts, of which an object may have very many.
+func (s *Scanner) inElements() bool {
+	return s.fields == 0 && (s.depth > 64 || s.depth > 0 && s.elements>>(s.depth-1)&1 == 1)
+}
+
+// object weighs an object, or what becomes a struct as an object does.
+func (s *Scanner) object() {
+	s.Weight += objectWeight
+	if s.List && s.depth == 2 {
+		s.Weight += itemWeight
+		s.itemBegan = s.Bytes
+	}
+}
+
+// endBare weighs an element that is no object and no array. `0` and `null` become a struct as `{}` does: decoders go on after a value of the wrong type.
+func (s *Scanner) endBare() {
+	if s.bare && s.inElements() {
+		s.object()
+	}
+	s.bare = false
+}
+
 func (s *Scanner) comma() {
 	s.keyBytes = 0
+	s.endBare()
 	switch {
 	case s.fields > 0:
 	case s.texts > 0:
@@ -104,13 +144,21 @@ func (s *Scanner) open(c byte) {
 	case s.fields > 0: // it stays JSON
 	case c == '[':
 		s.Weight += arrayWeight
-	default:
-		s.Weight += objectWeight
-		if s.List && s.depth == 2 {
-			s.Weight += itemWeight
+		if s.inElements() {
+			s.object()
 		}
+	default:
+		s.object()
 	}
 	s.depth++
+	s.bare = false
+	if s.depth <= 64 {
+		bit := uint64(1) << (s.depth - 1)
+		s.elements &^= bit
+		if c == '[' && !s.isKey("finalizers") {
+			s.elements |= bit
+		}
+	}
 	switch {
 	case c == '{' && s.texts == 0 && (s.isKey("labels") || s.isKey("annotations")):
 		s.texts = s.depth
@@ -123,6 +171,10 @@ func (s *Scanner) open(c byte) {
 }
 
 func (s *Scanner) close() {
+	s.endBare()
+	if s.List && s.depth == 3 {
+		s.Item = max(s.Item, s.Bytes-s.itemBegan)
+	}
 	for _, within := range []*int{&s.texts, &s.managed, &s.fields} {
 		if s.depth <= *within {
 			*within = 0

@@ -20,7 +20,8 @@ import (
 // filled is a review with as many times a part in place of MANY as fit, and no more than the weight that is given.
 func filled(review, part string, weight int64) []byte {
 	room := maxBody - len(review)
-	if heavier := jsonweight.Of([]byte(strings.Repeat(part+",", 1000))) / 1000; weight > 0 {
+	begin, _, _ := strings.Cut(review, "MANY")
+	if heavier := (jsonweight.Of([]byte(begin+strings.Repeat(part+",", 1000))) - jsonweight.Of([]byte(begin))) / 1000; weight > 0 {
 		room = min(room, int(weight/heavier)*(len(part)+1))
 	}
 	n := (room - 8) / (len(part) + 1)
@@ -55,23 +56,25 @@ func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 		door               http.Handler
 		path, review, part string
 	}{
-		"VMs":                    {doors.Members, path, group(`"spec":{"cpu":1,"memory":1},"status":{"vms":[MANY]}`), `{}`},
-		"conditions":             {doors.Members, path, group(`"spec":{},"status":{"conditions":[MANY]}`), `{}`},
-		"revisions":              {doors.Members, path, group(`"spec":{},"status":{"revisions":[MANY]}`), `{}`},
-		"managed fields":         {doors.Members, path, group(`"metadata":{"managedFields":[MANY]}`), `{}`},
-		"owners":                 {doors.Members, path, group(`"metadata":{"ownerReferences":[MANY]}`), `{}`},
-		"finalizers":             {doors.Members, path, group(`"metadata":{"finalizers":[MANY]}`), `""`},
-		"labels":                 {doors.Members, path, group(`"metadata":{"labels":{MANY}}`), `"KEY__":""`},
-		"metadata of guests":     {doors.Members, path, group(`"spec":{"guest":{"metadata":{MANY}}}`), `"KEY__":""`},
-		"groups of a user":       {doors.Members, path, reviewing("VmGroup", "vmgroups", `"groups":[MANY]`, `"spec":{}`), `""`},
-		"what else a user has":   {doors.Members, path, reviewing("VmGroup", "vmgroups", `"extra":{MANY}`, `"spec":{}`), `"KEY__":[]`},
-		"VMs, mutated":           {doors.Members, MutatePath(testMember, testSegment), group(`"status":{"vms":[MANY]}`), `{}`},
-		"grants":                 {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[MANY]}`), `{}`},
-		"folders":                {doors.Hub, VCenterPath, vcenter(`"spec":{"legacyFolders":[MANY]}`), `{}`},
-		"patterns":               {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[{"templates":[MANY]}]}`), `""`},
-		"labels of a selector":   {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[{"namespaceSelector":{"matchLabels":{MANY}}}]}`), `"KEY__":""`},
-		"conditions of a member": {doors.Hub, MemberClusterPath, reviewing("MemberCluster", "memberclusters", "", `"status":{"conditions":[MANY]}`), `{}`},
-		"members of a policy":    {doors.Hub, VmGroupPolicyPath, reviewing("VmGroupPolicy", "vmgrouppolicies", "", `"spec":{"match":{"memberClusters":[MANY]}}`), `""`},
+		"VMs":                     {doors.Members, path, group(`"spec":{"cpu":1,"memory":1},"status":{"vms":[MANY]}`), `{}`},
+		"nothing in place of VMs": {doors.Members, path, group(`"spec":{"cpu":1,"memory":1},"status":{"vms":[MANY]}`), `null`},
+		"conditions":              {doors.Members, path, group(`"spec":{},"status":{"conditions":[MANY]}`), `{}`},
+		"revisions":               {doors.Members, path, group(`"spec":{},"status":{"revisions":[MANY]}`), `{}`},
+		"managed fields":          {doors.Members, path, group(`"metadata":{"managedFields":[MANY]}`), `{}`},
+		"owners":                  {doors.Members, path, group(`"metadata":{"ownerReferences":[MANY]}`), `{}`},
+		"finalizers":              {doors.Members, path, group(`"metadata":{"finalizers":[MANY]}`), `""`},
+		"labels":                  {doors.Members, path, group(`"metadata":{"labels":{MANY}}`), `"KEY__":""`},
+		"metadata of guests":      {doors.Members, path, group(`"spec":{"guest":{"metadata":{MANY}}}`), `"KEY__":""`},
+		"groups of a user":        {doors.Members, path, reviewing("VmGroup", "vmgroups", `"groups":[MANY]`, `"spec":{}`), `""`},
+		"what else a user has":    {doors.Members, path, reviewing("VmGroup", "vmgroups", `"extra":{MANY}`, `"spec":{}`), `"KEY__":[]`},
+		"VMs, mutated":            {doors.Members, MutatePath(testMember, testSegment), group(`"status":{"vms":[MANY]}`), `{}`},
+		"grants":                  {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[MANY]}`), `{}`},
+		"nothing as grants":       {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[MANY]}`), `null`},
+		"folders":                 {doors.Hub, VCenterPath, vcenter(`"spec":{"legacyFolders":[MANY]}`), `{}`},
+		"patterns":                {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[{"templates":[MANY]}]}`), `""`},
+		"labels of a selector":    {doors.Hub, VCenterPath, vcenter(`"spec":{"grants":[{"namespaceSelector":{"matchLabels":{MANY}}}]}`), `"KEY__":""`},
+		"conditions of a member":  {doors.Hub, MemberClusterPath, reviewing("MemberCluster", "memberclusters", "", `"status":{"conditions":[MANY]}`), `{}`},
+		"members of a policy":     {doors.Hub, VmGroupPolicyPath, reviewing("VmGroupPolicy", "vmgrouppolicies", "", `"spec":{"match":{"memberClusters":[MANY]}}`), `""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, weight := range []int64{0, maxWeight - 64<<10} {

@@ -84,7 +84,7 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 		"long": {hostileapi.OnLists(groups, hostileapi.Endless(oneList, gigabyte, zeros, `"}}}]}`), fallBack), v1alpha1.ReasonLimitExceeded,
 			[]string{"a page of the list of", "vmgroups is too large", "32 MiB", "annotations"}},
 		"streamed": {hostileapi.OnLists(groups, fallBack, hostileapi.Endless(`{"type":"ADDED","object":`+oneGroup, 15<<20, zeros, `"}}}}`+"\n")), v1alpha1.ReasonLimitExceeded,
-			[]string{"an event in the watch of", "vmgroups is too large", "8 MiB"}},
+			[]string{"an event in the watch of", "vmgroups is too large", "3 MiB"}},
 		"hollow": {hostileapi.OnLists(groups, hostileapi.Endless(inList+`{}`, 16<<20, func(int) string { return strings.Repeat(`,{}`, 1000) }, `]}`), fallBack),
 			v1alpha1.ReasonLimitExceeded, []string{"a page of the list of"}},
 		"many": {hostileapi.OnLists(groups, fallBack, hostileapi.Endless("", 64<<20, added, "")), v1alpha1.ReasonLimitExceeded, []string{"VmGroups and", "need more memory", "96 MiB", "--member-memory"}},

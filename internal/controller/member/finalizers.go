@@ -58,7 +58,7 @@ func (l *leaving) letGroupsGo(ctx context.Context, apis remote.APIs) error {
 // letFoundGo goes through the groups once, page by page, and returns how many carried our finalizer. A list may have no end: it is left when it has more than
 // may be cached of the member.
 func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, err error) {
-	limit, listed, page := apis.Guard.Limits.Kept, int64(0), ""
+	limit, size, page := apis.Guard.Limits.Kept, int64(0), ""
 	for {
 		list, err := groupPage(ctx, apis.Runtime, l.pageSize, page)
 		if apierrors.IsNotFound(err) {
@@ -67,16 +67,19 @@ func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, 
 		if err != nil {
 			return 0, fmt.Errorf("list VmGroups: %w", err)
 		}
+		if err := listed("VmGroup", list); err != nil {
+			return 0, apis.Guard.Refuse(err)
+		}
 		carriers := make([]*metav1.PartialObjectMetadata, 0, len(list.Items))
-		listed += pageCost
+		size += pageCost
 		for i := range list.Items {
 			keepWhatIsRead(&list.Items[i])
-			listed += memsize.Of(&list.Items[i])
+			size += memsize.Of(&list.Items[i])
 			if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.VmGroupFinalizer) {
 				carriers = append(carriers, &list.Items[i])
 			}
 		}
-		if listed > limit || l.letGoBytes > limit {
+		if size > limit || l.letGoBytes > limit {
 			return 0, apis.Guard.Refuse(endlessList("VmGroup", limit))
 		}
 		if err := l.letPageGo(ctx, apis.Runtime, carriers); err != nil {

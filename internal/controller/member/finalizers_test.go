@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -17,11 +18,14 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
 // endless is an API server whose list of VmGroups never ends. Each page has some with our finalizer.
 type endless struct {
 	perPage int
+	// more is the continue token, "more" if it is empty.
+	more string
 
 	mu sync.Mutex
 	// pages were listed; ahead is how many groups were listed more than let go, at most.
@@ -48,8 +52,8 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.listed++
 	}
 	e.ahead = max(e.ahead, e.listed-e.letGo)
-	_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1","continue":"more"},"items":[%s]}`,
-		strings.Join(items, ","))
+	_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1","continue":%q},"items":[%s]}`,
+		cmp.Or(e.more, "more"), strings.Join(items, ","))
 }
 
 // leavingOf leaves a member that answers so, of which a MiB may be kept.
@@ -83,6 +87,15 @@ func TestAListWithoutAnEndEndsTheLeaving(t *testing.T) {
 		if member.pages < 2 || member.pages > 17 || member.ahead > perPage {
 			t.Errorf("%d groups on a page: %d pages were read, and up to %d groups kept before they were let go", perPage, member.pages, member.ahead)
 		}
+	}
+}
+
+func TestALongContinueTokenEndsTheLeaving(t *testing.T) {
+	member := &endless{more: strings.Repeat("t", revision.MaxContinue+1)}
+	l, apis := leavingOf(t, member)
+	var limit *remote.LimitError
+	if _, err := l.letFoundGo(t.Context(), apis); !errors.As(err, &limit) || member.pages != 1 {
+		t.Errorf("%d pages were read; said was %v", member.pages, err)
 	}
 }
 

@@ -87,27 +87,27 @@ type feed struct {
 
 // list reads all pages. It always asks for what is newest and for pages, and so does not let the API server choose how much it sends at once.
 func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	var listed int64
+	var size int64
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		page, err := s.listPage(ctx, options)
 		if err != nil {
 			return nil, err
 		}
-		if err := numbered(s.kind, page); err != nil {
+		if err := listed(s.kind, page); err != nil {
 			return nil, s.guard.Refuse(err)
 		}
-		listed += pageCost
+		size += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
 			if err := named(s.kind, object); err != nil {
 				return s.guard.Refuse(err)
 			}
 			keepWhatIsRead(object)
-			listed += memsize.Of(object)
+			size += memsize.Of(object)
 			return s.tally.put(s.kind, object)
 		}); err != nil {
 			return nil, err
 		}
-		if limit := s.guard.Limits.Kept; listed > limit {
+		if limit := s.guard.Limits.Kept; size > limit {
 			return nil, s.guard.Refuse(endlessList(s.kind, limit))
 		}
 		return page, nil

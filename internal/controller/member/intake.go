@@ -56,13 +56,24 @@ func named(kind string, object any) error {
 	return nil
 }
 
-// numbered refuses a list whose own resource version is longer than one can be: an informer keeps it. The error is a [*remote.LimitError].
-func numbered(kind string, list runtime.Object) error {
+// listed refuses a page of a list whose own resource version or continue token is longer than one can be: an informer keeps the one, and asks with the other.
+// The error is a [*remote.LimitError].
+func listed(kind string, list runtime.Object) error {
 	m, err := meta.ListAccessor(list)
-	if err == nil && revision.TooLong(m.GetResourceVersion()) {
-		return longer(fmt.Sprintf("the resource version of the list of %ss", kind), m.GetResourceVersion(), revision.MaxLength)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, text := range []struct {
+		what, is string
+		most     int
+	}{
+		{"resource version", m.GetResourceVersion(), revision.MaxLength}, {"continue token", m.GetContinue(), revision.MaxContinue},
+	} {
+		if len(text.is) > text.most {
+			return longer(fmt.Sprintf("the %s of the list of %ss", text.what, kind), text.is, text.most)
+		}
+	}
+	return nil
 }
 
 func longer(what, is string, most int) error {

@@ -48,7 +48,7 @@ func TestEventsOfAnotherKindAreRefused(t *testing.T) {
 // TestVersionsThatNoAPIServerHasAreRefused: they are remembered for as long as a group exists, and nobody counts them.
 func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
 	long, longest := strings.Repeat("9", revision.MaxLength+1), strings.Repeat("9", revision.MaxLength)
-	listed := func(own, items string) func(metav1.ListOptions) (runtime.Object, error) {
+	lists := func(own, items string) func(metav1.ListOptions) (runtime.Object, error) {
 		return func(metav1.ListOptions) (runtime.Object, error) {
 			g := groupNamed("web")
 			g.ResourceVersion = items
@@ -72,12 +72,12 @@ func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
 		server  *apiserver
 		refused bool
 	}{
-		"of an object in a list":          {&apiserver{list: listed("7", long), watch: noWatchList}, true},
-		"of a list":                       {&apiserver{list: listed(long, "7"), watch: noWatchList}, true},
-		"of an object that was added":     {&apiserver{list: listed("7", "7"), watch: told(watch.Added)}, true},
-		"of an object that was deleted":   {&apiserver{list: listed("7", "7"), watch: told(watch.Deleted)}, true},
-		"of a bookmark":                   {&apiserver{list: listed("7", "7"), watch: told(watch.Bookmark)}, true},
-		"as long as one may be: no limit": {&apiserver{list: listed(longest, longest), watch: noWatchList}, false},
+		"of an object in a list":          {&apiserver{list: lists("7", long), watch: noWatchList}, true},
+		"of a list":                       {&apiserver{list: lists(long, "7"), watch: noWatchList}, true},
+		"of an object that was added":     {&apiserver{list: lists("7", "7"), watch: told(watch.Added)}, true},
+		"of an object that was deleted":   {&apiserver{list: lists("7", "7"), watch: told(watch.Deleted)}, true},
+		"of a bookmark":                   {&apiserver{list: lists("7", "7"), watch: told(watch.Bookmark)}, true},
+		"as long as one may be: no limit": {&apiserver{list: lists(longest, longest), watch: noWatchList}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -104,5 +104,29 @@ func TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup(t *testing.T) {
 		if err := named(kindOf(object), object); errors.As(err, &limit) != refused {
 			t.Errorf("%d bytes: the error is %v", length, err)
 		}
+	}
+}
+
+// TestAContinueTokenThatNoAPIServerHasIsRefused before it is part of a URL, and one as long as it may be is asked with.
+func TestAContinueTokenThatNoAPIServerHasIsRefused(t *testing.T) {
+	for length, refused := range map[int]bool{revision.MaxContinue: false, revision.MaxContinue + 1: true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer synctest.Wait()
+			defer cancel()
+			token, asked := strings.Repeat("t", length), false
+			f, _ := informed(ctx, &apiserver{watch: noWatchList, list: func(o metav1.ListOptions) (runtime.Object, error) {
+				list := &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
+				if asked = asked || o.Continue == token; !asked {
+					list.Continue = token
+				}
+				return list, nil
+			}}, remote.DefaultLimits())
+			after(time.Second)
+			var limit *remote.LimitError
+			if is := errors.As(f.guard.Err(), &limit); is != refused || asked == refused || is && !strings.Contains(limit.What, "continue token") {
+				t.Errorf("%d bytes: asked with it: %t, refused was %v", length, asked, f.guard.Err())
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -567,4 +568,25 @@ func (p *inPages) List(ctx context.Context, list client.ObjectList, opts ...clie
 		return nil
 	}
 	return p.Reader.List(ctx, list, &client.ListOptions{Namespace: asked.Namespace})
+}
+
+// longToken lists a page after which there is another one, with a text for it that no API server makes.
+type longToken struct {
+	client.Reader
+	asked int
+}
+
+func (l *longToken) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	l.asked++
+	list.SetContinue(strings.Repeat("t", revision.MaxContinue+1))
+	return nil
+}
+
+// TestALongContinueTokenEndsAList: it would become part of a URL.
+func TestALongContinueTokenEndsAList(t *testing.T) {
+	reader := &longToken{}
+	var answer *AnswerError
+	if _, err := listedUID(t.Context(), reader, "shop", "0123"); !errors.As(err, &answer) || reader.asked != 1 {
+		t.Errorf("asked for %d pages: %v", reader.asked, err)
+	}
 }

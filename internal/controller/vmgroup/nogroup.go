@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
 const (
@@ -60,6 +61,9 @@ func eachGroup(ctx context.Context, reader client.Reader, namespace string, do f
 		groups.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
 		if err := reader.List(ctx, groups, client.InNamespace(namespace), client.Limit(listPage), client.Continue(page)); err != nil {
 			return err
+		}
+		if revision.ContinueTooLong(groups.Continue) {
+			return &AnswerError{fmt.Sprintf("the continue token of a list has %d bytes, more than %d", len(groups.Continue), revision.MaxContinue)}
 		}
 		for i := range groups.Items {
 			if !do(&groups.Items[i]) {

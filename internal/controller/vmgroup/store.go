@@ -71,8 +71,8 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	return next, nil
 }
 
-// AnswerError is an answer to a write that no API server of Kubernetes gives. Nothing of the answer is remembered, and the pass ends with an error, so
-// that it is tried again.
+// AnswerError is an answer that no API server of Kubernetes gives. Nothing of the answer is remembered, and the pass ends with an error, so that it is tried
+// again.
 type AnswerError struct {
 	// What is wrong with the answer.
 	What string

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -136,7 +135,7 @@ func getMetadata(ctx context.Context, api *remote.API, object Object) (*metav1.P
 
 // CRDMetadata returns the metadata of a member's CRD, nil when there is none.
 func CRDMetadata(ctx context.Context, api *remote.API, name string) (*metav1.PartialObjectMetadata, error) {
-	return getMetadata(ctx, api, Object{apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), name})
+	return getMetadata(ctx, api, Object{definitionKind, name})
 }
 
 // Remove removes objects in the order given, and returns those that the member's API server refused to delete. It goes on after a

@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -128,11 +127,12 @@ func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv
 	case crdRefuse:
 		return CRDResult{Finding{false, decision.reason, decision.message}, versionText(installed)}, nil
 	case crdCreate:
-		created := wanted.DeepCopy()
-		err = member.Create(ctx, created, client.FieldOwner(FieldManager))
+		err = writeCRD(wanted, func(object client.Object) error { return member.Create(ctx, object, client.FieldOwner(FieldManager)) })
 	case crdUpdate:
 		// The resource version that was read goes along: a CRD that changed in between is looked at again.
-		err = member.Update(ctx, crd.Replacement(installed, wanted), client.FieldOwner(FieldManager))
+		err = writeCRD(crd.Replacement(installed, wanted), func(object client.Object) error {
+			return member.Update(ctx, object, client.FieldOwner(FieldManager))
+		})
 	}
 	if apierrors.IsInvalid(err) {
 		return CRDResult{Finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
@@ -153,18 +153,6 @@ func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv
 			"The member does not establish the CRD %s. See its conditions with kubectl describe crd.", wanted.Name)}, ""}, nil
 	}
 	return CRDResult{Finding{true, decision.reason, decision.message}, versionText(installed)}, nil
-}
-
-// GetCRD returns nil when there is none.
-func GetCRD(ctx context.Context, member client.Reader, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	installed := &apiextensionsv1.CustomResourceDefinition{}
-	if err := member.Get(ctx, types.NamespacedName{Name: name}, installed); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("read the CRD: %w", err)
-	}
-	return installed, nil
 }
 
 // awaitEstablished returns the CRD once it is served, or nil when the member does not get there in time.

@@ -6,13 +6,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -57,4 +62,71 @@ func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 			return err
 		})
 	}
+}
+
+// TestTheSchemasOfACRDAreNotDecoded, whatever the CRD is read for or written: it would take half a gigabyte, and minutes.
+func TestTheSchemasOfACRDAreNotDecoded(t *testing.T) {
+	nested := func(depth int, within string) string {
+		return strings.Repeat(`{"items":`, depth) + within + strings.Repeat("}", depth)
+	}
+	for name, schema := range map[string]string{
+		"many":   `{"allOf":[` + strings.Repeat(`{},`, 80_000) + `{}]}`,
+		"nested": nested(4000, `{"description":"`+strings.Repeat("x", 1<<20)+`"}`),
+	} {
+		for _, version := range []string{strconv.Itoa(crd.Version), "1"} { // the one is kept, and the other is replaced
+			t.Run(name+" in version "+version, func(t *testing.T) {
+				var wrote atomic.Int64
+				api := answeringAll(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodGet {
+						wrote.Add(1)
+						if _, err := io.Copy(io.Discard, r.Body); err != nil {
+							t.Error(err)
+						}
+					}
+					_, _ = io.WriteString(w, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"`+crd.VmGroupName+
+						`","resourceVersion":"7","annotations":{"`+crd.VersionAnnotation+`":"`+version+`","`+crd.HashAnnotation+`":"`+crd.VmGroupCRD().Annotations[crd.HashAnnotation]+`"}},"spec":{"scope":"Namespaced","names":{"kind":"VmGroup"},`+
+						`"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":`+schema+`}}]},`+
+						`"status":{"conditions":[{"type":"Established","status":"True"}]}}`)
+				})
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				began := time.Now()
+				result, err := install.EnsureCRD(t.Context(), api.Client, crd.VmGroupCRD(), v1alpha1.ManageCRDsAndAdmission, time.Minute)
+				took := time.Since(began)
+				runtime.ReadMemStats(&after)
+				allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
+				t.Logf("%s, %d MiB", took, allocated)
+				if err != nil || !result.Finding.OK || result.Version != version {
+					t.Errorf("found was %+v, %v", result, err)
+				}
+				if (wrote.Load() == 1) != (version == "1") {
+					t.Errorf("written %d times", wrote.Load())
+				}
+				if allocated > 128 || took > 10*time.Second {
+					t.Errorf("it took %s and %d MiB", took, allocated)
+				}
+			})
+		}
+	}
+}
+
+// answeringAll returns an API whose server answers by h, in JSON.
+func answeringAll(t *testing.T, h http.HandlerFunc) *remote.API {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		h(w, r)
+	}))
+	t.Cleanup(server.Close)
+	api, err := remote.New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
+		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	}}, remote.Bounds{
+		Guard:    remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())),
+		Timeouts: remote.Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Answer: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute},
+	}, func() bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.End)
+	return api
 }

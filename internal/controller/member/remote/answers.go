@@ -162,6 +162,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	for {
 		n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
+		b.guard.Pace.inBody(n)
 		b.extra = 0
 		kept, refused := b.weigh(p[:n])
 		if refused != nil {
@@ -201,9 +202,11 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 		p = p[n:]
 		switch {
 		case b.scanner.Bytes > b.limit.Bytes:
-			return 0, b.tooLarge(bytesText(b.limit.Bytes))
+			return 0, b.tooLarge(b.value(), bytesText(b.limit.Bytes))
+		case b.scanner.Item > b.guard.Limits.Object.Bytes:
+			return 0, b.tooLarge("an object in "+b.what, bytesText(b.guard.Limits.Object.Bytes))
 		case b.scanner.Weight > b.limit.Weight:
-			return 0, b.tooLarge(bytesText(b.limit.Weight) + " of memory for its values when they are decoded")
+			return 0, b.tooLarge(b.value(), bytesText(b.limit.Weight)+" of memory for its values when they are decoded")
 		case b.stream && ended:
 			b.extra += int(max(eventCost-b.scanner.Bytes, 0))
 			b.scanner.Reset()
@@ -216,11 +219,15 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 	return len(kept), nil
 }
 
-func (b *boundedBody) tooLarge(limit string) error {
-	what := b.what
+// value is what the limit of bytes and weight is for.
+func (b *boundedBody) value() string {
 	if b.stream {
-		what = "an event in " + what
+		return "an event in " + b.what
 	}
+	return b.what
+}
+
+func (b *boundedBody) tooLarge(what, limit string) error {
 	return &LimitError{What: what + " is too large", Limit: limit, Remedy: lookForLarge}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Limits of what a member's API server may send. All must be set.
 type Limits struct {
-	// Object bounds one object, and all else that is no list.
+	// Object bounds one object, and all else that is no list. An object in a list has no more bytes, either.
 	Object Bound
 	// Page bounds one page of a list. A page has [PageSize] objects.
 	Page Bound
@@ -38,13 +38,14 @@ func DefaultLimits() Limits { return LimitsFor(DefaultKept) }
 
 // LimitsFor are the limits of a member whose cached objects may need that many bytes of memory.
 //
-// An object in etcd has at most 1.5 MiB. It weighs 17 MiB if it is all labels of three letters: one such object must not be the end of a member.
+// An object in etcd has at most 1.5 MiB, and API servers take no body of more than 3 MiB. It weighs 17 MiB if it is all labels of three letters: one such object
+// must not be the end of a member. Several passes work on groups at a time, and each makes copies of its group in JSON.
 //
 // A list must end within a minute, so that who may have more is read faster. Lists are larger than what is kept of them: they have managed fields and
 // annotations of others. One of two and a half times Kept is read within half a minute.
 func LimitsFor(kept int64) Limits {
 	return Limits{
-		Object: Bound{Bytes: 8 << 20, Weight: 24 << 20}, Page: Bound{Bytes: 32 << 20, Weight: 48 << 20},
+		Object: Bound{Bytes: 3 << 20, Weight: 24 << 20}, Page: Bound{Bytes: 32 << 20, Weight: 48 << 20},
 		Headers: 64 << 10, Kept: kept, Rate: int(max(kept/16, leastRate)), Burst: int(max(kept, leastBurst)),
 	}
 }

@@ -1,8 +1,11 @@
 package remote
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/connrotation"
@@ -12,23 +15,34 @@ import (
 // these without end has the operator do nothing else. A request needs two or three.
 const mostWrites, mostWritesAtOnce = 2000, 20_000
 
+// What is read of one member that is in no body, in bytes by the second and at once: heads, and what TLS and HTTP/2 add. A frame that is about nothing has 9
+// bytes, and costs as much of the processor as a kilobyte of a body. At once it may be as much as the server sends ahead of who reads bodies: 4 MiB for each.
+const mostFraming, mostFramingAtOnce = 256 << 10, 32 << 20
+
+// Connections to one member, by the second and at once. A server may close each after one request, and its certificates may be such that it takes 37 ms of a
+// processor to check them. One that speaks HTTP/2 needs a connection, and the others 64 for each of two identities.
+const mostDials, mostDialsAtOnce = 2, 128
+
 // Pace is how fast a member is read and written. Its incarnations share one: a server that ends them would otherwise get all that may come at once each time.
 // It is safe for concurrent use.
 type Pace struct {
-	// bodies is that of bytes of answers, wire that of all bytes of connections, and writes that of packets to the member.
-	bodies, wire, writes *rate.Limiter
+	// bodies is that of bytes of answers, framing that of what else connections carry, writes that of packets to the member, and dials that of connections.
+	bodies, framing, writes, dials *rate.Limiter
 }
 
 // NewPace returns that of one member.
 func NewPace(limits Limits) *Pace {
 	return &Pace{
-		bodies: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst), wire: rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
-		writes: rate.NewLimiter(mostWrites, mostWritesAtOnce),
+		bodies:  rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
+		framing: rate.NewLimiter(mostFraming, mostFramingAtOnce), writes: rate.NewLimiter(mostWrites, mostWritesAtOnce),
+		dials: rate.NewLimiter(mostDials, mostDialsAtOnce),
 	}
 }
 
-// pacedConn is a connection to a member that is read and written at a pace. Bodies have one of their own, which does not count what else a connection
-// carries: frames of HTTP/2 that are about no request.
+// inBody gives back what was counted for n bytes when a connection read them: they are in a body, which is read at a pace of its own.
+func (p *Pace) inBody(n int) { p.framing.ReserveN(time.Now(), -n) }
+
+// pacedConn is a connection to a member that is read and written at a pace.
 type pacedConn struct {
 	net.Conn
 	pace *Pace
@@ -37,9 +51,12 @@ type pacedConn struct {
 	end context.CancelFunc
 }
 
-// paced returns connections of dial that are read and written at a pace.
+// paced returns connections of dial that are opened, read and written at a pace.
 func paced(dial connrotation.DialFunc, pace *Pace) connrotation.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if pace.dials.Wait(ctx) != nil {
+			return nil, fmt.Errorf("too many connections to the member: %w", cmp.Or(ctx.Err(), context.DeadlineExceeded))
+		}
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
@@ -56,7 +73,7 @@ func newPacedConn(conn net.Conn, pace *Pace) *pacedConn {
 // Read waits after it has read: the next bytes are read later.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.wait(c.pace.wire, n)
+	c.wait(c.pace.framing, n)
 	return n, err
 }
 

@@ -24,12 +24,10 @@ import (
 // TestAConnectionIsReadAndWrittenAtAPace, and its end ends the waiting.
 func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limits := DefaultLimits()
-		limits.Rate, limits.Burst = 1000, 5000
-		guard := NewGuard(limits, NewPace(limits))
-		guard.Pace.writes = rate.NewLimiter(10, 50)
+		pace := NewPace(DefaultLimits())
+		pace.framing, pace.writes = rate.NewLimiter(1000, 5000), rate.NewLimiter(10, 50)
 		own, peer := net.Pipe()
-		conn := newPacedConn(own, guard.Pace)
+		conn := newPacedConn(own, pace)
 		var read, written, ended atomic.Int64
 		go func() { // the peer sends more than may be read, and takes all
 			_, _ = io.Copy(peer, io.LimitReader(neverEnding('x'), 100_000))
@@ -70,6 +68,65 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 		if ended.Load() != 2 {
 			t.Error("somebody waits for a connection that was closed")
 		}
+		_ = peer.Close()
+	})
+}
+
+// TestConnectionsAreOpenedAtAPace: a TLS handshake costs more than most requests do.
+func TestConnectionsAreOpenedAtAPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := paced(func(context.Context, string, string) (net.Conn, error) {
+			own, _ := net.Pipe()
+			return own, nil
+		}, NewPace(DefaultLimits()))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		opened := 0
+		for opened < 2*mostDialsAtOnce {
+			conn, err := dial(ctx, "tcp", "member:443")
+			if err != nil {
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				break
+			}
+			opened++
+			_ = conn.Close()
+		}
+		if most := mostDialsAtOnce + 10*mostDials; opened < mostDialsAtOnce || opened > most {
+			t.Errorf("%d connections were opened in ten seconds, and %d may be", opened, most)
+		}
+	})
+}
+
+// TestBytesOfBodiesDoNotCountAsFraming, however many there are, and what is around them does.
+func TestBytesOfBodiesDoNotCountAsFraming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pace := NewPace(DefaultLimits())
+		own, peer := net.Pipe()
+		conn := newPacedConn(own, pace)
+		go func() { _, _ = io.Copy(peer, neverEnding('x')) }()
+		began, read, buffer := time.Now(), 0, make([]byte, 16<<10)
+		for read < 4*mostFramingAtOnce {
+			n, err := conn.Read(buffer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read += n
+			pace.inBody(n - n/32)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("%d bytes, nearly all of bodies, were read in %s", read, took)
+		}
+		for range 2 * mostFramingAtOnce / len(buffer) {
+			if _, err := conn.Read(buffer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took, least := time.Since(began), time.Duration(mostFramingAtOnce/mostFraming)*time.Second; took < least {
+			t.Errorf("%d bytes of no body were read in %s", 2*mostFramingAtOnce, took)
+		}
+		_ = conn.Close()
 		_ = peer.Close()
 	})
 }

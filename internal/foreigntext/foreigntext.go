@@ -2,7 +2,7 @@
 // answer. Such text may hold characters that command a terminal or turn the direction of writing, and megabytes of them.
 //
 // Everything that is shown passes [Text] where it leaves: the conditions of status, events, and the log. What stands within a sentence of ours passes
-// [Name] or [Quoted] as well, so that nobody takes it for our words. What is compared, or looked up in vCenter, stays as it is. See ADR 0062.
+// [Name] or [Quoted] as well, so that nobody takes it for our words, and in a command only if it is [Plain]. What is compared, or looked up in vCenter, stays as it is. See ADR 0062.
 package foreigntext
 
 import (
@@ -49,10 +49,16 @@ func Text(s string, limit int) string {
 // Name returns a name as it may stand within a sentence: as it is if it has nothing but letters, digits and what commonly joins them, else as
 // [Quoted] does. What Name has returned stays as it is.
 func Name(s string) string {
-	if len(s) <= maxName && s != "" && strings.IndexFunc(s, unusual) < 0 || isQuoted(s) {
+	if Plain(s) || isQuoted(s) {
 		return s
 	}
 	return Quoted(s)
+}
+
+// Plain reports whether a name has nothing but letters, digits and what commonly joins them. Only such a name may stand in a command that somebody copies into a
+// shell: to others quotes are no hindrance.
+func Plain(s string) bool {
+	return len(s) <= maxName && s != "" && strings.IndexFunc(s, unusual) < 0
 }
 
 // Quoted returns a name in quotes, with quotes and backslashes in it escaped. It has at most 322 bytes.

@@ -50,6 +50,14 @@ func TestNamesWithinASentence(t *testing.T) {
 			t.Errorf("name %.60q is shown as %s, want %s", in, got, want)
 		}
 	}
+	for in, want := range map[string]bool{
+		"0a1b-2c": true, "/DC0/vm/web_0.1@x:y": true, "": false, "a b": false, `"a"`: false, `"$(id)"`: false, "a;id": false, "$(id)": false, "`id`": false, "a'": false, "a\nb": false,
+		"a|b": false, "a&b": false, "a>b": false, "*": false, "~": false, "a#b": false, `a\b`: false, "{a,b}": false, "a\u202eb": false, strings.Repeat("a", 161): false,
+	} {
+		if Plain(in) != want {
+			t.Errorf("%.60q may stand in a command: %v", in, !want)
+		}
+	}
 	if got := Quoted("web-0"); got != `"web-0"` {
 		t.Errorf("a quoted name is %s", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
@@ -37,6 +38,9 @@ func (s *Snapshot) explainPredecessor(p *plan.Plan) {
 
 // wayOut says how a group gets free whose VMs another installation stamped.
 func (s *Snapshot) wayOut(installation string) string {
+	if !foreigntext.Plain(installation) {
+		return "That is no UID: somebody who may change VMs in vCenter wrote it. The platform team can remove the vmgroup.* keys from the configuration of these VMs, or delete them"
+	}
 	name := func(kind, object, named string) string {
 		if named == installation {
 			return ""

@@ -19,6 +19,13 @@ func TestNamesOfVMsStandInQuotesWithinASentence(t *testing.T) {
 		t.Errorf("a record of another's VM: %q", text)
 	}
 
+	// An administrator of the member writes status as well, past what guards it.
+	s = ours()
+	s.Group.Status.VCenterInstanceUUID, s.Group.Status.VMs = evil, []v1alpha1.VMStatus{{MoRef: "vm-1"}}
+	if b := s.AnotherVCenter(vsphere.Observation{InstanceUUID: "here"}, ""); b == nil || !strings.Contains(b.Message, `(instance "`+evil+`")`) {
+		t.Errorf("a vCenter that nobody knows: %+v", b)
+	}
+
 	s = ours()
 	s.Observation.Unread = []vsphere.VM{vm}
 	if b := s.unread(); b == nil || !strings.Contains(b.Message, `: "`+evil+`" (vm-1). Until`) {

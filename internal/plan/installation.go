@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
 // installation holds a group whose VMs carry the stamp of another installation: either that one serves the group too, or it did until it
@@ -28,7 +29,7 @@ func (p *planner) installation() {
 		p.blockers.add(rankInstallation, Blocker{
 			Reason: v1alpha1.ReasonAnotherInstallation,
 			Message: fmt.Sprintf("Another installation of the operator (UID %s) has stamped %s of this group: %s. Nothing is cloned, changed or deleted.",
-				p.plan.StampedBy, vms(len(strange)), enumerate(labels(strange))),
+				foreigntext.Name(p.plan.StampedBy), vms(len(strange)), enumerate(labels(strange))),
 			Terminal: true,
 		})
 	case len(inherited) > 0:

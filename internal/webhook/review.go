@@ -38,20 +38,15 @@ func (said *review) violations(refused, kept []policy.Violation) {
 func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (review, error) {
 	var said review
 	c := callOf(ctx)
-	tooLarge := groupSize(group)
-	if tooLarge == nil && old != nil {
-		tooLarge = groupSize(old)
-	}
 	switch {
 	case group.DeletionTimestamp != nil:
 		return said, nil
 	case old != nil && apiequality.Semantic.DeepEqual(old.Spec, group.Spec):
-		if tooLarge == nil {
-			r.remind(ctx, &said, group)
-		}
+		r.remind(ctx, &said, group)
 		return said, nil
-	case tooLarge != nil:
-		said.refused = append(said.refused, tooLarge)
+	}
+	if err := groupSizes(old, group); err != nil {
+		said.refused = append(said.refused, err)
 		return said, nil
 	}
 	policies, ok := r.knowledge.Policies(ctx)
@@ -123,7 +118,7 @@ func (said *review) policies(set *policy.Set, requester policy.Requester, old, g
 // passes, whatever is not known.
 func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGroup) {
 	policies, ok := r.knowledge.Policies(ctx)
-	if !ok {
+	if !ok || groupSize(group) != nil {
 		return
 	}
 	requester, err := r.knowledge.Requester(ctx, callOf(ctx).member, group.Namespace)

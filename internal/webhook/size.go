@@ -156,6 +156,14 @@ func groupSize(g *v1alpha1.VmGroup) *field.Error {
 	return s.err
 }
 
+// groupSizes refuses the change of a group, nil for a new one, if either is larger than it may be: policies compare both.
+func groupSizes(old, g *v1alpha1.VmGroup) *field.Error {
+	if err := groupSize(g); err != nil || old == nil {
+		return err
+	}
+	return groupSize(old)
+}
+
 // memberSize refuses a MemberCluster that is larger than its schema allows.
 func memberSize(spec *field.Path, m *v1alpha1.MemberCluster) *field.Error {
 	var s sizes

@@ -109,9 +109,11 @@ func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 func TestTextsOfAGroupAreNotRepeatedWhateverTheirLength(t *testing.T) {
 	const most = 128 << 20
 	w := fuzzKnowledge()
-	policies := []v1alpha1.VmGroupPolicy{policyNamed("default", v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(500))}}})}
-	for i := range 20 {
-		policies = append(policies, policyNamed(fmt.Sprint("p", i), v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Deny: []string{"x*"}}}))
+	policies := make([]v1alpha1.VmGroupPolicy, 20)
+	for i := range policies {
+		policies[i] = policyNamed(fmt.Sprint("p", i), v1alpha1.VmGroupPolicySpec{
+			Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(500))}}, Templates: &v1alpha1.PolicyTemplates{Deny: []string{"x*"}},
+		})
 	}
 	w.policies, w.quota = policy.Compile(policies), nil
 	w.groups["apps/vg"].Spec.Template = strings.Repeat("x", maxBody)

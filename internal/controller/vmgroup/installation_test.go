@@ -20,6 +20,26 @@ func (r *rig) stampedBy() map[vsphere.Ref]string {
 	return by
 }
 
+// Whoever may change VMs in vCenter writes their stamps, and a hub administrator runs what the message says.
+func TestAForgedInstallationStandsInNoCommand(t *testing.T) {
+	const evil = "i; kubectl delete crds --all"
+	r := newRig(t)
+	r.settle()
+	r.vcenter.ByHand().Edit("web-0", func(vm *vsphere.VM) {
+		stamp := *vm.Stamp
+		stamp.Installation = evil
+		vm.Stamp = &stamp
+	})
+	r.rounds(2)
+	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != v1alpha1.ReasonAnotherInstallation || !strings.Contains(stalled.Message, `(UID "`+evil+`")`) {
+		t.Fatalf("nobody is told, in quotes: %s", words(r.group().Status.Conditions))
+	}
+	if strings.Count(stalled.Message, "kubectl") != 1 || !strings.Contains(stalled.Message, "vmgroup.*") {
+		t.Errorf("the way out: %s", stalled.Message)
+	}
+}
+
 func TestASecondHubNeitherDoublesNorTouchesTheVMsUntilItIsNamedAsSuccessor(t *testing.T) {
 	r := newRig(t)
 	r.settle()

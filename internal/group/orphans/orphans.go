@@ -110,7 +110,7 @@ func WayOut(groups []Group) string {
 	member, uid := "MEMBER", "UID"
 	for _, g := range groups {
 		// Somebody types it into a shell, and whoever may change the VM in vCenter wrote it.
-		if of := g.Key.Group(); g.Member != "" && foreigntext.Name(of) == of {
+		if of := g.Key.Group(); g.Member != "" && foreigntext.Plain(of) {
 			member, uid = g.Member, of
 			break
 		}

@@ -76,6 +76,9 @@ func TestAForgedStampPutsNoWordsIntoTheMessage(t *testing.T) {
 			t.Errorf("%d bytes", len(text))
 		}
 	}
+	if out := WayOut(Of([]vsphere.VM{orphan("web-0", "vm-1", "own", "cluster-a", `"$(reboot)"`)}, pathOf, memberOf)); strings.Contains(out, "reboot") {
+		t.Errorf("what is in quotes already is typed: %s", out)
+	}
 	// The next one whose UID may be one is named.
 	if out := WayOut(Of([]vsphere.VM{orphan("web-0", "vm-1", "own", "cluster-a", evil), orphan("web-1", "vm-2", "own", "cluster-a", uid)}, pathOf, memberOf)); !strings.Contains(out, "adopt="+uid+" ") {
 		t.Errorf("no group is named: %s", out)

@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -31,6 +32,7 @@ type datacenter struct {
 var (
 	errNotConnected = errors.New("the vCenter is not connected")
 	errNotVCenter   = errors.New("the server is no vCenter; a single ESXi host cannot clone")
+	errNoInstance   = errors.New("the server does not say as a vCenter does which instance it is; check what answers at that address")
 )
 
 // live returns the connection, or an error that says why there is none.
@@ -55,6 +57,9 @@ func (s *Server) connect(ctx context.Context, sess *session.Session) (*connectio
 	if !c.client.IsVC() {
 		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "connect", Err: errNotVCenter}
 	}
+	if !plausible(c.client.ServiceContent.About.InstanceUuid) {
+		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "connect", Err: errNoInstance}
+	}
 	var err error
 	if c.datacenter, err = findDatacenter(ctx, c.client, s.cfg.Datacenter); err != nil {
 		return nil, err
@@ -63,6 +68,14 @@ func (s *Server) connect(ctx context.Context, sess *session.Session) (*connectio
 		return nil, err
 	}
 	return c, nil
+}
+
+// mostInstance is how many bytes the UUID of an instance may have. Those of vCenters have 36.
+const mostInstance = 64
+
+// plausible reports whether a vCenter may have this UUID, or none. It stands in status, and in commands that somebody copies into a shell.
+func plausible(instanceUUID string) bool {
+	return instanceUUID == "" || len(instanceUUID) <= mostInstance && foreigntext.Plain(instanceUUID)
 }
 
 func (s *Server) ensureRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {

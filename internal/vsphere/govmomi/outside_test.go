@@ -150,11 +150,16 @@ func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
 
 		// The name is taken: the clone fails and says by whom.
 		must(t, r.server.Clone(r.ctx, r.request(0)))
+		var taken vsphere.Failure
 		r.until("name taken", func() bool {
 			o := r.observe()
-			return len(o.Failures) == 1 && vsphere.KindOf(o.Failures[0].Err) == vsphere.KindNameTaken && len(o.InFlight) == 0
+			at := slices.IndexFunc(o.Failures, func(f vsphere.Failure) bool { return f.Kind == vsphere.OpClone }) // the destruction was refused, too
+			if at >= 0 {
+				taken = o.Failures[at]
+			}
+			return vsphere.KindOf(taken.Err) == vsphere.KindNameTaken && len(o.InFlight) == 0
 		})
-		if f := r.observe().Failures[0]; f.Revision != "1-abc" || f.Count != 1 || !f.RetryAt.After(f.At) {
+		if f := taken; f.Revision != "1-abc" || f.Count != 1 || !f.RetryAt.After(f.At) {
 			t.Errorf("failure is %+v", f)
 		}
 		vms, err := r.person.VMs(r.ctx)

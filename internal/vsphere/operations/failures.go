@@ -69,7 +69,7 @@ func (f *Failures) forget(group vsphere.GroupKey, is func(attempt, *vsphere.Fail
 
 // Of returns those of a group, sorted by ordinal and kind.
 func (f *Failures) Of(group vsphere.GroupKey) []vsphere.Failure {
-	var out []vsphere.Failure
+	out := make([]vsphere.Failure, 0, len(f.of[group]))
 	for _, failed := range f.of[group] {
 		out = append(out, *failed)
 	}

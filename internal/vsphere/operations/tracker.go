@@ -373,7 +373,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 func (t *Tracker) InFlight(group vsphere.GroupKey) []vsphere.Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []vsphere.Operation
+	out := make([]vsphere.Operation, 0, len(t.ops[group]))
 	for _, op := range t.ops[group] {
 		vm := op.VM
 		if op.found {

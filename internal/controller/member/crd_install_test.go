@@ -66,9 +66,9 @@ func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
 	least, _ := grant(t, servers.alpha, "crds")
 	installed := func() *apiextensionsv1.CustomResourceDefinition {
 		t.Helper()
-		definition, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
-		if err != nil || definition == nil {
-			t.Fatalf("CRD: %v, %v", definition, err)
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := member.Get(t.Context(), client.ObjectKey{Name: crd.VmGroupName}, definition); err != nil {
+			t.Fatalf("CRD: %v", err)
 		}
 		return definition
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
@@ -177,8 +178,8 @@ func spoilCRD(t *testing.T, member client.Client) {
 	t.Helper()
 	// The API server writes the status of CRDs.
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
-		if err != nil || installed == nil {
+		installed := &apiextensionsv1.CustomResourceDefinition{}
+		if err := member.Get(t.Context(), client.ObjectKey{Name: crd.VmGroupName}, installed); err != nil {
 			t.Fatalf("the CRD: %v", err)
 		}
 		installed.Annotations[crd.HashAnnotation] = "spoiled"

@@ -32,7 +32,7 @@ type datacenter struct {
 var (
 	errNotConnected = errors.New("the vCenter is not connected")
 	errNotVCenter   = errors.New("the server is no vCenter; a single ESXi host cannot clone")
-	errNoInstance   = errors.New("the server does not say as a vCenter does which instance it is; check what answers at that address")
+	errNoInstance   = errors.New("the server gives an instance UUID that no vCenter has: at most 64 letters, digits and -_./@+:% are one; check what answers at that address")
 )
 
 // live returns the connection, or an error that says why there is none.

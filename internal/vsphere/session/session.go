@@ -31,7 +31,10 @@ const (
 	opConnect = "connect to vCenter"
 )
 
-var errClosed = errors.New("the session was closed")
+var (
+	errClosed   = errors.New("the session was closed")
+	errRedirect = errors.New("the server leads to another address, and that is not followed: spec.server has to name the vCenter itself")
+)
 
 // Session is one login to one vCenter. It is safe for concurrent use.
 type Session struct {
@@ -99,7 +102,7 @@ func newClient(cfg Config) (*soap.Client, error) {
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = cfg.UserAgent
 	// Whose server it is was decided for this address. vCenter never redirects a call, and who is led to would be believed as it is.
-	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	t := sc.DefaultTransport()
 	// govmomi's own dialer ignores the context and would hang on a black hole for minutes.
 	t.DialTLSContext = nil

@@ -349,10 +349,14 @@ func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 }
 
 // forgetGone forgets what a pass has remembered of a group that was removed while it went on. The news of that came before, and come only once: who answers
-// for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come.
+// for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come. What it may
+// have asked of a vCenter that it names no more is forgotten as well.
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
 	key := keyOf(p.member.UID, of)
-	if _, known := r.Groups.entry(key); known {
+	if is, known := r.Groups.entry(key); known {
+		if asked := vcenterOf(of); asked != is.vcenter {
+			r.leave(asked, key)
+		}
 		return
 	}
 	cached := &v1alpha1.VmGroup{}

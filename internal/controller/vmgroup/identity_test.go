@@ -147,4 +147,8 @@ func TestAGroupThatNamesAnotherVCenterWantsNothingOfTheOneBefore(t *testing.T) {
 	if n := r.vcenter.Demand(); n != 1 {
 		t.Errorf("%d slots are wanted by groups of this vCenter, and one is left", n)
 	}
+	r.mustPass() // it has read the group before
+	if n := r.vcenter.Demand(); n != 1 {
+		t.Errorf("%d slots are wanted after a pass that was under way", n)
+	}
 }

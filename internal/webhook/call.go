@@ -11,6 +11,8 @@ import (
 type call struct {
 	// member is the MemberCluster that asks; empty for the hub's own kinds.
 	member string
+	// turn of the request, while it is worked on.
+	turn *turn
 	// failure is set when nobody can tell whether the object may pass.
 	failure error
 }

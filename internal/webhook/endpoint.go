@@ -103,11 +103,11 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 	// The time of the handler begins here: the API server waits as well.
 	ctx, cancel := context.WithTimeout(r.Context(), e.timeout)
 	defer cancel()
-	end, err := e.turns.begin(ctx, c.member)
-	if err != nil {
+	var err error
+	if c.turn, err = e.turns.begin(ctx, c.member); err != nil {
 		return problem(noRoom, http.StatusServiceUnavailable, tooMany)
 	}
-	defer end()
+	defer c.turn.rest()
 	return e.respond(ctx, c, b)
 }
 

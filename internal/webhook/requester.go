@@ -21,17 +21,19 @@ type patient struct {
 }
 
 // Requester returns who asks. It waits for a member that is not known, and for a namespace: every one that is has at least the
-// label of its name, which API servers give to all.
+// label of its name, which API servers give to all. While it waits, other requests of the member have its turn.
 func (p patient) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
 	patience := time.NewTimer(p.patience)
 	defer patience.Stop()
 	look := time.NewTicker(namespaceLook)
 	defer look.Stop()
+	turn := callOf(ctx).turn
 	for {
 		requester, err := p.Knowledge.Requester(ctx, member, namespace)
 		if err == nil && len(requester.NamespaceLabels) > 0 {
-			return requester, nil
+			return requester, turn.resume(ctx)
 		}
+		turn.rest()
 		if err == nil {
 			err = errNamespaceUnknown
 		}

@@ -18,13 +18,36 @@ type turns struct {
 	each map[string]*semaphore.Weighted
 }
 
-// begin waits until it is a request's turn, first come first served. Whoever got it calls end. The error is that of ctx.
-func (t *turns) begin(ctx context.Context, caller string) (end func(), err error) {
-	own := t.of(caller)
-	if err := own.Acquire(ctx, 1); err != nil {
-		return nil, err
+// begin waits until it is a request's turn, first come first served. Whoever got it ends it by rest. The error is that of ctx.
+func (t *turns) begin(ctx context.Context, caller string) (*turn, error) {
+	own := &turn{of: t.of(caller)}
+	return own, own.resume(ctx)
+}
+
+// turn is that of one request. It is for one goroutine at a time.
+type turn struct {
+	of   *semaphore.Weighted
+	held bool
+}
+
+// rest gives the turn to another request, if the request has it: a request that only waits for news works on nothing.
+func (t *turn) rest() {
+	if t.held {
+		t.of.Release(1)
+		t.held = false
 	}
-	return func() { own.Release(1) }, nil
+}
+
+// resume waits for a turn, if the request has none. The error is that of ctx, and it has none then.
+func (t *turn) resume(ctx context.Context) error {
+	if t.held {
+		return nil
+	}
+	if err := t.of.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	t.held = true
+	return nil
 }
 
 func (t *turns) of(caller string) *semaphore.Weighted {

@@ -9,6 +9,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // TestAMemberWaitsForItsOwnRequestsAlone: however many it sends, few of them are worked on at a time, and another member is answered meanwhile.
@@ -29,13 +34,7 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 		doors, _ := handlers(t, w, func(o *Options) {
 			o.Knows, o.Timeout = func(string, string) bool { return true }, time.Second
 		})
-		ask := func(member string) int {
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidatePath(member, testSegment), bytes.NewReader(reviewOf(t, requestFor(t, nil, aGroup()))))
-			request.Header.Set("Content-Type", "application/json")
-			answer := httptest.NewRecorder()
-			doors.Members.ServeHTTP(answer, request)
-			return answer.Code
-		}
+		ask := func(member string) int { return statusOf(t, doors, member, requestFor(t, nil, aGroup())) }
 		answered := make(chan int, flood)
 		for range flood {
 			go func() { answered <- ask(testMember) }()
@@ -62,6 +61,59 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 		}
 		if begun.Load() != atOnce {
 			t.Error("a request was worked on that nobody waits for any more")
+		}
+	})
+}
+
+// statusOf is the status of the answer to a request of a member.
+func statusOf(t *testing.T, doors Doors, member string, asked *admissionv1.AdmissionRequest) int {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidatePath(member, testSegment), bytes.NewReader(reviewOf(t, asked)))
+	request.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	doors.Members.ServeHTTP(answer, request)
+	return answer.Code
+}
+
+// newNamespace is knowledge that has not heard of one namespace yet.
+type newNamespace struct {
+	*knowledge
+	name  string
+	known atomic.Bool
+}
+
+func (n *newNamespace) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
+	r, err := n.knowledge.Requester(ctx, member, namespace)
+	if namespace == n.name && !n.known.Load() {
+		r.NamespaceLabels = nil
+	}
+	return r, err
+}
+
+// TestGroupsOfNewNamespacesHaveNoOtherWait: a file with many namespaces and a group in each waits for the news of them, and a turn is for those that have work.
+func TestGroupsOfNewNamespacesHaveNoOtherWait(t *testing.T) {
+	const flood = 3 * atOnce
+	synctest.Test(t, func(t *testing.T) {
+		w := &newNamespace{knowledge: knowledgeWith(policyNamed("default", defaultPolicy())), name: "new"}
+		doors, _ := handlers(t, w, func(o *Options) {
+			o.Knows, o.Timeout, o.NewsPatience = func(string, string) bool { return true }, 2*time.Second, time.Second
+		})
+		inNew := requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Namespace = w.name }))
+		inNew.Namespace = w.name
+		answered := make(chan int, flood)
+		for range flood {
+			go func() { answered <- statusOf(t, doors, testMember, inNew) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		if status := statusOf(t, doors, testMember, requestFor(t, nil, aGroup())); status != http.StatusOK || time.Since(began) > 0 {
+			t.Errorf("a group of a namespace that is known is answered with %d, after %s", status, time.Since(began))
+		}
+		w.known.Store(true)
+		for range flood {
+			if status := <-answered; status != http.StatusOK {
+				t.Errorf("a group of the new namespace is answered with %d", status)
+			}
 		}
 	})
 }

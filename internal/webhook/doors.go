@@ -136,7 +136,7 @@ func newHubKinds(o Options, f *front, scheme *runtime.Scheme) http.Handler {
 	}{
 		{VCenterPath, "vcenter", admission.WithValidator(scheme, vcenterValidator{}).Handler},
 		{MemberClusterPath, "membercluster", admission.WithValidator(scheme, memberValidator{}).Handler},
-		{VmGroupPolicyPath, "vmgrouppolicy", smallExponents{admission.WithValidator(scheme, newPolicyValidator(o.Hub, o.PolicyImpact)).Handler}},
+		{VmGroupPolicyPath, "vmgrouppolicy", cheapQuantities{admission.WithValidator(scheme, newPolicyValidator(o.Hub, o.PolicyImpact)).Handler}},
 	} {
 		webhooks[own.path] = &endpoint{front: f, name: own.name, timeout: timeout, handler: own.handler}
 	}

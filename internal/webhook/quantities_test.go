@@ -1,0 +1,44 @@
+package webhook
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAQuantityThatCostsMuchIsNotDecoded: whoever reaches the port could have the operator compute it, which nothing ends.
+func TestAQuantityThatCostsMuchIsNotDecoded(t *testing.T) {
+	doors, _ := handlers(t, knowledgeWith(), nil)
+	const large = "1234567890123456789e9999999"
+	limits := func(quantity string) string { return `"spec":{"limits":{"memory":{"max":` + quantity + `}}}` }
+	for object, refused := range map[string]bool{
+		limits(`"` + large + `"`):                                         true,
+		limits(`1234567890123456789E+9999999`):                            true,
+		limits(`" -1234567890123456789e9999999"`):                         true,
+		limits("\"\u00a0" + large + `"`):                                  true,
+		limits("\"" + large + "\u3000\""):                                 true,
+		limits(`"` + strings.Repeat("1", 1000) + `"`):                     true,
+		limits(`"`+large+`"`) + `,"spec":{}`:                              true,
+		`"spec":{},` + limits(`"`+large+`"`) + `,"status":{}`:             true,
+		`"spec":{"limits":1,"limits":{"memory":{"min":"` + large + `"}}}`: true,
+		`"spec":{"quota":{"memory":"` + large + `"}}`:                     true,
+		limits(`"8Gi"`):  false,
+		limits(`8e3`):    false,
+		limits(`"1e-3"`): false,
+		`"metadata":{"name":"n","uid":"73e12345-0000-4000-8000-000000000000"}`:                        false,
+		`"spec":{"match":{"namespaceSelector":{"matchLabels":{"commit":"12e4567"}}}}`:                 false,
+		`"spec":{"templates":{"allow":["linux-1e2024","12e4567"]},"quota":{"vms":10,"memory":"1Ti"}}`: false,
+	} {
+		review := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"vm.codeconnect.vmworld.com","version":"v1alpha1",` +
+			`"kind":"VmGroupPolicy"},"name":"n","operation":"CREATE","object":{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroupPolicy",` + object + `}}}`
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, VmGroupPolicyPath, strings.NewReader(review))
+		request.Header.Set("Content-Type", "application/json")
+		answer, began := httptest.NewRecorder(), time.Now()
+		doors.Hub.ServeHTTP(answer, request)
+		if got := strings.Contains(answer.Body.String(), errQuantity.Error()); got != refused {
+			t.Errorf("%s: %d %s, in %s", object, answer.Code, answer.Body, time.Since(began))
+		}
+	}
+}

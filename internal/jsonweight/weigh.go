@@ -35,7 +35,7 @@ type Scanner struct {
 	inText, isEscaped   bool
 	// List: objects at the second level are its items, which are whole objects of Kubernetes and weigh more.
 	List bool
-	// KeepsFields: the fields of managed fields weigh no more than their bytes. Types of Kubernetes keep them as JSON. It must not be set for what is decoded
+	// KeepsFields: the fields of managed fields weigh as one text does. Types of Kubernetes keep them as JSON. It must not be set for what is decoded
 	// into maps: these hold fields like any other value.
 	KeepsFields bool
 	// key is the last text, and keyBytes how long it is, which may be more than fits. It is that of the value that follows.

@@ -51,14 +51,21 @@ type pacedConn struct {
 	end context.CancelFunc
 }
 
-// paced returns connections of dial that are opened, read and written at a pace.
-func paced(dial connrotation.DialFunc, pace *Pace) connrotation.DialFunc {
+// errTooManyConnections: the next one may not be opened in time.
+var errTooManyConnections = fmt.Errorf("too many connections to the member are opened: %w", context.DeadlineExceeded)
+
+// paced returns connections of dial that are opened, read and written at a pace. Who would have to wait for one for longer than patience gets an error at
+// once, since net/http goes on to open connections that nobody waits for any more: they would have others wait. One that cannot be opened does not count.
+func paced(dial connrotation.DialFunc, patience time.Duration, pace *Pace) connrotation.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if pace.dials.Wait(ctx) != nil {
-			return nil, fmt.Errorf("too many connections to the member: %w", cmp.Or(ctx.Err(), context.DeadlineExceeded))
+		inTime, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if pace.dials.Wait(inTime) != nil {
+			return nil, cmp.Or(ctx.Err(), errTooManyConnections)
 		}
 		conn, err := dial(ctx, network, address)
 		if err != nil {
+			pace.dials.ReserveN(time.Now(), -1)
 			return nil, err
 		}
 		return newPacedConn(conn, pace), nil

@@ -72,29 +72,61 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreOpenedAtAPace: a TLS handshake costs more than most requests do.
+// TestConnectionsAreOpenedAtAPace: a TLS handshake costs more than most requests do. Those that could not be opened cost nothing, and nobody waits for long behind
+// others that wait.
 func TestConnectionsAreOpenedAtAPace(t *testing.T) {
+	const patience, waiting = 5 * time.Second, 5 * mostDials
 	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("connection refused")
+		answer := refused
 		dial := paced(func(context.Context, string, string) (net.Conn, error) {
+			if answer != nil {
+				return nil, answer
+			}
 			own, _ := net.Pipe()
 			return own, nil
-		}, NewPace(DefaultLimits()))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		opened := 0
-		for opened < 2*mostDialsAtOnce {
-			conn, err := dial(ctx, "tcp", "member:443")
-			if err != nil {
-				if !errors.Is(err, context.DeadlineExceeded) {
-					t.Error(err)
-				}
-				break
+		}, patience, NewPace(DefaultLimits()))
+		open := func() error {
+			conn, err := dial(t.Context(), "tcp", "member:443")
+			if err == nil {
+				_ = conn.Close()
 			}
-			opened++
-			_ = conn.Close()
+			return err
 		}
-		if most := mostDialsAtOnce + 10*mostDials; opened < mostDialsAtOnce || opened > most {
-			t.Errorf("%d connections were opened in ten seconds, and %d may be", opened, most)
+		began := time.Now()
+		for range 2 * mostDialsAtOnce {
+			if err := open(); !errors.Is(err, refused) {
+				t.Fatalf("while the member refuses: %v", err)
+			}
+		}
+		answer = nil
+		for range mostDialsAtOnce {
+			if err := open(); err != nil {
+				t.Fatalf("when it takes connections: %v", err)
+			}
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("%s were waited for the first connections", waited)
+		}
+		failed := make(chan error, 2*waiting)
+		for range 2 * waiting {
+			go func() { failed <- open() }()
+		}
+		synctest.Wait()
+		if n := len(failed); n != waiting {
+			t.Errorf("%d of %d are refused at once, want %d", n, 2*waiting, waiting)
+		}
+		opened := 0
+		for range 2 * waiting {
+			switch err := <-failed; {
+			case err == nil:
+				opened++
+			case !errors.Is(err, errTooManyConnections):
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); opened != waiting || took != patience {
+			t.Errorf("%d were opened in %s, want %d in %s", opened, took, waiting, patience)
 		}
 	})
 }

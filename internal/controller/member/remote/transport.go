@@ -37,7 +37,7 @@ func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 		return nil, fmt.Errorf("TLS configuration: %w", err)
 	}
 	t := &transport{}
-	t.dialer = connrotation.NewDialer(paced(dialAllowed(bounds.Timeouts.Dial, bounds.Addresses), bounds.Guard.Pace))
+	t.dialer = connrotation.NewDialer(paced(dialAllowed(bounds.Timeouts.Dial, bounds.Addresses), bounds.Timeouts.Dial, bounds.Guard.Pace))
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}

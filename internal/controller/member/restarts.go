@@ -80,7 +80,7 @@ func (r *restarts) following() {
 func (r *restarts) refused(now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.why = err
+	r.why = remote.Brief(err)
 	if isExpired(err) {
 		r.countLocked(now)
 	}
@@ -103,7 +103,7 @@ func (r *restarts) watchEnded(now time.Time, why error, ours bool) {
 	if ours {
 		return
 	}
-	r.why = why
+	r.why = remote.Brief(why)
 	if now.Sub(r.openedAt) >= enough {
 		r.short = 0
 		return
@@ -121,7 +121,7 @@ func (r *restarts) countLocked(now time.Time) {
 func (r *restarts) listEnded(now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.why = err
+	r.why = remote.Brief(err)
 	if err == nil {
 		r.freshAt = now
 	}

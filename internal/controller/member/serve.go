@@ -116,7 +116,7 @@ func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *l
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
-				watchErrors.set(err)
+				watchErrors.set(remote.Brief(err))
 				if apierrors.IsNotFound(err) {
 					c.doubtCRD()
 				}

@@ -1,0 +1,23 @@
+package remote
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+)
+
+// Brief returns what may be kept of an error. Of one that the API server answered these are its code, its reason, and the first of its words: it may have three
+// megabytes of causes, which need eight times as much. Others are returned as they are.
+func Brief(err error) error {
+	var answered apierrors.APIStatus
+	if !errors.As(err, &answered) {
+		return err
+	}
+	is := answered.Status()
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: is.Code, Reason: metav1.StatusReason(foreigntext.Text(string(is.Reason), 64)), Message: foreigntext.Text(is.Message, 400),
+	}}
+}

@@ -92,6 +92,36 @@ func TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing(t *testing.T) {
 	}
 }
 
+// TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway: as many are stopped as may be missing beside it.
+func TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway(t *testing.T) {
+	for _, test := range []struct {
+		vms     int32
+		missing int
+		chosen  []string
+		stopped string
+	}{
+		{4, 2, []string{"web-2", "web-3"}, "PowerOffVM web-3"},
+		{8, 3, []string{"web-5", "web-6", "web-7"}, "PowerOffVM web-6, PowerOffVM web-7"},
+		{3, 1, []string{"web-2"}, ""},
+	} {
+		s := newSaga(t, test.vms)
+		s.strategy(number(0), number(test.missing))
+		s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}
+		s.chosen(test.chosen...)
+		s.byName("web-0").Connected = false
+		s.looks(1)
+		s.others = 9
+		p := s.step(nil)
+		if got := actionsOf(p); got != test.stopped {
+			t.Errorf("%d of %d may be missing: actions are [%s], want [%s]", test.missing, test.vms, got, test.stopped)
+		}
+		s.tick()
+		if test.missing > 1 {
+			s.until(updated(test.vms - 1)) // all but the one that is away
+		}
+	}
+}
+
 // TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew: nobody stopped it, but it was away of itself.
 func TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew(t *testing.T) {
 	s := newSaga(t, 3)

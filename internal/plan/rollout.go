@@ -129,7 +129,8 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
-	case m.unstopped && b.available < 0: // more are missing than when it was chosen
+	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
+		b.available++
 	case m.unstopped:
 		b.there--
 		p.restart(m)

@@ -129,6 +129,7 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
+	case m.unstopped && p.deniedNow != nil: // what one VM was denied may be denied to this one
 	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
 		b.available++
 	case m.unstopped:

@@ -120,6 +120,7 @@ func (p *planner) takeAway(b *budget) {
 			continue // nothing could come in its place
 		}
 		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.status.Available) { // else nobody may destroy it
+			p.plan.Replaces = p.plan.Replaces || spare <= 0
 			p.doom(m)
 			spare--
 		}
@@ -138,6 +139,7 @@ func (p *planner) goOn(m *member, c change, b *budget) bool {
 	case m.status.Updating && c == changeRestart:
 		p.restart(m)
 	case m.status.Updating && c == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace():
+		p.plan.Replaces = p.plan.Replaces || p.population() <= p.spec.desired
 		p.doom(m) // it did not come back
 	case p.removeNeedless(m, c):
 		b.there-- // no other may be taken away because of it

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -82,6 +84,32 @@ func TestAnEditIsSeenOnceAlsoWhereNothingCanBePlanned(t *testing.T) {
 }
 
 // An older version wrote status since: it keeps what is recorded of the update, and knows the edit by updateRevision alone, which it computes without replaceTrigger.
+// TestNoVMIsReplacedWhereNoneCouldComeInItsPlace: what a Secret says is read first, since one less may be there before another is cloned.
+func TestNoVMIsReplacedWhereNoneCouldComeInItsPlace(t *testing.T) {
+	none, one := intstr.FromInt32(0), intstr.FromInt32(1)
+	s := edited(func(spec *v1alpha1.VmGroupSpec) {
+		spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "init"}
+		spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: &none, MaxUnavailable: &one}
+	})
+	if d := Decide(s); d.Step != ReadUserData || !slices.Equal(d.Secrets, []string{"init"}) {
+		t.Fatalf("decided %s, secrets %v, and doomed %v", d.Step, d.Secrets, d.Plan.Doomed)
+	}
+	refused := &plan.Blocker{Reason: v1alpha1.ReasonUserDataDenied, Message: RefusedUserData("init", "kubernetes.io/service-account-token"), Terminal: true}
+	s.UserData = map[string]*UserDataAnswer{"init": {Blocked: refused}}
+	d := Decide(s)
+	if d.Step != Act || len(d.Plan.Doomed)+len(d.Plan.Actions) != 0 || d.Status == nil || d.Status.LastMessage != refused.Message || d.After != 30*time.Second {
+		t.Errorf("decided %s, doomed %v, and says %+v; looked at again after %s", d.Step, d.Plan.Doomed, d.Status, d.After)
+	}
+	s.UserData["init"] = &UserDataAnswer{Data: []byte("x")}
+	if d := Decide(s); d.Step != Act || len(d.Plan.Doomed) != 1 {
+		t.Errorf("decided %s, and doomed %v", d.Step, d.Plan.Doomed)
+	}
+	s.UserData, s.Group.DeletionTimestamp = nil, &metav1.Time{Time: noon}
+	if d := Decide(s); d.Step == ReadUserData {
+		t.Errorf("it is deleted; decided %s of %v", d.Step, d.Secrets)
+	}
+}
+
 func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
 	const before, again = "1-before", "again"
 	trigger := func(s *Snapshot) {

@@ -127,9 +127,10 @@ func (s *Snapshot) blockedSecret(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	return nil
 }
 
-// secrets are those with user data that clones of a plan may need, or nil if it needs none.
+// secrets are those with user data that clones of a plan may need, or nil if it needs none. A VM that leaves before another is cloned in its place needs that
+// one's: it is kept if none can be cloned.
 func (s *Snapshot) secrets(d *Decision) (names []string) {
-	needed := false
+	needed := d.Plan.Replaces && d.Spec.UserDataSecretRef != nil
 	add := func(shape *Shape, revision string) {
 		if ref := shape.Spec.UserDataSecretRef; ref != nil {
 			names = append(names, ref.Name)

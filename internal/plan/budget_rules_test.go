@@ -141,5 +141,6 @@ func wasAvailable(in Input, s VMStatus) bool {
 	if r.Gate == v1alpha1.GateGuestIP || r.GuestInfo != nil || r.Gate == v1alpha1.GateGuestHeartbeat && !vm.HeartbeatGreen {
 		return false
 	}
-	return r.MinReadySeconds == 0 || k.Phase == v1alpha1.VMReady && !k.ReadySince.IsZero() && in.Now.Sub(k.ReadySince).Seconds() >= float64(r.MinReadySeconds)
+	up := k.Phase == v1alpha1.VMReady || k.Phase == v1alpha1.VMStarting && k.Updating // which was only chosen
+	return r.MinReadySeconds == 0 || up && !k.ReadySince.IsZero() && in.Now.Sub(k.ReadySince).Seconds() >= float64(r.MinReadySeconds)
 }

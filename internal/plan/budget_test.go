@@ -1,11 +1,15 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestStrategy(t *testing.T) {
@@ -42,36 +46,121 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
-// TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing: it was chosen, and there was no slot to power it off. Meanwhile another one was lost.
+// TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing: it was chosen, and there was no slot to power it off. Meanwhile another one was lost. It was available all
+// the time, also where that takes a while, or where who looks now has not read yet what its guest says.
 func TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		readiness *v1alpha1.Readiness
+		unread    bool
+	}{
+		"with a heartbeat":        {readiness: &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat}},
+		"available after a while": {readiness: &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat, MinReadySeconds: 30}},
+		"with a value that is not read yet": {
+			readiness: &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat, GuestInfo: &v1alpha1.GuestInfoGate{Key: "guestinfo.app", Value: "up"}}, unread: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(number(0), number(1))
+			s.spec.Shutdown, s.spec.Readiness = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}, test.readiness
+			for _, vm := range s.sorted() {
+				vm.GuestInfo, vm.GuestInfoKnown = "up", true
+			}
+			s.until(settled)
+			chosen := s.chosen("web-2")[0]
+			sick := s.byName("web-0")
+			sick.boot = 1000
+			s.looks(1)
+			if s.others = 9; test.unread {
+				s.crash()
+				for _, vm := range s.sorted() {
+					vm.GuestInfoKnown = false
+				}
+			}
+			s.watch = func(_ Input, p Plan) {
+				if chosen.Power != vsphere.PoweredOn || strings.Contains(actionsOf(p), "PowerOffVM web-2") {
+					t.Errorf("%s is powered off, and %d are available", chosen.Name, p.Ready)
+				}
+			}
+			s.looks(6)
+			s.watch, sick.boot = nil, 0
+			for _, vm := range s.sorted() {
+				vm.GuestInfoKnown = true
+			}
+			s.until(settled)
+		})
+	}
+}
+
+// TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway: as many are stopped as may be missing beside it.
+func TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway(t *testing.T) {
+	for _, test := range []struct {
+		vms     int32
+		missing int
+		chosen  []string
+		stopped string
+	}{
+		{4, 2, []string{"web-2", "web-3"}, "PowerOffVM web-3"},
+		{8, 3, []string{"web-5", "web-6", "web-7"}, "PowerOffVM web-6, PowerOffVM web-7"},
+		{3, 1, []string{"web-2"}, ""},
+	} {
+		s := newSaga(t, test.vms)
+		s.strategy(number(0), number(test.missing))
+		s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}
+		s.chosen(test.chosen...)
+		s.byName("web-0").Connected = false
+		s.looks(1)
+		s.others = 9
+		p := s.step(nil)
+		if got := actionsOf(p); got != test.stopped {
+			t.Errorf("%d of %d may be missing: actions are [%s], want [%s]", test.missing, test.vms, got, test.stopped)
+		}
+		s.tick()
+		if test.missing > 1 {
+			s.until(updated(test.vms - 1)) // all but the one that is away
+		}
+	}
+}
+
+// TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew: nobody stopped it, but it was away of itself.
+func TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
 	s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}
+	s.spec.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat, MinReadySeconds: 30}
+	s.until(settled)
+	chosen := s.chosen("web-2")[0]
+	chosen.HeartbeatGreen = false
+	s.step(nil)
+	s.tick()
+	back := s.now
+	s.watch = func(_ Input, p Plan) {
+		if p.VMs[2].Available && s.now.Before(back.Add(30*time.Second)) {
+			t.Errorf("%s is available %s after it was away", chosen.Name, s.now.Sub(back))
+		}
+	}
+	s.byName("web-0").boot = 1000
+	s.looks(5)
+	if p := s.step(nil); !p.VMs[2].Available {
+		t.Error("it is not available again")
+	}
+}
+
+// chosen asks for another size, while there is no slot to power anything off, and returns the VMs that are chosen for it.
+func (s *saga) chosen(want ...string) []*simVM {
+	s.t.Helper()
 	s.others = 0
 	s.spec.CPU = 4
-	s.looks(2)
-	chosen := ""
-	for _, k := range s.known {
-		if k.Updating {
-			chosen = k.MoRef
-		}
-	}
-	sick := s.byName("web-0")
-	if chosen == "" || chosen == sick.Ref.Value {
-		t.Fatalf("chosen is %q", chosen)
-	}
-	sick.boot = 1000
-	s.looks(1)
-	s.others = 9
-	s.watch = func(_ Input, p Plan) {
-		for _, a := range p.Actions {
-			vm := s.vms[a.MoRef]
-			if a.Kind == PowerOffVM && vm.HeartbeatGreen && p.Ready < 2 {
-				t.Errorf("%s is powered off, and %d are available", a.Name, p.Ready)
-			}
-		}
-	}
 	s.looks(3)
-	sick.boot = 0
-	s.until(settled)
+	var names []string
+	var vms []*simVM
+	for _, k := range s.known {
+		if vm := s.vms[k.MoRef]; k.Updating {
+			names, vms = append(names, vm.Name), append(vms, vm)
+		}
+	}
+	if !slices.Equal(names, want) {
+		s.t.Fatalf("%v are chosen, want %v", names, want)
+	}
+	return vms
 }

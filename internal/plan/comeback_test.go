@@ -104,7 +104,8 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 		}
 		s.tick()
 	}
-	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) || p.Update.Reason != v1alpha1.ReasonRolloutPending {
+	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) || p.Update.Reason != v1alpha1.ReasonRolloutPending ||
+		!strings.Contains(p.Update.Message, "3 CPUs is no multiple") || strings.Contains(p.Update.Message, "vCenter refused") {
 		t.Errorf("it is told of %+v and %+v", p.Blockers, p.Update)
 	}
 	s.spec.CPU = 4
@@ -151,6 +152,16 @@ func TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit(t *testing.T) {
 	s.spec.CPU = 3
 	s.until(reason(v1alpha1.ReasonRolloutStopped))
 	s.looks(6)
+	const again = "set the old size, and once condition UpToDate is True this one again"
+	if p := s.step(nil); !strings.Contains(p.Update.Message, again) || strings.Contains(p.Update.Message, "replaceTrigger") {
+		t.Errorf("it says %q", p.Update.Message)
+	}
+	s.spec.UpdateStrategy.MaxFailures = 9
+	s.until(reason(v1alpha1.ReasonRolloutPending))
+	s.looks(6)
+	if p := s.step(nil); !strings.Contains(p.Update.Message, again) || strings.Contains(p.Update.Message, "multiple") {
+		t.Errorf("it says %q", p.Update.Message)
+	}
 	s.spec.CPU = 2
 	s.until(settled)
 	s.unfit = false

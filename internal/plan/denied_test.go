@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,4 +77,33 @@ func TestADeniedVMThatWaitsLeavesTheBudget(t *testing.T) {
 	if got := actionsOf(p); got != "ReconfigureVM web-1" || !p.WakeAt.Equal(epoch.Add(time.Minute)) {
 		t.Errorf("actions are [%s], and it wakes at %s", got, p.WakeAt)
 	}
+}
+
+// TestAVMThatWasOnlyChosenIsNotStoppedOnceAnotherIsDenied: vCenter refused web-2 the change for a privilege once it was off, and web-1 had no slot until then.
+func TestAVMThatWasOnlyChosenIsNotStoppedOnceAnotherIsDenied(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(2))
+	s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}
+	s.denies = true
+	waits := s.chosen("web-1", "web-2")[0]
+	s.others = 9
+	s.watch = func(_ Input, p Plan) {
+		if waits.Power != vsphere.PoweredOn {
+			t.Errorf("%s is %s: %v", waits.Name, waits.Power, p.Update)
+		}
+	}
+	slots := func(p Plan) Plan { // web-1 gets none at first
+		p.Actions = slices.DeleteFunc(p.Actions, func(a Action) bool { return a.Name == "web-1" && a.Kind == PowerOffVM })
+		return p
+	}
+	for range 3 {
+		s.step(slots)
+		s.tick()
+	}
+	s.looks(20)
+	if p := s.step(nil); p.Ready != 3 || !strings.Contains(p.Update.Message, "lacks a privilege to change web-2") {
+		t.Errorf("%d are available; %+v", p.Ready, p.Update)
+	}
+	s.watch, s.denies = nil, false
+	s.until(settled)
 }

@@ -161,6 +161,8 @@ type Plan struct {
 	StampedBy string
 	// Held is why VMs that are to leave are kept, or nil when none is.
 	Held *RemovalHold
+	// Replaces is true when a VM is chosen to leave before another was cloned in its place. Who knows that none can be cloned says so in CreateBlocked, and none is chosen.
+	Replaces bool
 	// Adopting is how many VMs of another group are being taken over, and LeftToAdopt how many more there are than the group has room for.
 	Adopting, LeftToAdopt int32
 	// Repairing is true when an action or a wait makes up for a change from outside.

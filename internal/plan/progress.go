@@ -32,8 +32,7 @@ func (p *planner) progress() Update {
 	case p.in.Paused != nil:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
 	case p.stopped():
-		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. Find out why from the console of the VM; "+
-			"then set spec back to what it was, or to what works, or set spec.updateStrategy.replaceTrigger to a new value to try again.", counts, p.whoFailed())}
+		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. %s", counts, p.whoFailed(), p.afterFailure())}
 	case p.spec.update.onDelete:
 		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; spec.updateStrategy.type is OnDelete: %s: %s.", counts, p.howToReplace(), enumerate(p.plan.Outdated))}
 	case p.spec.update.paused:
@@ -49,10 +48,8 @@ func (p *planner) underWay(counts string) Update {
 		return u
 	}
 	switch {
-	case others == 0 && pending > 0 && replaced == 0 && p.spec.update.resize != v1alpha1.ResizeHot: // see unfit and refused
-		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others cannot get %s, so they stay as they are: %s. vCenter refused it, and its tasks say why, or the number "+
-			"of CPUs is no multiple of the cores per socket of the VM. Set another size, or set spec.updateStrategy.replaceTrigger to a new value, which replaces all VMs.",
-			counts, sizeOf(ShapeOf(p.in.Spec)), enumerate(p.restartPending()))}
+	case others == 0 && pending > 0 && replaced == 0 && p.spec.update.resize != v1alpha1.ResizeHot:
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; %s", counts, p.explainSize())}
 	case others == 0 && pending > 0 && replaced == 0:
 		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is Hot: %s. Shut them down and start "+
 			"them one after the other, or set resize to Restart.", counts, enumerate(p.restartPending()))}
@@ -243,16 +240,21 @@ func (p *planner) failed(m *member) bool {
 // whoFailed says which VMs stopped the update.
 func (p *planner) whoFailed() string {
 	within := p.within()
-	for _, m := range p.table() {
-		if m.state == present && !m.doomed && p.wasRefused(m) {
-			return fmt.Sprintf("vCenter refused to give %s %s (its tasks in vCenter say why), and it was started as it was",
-				label(m), sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
-		}
+	if m := p.firstRefused(); m != nil {
+		return fmt.Sprintf("vCenter refused to give %s %s (its tasks in vCenter say why), and it was started as it was", label(m), sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
 	}
 	if failed := p.failedMembers(); len(failed) > 0 {
 		return fmt.Sprintf("%s did not become ready %s", enumerate(labels(failed)), within)
 	}
 	return fmt.Sprintf("%s did not become ready %s, and left the group since", vms(len(p.roll.Failed)), within)
+}
+
+// afterFailure says what to do once the update has stopped. A VM that was refused its size still runs: nobody is to replace all VMs for that.
+func (p *planner) afterFailure() string {
+	if p.firstRefused() != nil {
+		return "Set spec back to what it was, or to another size; or " + askAgain
+	}
+	return "Find out why from the console of the VM; then set spec back to what it was, or to what works, or set spec.updateStrategy.replaceTrigger to a new value to try again."
 }
 
 // within is how long a VM may take, and what else is a failure.

@@ -22,6 +22,33 @@ func replacing(vms ...vsphere.VM) Input {
 	return in
 }
 
+// TestAPlanSaysWhetherAVMLeavesBeforeAnotherComes: who asks has yet to read what a clone needs.
+func TestAPlanSaysWhetherAVMLeavesBeforeAnotherComes(t *testing.T) {
+	in := replacing(makeVM(0), makeVM(1), makeVM(2))
+	if p := Compute(in); !p.Replaces || len(p.Doomed) != 1 {
+		t.Errorf("one less may be there: %t, doomed %v", p.Replaces, p.Doomed)
+	}
+	in.CreateBlocked = &Blocker{Reason: v1alpha1.ReasonUserDataDenied, Message: "No."}
+	if p := Compute(in); p.Replaces || len(p.Doomed) != 0 {
+		t.Errorf("none can come: %t, doomed %v", p.Replaces, p.Doomed)
+	}
+	in = replacing(makeVM(0), makeVM(1), makeVM(2))
+	in.Spec.Replicas, in.Desired, in.Spec.UpdateStrategy.MaxSurge, in.Spec.UpdateStrategy.MaxUnavailable = ptr(int32(2)), 2, number(1), number(0)
+	in.Rollout.Surge, in.Rollout.SurgeKnown = []string{in.Observation.VMs[2].InstanceUUID}, true
+	if p := Compute(in); p.Replaces || len(p.Doomed) != 1 {
+		t.Errorf("another is there: %t, doomed %v", p.Replaces, p.Doomed)
+	}
+	in = replacing(makeVM(0), makeVM(1))
+	in.Known[0].Updating, in.Known[0].ReadySince = true, time.Time{}
+	in.Spec.Readiness, in.Observation.VMs[1].GuestIP = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestIP}, "10.0.0.1"
+	if p := Compute(in); !p.Replaces || len(p.Doomed) != 1 {
+		t.Errorf("one was restarted and did not come back: %t, doomed %v", p.Replaces, p.Doomed)
+	}
+	if p := Compute(resizing(func(*vsphere.VM, *Known) {})); p.Replaces || actionsOf(p) == "" {
+		t.Errorf("they are restarted: %t, actions [%s]", p.Replaces, actionsOf(p))
+	}
+}
+
 func TestAnUpdateThatWaitsForAVMSaysWhatToDo(t *testing.T) {
 	const others = "raise spec.updateStrategy.maxUnavailable"
 	const mend = "mend it, "

@@ -95,9 +95,10 @@ func (p *planner) assessRunning(m *member) {
 	m.wrongPower = vm.Power == vsphere.Suspended || (vm.Power == vsphere.PoweredOff && m.wasReady)
 }
 
-// interrupted is true when status says that the VM did not pass its gate although it had been ready.
+// interrupted is true when status says that the VM did not pass its gate although it had been ready. One that was only chosen to be restarted was ready all the
+// time: see goesDown.
 func (m *member) interrupted() bool {
-	if m.known == nil {
+	if m.known == nil || m.known.Updating && m.known.Phase == v1alpha1.VMStarting && m.known.ShutdownTime.IsZero() {
 		return false
 	}
 	switch m.known.Phase {

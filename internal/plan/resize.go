@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -73,10 +74,19 @@ func (p *planner) reconfigure(m *member) {
 
 // restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.
 func (p *planner) restart(m *member) {
-	m.changes = true
-	m.status.Updating, m.status.Available, m.status.Phase = true, false, v1alpha1.VMStarting
+	m.changes, m.status.Updating = true, true
+	m.goesDown()
 	m.status.Message = "it is restarted to be changed"
 	p.stop(m, "it is restarted to get "+sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
+}
+
+// goesDown marks a VM that is stopped for an update, or is about to be. It keeps the time since when it is ready, since it may have to wait: if others are missing
+// by then it is as available as before. One that did not pass its gate has to show itself anew.
+func (m *member) goesDown() {
+	if m.status.Phase == v1alpha1.VMUnhealthy {
+		m.status.ReadySince = time.Time{}
+	}
+	m.status.Available, m.status.Phase = false, v1alpha1.VMStarting
 }
 
 // updating carries on with what status says of a VM that was stopped for an update, or was about to be. Off, it has yet to be started, and that is no
@@ -94,7 +104,7 @@ func (p *planner) updating(m *member) {
 	case !asked.IsZero() && m.vm.ToolsRunning, restarts:
 		m.status.ShutdownTime = asked
 		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then it is not going down
-		m.status.Available, m.status.Phase = false, v1alpha1.VMStarting
+		m.goesDown()
 		m.status.Message = fmt.Sprintf("%s is restarted to be changed", m.vm.Ref.Value)
 	case m.status.Available:
 		m.status.Updating = false

@@ -120,6 +120,7 @@ func (p *planner) takeAway(b *budget) {
 			continue // nothing could come in its place
 		}
 		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.status.Available) { // else nobody may destroy it
+			p.plan.Replaces = p.plan.Replaces || spare <= 0
 			p.doom(m)
 			spare--
 		}
@@ -129,13 +130,16 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
-	case m.unstopped && b.available < 0: // more are missing than when it was chosen
+	case m.unstopped && p.deniedNow != nil: // what one VM was denied may be denied to this one
+	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
+		b.available++
 	case m.unstopped:
 		b.there--
 		p.restart(m)
 	case m.status.Updating && c == changeRestart:
 		p.restart(m)
 	case m.status.Updating && c == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace():
+		p.plan.Replaces = p.plan.Replaces || p.population() <= p.spec.desired
 		p.doom(m) // it did not come back
 	case p.removeNeedless(m, c):
 		b.there-- // no other may be taken away because of it

@@ -13,8 +13,7 @@ import (
 func (p *planner) unfit(m *member, c InPlace) *Blocker {
 	if cores := m.vm.HotAdd.CoresPerSocket; c.From.CPU != c.To.CPU && cores > 0 && c.To.CPU%cores != 0 {
 		return &Blocker{Reason: v1alpha1.ReasonInvalidSpec, Terminal: true, Message: fmt.Sprintf(
-			"spec.cpu is %d, which %s cannot get: it has %d cores per socket, and the number must be a multiple of that. Set such a number; or a template with other sockets, "+
-				"whose VMs replace these.", c.To.CPU, m.status.Name, cores)}
+			"spec.cpu is %d, which %s cannot get: it has %d cores per socket, and the number must be a multiple of that. "+setFitting, c.To.CPU, m.status.Name, cores)}
 	}
 	return nil
 }
@@ -42,6 +41,45 @@ func (p *planner) wasRefused(m *member) bool {
 	}
 	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize}
 	return c.Possible() && c.Resizes()
+}
+
+// firstRefused is the first VM of which status says that vCenter refused it its size, or nil.
+func (p *planner) firstRefused() *member {
+	for _, m := range p.table() {
+		if m.state == present && !m.doomed && p.wasRefused(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+const (
+	setFitting = "Set such a number; or another template with other sockets, whose VMs replace these (their disks are lost)."
+	// askAgain: see retryRefused. The operator has to have seen the old size, and an update to it ends by UpToDate.
+	askAgain = "mend what was in the way, set the old size, and once condition UpToDate is True this one again."
+)
+
+// explainSize tells of VMs that stay as they are, since they cannot get the size of spec.
+func (p *planner) explainSize() string {
+	var unfit, refused []string
+	for _, m := range p.table() {
+		switch {
+		case m.doomed || p.change(m) != changePending:
+		case p.wasRefused(m):
+			refused = append(refused, m.status.Name)
+		default:
+			unfit = append(unfit, m.status.Name)
+		}
+	}
+	var parts []string
+	if len(unfit) > 0 {
+		parts = append(parts, fmt.Sprintf("%d CPUs is no multiple of the cores per socket of these, so they stay as they are: %s. %s", p.in.Spec.CPU, enumerate(unfit), setFitting))
+	}
+	if len(refused) > 0 {
+		parts = append(parts, fmt.Sprintf("vCenter refused to give %s to these (its tasks say why), so they stay as they are: %s. Set another size; or %s",
+			sizeOf(ShapeOf(p.in.Spec)), enumerate(refused), askAgain))
+	}
+	return strings.Join(parts, " ")
 }
 
 // explainUnfit tells of the first VM that is not stopped because of that.

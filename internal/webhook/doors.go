@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -88,10 +89,6 @@ func New(o Options) (Doors, error) {
 	if o.Knowledge == nil || o.Knows == nil || o.Hub == nil {
 		return Doors{}, errors.New("webhooks need a Knowledge, segments and a reader of the hub")
 	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), autoscalingv1.AddToScheme(scheme)); err != nil {
-		return Doors{}, err
-	}
 	var registerer prometheus.Registerer = ctrlmetrics.Registry
 	if o.Registerer != nil {
 		registerer = o.Registerer
@@ -103,40 +100,49 @@ func New(o Options) (Doors, error) {
 	// What the hub asks must not take anything from the members.
 	forHub := *forMembers
 	forHub.room, forHub.memory, forHub.turns = newShares(hubRequests), newShares(hubMemory), &turns{}
-	return Doors{Members: newMembers(o, forMembers, scheme), Hub: newHubKinds(o, &forHub, scheme)}, nil
+	return Doors{Members: newMembers(o, forMembers), Hub: newHubKinds(o, &forHub)}, nil
 }
 
-func newMembers(o Options, f *front, scheme *runtime.Scheme) http.Handler {
+// only is a scheme with one kind, whose decoder refuses others. The kind to decode is what an object says it is: it may be another than that of its path, and
+// cost what the handler of that other one looks for first.
+func only(of schema.GroupVersion, object runtime.Object) *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(of, object)
+	return scheme
+}
+
+func newMembers(o Options, f *front) http.Handler {
 	knowledge := patient{Knowledge: o.Knowledge, patience: cmp.Or(o.NewsPatience, 500*time.Millisecond)}
 	newUID := o.NewUID
 	if newUID == nil {
 		newUID = uuid.NewString
 	}
 	groups := reviewer{knowledge: knowledge}
+	group, scale := only(v1alpha1.GroupVersion, &v1alpha1.VmGroup{}), only(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	timeout := cmp.Or(o.Timeout, 800*time.Millisecond)
 	return &members{front: f, knows: o.Knows, webhooks: map[string]*endpoint{
 		"mutate": {
-			front: f, name: "mutate", timeout: timeout, handler: defaulter{knowledge: knowledge, decoder: admission.NewDecoder(scheme)},
+			front: f, name: "mutate", timeout: timeout, handler: defaulter{knowledge: knowledge, decoder: admission.NewDecoder(group)},
 		},
 		"validate": {
 			front: f, name: "validate", timeout: timeout, handler: byResource{
-				groups: admission.WithValidator(scheme, groupValidator{groups, newUID}).Handler,
-				scale:  admission.WithValidator(scheme, scaleValidator{groups}).Handler,
+				groups: admission.WithValidator(group, groupValidator{groups, newUID}).Handler,
+				scale:  admission.WithValidator(scale, scaleValidator{groups}).Handler,
 			},
 		},
 	}}
 }
 
-func newHubKinds(o Options, f *front, scheme *runtime.Scheme) http.Handler {
+func newHubKinds(o Options, f *front) http.Handler {
 	timeout := cmp.Or(o.HubTimeout, 2500*time.Millisecond)
-	webhooks := map[string]*endpoint{}
+	webhooks, is := map[string]*endpoint{}, v1alpha1.GroupVersion
 	for _, own := range []struct {
 		path, name string
 		handler    admission.Handler
 	}{
-		{VCenterPath, "vcenter", admission.WithValidator(scheme, vcenterValidator{}).Handler},
-		{MemberClusterPath, "membercluster", admission.WithValidator(scheme, memberValidator{}).Handler},
-		{VmGroupPolicyPath, "vmgrouppolicy", cheapQuantities{admission.WithValidator(scheme, newPolicyValidator(o.Hub, o.PolicyImpact)).Handler}},
+		{VCenterPath, "vcenter", admission.WithValidator(only(is, &v1alpha1.VCenter{}), vcenterValidator{}).Handler},
+		{MemberClusterPath, "membercluster", admission.WithValidator(only(is, &v1alpha1.MemberCluster{}), memberValidator{}).Handler},
+		{VmGroupPolicyPath, "vmgrouppolicy", cheapQuantities{admission.WithValidator(only(is, &v1alpha1.VmGroupPolicy{}), newPolicyValidator(o.Hub, o.PolicyImpact)).Handler}},
 	} {
 		webhooks[own.path] = &endpoint{front: f, name: own.name, timeout: timeout, handler: own.handler}
 	}

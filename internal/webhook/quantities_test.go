@@ -3,6 +3,7 @@ package webhook
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,39 @@ func TestAQuantityThatCostsMuchIsNotDecoded(t *testing.T) {
 		doors.Hub.ServeHTTP(answer, request)
 		if got := strings.Contains(answer.Body.String(), errQuantity.Error()); got != refused {
 			t.Errorf("%s: %d %s, in %s", object, answer.Code, answer.Body, time.Since(began))
+		}
+	}
+}
+
+// TestAnObjectOfAnotherKindIsNotDecoded: what an object says it is decides what it is decoded into, and each path looks for what costs much in its own kind.
+func TestAnObjectOfAnotherKindIsNotDecoded(t *testing.T) {
+	doors, _ := handlers(t, knowledgeWith(), func(o *Options) { o.Knows = func(string, string) bool { return true } })
+	const spec = `{"limits":{"memory":{"max":"1234567890123456789e9999999"}}}`
+	objects := []string{
+		`"kind":"VmGroupPolicy","metadata":{"name":"n"},"spec":` + spec,
+		`"kind":"VmGroupPolicyList","items":[{"metadata":{"name":"n"},"spec":` + spec + `}]`,
+	}
+	for _, path := range []struct {
+		handler        http.Handler
+		path, resource string
+	}{
+		{doors.Hub, VmGroupPolicyPath, "vmgrouppolicies"}, {doors.Hub, VCenterPath, "vcenters"}, {doors.Hub, MemberClusterPath, "memberclusters"},
+		{doors.Members, MutatePath(testMember, testSegment), "vmgroups"}, {doors.Members, ValidatePath(testMember, testSegment), "vmgroups"},
+	} {
+		for _, object := range objects {
+			for _, sub := range []string{"", "scale"} {
+				review := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","name":"n","namespace":"apps","operation":"CREATE","subResource":"` + sub +
+					`","resource":{"group":"vm.codeconnect.vmworld.com","version":"v1alpha1","resource":"` + path.resource + `"},"object":{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1",` + object + `}}}`
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path.path, strings.NewReader(review))
+				request.Header.Set("Content-Type", "application/json")
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				path.handler.ServeHTTP(httptest.NewRecorder(), request)
+				runtime.ReadMemStats(&after)
+				if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 2 { // of the megabytes that the number needs
+					t.Errorf("%s %s: %s takes %d MiB", path.path, sub, object, allocated)
+				}
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package member
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -203,11 +203,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.UserAgent = "vmgroup-operator"
 	}
 	if o.Scheme == nil {
-		scheme, err := NewScheme()
-		if err != nil {
-			return o, err
-		}
-		o.Scheme = scheme
+		o.Scheme = NewScheme()
 	}
 	if o.CachedObjects == nil {
 		o.CachedObjects = []client.Object{&v1alpha1.VmGroup{}, namespaceMetadata()}
@@ -228,13 +224,13 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// NewScheme returns the scheme of a member's clients: this operator's API and the core API.
-func NewScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme), eventsv1.AddToScheme(scheme)); err != nil {
-		return nil, fmt.Errorf("member scheme: %w", err)
-	}
-	return scheme, nil
+// NewScheme returns the scheme of a member's clients: the few kinds that the operator reads and writes there.
+func NewScheme() *runtime.Scheme {
+	return remote.SchemeOf(map[schema.GroupVersion][]runtime.Object{
+		v1alpha1.GroupVersion:       {&v1alpha1.VmGroup{}, &v1alpha1.VmGroupList{}, &v1alpha1.VmGroupLimits{}, &v1alpha1.VmGroupLimitsList{}},
+		corev1.SchemeGroupVersion:   {&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.Secret{}, &corev1.ConfigMap{}},
+		eventsv1.SchemeGroupVersion: {&eventsv1.Event{}, &eventsv1.EventList{}},
+	})
 }
 
 func namespaceMetadata() *metav1.PartialObjectMetadata {

@@ -15,13 +15,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 func TestWhatAReplicaThatDoesNotLeadMakesOfACRD(t *testing.T) {
-	scheme, err := remote.NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	with := func(change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
 		installed := crd.VmGroupCRD()
 		installed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{
@@ -70,10 +68,7 @@ func TestWhatAReplicaThatDoesNotLeadMakesOfACRD(t *testing.T) {
 }
 
 func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
-	scheme, err := remote.NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	leads := false
 	under := clientfake.NewClientBuilder().WithScheme(scheme).Build()
 	member := writing(under, func() bool { return leads })

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -21,10 +22,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // claimOf is a member with a claim of an installation, renewed at this time; without one if it is empty.
 func claimOf(t *testing.T, installation, renewed string, funcs interceptor.Funcs) client.Client {
 	t.Helper()
-	scheme, err := remote.NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	scheme := allkinds.Scheme()
 	claim := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: claimKey.Namespace, Name: claimKey.Name},
 		Data:       map[string]string{ClaimInstallationKey: installation, ClaimHubKey: "its hub"},

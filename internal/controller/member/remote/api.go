@@ -63,11 +63,7 @@ func New(config *rest.Config, bounds Bounds, mayWrite func() bool) (*API, error)
 	if err != nil {
 		return nil, err
 	}
-	scheme, err := NewScheme()
-	if err != nil {
-		return nil, err
-	}
-	leader := &http.Client{Transport: leaderTransport{transport.client.Transport, mayWrite}}
+	scheme, leader := NewScheme(), &http.Client{Transport: leaderTransport{transport.client.Transport, mayWrite}}
 	uncached, err := client.New(config, client.Options{HTTPClient: leader, Scheme: scheme, Mapper: NewMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)

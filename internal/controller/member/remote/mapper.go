@@ -1,16 +1,12 @@
 package remote
 
 import (
-	"errors"
-	"fmt"
-
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -40,14 +36,4 @@ func NewMapper() meta.RESTMapper {
 	limits := v1alpha1.GroupVersion.WithResource("vmgrouplimits") // singular and plural
 	mapper.AddSpecific(v1alpha1.GroupVersion.WithKind("VmGroupLimits"), limits, limits, meta.RESTScopeRoot)
 	return mapper
-}
-
-// NewScheme is the scheme of the requests that join a member.
-func NewScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
-		authenticationv1.AddToScheme(scheme)); err != nil {
-		return nil, fmt.Errorf("bootstrap scheme: %w", err)
-	}
-	return scheme, nil
 }

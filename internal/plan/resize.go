@@ -106,7 +106,7 @@ func (p *planner) updating(m *member) {
 		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then it is not going down
 		m.goesDown()
 		m.status.Message = fmt.Sprintf("%s is restarted to be changed", m.vm.Ref.Value)
-	case m.status.Available:
+	case m.status.Available && !p.ops.busy(m.status.Ordinal): // else it may be going down
 		m.status.Updating = false
 	}
 }

@@ -72,3 +72,23 @@ func TestAGuestThatWasAskedMayStillGoDown(t *testing.T) {
 		t.Errorf("it went down, and actions are [%s], repairing %t", actionsOf(p), p.Repairing)
 	}
 }
+
+// TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile: it still shows as on. What status says of it goes on to say that it is the update's doing
+// when it is off: with repair Observe nobody would start it otherwise.
+func TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile(t *testing.T) {
+	in := resizing(func(_ *vsphere.VM, k *Known) { k.Updating, k.Phase = true, v1alpha1.VMStarting })
+	in.Spec.UpdateStrategy.Paused = true
+	in.Spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}
+	running(vsphere.OpPowerOff, 0, time.Second)(&in)
+	if s := vmStatus(t, Compute(in), 0); !s.Updating {
+		t.Errorf("it is %+v while its power-off is under way", s)
+	}
+	in.Observation.InFlight = nil
+	if s := vmStatus(t, Compute(in), 0); s.Updating || !s.Available {
+		t.Errorf("its power-off failed, and it is %+v", s)
+	}
+	in.Observation.VMs[0].Power, in.Known[0].ReadySince = vsphere.PoweredOff, time.Time{}
+	if p := Compute(in); actionsOf(p) != "PowerOnVM web-0" {
+		t.Errorf("it went down, and actions are [%s]", actionsOf(p))
+	}
+}

@@ -54,13 +54,15 @@ type pacedConn struct {
 // errTooManyConnections: the next one may not be opened in time.
 var errTooManyConnections = fmt.Errorf("too many connections to the member are opened: %w", context.DeadlineExceeded)
 
-// paced returns connections of dial that are opened, read and written at a pace. Who would have to wait for one for longer than patience gets an error at
-// once, since net/http goes on to open connections that nobody waits for any more: they would have others wait. One that cannot be opened does not count.
+// paced returns connections of dial that are opened, read and written at a pace. Who would have to wait for one for longer than patience gets an error by then, and
+// has nobody wait behind it: net/http goes on to open connections that nobody needs any more, and meanwhile serves who waits over another. One that cannot be
+// opened does not count.
 func paced(dial connrotation.DialFunc, patience time.Duration, pace *Pace) connrotation.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		inTime, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if pace.dials.Wait(inTime) != nil {
+			<-inTime.Done()
 			return nil, cmp.Or(ctx.Err(), errTooManyConnections)
 		}
 		conn, err := dial(ctx, network, address)

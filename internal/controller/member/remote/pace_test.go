@@ -112,10 +112,6 @@ func TestConnectionsAreOpenedAtAPace(t *testing.T) {
 		for range 2 * waiting {
 			go func() { failed <- open() }()
 		}
-		synctest.Wait()
-		if n := len(failed); n != waiting {
-			t.Errorf("%d of %d are refused at once, want %d", n, 2*waiting, waiting)
-		}
 		opened := 0
 		for range 2 * waiting {
 			switch err := <-failed; {

@@ -2,6 +2,7 @@ package govmomi_test
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -177,9 +178,8 @@ func TestANameThatIsTakenByWhatNobodySeesIsWaitedForAndThenGivenUp(t *testing.T)
 		must(t, r.server.Clone(r.ctx, r.request(0)))
 		var failed error
 		r.until("the clone is refused", func() bool {
-			failures := r.of(linux).Failures
-			if len(r.of(linux).InFlight) == 0 && len(failures) == 1 {
-				failed = failures[0].Err
+			if o := r.of(linux); len(o.InFlight) == 0 && len(o.Failures) == 1 {
+				failed = o.Failures[0].Err
 			}
 			return failed != nil
 		})
@@ -196,6 +196,9 @@ func TestANameThatIsTakenByWhatNobodySeesIsWaitedForAndThenGivenUp(t *testing.T)
 	}
 	goOn()
 	must(t, task.Wait(r.ctx))
+	r.until("the VM is in the inventory", func() bool {
+		return slices.ContainsFunc(r.of(linux).VMs, func(vm vsphere.VM) bool { return vm.Name == "vg-0" })
+	})
 	if err := try(); vsphere.KindOf(err) != vsphere.KindNameTaken {
 		t.Errorf("a name that a VM in the inventory has: %v", err)
 	}

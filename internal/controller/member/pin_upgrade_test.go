@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 // hubWith is a reconciler over a hub with those MemberClusters. unreadable has the register's reads fail.
@@ -22,7 +23,7 @@ func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*re
 	if err != nil {
 		t.Fatal(err)
 	}
-	builder := fake.NewClientBuilder().WithScheme(provider.opts.Scheme).WithStatusSubresource(&v1alpha1.MemberCluster{})
+	builder := fake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(&v1alpha1.MemberCluster{})
 	for i := range all {
 		builder = builder.WithObjects(&all[i])
 	}

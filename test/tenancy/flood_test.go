@@ -133,13 +133,18 @@ func TestAPIServersThatSendTooMuchCostNobodyElseAnything(t *testing.T) {
 	}
 }
 
+// memoryLimit is that of the manager, in bytes.
+func memoryLimit() int64 {
+	if os.Getenv(progress.RaceVariable) != "" {
+		return 6 * mostMemory // the race detector has five to ten times as much
+	}
+	return mostMemory
+}
+
 // isSmall fails if the manager has ever been large.
 func (w *world) isSmall(t *testing.T) {
 	t.Helper()
-	most := int64(mostMemory)
-	if os.Getenv(progress.RaceVariable) != "" {
-		most *= 6 // the race detector has five to ten times as much
-	}
+	most := memoryLimit()
 	peak, ok := w.Manager.PeakMemory()
 	if !w.Manager.Alive() || ok && peak > most {
 		t.Errorf("the manager runs: %t; its memory was %d MiB at most, and may be %d MiB", w.Manager.Alive(), peak>>20, most>>20)

@@ -66,6 +66,8 @@ const (
 	ConditionPlainHTTP = "PlainHTTP"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
+	// ConditionCRDDeletion of a MemberCluster (abnormal): VmGroups are held that are deleted because their CRD was.
+	ConditionCRDDeletion = "CRDDeletion"
 	// ConditionPercentages of a MemberCluster: VmGroups have percentages, which releases that know numbers only cannot read.
 	ConditionPercentages = "Percentages"
 )
@@ -80,8 +82,8 @@ const (
 	ReasonStarting         = "Starting"
 	ReasonStopping         = "Stopping"
 	ReasonDeleting         = "Deleting"
-	// ReasonCRDTerminating: the group is deleted because its CRD was, and keeps its VMs until that is confirmed. Of a MemberCluster: the
-	// CRD of VmGroups is being deleted there.
+	// ReasonCRDTerminating: the group is deleted because its CRD was, and keeps its VMs until that is confirmed, also when the CRD is back. Of a
+	// MemberCluster: the CRD of VmGroups is being deleted there.
 	ReasonCRDTerminating      = "CRDTerminating"
 	ReasonPaused              = "Paused"
 	ReasonMemberPaused        = "MemberPaused"

@@ -33,7 +33,7 @@ const (
 	RemoveLegacyFinalizer Step = "RemoveLegacyFinalizer"
 	// AddFinalizer writes ours.
 	AddFinalizer Step = "AddFinalizer"
-	// LookAtDefinition looks whether the group's CRD is being deleted. Its answer is Definition.
+	// LookAtDefinition reads the CRD of a group that is being deleted. Its answer is Definition.
 	LookAtDefinition Step = "LookAtDefinition"
 	// ClaimAdoption claims the VMs of another group that are to be taken over. Its answer is Adoption.Answer.
 	ClaimAdoption Step = "ClaimAdoption"
@@ -127,13 +127,13 @@ func Decide(s *Snapshot) Decision {
 	if d := s.own(); d.Step != "" {
 		return d
 	}
+	if d := s.definition(); d.Step != "" {
+		return d
+	}
 	if d := s.sight(); d.Step != "" {
 		return d
 	}
 	if d := s.forget(); d.Step != "" {
-		return d
-	}
-	if d := s.meant(); d.Step != "" {
 		return d
 	}
 	if d := s.claims(); d.Step != "" {

@@ -36,7 +36,7 @@ func TestAGroupIsReleasedByItsOwnUIDAndOnlyWhileItIsDeleted(t *testing.T) {
 		"nobody deletes it": {"u", func(s *Snapshot) {
 			s.Group.DeletionTimestamp, s.Group.Status.Deleting, *s.Group.Spec.Replicas = nil, nil, 1
 		}, Act},
-		"its CRD goes":                       {"u", func(s *Snapshot) { s.Definition = &DefinitionAnswer{Going: true} }, WriteReceipt},
+		"its CRD goes":                       {"u", func(s *Snapshot) { s.Definition = &DefinitionAnswer{Missing: true} }, WriteReceipt},
 		"nobody looked whether its CRD goes": {"u", func(s *Snapshot) { s.Definition = nil }, WriteReceipt},
 		"a mass deletion is under way": {"u", func(s *Snapshot) {
 			s.MassDeletion = MassDeletion{Rules: massdeletion.DefaultRules(), Trips: true}

@@ -33,14 +33,27 @@ func (s *Snapshot) Removes() bool {
 	return s.deleting() || max(own.Existing, int(s.existing())+len(s.leaving)) > own.Wanted+own.Updates
 }
 
-// removal says why VMs that are to leave are kept for now, or nil, and since when all of them are to leave, or zero. A group that is deleted, or wants
+// confirmed reports whether the removal of the group's VMs is confirmed: on the group, on its namespace, or by a hub administrator for the whole member.
+func (s *Snapshot) confirmed() bool {
+	m := s.MassDeletion
+	allowed, _ := allowance.Counts(m.AllowedUntil, s.Now)
+	return allowed || v1alpha1.DeletionConfirmed(s.Group) || m.NamespaceUID != "" && m.NamespaceConfirms == m.NamespaceUID
+}
+
+// removal says why VMs that are to leave are kept, or nil, and since when all of them are to leave, or zero.
+func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
+	if hold = s.sweptHold(); hold != nil {
+		return hold, time.Time{}
+	}
+	return s.breaker()
+}
+
+// breaker is the part of removal that looks at other groups of the member, too. A group that is deleted, or wants
 // none, keeps its VMs until every replica has seen what else leaves; then, and whenever a group shrinks, it is seen whether that is too much. A group
 // that has vanished is new, and nobody could confirm anything for it.
-func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
+func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
-	confirmed := m.NamespaceUID != "" && m.NamespaceConfirms == m.NamespaceUID
-	allowed, _ := allowance.Counts(m.AllowedUntil, s.Now)
-	if m.Rules == (massdeletion.Rules{}) || s.Vanished || confirmed || allowed || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
+	if m.Rules == (massdeletion.Rules{}) || s.Vanished || s.confirmed() || s.crdConfirmed() || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
 		return nil, time.Time{}
 	}
 	held := false
@@ -119,6 +132,10 @@ func (s *Snapshot) confirmsNothing() (told string) {
 // setRemoving tells that all VMs are to leave, and since when that is known. While nobody knows what is there, or somebody asked that nothing is done, it
 // stays as it is.
 func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
+	if f.Swept != nil {
+		setSwept(s, f)
+		return
+	}
 	is := metav1.Condition{
 		Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScalingDown, Message: "All VMs are being removed.",
 		ObservedGeneration: f.Generation, LastTransitionTime: metav1.NewTime(f.RemovingSince),

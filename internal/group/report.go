@@ -26,6 +26,9 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	f.Rollout = s.recorded(&d.Plan)
 	_, f.RemovingSince = s.removal()
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
+	if f.Complete && len(f.Plan.VMs) == 0 {
+		f.Swept = nil // nothing is left to keep
+	}
 	if problem != nil {
 		f.Failure = explained(problem)
 		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere // nobody but a person moves it back
@@ -66,11 +69,15 @@ func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 
 // facts are those that every status is made of.
 func (s *Snapshot) facts() Facts {
-	return Facts{
+	f := Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
 		AdoptFrom: s.adoptFrom(), UnmarkedUserData: s.unmarkedUserData(), UserDataKnown: s.knowsUserData(), Namespace: s.Group.Namespace,
 	}
+	if hold := s.sweptHold(); hold != nil {
+		f.Swept = &hold.Blocker
+	}
+	return f
 }
 
 // say makes next what is written, if it is worth a write. A change that nothing depends on may be held back for a while.

@@ -69,7 +69,7 @@ type Snapshot struct {
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
 
-	// Definition is what became of looking at the CRD of a group that is deleted.
+	// Definition is the answer about the CRD of a group that is being deleted.
 	Definition *DefinitionAnswer
 	// Quota is what quotas said.
 	Quota *QuotaAnswer

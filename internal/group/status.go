@@ -65,6 +65,8 @@ type Facts struct {
 	CreateBlocked *plan.Blocker
 	// Failure to create the group's folder, or nil.
 	Failure *plan.Blocker
+	// Swept says why the VMs of a group are kept that is deleted because its CRD was, or is nil.
+	Swept *plan.Blocker
 	// RemovingSince is when it was first seen that all VMs of the group are to leave, or zero if that needs no time.
 	RemovingSince time.Time
 	// AdoptFrom is the UID of the group whose VMs the group is to take over, or empty. Adoption is what is known of them, if anything had to be;
@@ -268,6 +270,9 @@ func (f Facts) blockers() []plan.Blocker {
 	if f.Failure != nil {
 		all = append(all, *f.Failure)
 	}
+	if f.Swept != nil {
+		all = append(all, *f.Swept)
+	}
 	if f.Admission.Held {
 		all = append(all, *BlockerOf(f.Admission))
 	}
@@ -277,6 +282,9 @@ func (f Facts) blockers() []plan.Blocker {
 		}
 		if f.Unavailable != nil && b.Reason == v1alpha1.ReasonInventoryIncomplete {
 			continue // the same said twice, with less detail
+		}
+		if f.Swept != nil && b.Reason == f.Swept.Reason {
+			continue
 		}
 		all = append(all, b)
 	}

@@ -29,7 +29,7 @@ const (
 
 // Members, each for one story.
 const (
-	pruned, trimmed, emptied, single = "pruned", "trimmed", "emptied", "single"
+	pruned, trimmed, emptied, single, swept, reapplied = "pruned", "trimmed", "emptied", "single", "swept", "reapplied"
 )
 
 // shared is the stack of all stories. The first one starts it.
@@ -43,7 +43,7 @@ func begin() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	shared.Stack, err = stack.Start(ctx, stack.Options{
-		Members: []string{pruned, trimmed, emptied, single}, Replicas: 2, ManagerArgs: []string{"--mass-deletion-age=0s"},
+		Members: []string{pruned, trimmed, emptied, single, swept, reapplied}, Replicas: 2, ManagerArgs: []string{"--mass-deletion-age=0s"},
 		Sim: sim.Options{Templates: []string{template}, CloneDelay: 20 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
 		// The simulator's watch takes time quadratic in the number of VMs.
 		VCenter: func(s *v1alpha1.VCenterSpec) {

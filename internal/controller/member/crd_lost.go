@@ -93,8 +93,9 @@ func (c *connection) lostCRD(apis remote.APIs) bool {
 	if c.target.manage == v1alpha1.ManageNone {
 		what = "spec.manage is None: apply the output of `manager render`."
 	}
-	message := fmt.Sprintf("Somebody deleted the CRD %s in the member, and with it all VmGroups there. No VmGroup is served until it is back. %s",
-		wanted.Name, what)
+	message := fmt.Sprintf("The CRD %s was deleted in the member. No VmGroup is served until it exists again. %s "+
+		"VMs are kept: VmGroups that were deleted with the CRD and are in storage still are held, and condition %s says how to decide about them.",
+		wanted.Name, what, v1alpha1.ConditionCRDDeletion)
 	c.update(func(seen *observation) {
 		seen.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: message}
 		seen.crdVersion = ""

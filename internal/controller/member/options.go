@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
@@ -72,8 +73,8 @@ type Options struct {
 	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
 	// Tell the Provider with CountsChanged.
 	Counts func(member string) (groups, vms int)
-	// Held returns of how many groups the removals are held as part of a mass deletion, and of how many VMs; nil leaves them at zero.
-	Held func(member string) (groups, vms int)
+	// Held counts the groups whose removals are held, and their VMs; nil leaves them at zero.
+	Held func(member string) massdeletion.Held
 	// Percentages returns the groups of a member whose specs have percentages, as namespace/name in order, from memory; known is false while there may
 	// be others. Nil tells nothing of it. Tell the Provider with CountsChanged.
 	Percentages func(member string) (groups []string, known bool)

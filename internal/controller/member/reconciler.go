@@ -291,9 +291,9 @@ func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now
 	is, s := counts{percentages: opts.percentagesOf(&mc.Status, mc.Name)}, &mc.Status
 	is.groups, is.vms = opts.Counts(mc.Name)
 	if opts.Held != nil {
-		is.heldGroups, is.heldVMs = opts.Held(mc.Name)
+		is.held(mc.Name, opts.Held(mc.Name))
 	}
-	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs), percentagesTold(s)}) {
+	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs), sweptMessage(s), percentagesTold(s)}) {
 		return nil, 0
 	}
 	return &is, 0

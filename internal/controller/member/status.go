@@ -23,6 +23,8 @@ type counts struct {
 	groups, vms int
 	// of which removals are held.
 	heldGroups, heldVMs int
+	// swept is the message about groups that are held because their CRD was deleted, or empty.
+	swept string
 	// percentages says which groups have percentages; empty keeps what was said last.
 	percentages string
 }
@@ -80,6 +82,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	}
 	setRestored(&status, in)
 	setMassDeletion(&status, in)
+	setCRDDeletion(&status, in)
 	setAllowances(&status, in)
 	setOrphans(&status, in)
 	setPercentages(&status, in)

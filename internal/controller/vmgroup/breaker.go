@@ -55,12 +55,12 @@ func (g *Groups) trips(member string, key vsphere.GroupKey, own massdeletion.Gro
 	return g.guardOf(member).breaker.Trips(key, own, limit, g.now())
 }
 
-// CountHeld returns how many groups of a member say that they are part of a mass deletion, and how many VMs they would remove.
-func (g *Groups) CountHeld(member string) (groups, vms int) {
+// CountHeld returns how many groups of a member say that they are held, and how many VMs they would remove.
+func (g *Groups) CountHeld(member string) massdeletion.Held {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if of := g.guards[member]; of != nil {
 		return of.breaker.Held()
 	}
-	return 0, 0
+	return massdeletion.Held{}
 }

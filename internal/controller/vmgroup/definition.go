@@ -10,40 +10,41 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// sweep is what was last seen of a CRD that is being deleted.
-type sweep struct {
+// seenDefinition is the last answer about the CRD of a member, and when it was asked for.
+type seenDefinition struct {
 	answer group.DefinitionAnswer
-	at     time.Time
+	asked  time.Time
 }
 
-// lookAtDefinition looks whether the CRD of a group that is deleted is being deleted itself. It is deleted before its groups are, so one
-// that stays after the group's deletion was seen did not cause it: that holds for good, and costs one call. One that goes is looked
-// at again after a while, once for all groups of the member.
+// serves reports whether the answer can be used again for a group whose deletion was seen then. A CRD gets its deletionTimestamp before its groups do, and can exist
+// again before the next group is deleted: an answer from before that moment says nothing about the reason of the deletion.
+func (d seenDefinition) serves(deletionSeen, now time.Time) bool {
+	return now.Sub(d.asked) < group.DefinitionInterval && !d.asked.Before(deletionSeen)
+}
+
+// lookAtDefinition reads the CRD of a group that is being deleted. An answer serves all groups of the member for a while.
 func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.DefinitionAnswer {
-	if p.member.Definition == nil || p.r.memory.of(s.ID.Key()).definitionStays {
+	if p.member.Definition == nil {
 		return &group.DefinitionAnswer{}
 	}
-	if last, ok := p.r.memory.swept(p.member.UID); ok && p.now.Sub(last.at) < group.DefinitionInterval {
+	now := p.r.Now() // the group was read before
+	seen := p.r.memory.deletionSeen(s.ID.Key(), now)
+	if last, ok := p.r.memory.definition(p.member.UID); ok && last.serves(seen, now) {
 		return &last.answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	definition, err := p.member.Definition(ctx)
-	switch {
-	case apierrors.IsForbidden(err):
-		return &group.DefinitionAnswer{} // roles of before: nothing is concluded
+	answer := group.DefinitionAnswer{}
+	switch definition, err := p.member.Definition(ctx); {
+	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
-		log.FromContext(ctx).Info("The group's CRD could not be looked at", "reason", said(err))
+		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", said(err))
 		return &group.DefinitionAnswer{Unread: true}
 	case definition == nil:
-		answer := group.DefinitionAnswer{Going: true}
-		p.r.memory.sweep(p.member.UID, sweep{answer, p.now})
-		return &answer
-	case definition.GetDeletionTimestamp().IsZero():
-		p.r.memory.change(s.ID.Key(), func(m *remembered) { m.definitionStays = true })
-		return &group.DefinitionAnswer{}
+		answer.Missing = true
+	default:
+		answer.Definition = definition
 	}
-	answer := group.DefinitionAnswer{Going: true, Definition: definition}
-	p.r.memory.sweep(p.member.UID, sweep{answer, p.now})
+	p.r.memory.seeDefinition(p.member.UID, seenDefinition{answer, now})
 	return &answer
 }

@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
 // definition is a member's CRD, and how often it was looked at.
@@ -101,40 +104,199 @@ func TestAGroupThatGoesWithItsCRDKeepsItsVMsUntilThatIsConfirmed(t *testing.T) {
 	}
 }
 
-func TestAGroupWhoseCRDIsGoneOrCannotBeLookedAtKeepsItsVMs(t *testing.T) {
-	for story, d := range map[string]*definition{"gone": {}, "no answer": {err: errors.New("connection refused")}} {
-		t.Run(story, func(t *testing.T) {
-			r := swept(t, d)
-			if r.gone() || len(r.vcenter.Journal()) > 0 {
-				t.Fatalf("it goes: %v", r.vcenter.Journal())
+// installed is a CRD that was created so long after the deletion of the group, or before it.
+func (r *rig) installed(after time.Duration) metav1.Object {
+	return &metav1.ObjectMeta{Name: "vmgroups.example", UID: types.UID("created " + after.String()), CreationTimestamp: metav1.NewTime(r.group().DeletionTimestamp.Add(after))}
+}
+
+// restarts lets another replica go on, which knows nothing.
+func (r *rig) restarts() { r.memory = memory{} }
+
+// wiped takes all away that status says.
+func (r *rig) wiped() {
+	r.t.Helper()
+	g := r.group()
+	g.Status = v1alpha1.VmGroupStatus{}
+	if err := r.member.Status().Update(r.t.Context(), g); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// held checks that nothing happens for longer than anything is waited for.
+func (r *rig) held() {
+	r.t.Helper()
+	r.now = r.now.Add(group.DefinitionInterval)
+	if r.gone() || len(r.vcenter.Journal()) > 0 {
+		r.t.Fatalf("it goes: %v", r.vcenter.Journal())
+	}
+	says(r.t, r.group(), v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCRDTerminating)
+}
+
+// TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack: nothing was confirmed. The CRD comes back because the operator installs it, or another tool, or a backup.
+func TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack(t *testing.T) {
+	for story, back := range map[string]func(*rig, *definition){
+		"the finalizer of the CRD was removed, and it is installed again": func(r *rig, d *definition) {
+			d.object = nil
+			r.held()
+			d.object = r.installed(time.Minute)
+		},
+		"another tool applied it within the second": func(r *rig, d *definition) { d.object = r.installed(0) },
+		"a backup brought it back as it was":        func(r *rig, d *definition) { d.object = r.installed(-time.Hour) },
+		"the group is first seen when the CRD is back": func(r *rig, d *definition) {
+			r.wiped()
+			d.object = r.installed(time.Minute)
+		},
+		"its status was wiped": func(r *rig, d *definition) {
+			d.object = r.installed(time.Minute)
+			r.held()
+			r.wiped()
+		},
+		"status came from a backup of before": func(r *rig, d *definition) {
+			g := r.group()
+			g.Status.Conditions = nil
+			if err := r.member.Status().Update(r.t.Context(), g); err != nil {
+				r.t.Fatal(err)
 			}
-			d.object, d.err = &metav1.ObjectMeta{UID: "new"}, nil
-			r.now = r.now.Add(group.DefinitionInterval)
+			d.object = r.installed(time.Minute)
+		},
+		"the member left and joined again": func(r *rig, d *definition) {
+			r.Members = func(string) (Member, bool) { return Member{}, false }
+			r.mustPass()
+			r.Groups.ForgetMember(v1alpha1.LocalMember)
+			d.answers(r)
+			r.inform(r.Reconciler)
+			d.object = r.installed(time.Minute)
+		},
+		"it cannot be read any more": func(_ *rig, d *definition) {
+			d.err = apierrors.NewForbidden(schema.GroupResource{Resource: "customresourcedefinitions"}, "vmgroups", nil)
+		},
+	} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, all replicas restart: %t", story, restarts), func(t *testing.T) {
+				d := &definition{object: going(nil)}
+				r := swept(t, d)
+				r.held()
+				back(r, d)
+				if restarts {
+					r.restarts()
+				}
+				r.held()
+				d.object, d.err = r.installed(time.Minute), nil
+				r.annotate(v1alpha1.ConfirmDeletionAnnotation, string(r.group().UID))
+				if !r.gone() || len(r.vcenter.VMs()) > 0 {
+					t.Errorf("it stays after the confirmation: %v", words(r.group().Status.Conditions))
+				}
+			})
+		}
+	}
+}
+
+func TestAGroupWhoseCRDCannotBeReadKeepsItsVMs(t *testing.T) {
+	d := &definition{err: errors.New("connection refused")}
+	r := swept(t, d)
+	if r.gone() || len(r.vcenter.Journal()) > 0 {
+		t.Fatalf("it goes: %v", r.vcenter.Journal())
+	}
+	d.object, d.err = r.installed(-time.Hour), nil
+	if !r.gone() {
+		t.Errorf("it stays though its CRD was never deleted: %v", words(r.group().Status.Conditions))
+	}
+}
+
+// TestADeletionWhileTheCRDStaysIsNotHeldUp: the CRD is read when the deletion is seen, and then every ten seconds, for all groups of the member together.
+func TestADeletionWhileTheCRDStaysIsNotHeldUp(t *testing.T) {
+	for story, err := range map[string]error{
+		"it stays":              nil,
+		"the read is forbidden": apierrors.NewForbidden(schema.GroupResource{Resource: "customresourcedefinitions"}, "vmgroups", nil),
+	} {
+		t.Run(story, func(t *testing.T) {
+			d := &definition{err: err}
+			r := swept(t, d)
+			if d.err == nil {
+				d.object = r.installed(-time.Hour)
+			}
+			before := r.now
 			if !r.gone() {
-				t.Errorf("it stays though its CRD does: %v", words(r.group().Status.Conditions))
+				t.Errorf("it stays: %v", words(r.group().Status.Conditions))
+			}
+			if most := 1 + int(r.now.Sub(before)/group.DefinitionInterval); d.looks < 1 || d.looks > most {
+				t.Errorf("the CRD was read %d times, at most %d are needed", d.looks, most)
 			}
 		})
 	}
 }
 
-func TestADeletionWhileTheCRDStaysIsLookedIntoOnce(t *testing.T) {
-	for story, d := range map[string]*definition{
-		"it stays":                {object: &metav1.ObjectMeta{UID: "crd-uid"}},
-		"the roles are of before": {err: apierrors.NewForbidden(schema.GroupResource{Resource: "customresourcedefinitions"}, "vmgroups", nil)},
+// A CRD that was not being deleted before the deletion of a group was seen can be so now, and one that was being deleted can exist again.
+func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
+	stays, goes := group.DefinitionAnswer{Definition: &metav1.ObjectMeta{}}, group.DefinitionAnswer{Missing: true}
+	for story, c := range map[string]struct {
+		answer     group.DefinitionAnswer
+		seen, asks time.Duration
+		want       bool
+	}{
+		"asked after it was seen":             {stays, 0, time.Second, true},
+		"asked at the moment it was seen":     {stays, time.Second, time.Second, true},
+		"asked before it was seen":            {stays, 2 * time.Second, time.Second, false},
+		"the CRD was being deleted before":    {goes, 2 * time.Second, time.Second, false},
+		"asked too long ago":                  {stays, -time.Hour, -group.DefinitionInterval, false},
+		"asked too long ago of one that goes": {goes, -time.Hour, -group.DefinitionInterval, false},
+		"nothing is known, and was before":    {group.DefinitionAnswer{}, 2 * time.Second, time.Second, false},
 	} {
-		t.Run(story, func(t *testing.T) {
-			r := swept(t, d)
-			r.mustPass()
-			looks := d.looks
-			if d.err == nil {
-				d.object = going(nil) // the group was deleted before that
-			}
-			if !r.gone() {
-				t.Errorf("it stays: %v", words(r.group().Status.Conditions))
-			}
-			if looks != 1 || d.err == nil && d.looks != 1 {
-				t.Errorf("the CRD was looked at %d times", d.looks)
-			}
-		})
+		d := seenDefinition{c.answer, noon.Add(c.asks)}
+		now := noon.Add(3 * time.Second)
+		if c.asks < 0 {
+			now = noon
+		}
+		if got := d.serves(noon.Add(c.seen), now); got != c.want {
+			t.Errorf("%s: %t", story, got)
+		}
 	}
+}
+
+// The CRD was missing a moment ago. That was not the reason of a deletion that was seen since.
+func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
+	h := newHerd(t, 2, 1)
+	crd := metav1.Object(nil)
+	h.of.Definition = func(context.Context) (metav1.Object, error) { return crd, nil }
+	h.delete("app-00")
+	h.passes()
+	h.held("app-00", v1alpha1.ReasonCRDTerminating)
+	h.now = h.now.Add(time.Second)
+	crd = &metav1.ObjectMeta{Name: "vmgroups.example", UID: "crd-uid", CreationTimestamp: metav1.NewTime(h.look("app-00").DeletionTimestamp.Add(-time.Hour))}
+	h.delete("app-01")
+	h.spend(20 * time.Second)
+	if h.look("app-01") != nil {
+		t.Errorf("it is held: %s", words(h.look("app-01").Status.Conditions))
+	}
+	h.held("app-00", v1alpha1.ReasonCRDTerminating)
+}
+
+// An idle group costs no call, and neither do many that are held beyond one for all of them.
+func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
+	h := newHerd(t, 11, 1)
+	looks := 0
+	crd := &metav1.ObjectMeta{Name: "vmgroups.example", UID: "crd-uid", DeletionTimestamp: &metav1.Time{Time: noon}}
+	h.of.Definition = func(context.Context) (metav1.Object, error) { looks++; return crd, nil }
+	h.spend(time.Minute)
+	if looks > 0 {
+		t.Errorf("the CRD of groups that are not deleted was read %d times", looks)
+	}
+	h.delete(h.names...)
+	h.spend(4 * time.Second)
+	crd.DeletionTimestamp = nil
+	crd.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour)) // by the clock of the member, whose clock says when they were deleted
+	h.spend(20 * time.Second)
+	looks = 0
+	h.vcenter.ClearJournal()
+	h.spend(time.Minute)
+	if looks < 1 || looks > 8 {
+		t.Errorf("the CRD was read %d times in a minute", looks)
+	}
+	h.untouched(11)
+	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
+		t.Errorf("counted as held are %+v", held)
+	}
+	h.of.AllowedUntil = h.now.Add(30 * time.Minute)
+	h.spend(10 * time.Second)
+	h.left(0)
 }

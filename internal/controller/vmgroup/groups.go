@@ -116,7 +116,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if isTwin {
 		g.twins(key.Group(), is, twin)
 	}
-	if !known || was.vms != is.vms || was.percentages != is.percentages || was.counts.Held != is.counts.Held || is.counts.Held && was.counts.Removes() != is.counts.Removes() {
+	if !known || was.vms != is.vms || was.percentages != is.percentages || massdeletion.HeldOf(was.counts) != massdeletion.HeldOf(is.counts) {
 		g.counted(string(request.ClusterName))
 	}
 }

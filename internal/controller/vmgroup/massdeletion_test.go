@@ -284,8 +284,8 @@ func TestANamespaceThatIsDeletedKeepsItsVMsUntilSomebodyConfirms(t *testing.T) {
 			t.Errorf("the message lacks %q: %s", want, message)
 		}
 	}
-	if groups, vms := h.Groups.CountHeld(v1alpha1.LocalMember); groups != 11 || vms != 11 {
-		t.Errorf("%d VMs of %d groups are counted as held", vms, groups)
+	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{Groups: 11, VMs: 11}) {
+		t.Errorf("counted as held are %+v", held)
 	}
 
 	h.change("app-00", confirm("uid-of-app-01"))
@@ -576,7 +576,7 @@ func TestALostMemberTakesItsCountsAlong(t *testing.T) {
 	h.delete(h.names...)
 	h.spend(14 * time.Second)
 	h.Groups.ForgetMember(v1alpha1.LocalMember)
-	if groups, vms := h.Groups.CountHeld(v1alpha1.LocalMember); groups != 0 || vms != 0 || len(h.Groups.guards) != 0 {
-		t.Errorf("%d groups and %d VMs are left", groups, vms)
+	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{}) || len(h.Groups.guards) != 0 {
+		t.Errorf("%+v are left", held)
 	}
 }

@@ -21,8 +21,8 @@ type memory struct {
 	groups map[vsphere.GroupKey]remembered
 	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
 	raises map[string]group.Raise
-	// sweeps of groups by the deletion of their CRD, by the UID of the member.
-	sweeps map[string]sweep
+	// definitions are the last answers about the CRDs of members, by the UID of the member.
+	definitions map[string]seenDefinition
 }
 
 // remembered is what is remembered of one group.
@@ -37,8 +37,8 @@ type remembered struct {
 	reported time.Time
 	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
 	outOfSight time.Time
-	// definitionStays: the group is deleted, and its CRD was not when that was known.
-	definitionStays bool
+	// deletionSeen is when this process first saw that the group is being deleted, or zero.
+	deletionSeen time.Time
 	// adoption is what was claimed for it of another group's VMs, or nil.
 	adoption *claimedAdoption
 	// userData is what was seen of the user data Secret of its spec.
@@ -116,20 +116,32 @@ func (m *memory) raise(member string, r group.Raise) {
 	m.raises[member] = r
 }
 
-func (m *memory) swept(member string) (sweep, bool) {
+func (m *memory) definition(member string) (seenDefinition, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, ok := m.sweeps[member]
-	return s, ok
+	d, ok := m.definitions[member]
+	return d, ok
 }
 
-func (m *memory) sweep(member string, s sweep) {
+func (m *memory) seeDefinition(member string, d seenDefinition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.sweeps == nil {
-		m.sweeps = map[string]sweep{}
+	if m.definitions == nil {
+		m.definitions = map[string]seenDefinition{}
 	}
-	m.sweeps[member] = s
+	if !d.asked.Before(m.definitions[member].asked) {
+		m.definitions[member] = d
+	}
+}
+
+// deletionSeen returns when it was first seen that the group is being deleted, which is now if it was not seen before.
+func (m *memory) deletionSeen(key vsphere.GroupKey, now time.Time) time.Time {
+	seen := m.of(key).deletionSeen
+	if seen.IsZero() {
+		seen = now
+		m.change(key, func(r *remembered) { r.deletionSeen = seen })
+	}
+	return seen
 }
 
 func (m *memory) forget(key vsphere.GroupKey) {

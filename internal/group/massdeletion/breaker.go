@@ -19,8 +19,32 @@ type Breaker struct {
 	sums   sums
 	window window
 	swept  time.Time
-	// held are the groups that say that they are held, and the VMs that they would remove.
-	heldGroups, heldVMs int
+	held   Held
+}
+
+// Held counts the groups of a member that say that they are held, and the VMs that they would remove.
+type Held struct {
+	// Groups and VMs are those of a mass deletion.
+	Groups, VMs int
+	// SweptGroups and SweptVMs are those that are deleted because their CRD was.
+	SweptGroups, SweptVMs int
+}
+
+func (h *Held) add(g Group, sign int) {
+	n := g.Removes()
+	switch {
+	case n == 0:
+	case g.Swept:
+		h.SweptGroups, h.SweptVMs = h.SweptGroups+sign, h.SweptVMs+sign*n
+	case g.Held:
+		h.Groups, h.VMs = h.Groups+sign, h.VMs+sign*n
+	}
+}
+
+// HeldOf counts one group.
+func HeldOf(g Group) (h Held) {
+	h.add(g, 1)
+	return h
 }
 
 // entry is a group, and whether it is in the sums.
@@ -81,8 +105,8 @@ func (b *Breaker) Trips(key vsphere.GroupKey, own Group, limit Limit, now time.T
 	return (others.removing > 0 || another) && limit.Exceeded(all.removes+left, all.all+left)
 }
 
-// Held returns how many groups say that they are held, and how many VMs they would remove.
-func (b *Breaker) Held() (groups, vms int) { return b.heldGroups, b.heldVMs }
+// Held returns how many groups say that they are held.
+func (b *Breaker) Held() Held { return b.held }
 
 func (b *Breaker) sweep(now time.Time) {
 	b.window.expire(now, b.rules.Window)
@@ -104,9 +128,7 @@ func (b *Breaker) take(e entry) { b.count(e, 1) }
 func (b *Breaker) drop(e entry) { b.count(e, -1) }
 
 func (b *Breaker) count(e entry, sign int) {
-	if e.Held && e.Removes() > 0 {
-		b.heldGroups, b.heldVMs = b.heldGroups+sign, b.heldVMs+sign*e.Removes()
-	}
+	b.held.add(e.Group, sign)
 	b.sums.add(e, sign)
 }
 

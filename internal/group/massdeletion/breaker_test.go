@@ -233,14 +233,20 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	held := old(3, 1)
 	held.Held = true
 	b := member(held, held, old(3, 1), young(3, 0))
-	if groups, vms := b.Held(); groups != 2 || vms != 4 {
-		t.Errorf("%d groups, %d VMs", groups, vms)
+	if got := b.Held(); got != (Held{Groups: 2, VMs: 4}) {
+		t.Errorf("%+v", got)
 	}
 	held.Wanted = 3 // somebody set it back; status says so a moment later
 	b.Set(key(0), held, noon)
 	b.Remove(key(1), noon)
-	if groups, vms := b.Held(); groups != 0 || vms != 0 {
-		t.Errorf("%d groups, %d VMs are left", groups, vms)
+	if got := b.Held(); got != (Held{}) {
+		t.Errorf("%+v are left", got)
+	}
+	swept := old(3, 0)
+	swept.Swept, swept.Spared = true, true
+	b.Set(key(0), swept, noon)
+	if got := b.Held(); got != (Held{SweptGroups: 1, SweptVMs: 3}) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -21,18 +21,20 @@ type Group struct {
 	Existing, Wanted int
 	// Updates is how many it may have beyond that because its VMs are updated.
 	Updates int
-	// Spared is true for a group that never counts: it destroys nothing, or somebody confirmed what it removes.
+	// Spared is true for a group that never counts: it destroys nothing, or what it removes is confirmed.
 	Spared bool
-	// Held is true while status says that its removals are held.
-	Held bool
+	// Held is true while status says that its removals are held as part of a mass deletion, Swept while it says that the group is held because its CRD was
+	// deleted.
+	Held, Swept bool
 }
 
 // Of returns what counts of a VmGroup. Whether its namespace is confirmed is not part of it.
 func Of(group *v1alpha1.VmGroup) Group {
 	g := Group{
-		Created: group.CreationTimestamp.Time, Existing: existing(group),
+		Created: group.CreationTimestamp.Time, Existing: existing(group), Swept: Swept(group),
 		Spared: group.Spec.DeletionPolicy == v1alpha1.DeletionRetain || v1alpha1.ReleaseAsked(group) || Confirms(group.Annotations, string(group.UID)),
 	}
+	g.Spared = g.Spared || g.Swept
 	for _, conditionType := range []string{v1alpha1.ConditionRemoving, v1alpha1.ConditionStalled} {
 		c := meta.FindStatusCondition(group.Status.Conditions, conditionType)
 		g.Held = g.Held || c != nil && c.Reason == v1alpha1.ReasonMassDeletion
@@ -46,6 +48,12 @@ func Of(group *v1alpha1.VmGroup) Group {
 		g.Wanted, g.Updates = min(int(wanted), mostVMs), updates(group, wanted)
 	}
 	return g
+}
+
+// Swept reports whether status says that the group is deleted because its CRD was, and keeps its VMs.
+func Swept(group *v1alpha1.VmGroup) bool {
+	is := meta.FindStatusCondition(group.Status.Conditions, v1alpha1.ConditionRemoving)
+	return group.DeletionTimestamp != nil && is != nil && is.Reason == v1alpha1.ReasonCRDTerminating
 }
 
 // updates is how many VMs a group may have above what it wants because its VMs are updated: the new ones are cloned before the old ones leave, and

@@ -59,6 +59,9 @@ func (h *SecondHub) RestartManager(ctx context.Context) (err error) {
 	return err
 }
 
+// ApplyCRDs installs the operator's CRDs that are missing.
+func (h *SecondHub) ApplyCRDs(ctx context.Context) error { return applyCRDs(ctx, h.Hub) }
+
 // AddVCenter creates the VCenter "default" without any grant, with a root folder of its own.
 func (h *SecondHub) AddVCenter(ctx context.Context, folder string) error {
 	return createAll(ctx, h.Hub, credentialsSecret(), &v1alpha1.VCenter{

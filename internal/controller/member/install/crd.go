@@ -100,7 +100,7 @@ func terminating(name string, installed metav1.Object) string {
 	}
 	return fmt.Sprintf("Somebody deleted the CRD %s of the member. Its API server deletes all objects of the kind, and nothing new can be made. "+
 		"VMs are kept until that is confirmed in the member: for all of them by %s, for those of one VmGroup as its "+
-		"condition Ready says. When the CRD is gone it is installed again.", name, how)
+		"condition Ready says. When the CRD is gone it is installed again, and VmGroups that are in storage still keep their VMs until you decide about each.", name, how)
 }
 
 // CRDResult is the state of a member's CRD after [EnsureCRD].

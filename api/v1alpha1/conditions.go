@@ -163,8 +163,10 @@ const (
 	ReasonReleasing = "Releasing"
 	// ReasonReceiptFailed: the hub has no receipt of VMs that are let go, so the group stays.
 	ReasonReceiptFailed = "ReceiptFailed"
-	// ReasonForgetHeld: the group shall go without its vCenter, and something for that is missing.
+	// ReasonForgetHeld: annotation forget is set and does not count: something is missing, or the vCenter responds. The group keeps its VMs.
 	ReasonForgetHeld = "ForgetHeld"
+	// ReasonReleaseHeld: annotation release is set and is not the UID of the group, which is being deleted. The group keeps its VMs.
+	ReasonReleaseHeld = "ReleaseHeld"
 )
 
 // Reasons of a VmGroupPolicy's condition Ready.

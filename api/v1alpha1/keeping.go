@@ -24,3 +24,11 @@ func askedOf(object metav1.Object, annotation string) bool {
 	uid := object.GetUID()
 	return uid != "" && object.GetDeletionTimestamp() != nil && object.GetAnnotations()[annotation] == string(uid)
 }
+
+// KeepingAsked reports whether this object is being deleted and has an annotation whose user wants its VMs to stay, whether that annotation has an effect or not.
+// Such a VmGroup destroys nothing.
+func KeepingAsked(object metav1.Object) bool {
+	_, releases := object.GetAnnotations()[ReleaseAnnotation]
+	_, forgets := object.GetAnnotations()[ForgetAnnotation]
+	return object.GetDeletionTimestamp() != nil && (releases || forgets)
+}

@@ -175,6 +175,9 @@ func (s *Snapshot) own() Decision {
 	case s.overtaken():
 		return s.raise()
 	case has(v1alpha1.LegacyFinalizer) && s.Group.Annotations[v1alpha1.AdoptAnnotation] == v1alpha1.AdoptAbandon:
+		if b := s.abandonsOwn(); b != nil {
+			return s.blocked(*b, unwatchedInterval)
+		}
 		return Decision{Step: RemoveLegacyFinalizer}
 	case has(v1alpha1.LegacyFinalizer) && (s.deleting() || !s.adoptsLegacy()):
 		return s.blocked(legacy(), 0)

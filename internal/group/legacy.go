@@ -12,6 +12,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+// abandonsOwn keeps the VMs of a group that is being deleted and was about to adopt those of the original operator. Annotation adopt=abandon leaves VMs to the user, but
+// those that are adopted already would be destroyed. It is nil for any other group.
+func (s *Snapshot) abandonsOwn() *plan.Blocker {
+	if !s.deleting() || s.releases() || s.confirmed() || !slices.Contains(s.Group.Finalizers, v1alpha1.VmGroupFinalizer) || len(s.Group.Status.VMs) == 0 {
+		return nil
+	}
+	return &plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
+		"annotation %s=%s leaves the VMs of the original operator to you, but VMs in status.vms are this VmGroup's already. The VmGroup is being deleted and keeps its VMs until you decide. "+
+			"To keep the VMs: %s. To destroy the VMs: %s", v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, s.toKeep(), s.annotate(v1alpha1.ConfirmDeletionAnnotation))}
+}
+
 // adoptsLegacy reports whether the VMs of the original operator are to be taken over.
 func (s *Snapshot) adoptsLegacy() bool { return s.Adoption != nil && s.Adoption.Legacy }
 

@@ -3,7 +3,32 @@ package group
 import (
 	"strings"
 	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
+
+// A user who abandons the VMs of the original operator wants them to stay, also those that were adopted a moment ago.
+func TestADeletedGroupThatAbandonsVMsKeepsThoseThatItHasAdopted(t *testing.T) {
+	for story, c := range map[string]struct {
+		change func(*Snapshot)
+		want   Step
+	}{
+		"VMs were adopted":   {func(*Snapshot) {}, Report},
+		"they are released":  {annotation(v1alpha1.ReleaseAnnotation, "u"), RemoveLegacyFinalizer},
+		"they are confirmed": {annotation(v1alpha1.ConfirmDeletionAnnotation, "u"), RemoveLegacyFinalizer},
+		"none was adopted":   {func(s *Snapshot) { s.Group.Status.VMs = nil }, RemoveLegacyFinalizer},
+		"the group lives":    {func(s *Snapshot) { s.Group.DeletionTimestamp = nil }, RemoveLegacyFinalizer},
+		"it was never ours":  {func(s *Snapshot) { s.Group.Finalizers = []string{v1alpha1.LegacyFinalizer} }, RemoveLegacyFinalizer},
+	} {
+		s := oldGroup()
+		s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
+		annotation(v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon)(s)
+		c.change(s)
+		if d := Decide(s); d.Step != c.want {
+			t.Errorf("%s: the step is %s, want %s", story, d.Step, c.want)
+		}
+	}
+}
 
 func TestANameOfTheOriginalOperatorIsOfOneGroup(t *testing.T) {
 	for name, group := range map[string]string{

@@ -42,7 +42,10 @@ func (s *Snapshot) confirmed() bool {
 
 // removal says why VMs that are to leave are kept, or nil, and since when all of them are to leave, or zero.
 func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
-	if hold = s.sweptHold(); hold != nil {
+	if hold = s.sweptHold(); hold == nil {
+		hold = s.keepHold()
+	}
+	if hold != nil {
 		return hold, time.Time{}
 	}
 	return s.breaker()
@@ -149,6 +152,8 @@ func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 	switch old := meta.FindStatusCondition(s.Conditions, is.Type); {
 	case !f.Complete, f.Paused != nil, f.Plan.StampedBy != "":
 		return
+	case old != nil && old.Reason == v1alpha1.ReasonMassDeletion && f.asksToKeep() && len(f.Plan.VMs) > 0:
+		return // what was held is held again when the annotation is removed
 	case f.RemovingSince.IsZero(), len(f.Plan.VMs) == 0:
 		drop(s, is.Type)
 		return

@@ -32,6 +32,15 @@ func (r *rig) annotate(annotation, value string) {
 	}
 }
 
+func (r *rig) unannotate(annotation string) {
+	r.t.Helper()
+	g := r.group()
+	delete(g.Annotations, annotation)
+	if err := r.member.Update(r.t.Context(), g); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // annotatedByKubectl is what an API server says of who set an annotation, which the fake one does not keep.
 type annotatedByKubectl struct {
 	client.Reader
@@ -118,11 +127,15 @@ func TestTheUIDOfAnotherObjectReleasesNothing(t *testing.T) {
 	r.annotate(v1alpha1.ReleaseAnnotation, "6d1b1c5e-0000-4000-8000-00000000000b")
 	r.delete()
 	r.mustPass()
-	if message := says(t, r.group(), v1alpha1.ConditionReady, "False", v1alpha1.ReasonDeleting); !strings.Contains(message, "release of the VmGroup is \"6d1b1c5e-0000-4000-8000-00000000000b\", which is not its UID") {
+	if message := says(t, r.group(), v1alpha1.ConditionReady, "False", v1alpha1.ReasonReleaseHeld); !strings.Contains(message, "release is \"6d1b1c5e-0000-4000-8000-00000000000b\", which is not the UID of this VmGroup") {
 		t.Errorf("nobody is told: %s", message)
 	}
+	if r.gone() || len(r.vcenter.VMs()) != 2 || r.receipt(key) != nil {
+		t.Errorf("%d VMs are kept, the receipt is %+v", len(r.vcenter.VMs()), r.receipt(key))
+	}
+	r.unannotate(v1alpha1.ReleaseAnnotation)
 	if !r.gone() || len(r.vcenter.VMs()) > 0 || r.receipt(key) != nil {
-		t.Errorf("%d VMs are kept", len(r.vcenter.VMs()))
+		t.Errorf("%d VMs are kept without the annotation", len(r.vcenter.VMs()))
 	}
 }
 
@@ -347,9 +360,13 @@ func TestAHeldGroupIsReleasedAndCountsNoMore(t *testing.T) {
 		}
 	}
 	h.untouched(20)
-	if message := h.held("app-10", v1alpha1.ReasonMassDeletion); !strings.Contains(message, "which is not its UID") {
+	if message := says(t, h.look("app-10"), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonReleaseHeld); !strings.Contains(message, "which is not the UID of this VmGroup") {
 		t.Errorf("nobody is told that another UID has no effect: %q", message)
 	}
+	h.change("app-10", func(g *v1alpha1.VmGroup) { delete(g.Annotations, v1alpha1.ReleaseAnnotation) })
+	h.spend(20 * time.Second)
+	h.untouched(20)
+	h.held("app-10", v1alpha1.ReasonMassDeletion)
 	h.change("app-10", confirm("uid-of-app-10"))
 	h.spend(20 * time.Second)
 	h.left(19)
@@ -564,8 +581,13 @@ func TestAGroupWhoseVCenterAnswersIsNotForgotten(t *testing.T) {
 	g.annotate(v1alpha1.ForgetAnnotation, string(g.group().UID))
 	g.vcenter.Reconnect()
 	g.delete()
-	if !g.gone() || len(g.vcenter.VMs()) > 0 || g.receipt(g.key) != nil {
+	contains(t, g.stays(v1alpha1.ReasonForgetHeld), "responds", "vm.codeconnect.vmworld.com/forget-", "vm.codeconnect.vmworld.com/release=")
+	if len(g.vcenter.VMs()) != 2 || g.receipt(g.key) != nil {
 		t.Errorf("%d VMs are left, the receipt is %+v", len(g.vcenter.VMs()), g.receipt(g.key))
+	}
+	g.unannotate(v1alpha1.ForgetAnnotation)
+	if !g.gone() || len(g.vcenter.VMs()) > 0 || g.receipt(g.key) != nil {
+		t.Errorf("without the annotation %d VMs are left, the receipt is %+v", len(g.vcenter.VMs()), g.receipt(g.key))
 	}
 }
 

@@ -32,7 +32,7 @@ type Group struct {
 func Of(group *v1alpha1.VmGroup) Group {
 	g := Group{
 		Created: group.CreationTimestamp.Time, Existing: existing(group), Swept: Swept(group),
-		Spared: group.Spec.DeletionPolicy == v1alpha1.DeletionRetain || v1alpha1.ReleaseAsked(group) || Confirms(group.Annotations, string(group.UID)),
+		Spared: group.Spec.DeletionPolicy == v1alpha1.DeletionRetain || v1alpha1.KeepingAsked(group) || Confirms(group.Annotations, string(group.UID)),
 	}
 	g.Spared = g.Spared || g.Swept
 	for _, conditionType := range []string{v1alpha1.ConditionRemoving, v1alpha1.ConditionStalled} {

@@ -101,6 +101,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
 	{8, "massdeletion", "TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain", 120},
+	{8, "massdeletion", "TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds", 60},
 	{8, "massdeletion", "TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns", 60},
 	{8, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},

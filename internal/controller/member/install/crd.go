@@ -98,7 +98,7 @@ func terminating(name string, installed metav1.Object) string {
 	if uid := string(installed.GetUID()); remote.IsPlainUID(uid) {
 		how = fmt.Sprintf("kubectl annotate crd %s --overwrite %s=%s", name, v1alpha1.ConfirmDeletionAnnotation, uid)
 	}
-	return fmt.Sprintf("Somebody deleted the CRD %s of the member. Its API server deletes all objects of the kind, and nothing new can be made. "+
+	return fmt.Sprintf("The CRD %s of the member is being deleted, which was not confirmed. Its API server deletes all objects of the kind, and nothing new can be made. "+
 		"VMs are kept until that is confirmed in the member: for all of them by %s, for those of one VmGroup as its "+
 		"condition Ready says. When the CRD is gone it is installed again, and VmGroups that are in storage still keep their VMs until you decide about each.", name, how)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
@@ -115,8 +116,8 @@ func start(ctx context.Context, o options) error {
 		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
 		Dial:   dialer(installation, login, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
-		NoGroup: func(ctx context.Context, member, namespace, uid string) (bool, error) {
-			return reconciler.NoGroup(ctx, member, namespace, uid)
+		NoGroup: func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
+			return reconciler.NoGroup(ctx, member, name, uid)
 		},
 	}
 

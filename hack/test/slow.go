@@ -106,6 +106,7 @@ var slowStories = []slowStory{
 	{8, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
+	{8, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -163,6 +164,17 @@ func (s *Snapshot) at(folder vsphere.Ref) bool {
 	where := s.Adoption.Folders[folder]
 	return strings.HasSuffix(path.Dir(where), "/"+path.Join(s.Member, s.Group.Namespace)) &&
 		strings.HasSuffix(path.Base(where), FolderName("", s.AdoptsFrom()))
+}
+
+// AdoptedNames are the names that the other group can have had, by the folders that its VMs lie in. A person can have renamed them.
+func (s *Snapshot) AdoptedNames() (names []string) {
+	for _, where := range s.Adoption.Folders {
+		if name, found := strings.CutSuffix(path.Base(where), FolderName("", s.AdoptsFrom())); found && len(validation.IsDNS1123Subdomain(name)) == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // toAdopt is what the plan is to know of the adoption.

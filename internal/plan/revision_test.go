@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -65,5 +66,22 @@ func TestShapesAreBelievedIfTheyAreWhatTheySay(t *testing.T) {
 	other.CPU, other.Template, other.Placement = 9, "other", &v1alpha1.Placement{Network: "dmz"}
 	if applied := Apply(shape, other); Revision(applied) != shape.Revision || *applied.Replicas != 7 || other.CPU != 9 {
 		t.Errorf("applied, the shape is %s with %d replicas, want %s with 7", Revision(applied), *applied.Replicas, shape.Revision)
+	}
+}
+
+// TestNoMoreShapesAreBelievedThanTheOperatorRecords: an API server that does not keep to the schema can show thousands, each with a user data Secret of its own.
+func TestNoMoreShapesAreBelievedThanTheOperatorRecords(t *testing.T) {
+	const many = 1000
+	recorded := make([]v1alpha1.Revision, 0, many)
+	for i := range many {
+		spec := validSpec(1)
+		spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: fmt.Sprint("secret-", i)}
+		recorded = append(recorded, ShapeOf(spec))
+	}
+	if got := Believed(recorded); len(got) != maxRevisions {
+		t.Errorf("%d shapes are believed", len(got))
+	}
+	if got := Believed(recorded[:maxRevisions]); len(got) != maxRevisions {
+		t.Errorf("%d of %d shapes are believed", len(got), maxRevisions)
 	}
 }

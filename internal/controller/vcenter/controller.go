@@ -80,9 +80,9 @@ type Reconciler struct {
 	Leadership Leadership
 	// OrphansChanged is told the name of a member of which OrphansOf tells something else than before; it must not block. It may be nil.
 	OrphansChanged func(member string)
-	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup whose UID begins so, and no other member has. Without it
-	// empty folders stay.
-	NoGroup func(ctx context.Context, member, namespace, uid string) (bool, error)
+	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup of this name whose UID begins so, and no group with such a UID is
+	// known. Without it empty folders stay.
+	NoGroup func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error)
 
 	changed chan event.TypedGenericEvent[string]
 	// orphans are VMs without a group, released those of them that somebody kept.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -27,7 +28,7 @@ const (
 )
 
 // groupFolder is the name of a group's folder: the group's name and the first eight characters of its UID.
-var groupFolder = regexp.MustCompile(`^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?\.([0-9a-f]{8})$`)
+var groupFolder = regexp.MustCompile(`^([a-z0-9](?:[-.a-z0-9]*[a-z0-9])?)\.([0-9a-f]{8})$`)
 
 var errNotLeading = errors.New("another replica leads now")
 
@@ -35,6 +36,9 @@ var errNotLeading = errors.New("another replica leads now")
 type emptyFolders struct {
 	mu   sync.Mutex
 	seen map[string]emptied
+	// asking are the VCenters about whose folders members are asked now.
+	asking map[string]bool
+	asked  sync.WaitGroup
 }
 
 // emptied is when the folders of a VCenter were looked through last, and since when those are empty that are.
@@ -72,11 +76,31 @@ func (e *emptyFolders) due(vcenter string, now time.Time, find func() []vsphere.
 	return due
 }
 
-// wait has nobody ask about a folder for a while.
+// wait lets no member be asked about a folder for a while.
 func (e *emptyFolders) wait(vcenter string, folder vsphere.Ref, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.seen[vcenter].since[folder] = now
+}
+
+// ask runs do in the background, unless members are still asked about folders of this VCenter. It reports whether it does.
+func (e *emptyFolders) ask(vcenter string, do func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.asking[vcenter] {
+		return false
+	}
+	if e.asking == nil {
+		e.asking = map[string]bool{}
+	}
+	e.asking[vcenter] = true
+	e.asked.Go(func() {
+		do()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.asking, vcenter)
+	})
+	return true
 }
 
 // forget drops what is known of a VCenter: it was not certain, or the VCenter is gone.
@@ -86,35 +110,59 @@ func (e *emptyFolders) forget(vcenter string) {
 	delete(e.seen, vcenter)
 }
 
+// leftFolder is an empty folder of a group, by its name.
+type leftFolder struct {
+	vsphere.GroupFolder
+	group types.NamespacedName
+	uid   string
+}
+
 // sweep removes folders of groups that do not exist: their finalizer was removed by hand, and their VMs went later. The name of such a folder has
-// the group's UID, so that nobody else makes VMs in it. Every replica watches for how long folders are empty; the leader removes them.
+// the group's UID, so that no other group makes VMs in it. Every replica watches for how long folders are empty; the leader removes them. A member can
+// answer slowly, or never: the look at the VCenter does not wait for it.
 func (r *Reconciler) sweep(ctx context.Context, vc *v1alpha1.VCenter, current Connection) {
 	due := r.empty.due(vc.Name, r.Now(), current.EmptyGroupFolders)
 	if r.NoGroup == nil || !r.leading() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(vsphere.WithFence(ctx, r.mayLead), sweepTimeout)
-	defer cancel()
-	asked := 0
+	var left []leftFolder
 	for _, f := range due {
-		uid := groupFolder.FindStringSubmatch(f.Leaf)
-		if uid == nil || asked == sweptAtOnce {
-			continue
+		if name := groupFolder.FindStringSubmatch(f.Leaf); name != nil && len(left) < sweptAtOnce {
+			left = append(left, leftFolder{f, types.NamespacedName{Namespace: f.Namespace, Name: name[1]}, name[2]})
 		}
-		asked++
+	}
+	if len(left) == 0 {
+		return
+	}
+	vc = vc.DeepCopy()
+	ctx, cancel := context.WithTimeout(vsphere.WithFence(context.WithoutCancel(ctx), r.mayLead), sweepTimeout)
+	if !r.empty.ask(vc.Name, func() {
+		defer cancel()
+		for _, f := range left {
+			r.removeLeft(ctx, vc, current, f)
+		}
+	}) {
+		cancel()
+		return
+	}
+	for _, f := range left {
 		r.empty.wait(vc.Name, f.Ref, r.Now())
-		gone, err := r.NoGroup(ctx, f.Member, f.Namespace, uid[1])
-		if err == nil && gone {
-			err = current.DestroyFolder(ctx, f.Ref)
-		}
-		switch {
-		case err != nil:
-			log.FromContext(ctx).Info("An empty folder stays for now", "folder", f.InventoryPath, "moRef", f.Ref.Value, "reason", err.Error())
-		case gone:
-			note := fmt.Sprintf("The empty folder %s (%s) was removed: it was of a VmGroup of member %s that does not exist any more", foreigntext.Name(f.InventoryPath), f.Ref.Value, f.Member)
-			log.FromContext(ctx).Info("An empty folder was removed", "folder", f.InventoryPath, "moRef", f.Ref.Value, "member", f.Member, "namespace", f.Namespace, "uid", uid[1])
-			r.Events.Eventf(vc, nil, corev1.EventTypeNormal, "FolderRemoved", "Sweep", "%s", note)
-		}
+	}
+}
+
+// removeLeft removes a folder if its group certainly does not exist.
+func (r *Reconciler) removeLeft(ctx context.Context, vc *v1alpha1.VCenter, current Connection, f leftFolder) {
+	gone, err := r.NoGroup(ctx, f.Member, f.group, f.uid)
+	if err == nil && gone {
+		err = current.DestroyFolder(ctx, f.Ref)
+	}
+	switch {
+	case err != nil:
+		log.FromContext(ctx).Info("An empty folder stays for now", "folder", f.InventoryPath, "moRef", f.Ref.Value, "reason", err.Error())
+	case gone:
+		note := fmt.Sprintf("The empty folder %s (%s) was removed: it was of a VmGroup of member %s that does not exist any more", foreigntext.Name(f.InventoryPath), f.Ref.Value, f.Member)
+		log.FromContext(ctx).Info("An empty folder was removed", "folder", f.InventoryPath, "moRef", f.Ref.Value, "member", f.Member, "namespace", f.Namespace, "uid", f.uid)
+		r.Events.Eventf(vc, nil, corev1.EventTypeNormal, "FolderRemoved", "Sweep", "%s", note)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -36,8 +37,8 @@ type sweeper struct {
 
 func newSweeper(folders ...vsphere.GroupFolder) *sweeper {
 	s := &sweeper{c: &connectionForTest{diary: &diary{}, empty: folders}, now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), leads: true, groups: map[string]bool{}, told: events.NewFakeRecorder(100)}
-	s.Reconciler = &Reconciler{Now: func() time.Time { return s.now }, Leadership: &s.leads, Events: s.told, NoGroup: func(_ context.Context, member, namespace, uid string) (bool, error) {
-		s.asked = append(s.asked, member+"/"+namespace+"/"+uid)
+	s.Reconciler = &Reconciler{Now: func() time.Time { return s.now }, Leadership: &s.leads, Events: s.told, NoGroup: func(_ context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
+		s.asked = append(s.asked, member+"/"+name.String()+"/"+uid)
 		return s.away == nil && !s.groups[uid], s.away
 	}}
 	return s
@@ -47,8 +48,15 @@ func newSweeper(folders ...vsphere.GroupFolder) *sweeper {
 func (s *sweeper) look(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := s.now.Add(d); !s.now.After(end); s.now = s.now.Add(lookInterval) {
-		s.sweep(t.Context(), vcenterForTest(), s.c)
+		s.once(t)
 	}
+}
+
+// once looks at the VCenter, and waits until members have answered.
+func (s *sweeper) once(t *testing.T) {
+	t.Helper()
+	s.sweep(t.Context(), vcenterForTest(), s.c)
+	s.empty.asked.Wait()
 }
 
 func TestAnEmptyFolderOfAGroupThatDoesNotExistGoesAfterAWhile(t *testing.T) {
@@ -58,7 +66,7 @@ func TestAnEmptyFolderOfAGroupThatDoesNotExistGoesAfterAWhile(t *testing.T) {
 		t.Fatalf("before its time: asked %v, %v", s.asked, s.c.diary.read())
 	}
 	s.look(t, lookInterval)
-	if !slices.Equal(s.asked, []string{"team-a/shop/0a1b2c3d"}) || !slices.Equal(s.c.diary.read(), []string{"removed f-1"}) {
+	if !slices.Equal(s.asked, []string{"team-a/shop/web/0a1b2c3d"}) || !slices.Equal(s.c.diary.read(), []string{"removed f-1"}) {
 		t.Fatalf("asked %v, %v", s.asked, s.c.diary.read())
 	}
 	if len(s.told.Events) != 1 {
@@ -119,17 +127,48 @@ func TestAFewFoldersAreRemovedAtOnceAndAReplicaThatLeadsNoMoreRemovesNone(t *tes
 	s.leads = false
 	s.look(t, folderPatience)
 	s.leads = true
-	s.sweep(t.Context(), vcenterForTest(), s.c)
+	s.once(t)
 	if got := s.c.diary.read(); !slices.Equal(got, []string{"removed f-1", "removed f-2", "removed f-3"}) {
 		t.Errorf("a new leader removed %v", got)
 	}
 	s.now = s.now.Add(lookInterval)
-	s.NoGroup = func(context.Context, string, string, string) (bool, error) {
+	s.NoGroup = func(context.Context, string, types.NamespacedName, string) (bool, error) {
 		s.leads = false // while the member is asked
 		return true, nil
 	}
-	s.sweep(t.Context(), vcenterForTest(), s.c)
+	s.once(t)
 	if got := s.c.diary.read(); len(got) != 3 {
 		t.Errorf("without leading: %v", got)
+	}
+}
+
+// TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter: a hostile API server can leave empty folders, and then answer nothing.
+func TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter(t *testing.T) {
+	s := newSweeper(emptyFolder("f-1", "a.00000001"), emptyFolder("f-2", "b.00000002"), emptyFolder("f-3", "c.00000003"), emptyFolder("f-4", "d.00000004"))
+	asked, answers := make(chan struct{}), make(chan struct{})
+	s.NoGroup = func(ctx context.Context, _ string, _ types.NamespacedName, uid string) (bool, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("the member has any time to answer")
+		}
+		asked <- struct{}{}
+		<-answers
+		return uid != "00000002", nil
+	}
+	for end := s.now.Add(2 * folderPatience); !s.now.After(end); s.now = s.now.Add(lookInterval) {
+		s.sweep(t.Context(), vcenterForTest(), s.c) // returns, though nothing was answered
+	}
+	<-asked
+	select {
+	case <-asked:
+		t.Error("the member is asked about several folders at a time")
+	default:
+	}
+	s.empty.forget("default") // the connection was lost meanwhile
+	close(answers)
+	<-asked
+	<-asked
+	s.empty.asked.Wait()
+	if got := s.c.diary.read(); !slices.Equal(got, []string{"removed f-1", "removed f-3"}) {
+		t.Errorf("once the member answered: %v", got)
 	}
 }

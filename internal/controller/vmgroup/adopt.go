@@ -2,15 +2,14 @@ package vmgroup
 
 import (
 	"context"
-	"fmt"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -18,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// askedAdoption is for how long a refusal stands. To ask costs a list of all groups of the member, and whoever may annotate a group can have that done.
+// askedAdoption is for how long a refusal stands. A claim costs a read of the hub and up to two of the member, and every user who can annotate a group can cause it.
 const askedAdoption = 30 * time.Second
 
 // claimedAdoption is what this process has claimed for a group, or was told when it tried.
@@ -62,16 +61,19 @@ func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
 
 // claimAdoption claims the VMs of another group for this one, after it has read afresh that the other does not exist. Two groups that name the same
 // one never both get an answer that lets them take VMs. The error is one of the member.
+//
+// No list is read: a list of a member can have any length. An annotation that names a UID is younger than the group with this UID, and the cache has both in
+// their order. So the cache knows the other group unless it was deleted. The API server is asked by name, since a restored member can have the group again.
 func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.AdoptionAnswer, error) {
 	a := s.Adoption
 	if a.Legacy {
 		return p.findLegacy(ctx, s)
 	}
-	groups, err := p.liveGroups(ctx)
+	answer, err := p.claim(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	answer, again := p.claim(ctx, s, groups), time.Duration(0)
+	again := time.Duration(0)
 	switch {
 	case answer.Blocked != nil && answer.Blocked.Terminal:
 		again = askedAdoption
@@ -88,31 +90,33 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 	return &answer, nil
 }
 
-// claim claims the receipt of a group that is none of these.
-func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*metav1.ObjectMeta) group.AdoptionAnswer {
-	from := s.Adoption.From
-	blocked := func(b *plan.Blocker) group.AdoptionAnswer { return group.AdoptionAnswer{Blocked: b} }
-	if other := groups[from]; other != nil {
+// claim claims the receipt of a group that does not exist. The member is asked only if a claim would follow.
+func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnswer, error) {
+	blocked := func(b *plan.Blocker) (group.AdoptionAnswer, error) { return group.AdoptionAnswer{Blocked: b}, nil }
+	if other := p.cachedGroup(ctx, s.Adoption.From); other != nil {
 		return blocked(s.AdoptsLiving(other))
 	}
-	key := vsphere.KeyOf(s.ID.Member, from)
+	key := vsphere.KeyOf(s.ID.Member, s.Adoption.From)
 	receipt, err := p.r.Receipts.Read(ctx, key)
 	switch {
 	case err != nil:
 		return blocked(group.AdoptionUnread(err))
-	case receipt != nil:
-		if why := refusedBy(s, receipt, groups); why != nil {
-			return blocked(why)
-		}
-	case s.MayClaimWithoutReceipt():
+	case receipt != nil && receipt.Namespace != s.Group.Namespace:
+		return blocked(s.NothingToAdopt())
+	case receipt != nil && receipt.VCenter != "" && receipt.VCenter != s.VCenter:
+		return blocked(s.AdoptsElsewhere(receipt.VCenter))
+	case receipt != nil, s.MayClaimWithoutReceipt():
 	case s.SeesOrphans() || s.HasAdopted():
-		return group.AdoptionAnswer{} // a hub administrator has to allow it, or nothing is left and status was lost
+		return group.AdoptionAnswer{}, nil // a hub administrator has to allow it, or nothing is left and status was lost
 	default:
 		return blocked(s.NothingToAdopt())
 	}
+	if why, err := p.contender(ctx, s, receipt); why != nil || err != nil {
+		return group.AdoptionAnswer{Blocked: why}, err
+	}
 	self := receipts.Adopter{MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
 	if receipt != nil && receipt.AdoptedBy != nil && !receipt.AdoptedBy.Is(self) {
-		// Whoever claimed them is gone, and took only VMs that carry its own stamp.
+		// The group that claimed them is gone, and took only VMs that carry its own stamp.
 		err = p.r.Receipts.Unclaim(ctx, key, *receipt.AdoptedBy)
 	}
 	var claimed receipts.Receipt
@@ -128,39 +132,50 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*
 			answer.Listed = append(answer.Listed, vsphere.VMRef(vm.MoRef))
 		}
 	}
-	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", from, "receipt", receipts.Name(key), "cause", claimed.Cause)
-	return answer
+	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", s.Adoption.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
+	return answer, nil
 }
 
-// refusedBy says why a receipt does not let the group take the VMs, or returns nil.
-func refusedBy(s *group.Snapshot, receipt *receipts.Receipt, groups map[string]*metav1.ObjectMeta) *plan.Blocker {
-	switch by := receipt.AdoptedBy; {
-	case receipt.Namespace != s.Group.Namespace:
-		return s.NothingToAdopt()
-	case receipt.VCenter != "" && receipt.VCenter != s.VCenter:
-		return s.AdoptsElsewhere(receipt.VCenter)
-	case by == nil || by.GroupUID == string(s.Group.UID):
-	case groups[by.GroupUID] != nil:
-		return s.AdoptedByAnother(groups[by.GroupUID])
-	}
-	return nil
-}
-
-// listPatience bounds a list of all groups of a member: 20,000 of them are 200 pages.
-const listPatience = 4 * writeTimeout
-
-// liveGroups reads afresh which groups the member has, by UID. Of each it keeps how it is called, and whether it is being deleted.
-func (p *pass) liveGroups(ctx context.Context) (map[string]*metav1.ObjectMeta, error) {
-	ctx, cancel := context.WithTimeout(ctx, listPatience)
+// contender reads afresh whether the other group exists, or the one that has claimed its VMs, and says why the VMs are not free, or returns nil. What the
+// receipt says was read before: a group that claims them later makes the claim of this one fail. The error is one of the member.
+func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receipts.Receipt) (*plan.Blocker, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	groups := map[string]*metav1.ObjectMeta{}
-	if err := eachGroup(ctx, p.live, metav1.NamespaceAll, func(of *metav1.PartialObjectMetadata) bool {
-		groups[string(of.UID)] = &metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: of.UID, DeletionTimestamp: of.DeletionTimestamp}
-		return true
-	}); err != nil {
-		return nil, fmt.Errorf("read which VmGroups there are: %w", err)
+	names := s.AdoptedNames()
+	if receipt != nil && !slices.Contains(names, receipt.Group) {
+		names = append(names, receipt.Group)
 	}
-	return groups, nil
+	for _, name := range names {
+		other, err := groupNow(ctx, p.live, types.NamespacedName{Namespace: s.Group.Namespace, Name: name})
+		switch {
+		case err != nil:
+			return nil, err
+		case other != nil && other.UID == s.AdoptsFrom():
+			return s.AdoptsLiving(other), nil
+		}
+	}
+	if receipt == nil || receipt.AdoptedBy == nil || receipt.AdoptedBy.GroupUID == string(s.Group.UID) {
+		return nil, nil
+	}
+	by := receipt.AdoptedBy
+	other, err := groupNow(ctx, p.live, types.NamespacedName{Namespace: by.Namespace, Name: by.Group})
+	if err != nil || other == nil || string(other.UID) != by.GroupUID {
+		return nil, err
+	}
+	return s.AdoptedByAnother(other), nil
+}
+
+// cachedGroup is the group of the member with this UID, as the cache has it, or nil.
+func (p *pass) cachedGroup(ctx context.Context, uid string) *metav1.ObjectMeta {
+	e, known := p.r.Groups.entry(vsphere.KeyOf(p.member.UID, uid))
+	if !known {
+		return nil
+	}
+	of := &v1alpha1.VmGroup{}
+	if err := p.cache.Get(ctx, e.request.NamespacedName, of); err != nil || string(of.UID) != uid {
+		return nil
+	}
+	return &of.ObjectMeta
 }
 
 // receiptOfAdoption is what the hub keeps of VMs for which there was no receipt. The name of the group that they were of is in that of its folder.
@@ -169,10 +184,8 @@ func (p *pass) receiptOfAdoption(s *group.Snapshot) receipts.Receipt {
 		Cause: receipts.Adopted, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: s.Adoption.From,
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Time: p.now.UTC().Truncate(time.Second),
 	}
-	for _, folder := range s.Adoption.Folders {
-		if name, found := strings.CutSuffix(path.Base(folder), group.FolderName("", s.AdoptsFrom())); found {
-			r.Group = name
-		}
+	if names := s.AdoptedNames(); len(names) > 0 {
+		r.Group = names[0]
 	}
 	return r
 }

@@ -1,7 +1,6 @@
 package vmgroup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,12 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -318,6 +315,7 @@ func TestWhatIsNotTheNamespacesIsNotTakenOver(t *testing.T) {
 			if err := r.member.Create(r.t.Context(), g); err != nil {
 				r.t.Fatal(err)
 			}
+			r.inform(r.Reconciler)
 			return old
 		},
 	} {
@@ -499,94 +497,5 @@ func TestNothingIsTakenFromAGroupThatIsBack(t *testing.T) {
 		if vm, _ := r.vcenter.VM(was.Ref.Value); vm.Stamp.Group != string(old) {
 			t.Errorf("%s was taken from a group that is there", vm.Name)
 		}
-	}
-}
-
-// Whoever may annotate a group makes the operator ask, but not again and again.
-func TestARefusalIsNotAskedForInEveryPass(t *testing.T) {
-	r := newRig(t)
-	lists := 0
-	r.Clusters = testCluster{client: r.member, live: countsLists{r.member, &lists}}
-	r.heir(heirUID, "6d1b1c5e-0000-4000-8000-0000000000ff", 2)
-	for range 10 {
-		r.mustPass()
-		r.now = r.now.Add(time.Second)
-	}
-	if lists != 1 {
-		t.Errorf("in ten seconds all groups of the member were listed %d times", lists)
-	}
-	r.now = r.now.Add(time.Minute)
-	r.mustPass()
-	if lists != 2 {
-		t.Errorf("a minute later they were listed %d times", lists)
-	}
-}
-
-// countsLists counts how often all groups are read.
-type countsLists struct {
-	client.Reader
-	lists *int
-}
-
-func (c countsLists) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	*c.lists++
-	return c.Reader.List(ctx, list, opts...)
-}
-
-// TestALivingGroupIsFoundOnWhicheverPageItIs: an answer without a limit may be more than is read of a member, which is left then.
-func TestALivingGroupIsFoundOnWhicheverPageItIs(t *testing.T) {
-	for name, of := range map[string]struct{ pages, want int }{"on the first": {1, 1}, "on the last": {3, 3}} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			from := r.group().UID
-			pages := &inPages{Reader: r.member, pages: of.pages}
-			r.Clusters = testCluster{client: r.member, live: pages}
-			r.heir(heirUID, string(from), 2)
-			r.mustPass()
-			says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionRefused)
-			if pages.unbounded > 0 || pages.asked != of.want {
-				t.Errorf("%d pages were asked for, want %d; %d lists had no limit", pages.asked, of.want, pages.unbounded)
-			}
-		})
-	}
-}
-
-// inPages lists empty pages before the one that has all, as API servers may.
-type inPages struct {
-	client.Reader
-	pages, asked, unbounded int
-}
-
-func (p *inPages) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	asked := (&client.ListOptions{}).ApplyOptions(opts)
-	if asked.Limit == 0 || asked.Limit > 100 {
-		p.unbounded++
-	}
-	p.asked++
-	if p.asked < p.pages {
-		list.SetContinue(fmt.Sprint("after page ", p.asked))
-		return nil
-	}
-	return p.Reader.List(ctx, list, &client.ListOptions{Namespace: asked.Namespace})
-}
-
-// longToken lists a page after which there is another one, with a text for it that no API server makes.
-type longToken struct {
-	client.Reader
-	asked int
-}
-
-func (l *longToken) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	l.asked++
-	list.SetContinue(strings.Repeat("t", revision.MaxContinue+1))
-	return nil
-}
-
-// TestALongContinueTokenEndsAList: it would become part of a URL.
-func TestALongContinueTokenEndsAList(t *testing.T) {
-	reader := &longToken{}
-	var answer *AnswerError
-	if _, err := listedUID(t.Context(), reader, "shop", "0123"); !errors.As(err, &answer) || reader.asked != 1 {
-		t.Errorf("asked for %d pages: %v", reader.asked, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -31,6 +32,7 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 		"the member becomes another cluster": {change: func(r *rig) { r.Members = memberIs(Member{UID: "one"}, Member{UID: "two"}) }, uid: other},
 		"the member goes silent meanwhile":   {change: func(r *rig) { r.Members = memberIs(Member{UID: "one"}, Member{UID: "one", Silent: true}) }, uid: other},
 		"the API server refuses":             {change: func(r *rig) { r.Clusters = testCluster{client: r.member, live: refusing{r.member}} }, uid: other, failed: true},
+		"a page is not found":                {change: func(r *rig) { r.Clusters = testCluster{client: r.member, live: pageNotFound{r.member}} }, uid: other, failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -40,9 +42,14 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 			if c.change != nil {
 				c.change(r)
 			}
-			gone, err := r.NoGroup(t.Context(), v1alpha1.LocalMember, "team", c.uid)
+			reads := &countsReads{Reader: r.Clusters.(testCluster).GetAPIReader()}
+			r.Clusters = testCluster{client: r.member, live: reads}
+			gone, err := r.NoGroup(t.Context(), v1alpha1.LocalMember, types.NamespacedName{Namespace: "team", Name: "web"}, c.uid)
 			if gone != c.gone || (err != nil) != c.failed {
 				t.Errorf("gone: %t, %v", gone, err)
+			}
+			if reads.gets > 1 || reads.lists+reads.unbounded > 0 {
+				t.Errorf("the member was asked for %d objects and %d lists; %d reads had no deadline", reads.gets, reads.lists, reads.unbounded)
 			}
 		})
 	}
@@ -80,9 +87,9 @@ func TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew(t *testing.T) {
 	}
 }
 
-// refusing lists nothing.
+// refusing reads nothing.
 type refusing struct{ client.Reader }
 
-func (refusing) List(context.Context, client.ObjectList, ...client.ListOption) error {
+func (refusing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return errors.New("forbidden")
 }

@@ -91,14 +91,19 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	}
 }
 
-// mostManager is how many bytes the name of a field manager may have in Kubernetes.
-const mostManager = 128
+const (
+	// mostManager is how many bytes the name of a field manager may have in Kubernetes.
+	mostManager = 128
+	// mostFields is how many bytes the fields of a manager may have to be looked at. Each field that is decoded needs many times its bytes; who sets an
+	// annotation has a few hundred bytes, and who applies a whole group some kilobytes.
+	mostFields = 64 << 10
+)
 
 // annotatedBy is the field manager that set an annotation last, or empty where the API server does not say. What is longer than such a name may be is cut.
 func annotatedBy(live *v1alpha1.VmGroup, annotation string) (manager string) {
 	var last metav1.Time
 	for _, entry := range live.ManagedFields {
-		if entry.FieldsV1 == nil {
+		if entry.FieldsV1 == nil || len(entry.FieldsV1.GetRawString()) > mostFields {
 			continue
 		}
 		var fields struct {

@@ -662,3 +662,19 @@ func TestWhoAskedForAReceiptHasNoLongerNameThanAFieldManager(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsThatAreTooManyToBeDecodedTellNothing: a field of six bytes needs a hundred once it is decoded.
+func TestFieldsThatAreTooManyToBeDecodedTellNothing(t *testing.T) {
+	fields := func(others int) *v1alpha1.VmGroup {
+		of := &v1alpha1.VmGroup{}
+		of.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(
+			`{"f:metadata":{"f:annotations":{` + strings.Repeat(`"f:other":{},`, others) + `"f:a":{}}}}`)}}
+		return of
+	}
+	if got := annotatedBy(fields(1000), "a"); got != "kubectl" {
+		t.Errorf("beside a thousand others: %q", got)
+	}
+	if got := annotatedBy(fields(200_000), "a"); got != "" {
+		t.Errorf("beside two hundred thousand others: %q", got)
+	}
+}

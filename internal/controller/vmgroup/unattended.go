@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,8 +21,8 @@ import (
 // unattendedAfter is how long a bucket may be without an owner before its groups say so. A takeover takes less.
 const unattendedAfter = 30 * time.Second
 
-// unattendedInterval is how often the leader looks.
-const unattendedInterval = 10 * time.Second
+// unattendedInterval is how often the leader looks, and unattendedTime is how long it writes to members then. What is left is written in the next look.
+const unattendedInterval, unattendedTime = 10 * time.Second, 30 * time.Second
 
 // UnattendedReporter says on groups that no replica looks after that this is so: their status would otherwise look well for as long
 // as nobody touches it. It runs on every replica and acts on the one that leads. The next pass over the group takes its
@@ -60,18 +62,30 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 	if len(buckets) == 0 {
 		return
 	}
-	groups := 0
+	members := map[string][]groupEntry{}
 	u.Reconciler.Groups.inBuckets(buckets, func(_ vsphere.GroupKey, e groupEntry) {
-		// Saying it takes a while; it has to be true when it is said.
-		if b, ok := u.Reconciler.bucketOf(e.request); !ok || !u.Leading() || u.Unowned()[b] < unattendedAfter {
-			return
-		}
-		groups++
-		if err := u.say(ctx, e); err != nil {
-			log.FromContext(ctx).Info("Could not say on a group that nobody looks after it", "VmGroup", e.request.String(), "reason", said(err))
-		}
+		members[memberOf(e.request)] = append(members[memberOf(e.request)], e)
 	})
-	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", groups)
+	ctx, cancel := context.WithTimeout(ctx, unattendedTime)
+	defer cancel()
+	var groups atomic.Int64
+	var all sync.WaitGroup
+	for _, entries := range members { // each on its own: one can answer slowly
+		all.Go(func() {
+			for _, e := range entries {
+				// Saying it takes a while; it has to be true when it is said.
+				if b, ok := u.Reconciler.bucketOf(e.request); !ok || ctx.Err() != nil || !u.Leading() || u.Unowned()[b] < unattendedAfter {
+					continue
+				}
+				groups.Add(1)
+				if err := u.say(ctx, e); err != nil {
+					log.FromContext(ctx).Info("Failed to set condition Unattended", "VmGroup", e.request.String(), "reason", said(err))
+				}
+			}
+		})
+	}
+	all.Wait()
+	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", groups.Load())
 }
 
 func (u *UnattendedReporter) say(ctx context.Context, e groupEntry) error {

@@ -1,10 +1,15 @@
 package vmgroup
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -45,4 +50,43 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 	if unattended() {
 		t.Error("the group is still called unattended after a pass")
 	}
+}
+
+// TestAMemberThatDoesNotAnswerHoldsNoWordsOnGroupsOfOthers: the leader writes to each member on its own.
+func TestAMemberThatDoesNotAnswerHoldsNoWordsOnGroupsOfOthers(t *testing.T) {
+	r, silent := newRig(t), newRig(t)
+	group := r.settle()
+	r.Groups.deliverTo(r.bucketOf, func(_ mcreconcile.Request, _ bool) {})
+	r.Groups.seen(r.request, keyOf("member-uid", group), group, "default")
+	for i := range 20 {
+		other := silent.group()
+		other.Name, other.UID, other.ResourceVersion = fmt.Sprint("silent-", i), types.UID(fmt.Sprint("silent-", i)), ""
+		if err := silent.member.Create(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		r.Groups.seen(requestOf("silent", other), keyOf("silent-uid", other), other, "default")
+	}
+	written, ended := make(chan struct{}), make(chan struct{})
+	r.onStatus = func() error { close(written); return nil }
+	silent.onStatus = func() error { <-ended; return context.DeadlineExceeded }
+	r.Clusters = twoClusters{testCluster{client: r.member}, testCluster{client: silent.member}}
+	u := UnattendedReporter{Reconciler: r.Reconciler, Leading: func() bool { return true }, Unowned: func() map[int]time.Duration { return map[int]time.Duration{0: time.Hour} }}
+	looked := make(chan struct{})
+	go func() {
+		u.look(t.Context())
+		close(looked)
+	}()
+	<-written
+	close(ended)
+	<-looked
+}
+
+// twoClusters are the local member and another one.
+type twoClusters struct{ local, other testCluster }
+
+func (c twoClusters) GetCluster(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	if name == v1alpha1.LocalMember {
+		return c.local, nil
+	}
+	return c.other, nil
 }

@@ -20,8 +20,10 @@ import (
 // userDataKey is the key of a user data Secret that is handed to cloud-init.
 const userDataKey = "userdata"
 
-// readSecrets reads user data Secrets, by name.
+// readSecrets reads user data Secrets, by name: that of spec, and those of older revisions. All of them have as much time as one.
 func (p *pass) readSecrets(ctx context.Context, s *group.Snapshot, names []string) (map[string]*group.UserDataAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	answers := make(map[string]*group.UserDataAnswer, len(names))
 	for _, name := range names {
 		answer, err := p.readUserData(ctx, s, name)
@@ -42,8 +44,6 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 	if s.UserDataDenied {
 		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask the platform team to set userDataSecrets: Allow", s.Member)
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
 	var secret corev1.Secret
 	err := p.live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret)
 	switch {

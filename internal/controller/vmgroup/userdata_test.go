@@ -208,3 +208,28 @@ func TestAMemberIsNotWaitedForWithoutEnd(t *testing.T) {
 		t.Errorf("of %d reads of a Secret %d had no deadline", reads.read, reads.unbounded)
 	}
 }
+
+// TestAllSecretsOfAPassHaveAsMuchTimeAsOne: a worker waits no longer for a member that answers slowly, however many older revisions a group has.
+func TestAllSecretsOfAPassHaveAsMuchTimeAsOne(t *testing.T) {
+	r := newRig(t)
+	reads := &deadlines{Reader: r.member}
+	p := &pass{r: r.Reconciler, live: reads}
+	if _, err := p.readSecrets(t.Context(), &group.Snapshot{Group: r.group()}, []string{"one", "two", "three"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(reads.seen) != 3 || reads.seen[0].IsZero() || !reads.seen[0].Equal(reads.seen[2]) {
+		t.Errorf("the reads may last until %v", reads.seen)
+	}
+}
+
+// deadlines notes by when each read has to end.
+type deadlines struct {
+	client.Reader
+	seen []time.Time
+}
+
+func (d *deadlines) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	at, _ := ctx.Deadline()
+	d.seen = append(d.seen, at)
+	return d.Reader.Get(ctx, key, o, opts...)
+}

@@ -72,8 +72,17 @@ func (x *Index) link(e *vmEntry, touched groups) {
 	}
 	if !e.vm.Folder.IsZero() {
 		add(x.byFolder, e.vm.Folder, e.vm.Ref)
+		x.lives(e)
 	}
 	x.touch(e, touched)
+}
+
+// lives notes that the folder of a VM of this installation is one of its folders.
+func (x *Index) lives(e *vmEntry) {
+	id, ok := named(&e.vm)
+	if f := x.folders[e.vm.Folder]; f != nil && ok && id.Installation == x.cfg.Installation {
+		f.ours = true
+	}
 }
 
 func (x *Index) unlink(e *vmEntry, touched groups) {
@@ -128,6 +137,9 @@ func (x *Index) putFolder(f vsphere.Folder, at Moment, touched groups) {
 	case e == nil:
 		e = &folderEntry{}
 		x.folders[f.Ref] = e
+		for vm := range x.byFolder[f.Ref] {
+			x.lives(x.vms[vm])
+		}
 	case e.read > at:
 		return
 	}

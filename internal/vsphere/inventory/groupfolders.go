@@ -8,8 +8,8 @@ import (
 )
 
 // EmptyGroupFolders returns the present folders three below the root, where those of groups are, in which nothing is, or may be: a VM or folder
-// without a verdict counts as there. It returns none while the inventory is not complete, and while VMs of another installation are below the root:
-// a folder does not tell whose it is.
+// without a verdict counts as there. A folder does not show which installation made it: so it returns those in which this index has seen a VM of this installation. It returns
+// none while the inventory is not complete, and while VMs of another installation are below the root.
 func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -33,7 +33,7 @@ func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
 	var out []vsphere.GroupFolder
 	for ref, e := range x.folders {
 		namespace := x.folders[e.folder.Parent]
-		if e.state != Present || used[ref] || namespace == nil || namespace.state != Present {
+		if e.state != Present || !e.ours || used[ref] || namespace == nil || namespace.state != Present {
 			continue
 		}
 		if member := x.folders[namespace.folder.Parent]; member != nil && member.state == Present && member.folder.Parent == x.root {

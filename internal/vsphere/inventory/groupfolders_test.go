@@ -37,6 +37,11 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	found(x) // nothing was read yet
 	ours := in(1, full, groupID)
 	list(x, ours)
+	found(x) // the empty one can be another installation's that has no VM yet
+	was := in(5, empty, groupID)
+	list(x, ours, was)
+	x.Confirm(x.Begin(), was.Ref, Gone)
+	list(x, ours)
 	found(x, "e")
 	if got := x.EmptyGroupFolders()[0]; got.FolderPath != (vsphere.FolderPath{Member: "team-a", Namespace: "shop", Leaf: "web.0a1b2c3d"}) || got.InventoryPath != "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d" {
 		t.Errorf("it is told as %+v", got)
@@ -60,4 +65,41 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	found(x)
 	x.Invalidate("the connection was lost")
 	found(x)
+}
+
+// TestAFolderIsOursOnceAVMOfOursWasSeenInIt: a folder does not show which installation made it, and one that shares the root folder can have no VM yet.
+func TestAFolderIsOursOnceAVMOfOursWasSeenInIt(t *testing.T) {
+	member := vsphere.Folder{Ref: vsphere.FolderRef("m"), Name: "team-a", Parent: root.Ref}
+	namespace := vsphere.Folder{Ref: vsphere.FolderRef("n"), Name: "shop", Parent: member.Ref}
+	folder := vsphere.Folder{Ref: vsphere.FolderRef("f"), Name: "web.0a1b2c3d", Parent: namespace.Ref}
+	all := []vsphere.Folder{member, namespace, folder}
+	stamped := vm(1, groupID)
+	stamped.Folder = folder.Ref
+	kept := stamped
+	kept.Stamp, kept.Released = nil, &vsphere.ReleaseMark{GroupID: groupID, Namespace: "shop"}
+	foreign := stamped
+	foreign.Stamp = &vsphere.Stamp{GroupID: vsphere.GroupID{Installation: "another", Member: "m", Group: "g"}}
+	plain := stamped
+	plain.Stamp = nil
+	for name, c := range map[string]struct {
+		show func(x *Index)
+		ours bool
+	}{
+		"no VM":                     {func(*Index) {}, false},
+		"a VM with our stamp":       {func(x *Index) { x.ApplyListing(x.Begin(), []Seen{stamped}, all) }, true},
+		"one that was read first":   {func(x *Index) { x.Upsert(x.Begin(), []Seen{stamped}, nil) }, true},
+		"one with our release mark": {func(x *Index) { x.ApplyListing(x.Begin(), []Seen{kept}, all) }, true},
+		"one of another":            {func(x *Index) { x.ApplyListing(x.Begin(), []Seen{foreign}, all) }, false},
+		"one of a person":           {func(x *Index) { x.ApplyListing(x.Begin(), []Seen{plain}, all) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, _ := newIndex(0)
+			c.show(x)
+			x.ApplyListing(x.Begin(), nil, all)
+			x.Confirm(x.Begin(), stamped.Ref, Gone)
+			if got := x.EmptyGroupFolders(); (len(got) == 1) != c.ours {
+				t.Errorf("empty folders of ours are %+v", got)
+			}
+		})
+	}
 }

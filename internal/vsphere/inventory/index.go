@@ -61,6 +61,8 @@ type folderEntry struct {
 	state  State
 	read   Moment
 	age    int
+	// ours is true once a VM of this installation was seen in it.
+	ours bool
 }
 
 type childKey struct {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
@@ -133,9 +134,19 @@ func getMetadata(ctx context.Context, api *remote.API, object Object) (*metav1.P
 	return metadata, nil
 }
 
-// CRDMetadata returns the metadata of a member's CRD, nil when there is none.
+// CRDMetadata returns the metadata of a member's CRD, nil when there is none. It is kept in memory: so it has no labels and managed fields, and of the annotations
+// that which confirms a deletion, if it has the length of one.
 func CRDMetadata(ctx context.Context, api *remote.API, name string) (*metav1.PartialObjectMetadata, error) {
-	return getMetadata(ctx, api, Object{definitionKind, name})
+	found, err := getMetadata(ctx, api, Object{definitionKind, name})
+	if found == nil {
+		return nil, err
+	}
+	confirmed, confirms := found.Annotations[v1alpha1.ConfirmDeletionAnnotation]
+	found.Labels, found.Annotations, found.ManagedFields, found.OwnerReferences, found.Finalizers = nil, nil, nil, nil, nil
+	if confirms && len(confirmed) <= len(found.UID) {
+		found.Annotations = map[string]string{v1alpha1.ConfirmDeletionAnnotation: confirmed}
+	}
+	return found, err
 }
 
 // Remove removes objects in the order given, and returns those that the member's API server refused to delete. It goes on after a

@@ -130,3 +130,25 @@ func answeringAll(t *testing.T, h http.HandlerFunc) *remote.API {
 	t.Cleanup(api.End)
 	return api
 }
+
+// TestOfACRDThatIsKeptInMemoryOnlyItsDeletionIsKept: its labels can have a megabyte and more.
+func TestOfACRDThatIsKeptInMemoryOnlyItsDeletionIsKept(t *testing.T) {
+	for confirmed, kept := range map[string]bool{"crd-uid": true, strings.Repeat("u", 1<<20): false} {
+		api := answeringAll(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"`+crd.VmGroupName+`","uid":"crd-uid",`+
+				`"deletionTimestamp":"2026-01-01T00:00:00Z","labels":{"a":"`+strings.Repeat("x", 1<<20)+`"},"managedFields":[{"manager":"m"}],"finalizers":["f"],`+
+				`"annotations":{"b":"c","`+v1alpha1.ConfirmDeletionAnnotation+`":"`+confirmed+`"}}}`)
+		})
+		found, err := install.CRDMetadata(t.Context(), api, crd.VmGroupName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.Labels)+len(found.ManagedFields)+len(found.Finalizers) != 0 || len(found.Annotations) > 1 || found.DeletionTimestamp.IsZero() || found.Name != crd.VmGroupName {
+			t.Errorf("kept is %.200v", found.ObjectMeta)
+		}
+		if v1alpha1.DeletionConfirmed(found) != kept || len(found.Annotations) == 1 != kept {
+			t.Errorf("its deletion is confirmed: %t", v1alpha1.DeletionConfirmed(found))
+		}
+	}
+}

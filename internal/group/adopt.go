@@ -270,11 +270,11 @@ func (a *Adoption) genuine(vms []vsphere.VM) []vsphere.VM {
 	return slices.DeleteFunc(vms, func(vm vsphere.VM) bool {
 		switch mark := vm.Released; {
 		case vm.Stamp != nil:
-			return !slices.Contains(a.Answer.Listed, vm.Ref) && !plan.Genuine(a.From, &vm)
+			return !slices.Contains(a.Answer.Listed, vm.Ref) && !plan.Genuine(&vm)
 		case mark.UUID != "":
 			return !strings.EqualFold(vm.InstanceUUID, mark.UUID)
 		default:
-			return !plan.WasGenuine(a.From, mark.Ordinal, vm.InstanceUUID)
+			return !plan.WasGenuine(mark.Key(), mark.Ordinal, vm.InstanceUUID)
 		}
 	})
 }

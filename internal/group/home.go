@@ -80,7 +80,7 @@ func (s *Snapshot) adopts(vm *vsphere.VM) bool {
 // cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
 func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp
-	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) && plan.Genuine(s.ID.Group, vm)
+	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) && plan.Genuine(vm)
 }
 
 // Housed reports whether this is seen of the vCenter that the group is in: it has its folder, or VMs of it.

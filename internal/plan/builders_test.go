@@ -92,7 +92,9 @@ func created(at time.Duration) func(*vsphere.VM) {
 	return func(vm *vsphere.VM) { vm.Stamp.Created = epoch.Add(at) }
 }
 func incarnation(ordinal, n int32) func(*vsphere.VM) {
-	return func(vm *vsphere.VM) { vm.Stamp.Incarnation, vm.InstanceUUID = n, InstanceUUID(groupID.Key(), ordinal, n) }
+	return func(vm *vsphere.VM) {
+		vm.Stamp.Incarnation, vm.InstanceUUID = n, InstanceUUID(groupID.Key(), ordinal, n)
+	}
 }
 
 // makeKnown is the record of a VM that has been ready for an hour.

@@ -209,7 +209,7 @@ func (r *Reconciler) serve() {
 	if r.MassDeletion == (massdeletion.Rules{}) {
 		r.MassDeletion = massdeletion.DefaultRules()
 	}
-	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
+	r.Groups.gone, r.Groups.now, r.Groups.rules = r.missed, r.Now, r.MassDeletion
 	r.namespaces = newNamespaceNews(r.Groups)
 }
 
@@ -298,7 +298,11 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
-	r.drop(r.Groups.forget(request))
+	if key, e, last := r.Groups.forget(request); last {
+		r.drop(key, e)
+	} else {
+		r.missed(key, groupEntry{request: request})
+	}
 	r.leaveLine(request)
 }
 
@@ -328,12 +332,26 @@ func (r *Reconciler) drop(key vsphere.GroupKey, e groupEntry) {
 	r.forgetMissed(key, e)
 }
 
+// missed forgets an object that is gone. A group that its member shows by another name as well is not forgotten with it, nor is one whose MemberCluster has
+// another name now.
+func (r *Reconciler) missed(key vsphere.GroupKey, e groupEntry) {
+	is, known := r.Groups.entry(key)
+	if !known || is.request == e.request {
+		r.forgetMissed(key, e)
+		return
+	}
+	if is.request.NamespacedName != e.request.NamespacedName {
+		r.memory.forget(object{key, e.request.NamespacedName})
+	}
+	r.leaveLine(e.request)
+}
+
 // forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
 func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
 	if r.vanished.has(key) {
 		return
 	}
-	r.memory.forget(key)
+	r.memory.forget(object{key, e.request.NamespacedName})
 	r.leaveLine(e.request)
 	if r.Quotas != nil {
 		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
@@ -352,8 +370,8 @@ func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 // for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come. What it may
 // have asked of a vCenter that it names no more is forgotten as well.
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
-	key := keyOf(p.member.UID, of)
-	if is, known := r.Groups.entry(key); known {
+	key, request := keyOf(p.member.UID, of), requestOf(multicluster.ClusterName(p.member.Name), of)
+	if is, known := r.Groups.entry(key); known && is.request == request {
 		if asked := vcenterOf(of); asked != is.vcenter {
 			r.leave(asked, key)
 		}
@@ -363,7 +381,7 @@ func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGrou
 	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
 		return
 	}
-	r.forgetMissed(key, groupEntry{request: requestOf(multicluster.ClusterName(p.member.Name), of), vcenter: vcenterOf(of)})
+	r.missed(key, groupEntry{request: request, vcenter: vcenterOf(of)})
 }
 
 // Lost takes the news that buckets are another replica's from now on.
@@ -462,7 +480,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
 	defer r.forgetGone(ctx, p, group)
-	if r.behind(ctx, keyOf(p.member.UID, group), group, p.live) {
+	if r.behind(ctx, objectOf(p.member.UID, group), group, p.live) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}

@@ -20,7 +20,7 @@ type sweep struct {
 // that stays after the group's deletion was seen did not cause it: that holds for good, and costs one call. One that goes is looked
 // at again after a while, once for all groups of the member.
 func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.DefinitionAnswer {
-	if p.member.Definition == nil || p.r.memory.of(s.ID.Key()).definitionStays {
+	if p.member.Definition == nil || p.r.memory.of(p.object(s)).definitionStays {
 		return &group.DefinitionAnswer{}
 	}
 	if last, ok := p.r.memory.swept(p.member.UID); ok && p.now.Sub(last.at) < group.DefinitionInterval {
@@ -40,7 +40,7 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 		p.r.memory.sweep(p.member.UID, sweep{answer, p.now})
 		return &answer
 	case definition.GetDeletionTimestamp().IsZero():
-		p.r.memory.change(s.ID.Key(), func(m *remembered) { m.definitionStays = true })
+		p.r.memory.change(p.object(s), func(m *remembered) { m.definitionStays = true })
 		return &group.DefinitionAnswer{}
 	}
 	answer := group.DefinitionAnswer{Going: true, Definition: definition}

@@ -3,7 +3,6 @@ package group
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -35,9 +34,9 @@ type Adoption struct {
 	Legacy bool
 	// From is the UID of that group, as the annotation says.
 	From string
-	// Seen is what its VMs are; Folders are the paths of the folders that they lie in.
+	// Seen is what its VMs are; Folders are where the folders lie that they are in.
 	Seen    vsphere.Observation
-	Folders map[vsphere.Ref]string
+	Folders map[vsphere.Ref]vsphere.FolderPath
 	// AllowedUntil is until when a hub administrator lets VMs be adopted for which there is no receipt, or zero.
 	AllowedUntil time.Time
 	// Answer is what became of the claim; nil until a Step asked for it.
@@ -160,9 +159,8 @@ func (s *Snapshot) at(folder vsphere.Ref) bool {
 	if folder == s.FolderRef() {
 		return true
 	}
-	where := s.Adoption.Folders[folder]
-	return strings.HasSuffix(path.Dir(where), "/"+path.Join(s.Member, s.Group.Namespace)) &&
-		strings.HasSuffix(path.Base(where), FolderName("", s.AdoptsFrom()))
+	place := s.Adoption.Folders[folder]
+	return s.neighbor(place) && strings.HasSuffix(place.Leaf, FolderName("", s.AdoptsFrom()))
 }
 
 // toAdopt is what the plan is to know of the adoption.

@@ -3,7 +3,6 @@ package vmgroup
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -52,10 +51,10 @@ func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
 	if q.ID.Group = a.From; a.Answer != nil {
 		q.Known = a.Answer.Listed
 	}
-	a.Seen, a.Folders = inventory.Observe(q), map[vsphere.Ref]string{}
+	a.Seen, a.Folders = inventory.Observe(q), map[vsphere.Ref]vsphere.FolderPath{}
 	for _, vm := range slices.Concat(a.Seen.VMs, a.Seen.Released) {
 		if _, known := a.Folders[vm.Folder]; !known {
-			a.Folders[vm.Folder] = inventory.Observe(vsphere.Query{ID: q.ID, Folder: vm.Folder}).Folder.Path
+			a.Folders[vm.Folder] = inventory.Observe(vsphere.Query{ID: q.ID, Folder: vm.Folder}).Folder.Place
 		}
 	}
 }
@@ -169,8 +168,8 @@ func (p *pass) receiptOfAdoption(s *group.Snapshot) receipts.Receipt {
 		Cause: receipts.Adopted, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: s.Adoption.From,
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Time: p.now.UTC().Truncate(time.Second),
 	}
-	for _, folder := range s.Adoption.Folders {
-		if name, found := strings.CutSuffix(path.Base(folder), group.FolderName("", s.AdoptsFrom())); found {
+	for _, place := range s.Adoption.Folders {
+		if name, found := strings.CutSuffix(place.Leaf, group.FolderName("", s.AdoptsFrom())); found {
 			r.Group = name
 		}
 	}

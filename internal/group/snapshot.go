@@ -68,8 +68,8 @@ type Snapshot struct {
 	leaving, released []size
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
-	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then nobody but the member's API
-	// server says that the object exists, and nothing is asked of vCenter for it.
+	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then only what the
+	// member's API server shows speaks for the object, and nothing is asked of vCenter for it.
 	Written bool
 
 	// Definition is what became of looking at the CRD of a group that is deleted.

@@ -26,7 +26,7 @@ type Groups struct {
 	within  map[memberNamespace]map[vsphere.GroupKey]struct{}
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
-	// gone is told of an object that is dropped without news that it was deleted. A group of its key may be known by another name.
+	// gone gets each object that is dropped without news that it was deleted. A group of its key may be known by another name.
 	gone func(vsphere.GroupKey, groupEntry)
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
@@ -255,7 +255,7 @@ func (g *Groups) ForgetMember(member string) {
 	g.mu.Unlock()
 }
 
-// keepOnly drops the groups of a member that are not these: they were deleted while nobody watched.
+// keepOnly drops the groups of a member that are not these: they were deleted while no watch was open.
 func (g *Groups) keepOnly(member string, these map[mcreconcile.Request]vsphere.GroupKey) {
 	g.mu.Lock()
 	gone := map[object]groupEntry{}

@@ -217,7 +217,7 @@ const (
 	ReasonKubeconfigNotFound = "KubeconfigNotFound"
 	ReasonKubeconfigRefused  = "KubeconfigRefused"
 	ReasonMemberUnreachable  = "MemberUnreachable"
-	// ReasonLimitExceeded: the member's API server sends more than the operator takes in.
+	// ReasonLimitExceeded: the member's API server sends more than the operator takes in, or names that Kubernetes does not allow.
 	ReasonLimitExceeded = "LimitExceeded"
 	// ReasonRedirectRefused: the answer leads to another address, to which the credentials do not go.
 	ReasonRedirectRefused = "RedirectRefused"

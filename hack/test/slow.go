@@ -91,6 +91,7 @@ var slowStories = []slowStory{
 	{7, "massdeletion", "TestTwentyOfAHundredAndFiftyGroupsGoUnasked", 25},
 	{7, "massdeletion", "TestOneGroupOf500VMsGoesUnasked", 30},
 	{7, "massdeletion", "TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour", 25},
+	{7, "tenancy", "TestAMemberThatShowsAGroupsUIDDoublesNoVMOfItWhenTheOperatorEnds", 45},
 	{7, "rollout", "TestTwentyVMsAreReplacedWithNeverTooFewNorTooManyWhileTheirOwnersAreKilled", 65},
 	{7, "rollout", "TestTwentyVMsGrowWithOneCallEachAndWithoutARestart", 5},
 	{7, "rollout", "TestVMsThatShrinkAreRestartedOneByOne", 10},

@@ -3,7 +3,6 @@ package group
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +35,9 @@ type Adoption struct {
 	Legacy bool
 	// From is the UID of that group, as the annotation says.
 	From string
-	// Seen is what its VMs are; Folders are the paths of the folders that they lie in.
+	// Seen is what its VMs are; Folders are where the folders lie that they are in.
 	Seen    vsphere.Observation
-	Folders map[vsphere.Ref]string
+	Folders map[vsphere.Ref]vsphere.FolderPath
 	// AllowedUntil is until when a hub administrator lets VMs be adopted for which there is no receipt, or zero.
 	AllowedUntil time.Time
 	// Answer is what became of the claim; nil until a Step asked for it.
@@ -161,15 +160,14 @@ func (s *Snapshot) at(folder vsphere.Ref) bool {
 	if folder == s.FolderRef() {
 		return true
 	}
-	where := s.Adoption.Folders[folder]
-	return strings.HasSuffix(path.Dir(where), "/"+path.Join(s.Member, s.Group.Namespace)) &&
-		strings.HasSuffix(path.Base(where), FolderName("", s.AdoptsFrom()))
+	place := s.Adoption.Folders[folder]
+	return s.neighbor(place) && strings.HasSuffix(place.Leaf, FolderName("", s.AdoptsFrom()))
 }
 
 // AdoptedNames are the names that the other group can have had, by the folders that its VMs lie in. A person can have renamed them.
 func (s *Snapshot) AdoptedNames() (names []string) {
-	for _, where := range s.Adoption.Folders {
-		if name, found := strings.CutSuffix(path.Base(where), FolderName("", s.AdoptsFrom())); found && len(validation.IsDNS1123Subdomain(name)) == 0 {
+	for _, place := range s.Adoption.Folders {
+		if name, found := strings.CutSuffix(place.Leaf, FolderName("", s.AdoptsFrom())); found && len(validation.IsDNS1123Subdomain(name)) == 0 {
 			names = append(names, name)
 		}
 	}
@@ -282,11 +280,11 @@ func (a *Adoption) genuine(vms []vsphere.VM) []vsphere.VM {
 	return slices.DeleteFunc(vms, func(vm vsphere.VM) bool {
 		switch mark := vm.Released; {
 		case vm.Stamp != nil:
-			return !slices.Contains(a.Answer.Listed, vm.Ref) && !plan.Genuine(a.From, &vm)
+			return !slices.Contains(a.Answer.Listed, vm.Ref) && !plan.Genuine(&vm)
 		case mark.UUID != "":
 			return !strings.EqualFold(vm.InstanceUUID, mark.UUID)
 		default:
-			return !plan.WasGenuine(a.From, mark.Ordinal, vm.InstanceUUID)
+			return !plan.WasGenuine(mark.Key(), mark.Ordinal, vm.InstanceUUID)
 		}
 	})
 }

@@ -37,6 +37,8 @@ const (
 	LookAtDefinition Step = "LookAtDefinition"
 	// ClaimAdoption claims the VMs of another group that are to be taken over. Its answer is Adoption.Answer.
 	ClaimAdoption Step = "ClaimAdoption"
+	// RecordOwner writes Status, which differs from the group's in its owner at most. Then it is known that the API server has this very object.
+	RecordOwner Step = "RecordOwner"
 	// MakeFolder makes sure that the group's folder exists. Its answer is FolderMade.
 	MakeFolder Step = "MakeFolder"
 	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
@@ -163,7 +165,9 @@ func Decide(s *Snapshot) Decision {
 		return s.keep(next)
 	case (creates || next.Plan.Adopting > 0) && s.Paused == nil && s.FolderMade == nil && s.lacksFolder():
 		next.Step = MakeFolder
-		return next
+		return s.written(next)
+	case next.AdoptionEnds && !s.Written: // the folder of the other group is removed
+		return s.recordOwner()
 	}
 	return s.act(admission, next)
 }
@@ -371,7 +375,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	}
 	if s.FolderRemoved == nil {
 		d.Step = RemoveFolder
-		return d
+		return s.written(d)
 	}
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:

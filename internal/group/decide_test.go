@@ -33,10 +33,10 @@ func created() *Snapshot {
 	return s
 }
 
-// ours is created, with the finalizer.
+// ours is created, with the finalizer that this process has written.
 func ours() *Snapshot {
 	s := created()
-	s.Group.Finalizers = []string{v1alpha1.VmGroupFinalizer}
+	s.Group.Finalizers, s.Written = []string{v1alpha1.VmGroupFinalizer}, true
 	return s
 }
 
@@ -62,7 +62,7 @@ func TestANewGroupIsDecidedAboutStepByStep(t *testing.T) {
 		return d
 	}
 	step(AddFinalizer)
-	s.Group.Finalizers = []string{v1alpha1.VmGroupFinalizer}
+	s.Group.Finalizers, s.Written = []string{v1alpha1.VmGroupFinalizer}, true
 	if q := step(AskQuota).Quota; !q.Claims || q.Wants.VMs != 2 || q.Holds.VMs != 0 {
 		t.Errorf("quotas are asked %+v", q)
 	}

@@ -2,9 +2,7 @@ package group
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
@@ -54,7 +52,13 @@ func (s *Snapshot) keeps(seen vsphere.Observation) bool {
 
 // strange reports whether the recorded folder lies among those of another namespace or member.
 func (s *Snapshot) strange(seen vsphere.Observation) bool {
-	return seen.Folder.Name != "" && !seen.FolderElsewhere && !strings.HasSuffix(path.Dir(seen.Folder.Path), "/"+path.Join(s.Member, s.Group.Namespace))
+	return seen.Folder.Name != "" && !seen.FolderElsewhere && !s.neighbor(seen.Folder.Place)
+}
+
+// neighbor reports whether a folder lies among those of the group's namespace. The API server of a member can show any namespace, so its text is compared with
+// the name of one folder, as it is.
+func (s *Snapshot) neighbor(place vsphere.FolderPath) bool {
+	return place.Member == s.Member && place.Namespace == s.Group.Namespace
 }
 
 // NamesOfOthers says which folder or VM status names that is another's, by what is observed with the folder and the VMs that it names; empty
@@ -80,7 +84,7 @@ func (s *Snapshot) adopts(vm *vsphere.VM) bool {
 // cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
 func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp
-	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) && plan.Genuine(s.ID.Group, vm)
+	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) && plan.Genuine(vm)
 }
 
 // Housed reports whether this is seen of the vCenter that the group is in: it has its folder, or VMs of it.

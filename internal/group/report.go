@@ -80,13 +80,15 @@ func (s *Snapshot) facts() Facts {
 	return f
 }
 
-// say makes next what is written, if it is worth a write. A change that nothing depends on may be held back for a while.
+// say makes next what is written, if it is worth a write. A change that nothing depends on may be held back for a while. Before the first change in vCenter
+// it is written even if status says all that already: see Written.
 func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	old := s.Group.Status
-	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || equality.Semantic.DeepEqual(old, next) {
+	first := !s.Written && len(d.Plan.Actions) > 0
+	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || !first && equality.Semantic.DeepEqual(old, next) {
 		return
 	}
-	if !s.Reported.IsZero() && !Urgent(old, next) {
+	if !first && !s.Reported.IsZero() && !Urgent(old, next) {
 		if wait := s.Reported.Add(statusInterval).Sub(s.Now); wait > 0 {
 			d.look(wait)
 			return

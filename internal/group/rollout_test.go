@@ -29,7 +29,7 @@ func edited(changes ...func(*v1alpha1.VmGroupSpec)) *Snapshot {
 	}
 	o := vsphere.Observation{Complete: true, Folder: vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: FolderName("web", "u")}}
 	for ordinal := range int32(3) {
-		uuid := plan.InstanceUUID("u", ordinal, 0)
+		uuid := plan.InstanceUUID(s.ID.Key(), ordinal, 0)
 		vm := vsphere.VM{
 			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName("web", ordinal), InstanceUUID: uuid, Folder: o.Folder.Ref,
 			Power: vsphere.PoweredOn, Connected: true, CPU: 1, MemoryMiB: 1024,

@@ -68,6 +68,9 @@ type Snapshot struct {
 	leaving, released []size
 	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
+	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then only what the
+	// member's API server shows speaks for the object, and nothing is asked of vCenter for it.
+	Written bool
 
 	// Definition is the answer about the CRD of a group that is being deleted.
 	Definition *DefinitionAnswer

@@ -16,7 +16,7 @@ func theOlds(vm *vsphere.VM) {
 	s := *vm.Stamp
 	s.GroupID = oldGroup
 	vm.Stamp = &s
-	vm.InstanceUUID = InstanceUUID(oldGroup.Group, s.Ordinal, 0)
+	vm.InstanceUUID = InstanceUUID(oldGroup.Key(), s.Ordinal, 0)
 	vm.Folder = away
 }
 
@@ -129,7 +129,7 @@ func TestWhatIsLeftToTakeOverIsCounted(t *testing.T) {
 		t.Errorf("%d are taken, %d left", p.Adopting, p.LeftToAdopt)
 	}
 	a := Compute(input(1, adopts(makeVM(0, theOlds)))).Actions[0]
-	if a.MoRef != "vm-100" || a.Origin.Stamp == nil || *a.Origin.Stamp != *makeVM(0, theOlds).Stamp || a.UUID != InstanceUUID(oldGroup.Group, 0, 0) || a.Revision != revision {
+	if a.MoRef != "vm-100" || a.Origin.Stamp == nil || *a.Origin.Stamp != *makeVM(0, theOlds).Stamp || a.UUID != InstanceUUID(oldGroup.Key(), 0, 0) || a.Revision != revision {
 		t.Errorf("the action says %+v", a)
 	}
 }

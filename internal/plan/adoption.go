@@ -76,7 +76,7 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 func (p *planner) genuine(vm *vsphere.VM, m *member) bool {
 	s := vm.Stamp
 	made := p.ops.made(s.Ordinal, vm.Ref.Value)
-	if s.Ordinal < 0 || !p.inFolder(vm) || vm.Name != VMName(p.in.Name, s.Ordinal) || !made && !Genuine(p.in.ID.Group, vm) {
+	if s.Ordinal < 0 || !p.inFolder(vm) || vm.Name != VMName(p.in.Name, s.Ordinal) || !made && !Genuine(vm) {
 		return false
 	}
 	if m == nil || m.known == nil {

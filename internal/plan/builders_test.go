@@ -61,7 +61,7 @@ func moRefOf(ordinal int32) string { return fmt.Sprintf("vm-%d", 100+ordinal) }
 // makeVM is a healthy VM of the group.
 func makeVM(ordinal int32, edits ...func(*vsphere.VM)) vsphere.VM {
 	vm := vsphere.VM{
-		Ref: vsphere.VMRef(moRefOf(ordinal)), Name: VMName(groupName, ordinal), InstanceUUID: InstanceUUID(groupUID, ordinal, 0),
+		Ref: vsphere.VMRef(moRefOf(ordinal)), Name: VMName(groupName, ordinal), InstanceUUID: InstanceUUID(groupID.Key(), ordinal, 0),
 		Folder: folder, Power: vsphere.PoweredOn, Connected: true, ChangeVersion: "v1",
 		Stamp: &vsphere.Stamp{
 			GroupID: groupID, Ordinal: ordinal, Revision: revision, CloneMode: string(v1alpha1.CloneFull),
@@ -92,13 +92,15 @@ func created(at time.Duration) func(*vsphere.VM) {
 	return func(vm *vsphere.VM) { vm.Stamp.Created = epoch.Add(at) }
 }
 func incarnation(ordinal, n int32) func(*vsphere.VM) {
-	return func(vm *vsphere.VM) { vm.Stamp.Incarnation, vm.InstanceUUID = n, InstanceUUID(groupUID, ordinal, n) }
+	return func(vm *vsphere.VM) {
+		vm.Stamp.Incarnation, vm.InstanceUUID = n, InstanceUUID(groupID.Key(), ordinal, n)
+	}
 }
 
 // makeKnown is the record of a VM that has been ready for an hour.
 func makeKnown(ordinal int32) Known {
 	return Known{
-		Ordinal: ordinal, MoRef: moRefOf(ordinal), UUID: InstanceUUID(groupUID, ordinal, 0), Revision: revision,
+		Ordinal: ordinal, MoRef: moRefOf(ordinal), UUID: InstanceUUID(groupID.Key(), ordinal, 0), Revision: revision,
 		ReadySince: epoch.Add(-time.Hour), Phase: v1alpha1.VMReady,
 	}
 }
@@ -106,7 +108,7 @@ func makeKnown(ordinal int32) Known {
 // intent is the record of a clone whose VM was not seen.
 func intent(ordinal, incarnation int32) Known {
 	return Known{
-		Ordinal: ordinal, Incarnation: incarnation, UUID: InstanceUUID(groupUID, ordinal, incarnation),
+		Ordinal: ordinal, Incarnation: incarnation, UUID: InstanceUUID(groupID.Key(), ordinal, incarnation),
 		Revision: revision, Phase: v1alpha1.VMCloning,
 	}
 }

@@ -10,13 +10,10 @@ import (
 )
 
 func TestIdentity(t *testing.T) {
-	if got, want := InstanceUUID(groupUID, 3, 1), "a0aa00ea-eb95-52fc-b4ce-100d29777800"; got != want {
+	if got, want := InstanceUUID(groupID.Key(), 3, 1), "5d00a588-0ed7-5d9c-82a9-821866859d39"; got != want {
 		t.Errorf("InstanceUUID changed to %s, was %s: VMs that exist would not be recognized", got, want)
 	}
-	if got, want := InstanceUUID("not-a-uuid", 3, 1), "181e2d6c-1e2a-5723-8a68-ba58db716351"; got != want {
-		t.Errorf("InstanceUUID of an opaque UID changed to %s, was %s", got, want)
-	}
-	if InstanceUUID(groupUID, 1, 11) == InstanceUUID(groupUID, 11, 1) {
+	if InstanceUUID(groupID.Key(), 1, 11) == InstanceUUID(groupID.Key(), 11, 1) {
 		t.Error("ordinal and incarnation run into each other")
 	}
 	for name, want := range map[string]int32{"web-0": 0, "web-12": 12, "web-2147483647": 2147483647} {

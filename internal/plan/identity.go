@@ -9,39 +9,35 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// opaqueUIDs is the namespace of instance UUIDs for groups whose UID is no UUID. It never changes: VMs are
-// recognized by what was derived from it.
-var opaqueUIDs = uuid.MustParse("6c0f7a52-7d0b-5b8e-9a53-1f5d3c1b9e40")
+// instances is the namespace of instance UUIDs. It never changes: VMs are recognized by what was derived from it.
+var instances = uuid.MustParse("6c0f7a52-7d0b-5b8e-9a53-1f5d3c1b9e40")
 
-// InstanceUUID returns the instance UUID of one VM: the UUIDv5 of "<ordinal>/<incarnation>" in the namespace of
-// the group's UID. It is for lookup and for recognizing a VM that was not recorded; it is no lock, because
-// vCenter may assign another.
-func InstanceUUID(groupUID string, ordinal, incarnation int32) string {
-	name := strconv.Itoa(int(ordinal)) + "/" + strconv.Itoa(int(incarnation))
-	namespace, err := uuid.Parse(groupUID)
-	if err != nil {
-		namespace, name = opaqueUIDs, groupUID+"/"+name
-	}
-	return uuid.NewSHA1(namespace, []byte(name)).String()
+// InstanceUUID returns the instance UUID of one VM: the UUIDv5 of "<member UID>/<group UID>/<ordinal>/<incarnation>". Members
+// can show the same group UID, so the group UID alone is no identity. The UUID is for lookup and for recognizing a VM that was not
+// recorded; it is no lock, because vCenter can assign another. The text is unambiguous: a member UID has no slash, and the last two
+// elements are numbers.
+func InstanceUUID(group vsphere.GroupKey, ordinal, incarnation int32) string {
+	name := string(group) + "/" + strconv.Itoa(int(ordinal)) + "/" + strconv.Itoa(int(incarnation))
+	return uuid.NewSHA1(instances, []byte(name)).String()
 }
 
-// Genuine reports whether a VM with a stamp of the group has the instance UUID of a VM that the group cloned or took over. One that somebody copied has
+// Genuine reports whether a VM with a stamp has the instance UUID of a VM that the group of the stamp cloned or adopted. A copy has
 // another: vCenter gives no two VMs the same.
-func Genuine(groupUID string, vm *vsphere.VM) bool {
+func Genuine(vm *vsphere.VM) bool {
 	s := vm.Stamp
 	if s.UUID != "" {
 		return strings.EqualFold(vm.InstanceUUID, s.UUID)
 	}
-	return strings.EqualFold(vm.InstanceUUID, InstanceUUID(groupUID, s.Ordinal, s.Incarnation))
+	return strings.EqualFold(vm.InstanceUUID, InstanceUUID(s.Key(), s.Ordinal, s.Incarnation))
 }
 
 // maxReleased bounds the search for the incarnation of a VM that was released. Beyond it, a VM counts as another one's.
 const maxReleased = 32
 
 // WasGenuine reports whether an instance UUID is that of a VM that a group cloned for an ordinal.
-func WasGenuine(groupUID string, ordinal int32, uuid string) bool {
+func WasGenuine(group vsphere.GroupKey, ordinal int32, uuid string) bool {
 	for n := range int32(maxReleased) {
-		if strings.EqualFold(uuid, InstanceUUID(groupUID, ordinal, n)) {
+		if strings.EqualFold(uuid, InstanceUUID(group, ordinal, n)) {
 			return true
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // seen to have. A VM that was released keeps its UUID; once it is renamed, its ordinal is used again, and vCenter would
 // give a clone that asks for the same UUID another one, or give the released VM another one.
 func (p *planner) freeIncarnation(ordinal, from int32) int32 {
-	for p.uuidTaken(InstanceUUID(p.in.ID.Group, ordinal, from)) {
+	for p.uuidTaken(InstanceUUID(p.in.ID.Key(), ordinal, from)) {
 		from++
 	}
 	return from
@@ -18,7 +18,7 @@ func (p *planner) freeIncarnation(ordinal, from int32) int32 {
 
 // wasOurs is true for a VM that has the instance UUID of one of this ordinal's: deletionPolicy Retain let it go.
 func (p *planner) wasOurs(vm *vsphere.VM, ordinal int32) bool {
-	return WasGenuine(p.in.ID.Group, ordinal, vm.InstanceUUID)
+	return WasGenuine(p.in.ID.Key(), ordinal, vm.InstanceUUID)
 }
 
 // uuidTaken is true for the instance UUID of a VM that is seen.

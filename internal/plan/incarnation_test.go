@@ -28,7 +28,7 @@ func TestTheUUIDOfAReleasedVMIsNotUsedAgain(t *testing.T) {
 	s.crash() // what was decided is recorded, not remembered
 	s.run(settled)
 	fresh := s.byName("web-1")
-	if fresh == nil || fresh.InstanceUUID == kept.InstanceUUID || fresh.InstanceUUID != InstanceUUID(groupUID, 1, 1) {
+	if fresh == nil || fresh.InstanceUUID == kept.InstanceUUID || fresh.InstanceUUID != InstanceUUID(groupID.Key(), 1, 1) {
 		t.Errorf("the released VM has UUID %s, the new web-1 is %+v", kept.InstanceUUID, fresh)
 	}
 }
@@ -55,7 +55,7 @@ func TestIncarnationsWhoseUUIDIsTakenArePassedOver(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Compute(c.in)
-			if len(p.Actions) != 1 || p.Actions[0].Incarnation != c.want || p.Actions[0].UUID != InstanceUUID(groupUID, 0, c.want) {
+			if len(p.Actions) != 1 || p.Actions[0].Incarnation != c.want || p.Actions[0].UUID != InstanceUUID(groupID.Key(), 0, c.want) {
 				t.Errorf("got %+v, want incarnation %d", p.Actions, c.want)
 			}
 		})

@@ -81,7 +81,7 @@ func TestAFailedVMIsNotToBeDeletedWhereNothingIsClonedAnew(t *testing.T) {
 // TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another comes.
 func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
 	in := replacing(makeVM(0), makeVM(1))
-	uuid := InstanceUUID(groupUID, 2, 0)
+	uuid := InstanceUUID(groupID.Key(), 2, 0)
 	in.Spec.Replicas, in.Rollout.Failed = ptr(int32(3)), []string{uuid}
 	in.Spec.UpdateStrategy.MaxFailures = 2
 	if p := Compute(in); actionsOf(p) != "CreateVM web-2" || p.Actions[0].UUID != uuid || len(p.Rollout.Failed) != 0 {

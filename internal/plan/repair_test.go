@@ -43,7 +43,7 @@ func TestReplacementGetsTheNextIncarnation(t *testing.T) {
 	k.Incarnation = 4
 	p := Compute(input(1, knows(k), goneRefs(k.MoRef)))
 	a := p.Actions[0]
-	if a.Incarnation != 5 || a.UUID != InstanceUUID(groupUID, 0, 5) {
+	if a.Incarnation != 5 || a.UUID != InstanceUUID(groupID.Key(), 0, 5) {
 		t.Errorf("the replacement of incarnation 4 is incarnation %d with UUID %s", a.Incarnation, a.UUID)
 	}
 	if s := vmStatus(t, p, 0); s.MoRef != "" || s.Incarnation != 5 || !s.ReadySince.IsZero() {

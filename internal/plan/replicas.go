@@ -120,7 +120,7 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	}
 	if status.UUID == "" || p.uuidTaken(status.UUID) {
 		status.Incarnation = p.freeIncarnation(ordinal, status.Incarnation)
-		status.UUID = InstanceUUID(p.in.ID.Group, ordinal, status.Incarnation)
+		status.UUID = InstanceUUID(p.in.ID.Key(), ordinal, status.Incarnation)
 	}
 	if !p.stopped() { // else the update would go on by that
 		p.roll.forgive(status.UUID)

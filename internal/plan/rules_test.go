@@ -335,7 +335,7 @@ func anyInput(t *rapid.T) Input {
 		k := makeKnown(ordinal.Draw(t, "known ordinal"))
 		k.MoRef = rapid.SampledFrom(moRefs).Draw(t, "known moRef")
 		k.Incarnation = rapid.Int32Range(0, 1).Draw(t, "known incarnation")
-		k.UUID = InstanceUUID(groupUID, k.Ordinal, k.Incarnation)
+		k.UUID = InstanceUUID(groupID.Key(), k.Ordinal, k.Incarnation)
 		if flag("never ready") {
 			k.ReadySince = time.Time{}
 		}
@@ -414,7 +414,7 @@ func anyUpdate(t *rapid.T, in *Input) {
 		}
 		in.Rollout.From = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1-old", revision, resized.Revision, replaced.Revision}), 0, 4, rapid.ID).Draw(t, "from")
 		if rapid.Bool().Draw(t, "failed") {
-			in.Rollout.Failed = []string{InstanceUUID(groupUID, rapid.Int32Range(0, 5).Draw(t, "failed VM"), 0)}
+			in.Rollout.Failed = []string{InstanceUUID(groupID.Key(), rapid.Int32Range(0, 5).Draw(t, "failed VM"), 0)}
 		}
 	}
 	if flag("update blocked") {

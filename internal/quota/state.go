@@ -51,7 +51,6 @@ type storedState struct {
 
 // storedEntry has short names: there may be thousands.
 type storedEntry struct {
-	Member    string   `json:"m"`
 	Namespace string   `json:"n"`
 	Name      string   `json:"g"`
 	Usage     [3]int64 `json:"u"` // VMs, CPUs, GiB
@@ -62,26 +61,12 @@ type storedEntry struct {
 	Gone bool `json:"x,omitempty"`
 }
 
-// separator stands between UID and member in the name of an entry.
-const separator = "@"
+// entryName is what the entry of a group is stored under: the name of its member, which has no slash, and its UID.
+func entryName(id Key) string { return id.Member + "/" + string(id.UID) }
 
-// namesOf returns what entries are stored under: the UID, which is all that older versions know. Two groups have the same one only if the
-// API server of a member lies. Then the first member by name has it, and the others stand beside it; so does a UID with the separator in it.
-func namesOf(entries map[Key]Entry) map[Key]string {
-	first := make(map[types.UID]string, len(entries))
-	for id := range entries {
-		if member, ok := first[id.UID]; !ok || id.Member < member {
-			first[id.UID] = id.Member
-		}
-	}
-	names := make(map[Key]string, len(entries))
-	for id := range entries {
-		names[id] = string(id.UID)
-		if first[id.UID] != id.Member || strings.Contains(string(id.UID), separator) {
-			names[id] += separator + id.Member
-		}
-	}
-	return names
+func idOf(name string) (id Key, ok bool) {
+	member, uid, ok := strings.Cut(name, "/")
+	return Key{member, types.UID(uid)}, ok && member != "" && uid != ""
 }
 
 // content is what a ConfigMap holds.
@@ -158,16 +143,15 @@ func encodeTotal(key string, s *State) (content, error) {
 
 func encodeEntries(entries map[Key]Entry, keys bool) map[string]storedEntry {
 	stored := make(map[string]storedEntry, len(entries))
-	names := namesOf(entries)
 	for id, e := range entries {
 		one := storedEntry{
-			Member: id.Member, Namespace: e.Namespace, Name: e.Name, Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory},
+			Namespace: e.Namespace, Name: e.Name, Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory},
 			Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted, Gone: e.Usage.Groups == 0,
 		}
 		if keys {
 			one.Keys = e.Keys
 		}
-		stored[names[id]] = one
+		stored[entryName(id)] = one
 	}
 	return stored
 }
@@ -271,8 +255,12 @@ func decodePart(n int, text string, packed bool, keys []string) (*part, error) {
 func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry, error) {
 	entries := make(map[Key]Entry, len(stored))
 	for name, e := range stored {
+		id, ok := idOf(name)
+		if !ok {
+			return nil, fmt.Errorf("the ledger of quotas has an entry for %q, which is no member and UID", name)
+		}
 		if min(e.Usage[0], e.Usage[1], e.Usage[2]) < 0 {
-			return nil, fmt.Errorf("the ledger of quotas has a negative entry for group %s/%s of member %q", e.Namespace, e.Name, e.Member)
+			return nil, fmt.Errorf("the ledger of quotas has a negative entry for group %s/%s of member %q", e.Namespace, e.Name, id.Member)
 		}
 		one := Entry{
 			Namespace: e.Namespace, Name: e.Name, Keys: keys,
@@ -285,7 +273,7 @@ func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry,
 		if keys == nil {
 			one.Keys = e.Keys
 		}
-		entries[Key{e.Member, types.UID(strings.TrimSuffix(name, separator+e.Member))}] = one
+		entries[id] = one
 	}
 	return entries, nil
 }

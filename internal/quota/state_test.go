@@ -124,8 +124,8 @@ func TestTwoMembersWithOneGroupUIDHaveAnEntryEach(t *testing.T) {
 	s := StateOf(map[Key]Entry{
 		{"victim", "u"}:          {Namespace: "n", Name: "g", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 5}},
 		{"attacker", "u"}:        {Namespace: "n", Name: "g", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 1}},
-		{"attacker", "u@victim"}: {Namespace: "n", Name: "odd", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 2}},
-		{"victim", "u@victim"}:   {Namespace: "n", Name: "odd", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 3}},
+		{"attacker", "victim/u"}: {Namespace: "n", Name: "odd", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 2}},
+		{"victim", "victim/u"}:   {Namespace: "n", Name: "odd", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 3}},
 	})
 	c, err := encodeWhole(&s)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestTwoMembersWithOneGroupUIDHaveAnEntryEach(t *testing.T) {
 }
 
 func TestALedgerThatDoesNotFitIsNotWritten(t *testing.T) {
-	whole, total := many(26000), manyIn("key", 30000)
+	whole, total := many(30000), manyIn("key", 34000)
 	if _, err := encodeWhole(&whole); !errors.Is(err, ErrFull) {
 		t.Errorf("the error is %v", err)
 	}
@@ -159,7 +159,8 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 		"a later format":   text(`{"format":3}`),
 		"no JSON":          text(`{"format":1`),
 		"not packed":       {binary: map[string][]byte{packedKey: []byte("plain")}},
-		"a negative debt":  text(`{"format":1,"entries":{"u":{"m":"m","n":"n","g":"g","u":[-5,0,0],"e":[1,1]}}}`),
+		"no member":        text(`{"format":1,"entries":{"u":{"n":"n","g":"g","u":[5,0,0],"e":[1,1]}}}`),
+		"a negative debt":  text(`{"format":1,"entries":{"m/u":{"n":"n","g":"g","u":[-5,0,0],"e":[1,1]}}}`),
 		"no format at all": text(`{}`),
 	} {
 		if _, _, s, err := decodeWhole(c); err == nil {
@@ -173,8 +174,8 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 		"another total's":        {plainKey: `{"format":2,"key":"another"}`},
 		"a later format":         {plainKey: `{"format":3,"key":"key"}`},
 		"a part that is no JSON": {plainKey: head, "part-00.json": "{"},
-		"a negative debt":        {plainKey: head, fmt.Sprintf(partKey, partOf("u")): `{"u":{"m":"m","n":"n","g":"g","u":[-5,0,0],"e":[1,1]}}`},
-		"an entry out of place":  {plainKey: head, fmt.Sprintf(partKey, (partOf("u")+1)%parts): `{"u":{"m":"m","n":"n","g":"g","u":[5,0,0],"e":[1,1]}}`},
+		"a negative debt":        {plainKey: head, fmt.Sprintf(partKey, partOf("u")): `{"m/u":{"n":"n","g":"g","u":[-5,0,0],"e":[1,1]}}`},
+		"an entry out of place":  {plainKey: head, fmt.Sprintf(partKey, (partOf("u")+1)%parts): `{"m/u":{"n":"n","g":"g","u":[5,0,0],"e":[1,1]}}`},
 	} {
 		if s, err := decodeTotal("key", content{data: data}, &State{}); err == nil {
 			t.Errorf("%s is read as %+v", story, s)

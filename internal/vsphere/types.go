@@ -196,6 +196,9 @@ type Folder struct {
 	Parent Ref
 	// Path is the inventory path, for people.
 	Path string
+	// Place is where the folder lies: its name and those of the two folders above it, empty from the root folder on. Observations have it.
+	// Names that members made up are compared with these elements, and never with a path: a slash in a name would make two of it.
+	Place FolderPath
 }
 
 // GroupFolder is a folder at the place of a group's.
@@ -309,7 +312,7 @@ type Observation struct {
 	// Others are those of Query.Known that exist outside of the root folder, and certainly do not carry the group's stamp.
 	Others []Ref
 	// Folder is Query.Folder, or what is at Query.Path if there is none, as it was seen last; the zero Folder while
-	// nothing is known of it. With FolderElsewhere it has no Path, and no Name if that cannot be read.
+	// nothing is known of it. With FolderElsewhere it has no Path and no Place, and no Name if that cannot be read.
 	Folder Folder
 	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
 	FolderGone bool

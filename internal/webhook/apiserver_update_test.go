@@ -77,7 +77,7 @@ func running(g *v1alpha1.VmGroup) *group.Snapshot {
 	o := vsphere.Observation{Complete: true, Folder: vsphere.Folder{Ref: s.FolderRef(), Name: group.FolderName(g.Name, g.UID)}}
 	for ordinal := range *g.Spec.Replicas {
 		vm := vsphere.VM{
-			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName(g.Name, ordinal), InstanceUUID: plan.InstanceUUID(s.ID.Group, ordinal, 0), Folder: o.Folder.Ref,
+			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName(g.Name, ordinal), InstanceUUID: plan.InstanceUUID(s.ID.Key(), ordinal, 0), Folder: o.Folder.Ref,
 			Power: vsphere.PoweredOn, Connected: true, CPU: g.Spec.CPU, MemoryMiB: int64(g.Spec.Memory) * 1024,
 			Stamp: &vsphere.Stamp{GroupID: s.ID, Ordinal: ordinal, Revision: was.Revision},
 		}

@@ -27,7 +27,7 @@ func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Pla
 		in.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
 	}
 	for ordinal := range *before.Spec.Replicas {
-		uuid, ref := plan.InstanceUUID(in.ID.Group, ordinal, 0), fmt.Sprintf("vm-%d", ordinal)
+		uuid, ref := plan.InstanceUUID(in.ID.Key(), ordinal, 0), fmt.Sprintf("vm-%d", ordinal)
 		power := vsphere.PoweredOn
 		if before.Spec.PowerState == v1alpha1.PowerOff {
 			power = vsphere.PoweredOff

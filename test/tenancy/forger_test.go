@@ -14,7 +14,8 @@ import (
 )
 
 // forger makes VmGroups as no API server that keeps to the schema has them, out of what the attacker may have found out about the
-// victims. Those that the operator cannot decode are made by broken.
+// victims. Those that the operator cannot decode are made by broken. Names that Kubernetes does not allow would end the attack: see
+// TestAGroupInANamespaceThatIsAPathGetsNoVM.
 type forger struct {
 	*rand.Rand
 	a       *attacker
@@ -54,15 +55,15 @@ func (f *forger) metadata(of *v1alpha1.VmGroup) hostileapi.Object {
 	uid := string(of.UID)
 	m := hostileapi.Object{
 		"name": pick(f.Rand, of.Name, of.Name, fmt.Sprintf("forged-%d", f.count), fmt.Sprintf("forged-%d", f.IntN(f.count)),
-			fmt.Sprintf("forged-%d", f.count), strings.Repeat("n", pick(f.Rand, 63, 64, 253)), "Upper_Case"),
+			fmt.Sprintf("forged-%d", f.count), strings.Repeat("n", pick(f.Rand, 63, 64, 253)), "a.b-c"),
 		"namespace":       pick(f.Rand, f.a.namespace, f.a.namespace, f.a.namespace, of.Namespace, of.Namespace, "default"),
-		"uid":             pick(f.Rand, uid, uid, uid, uid[:8]+"-0000", uid[:8], fmt.Sprintf("%08x-forged", f.Uint32()), "u", "../../..", strings.Repeat("u", 64)),
+		"uid":             pick(f.Rand, uid, uid, uid, uid[:8]+"-0000", uid[:8], fmt.Sprintf("%08x-forged", f.Uint32()), "u", "A_b.c", strings.Repeat("u", 64)),
 		"resourceVersion": pick(f.Rand, "", "1", of.ResourceVersion, "18446744073709551615", strings.Repeat("9", 40), "-1", "no number"),
 		"generation":      pick[int64](f.Rand, 1, of.Generation, 0, -1, math.MaxInt64),
 	}
 	m["creationTimestamp"] = pick[any](f.Rand, of.CreationTimestamp, "1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z", nil)
 	if f.chance(20) {
-		m[pick(f.Rand, "name", "namespace")] = pick(f.Rand, "", "nowhere", "../..", "a/b")
+		m[pick(f.Rand, "name", "namespace")] = "nowhere"
 	}
 	if f.chance(3) {
 		m["deletionTimestamp"] = pick(f.Rand, "2026-01-01T00:00:00Z", "2999-01-01T00:00:00Z")

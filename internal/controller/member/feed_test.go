@@ -84,7 +84,7 @@ func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*in
 
 func groupNamed(name string) v1alpha1.VmGroup {
 	return v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: name, ResourceVersion: "7",
+		Namespace: "shop", Name: name, UID: "u", ResourceVersion: "7",
 		Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", 1000), v1alpha1.PausedAnnotation: "true"},
 	}}
 }
@@ -420,9 +420,16 @@ func TestNamesThatNoAPIServerStoresAreRefused(t *testing.T) {
 		refused string
 	}{
 		"all as long as may be": {changed(func(g *v1alpha1.VmGroup) { g.Name, g.Namespace, g.UID = long(253), long(63), types.UID(long(64)) }), ""},
-		"name":                  {changed(func(g *v1alpha1.VmGroup) { g.Name = long(254) }), "the name of VmGroup"},
-		"namespace":             {changed(func(g *v1alpha1.VmGroup) { g.Namespace = long(64) }), "the namespace of VmGroup"},
-		"UID":                   {changed(func(g *v1alpha1.VmGroup) { g.UID = types.UID(long(1 << 20)) }), "the UID of VmGroup"},
+		"name":                  {changed(func(g *v1alpha1.VmGroup) { g.Name = long(254) }), `a VmGroup has the name "xxx`},
+		"namespace":             {changed(func(g *v1alpha1.VmGroup) { g.Namespace = long(64) }), `VmGroup "web" has the namespace "xxx`},
+		"UID":                   {changed(func(g *v1alpha1.VmGroup) { g.UID = types.UID(long(1 << 20)) }), `VmGroup "web" has the UID "xxx`},
+		"a name as a path":      {changed(func(g *v1alpha1.VmGroup) { g.Name = "../web" }), `a VmGroup has the name "../web"`},
+		"no name":               {changed(func(g *v1alpha1.VmGroup) { g.Name = "" }), `a VmGroup has the name ""`},
+		"a namespace as a path": {changed(func(g *v1alpha1.VmGroup) { g.Namespace = "../victim/shop" }), `VmGroup "web" has the namespace "../victim/shop"`},
+		"no namespace":          {changed(func(g *v1alpha1.VmGroup) { g.Namespace = "" }), `VmGroup "web" has the namespace ""`},
+		"a UID as a path":       {changed(func(g *v1alpha1.VmGroup) { g.UID = "../u" }), `VmGroup "web" has the UID "../u"`},
+		"a UID with a member":   {changed(func(g *v1alpha1.VmGroup) { g.UID = "u@victim" }), `VmGroup "web" has the UID "u@victim"`},
+		"no UID":                {changed(func(g *v1alpha1.VmGroup) { g.UID = "" }), `VmGroup "web" has the UID ""`},
 	} {
 		for _, streams := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, streamed %t", name, streams), func(t *testing.T) {

@@ -40,7 +40,7 @@ func newInformers(guard *remote.Guard, timings Timings, now func() time.Time) *i
 func (f *informers) keep(object any) (any, error) {
 	keepWhatIsRead(object)
 	if o, is := object.(runtime.Object); is {
-		_ = f.tally.put(kindOf(o), o)
+		_ = f.tally.put(remote.KindOf(o), o)
 	}
 	return object, nil
 }
@@ -48,7 +48,7 @@ func (f *informers) keep(object any) (any, error) {
 // newInformer is cache.Options.NewInformer.
 func (f *informers) newInformer(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	kind := kindOf(object)
+	kind := remote.KindOf(object)
 	if list, ok := from.(*toolscache.ListWatch); ok && list.WatchFuncWithContext != nil && list.ListWithContextFunc != nil {
 		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, of: reflect.TypeOf(object), listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
 		list.ListWithContextFunc, list.WatchFuncWithContext = s.list, s.watch
@@ -93,12 +93,12 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		if err != nil {
 			return nil, err
 		}
-		if err := listed(s.kind, page); err != nil {
+		if err := remote.Listed(s.kind, page); err != nil {
 			return nil, s.guard.Refuse(err)
 		}
 		size += pageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
-			if err := named(s.kind, object); err != nil {
+			if err := remote.Named(s.kind, object); err != nil {
 				return s.guard.Refuse(err)
 			}
 			keepWhatIsRead(object)

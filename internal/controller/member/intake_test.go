@@ -9,9 +9,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -97,14 +99,51 @@ func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
 
 // TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup: they are remembered while somebody confirms what is deleted in them.
 func TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup(t *testing.T) {
-	for length, refused := range map[int]bool{mostNamespace: false, mostNamespace + 1: true} {
-		object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", length)}}
+	for length, refused := range map[int]bool{63: false, 64: true} {
+		object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", length), UID: "u"}}
 		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 		var limit *remote.LimitError
-		if err := named(kindOf(object), object); errors.As(err, &limit) != refused {
+		if err := remote.Named(remote.KindOf(object), object); errors.As(err, &limit) != refused {
 			t.Errorf("%d bytes: the error is %v", length, err)
 		}
 	}
+}
+
+// TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAllow: a list without it would delete it from the cache.
+func TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAllow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		shown, seen, gone := groupNamed("web"), 0, 0
+		server := &apiserver{
+			list: func(metav1.ListOptions) (runtime.Object, error) {
+				return &v1alpha1.VmGroupList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: []v1alpha1.VmGroup{shown}}, nil
+			},
+			watch: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				if o.SendInitialEvents != nil {
+					return noWatchList(ctx, o)
+				}
+				return nil, apierrors.NewResourceExpired("too old") // all is listed anew
+			},
+		}
+		f, informer := informed(ctx, server, remote.DefaultLimits())
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { seen++ }, DeleteFunc: func(any) { gone++ }}); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Second)
+		server.mu.Lock()
+		shown.Namespace = "../victim/shop"
+		server.mu.Unlock()
+		after(5 * time.Minute)
+		var limit *remote.LimitError
+		if err := f.guard.Err(); !errors.As(err, &limit) {
+			t.Errorf("refused was %v", err)
+		}
+		if seen != 1 || gone != 0 || len(informer.GetStore().List()) != 1 {
+			t.Errorf("%d groups were added and %d deleted, %d are cached; want the one of before", seen, gone, len(informer.GetStore().List()))
+		}
+	})
 }
 
 // TestAContinueTokenThatNoAPIServerHasIsRefused before it is part of a URL, and one as long as it may be is asked with.

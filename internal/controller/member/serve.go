@@ -57,6 +57,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 		cancel()
 		return false, err
 	}
+	cl = memberCluster{Cluster: cl, guard: apis.Guard}
 	recorder := events.New(events.Options{
 		Client: cl.GetClient(), Instance: c.provider.opts.Instance, Now: c.provider.opts.Now, Log: c.log, Retry: events.DefaultRetry(),
 	})
@@ -93,6 +94,18 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	defer c.keepAdmission(ctx, apis, uid)()
 	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
 }
+
+// memberCluster is a member's cluster whose clients check what they are answered.
+type memberCluster struct {
+	cluster.Cluster
+	guard *remote.Guard
+}
+
+// GetClient implements cluster.Cluster.
+func (c memberCluster) GetClient() client.Client { return c.guard.Client(c.Cluster.GetClient()) }
+
+// GetAPIReader implements cluster.Cluster.
+func (c memberCluster) GetAPIReader() client.Reader { return c.guard.Reader(c.Cluster.GetAPIReader()) }
 
 // recordingCluster is a member's cluster whose events arrive in order.
 type recordingCluster struct {

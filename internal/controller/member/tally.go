@@ -2,12 +2,9 @@ package member
 
 import (
 	"fmt"
-	"reflect"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
@@ -87,14 +84,4 @@ func (t *tally) follow(kind string) toolscache.ResourceEventHandler {
 		UpdateFunc: func(_, object any) { put(object) },
 		DeleteFunc: func(object any) { t.drop(kind, object) },
 	}
-}
-
-// kindOf is how a cached object is called in messages.
-func kindOf(object runtime.Object) string {
-	if _, is := object.(client.Object); is {
-		if kind := object.GetObjectKind().GroupVersionKind().Kind; kind != "" {
-			return kind
-		}
-	}
-	return reflect.TypeOf(object).Elem().Name()
 }

@@ -30,12 +30,12 @@ type claimedAdoption struct {
 
 // claimed is what this process has claimed for a group of the VMs of the group with this UID, or nil. A member that is restored may have that one again: then
 // it is looked at anew.
-func (r *Reconciler) claimed(key vsphere.GroupKey, from string) *group.AdoptionAnswer {
-	c := r.memory.of(key).adoption
+func (r *Reconciler) claimed(by object, from string) *group.AdoptionAnswer {
+	c := r.memory.of(by).adoption
 	if c == nil || c.from != from || !c.until.IsZero() && !r.Now().Before(c.until) {
 		return nil
 	}
-	if _, exists := r.Groups.entry(vsphere.KeyOf(key.Member(), from)); exists {
+	if _, exists := r.Groups.entry(vsphere.KeyOf(by.key.Member(), from)); exists {
 		return nil
 	}
 	return new(c.answer)
@@ -51,10 +51,10 @@ func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
 	if q.ID.Group = a.From; a.Answer != nil {
 		q.Known = a.Answer.Listed
 	}
-	a.Seen, a.Folders = inventory.Observe(q), map[vsphere.Ref]string{}
+	a.Seen, a.Folders = inventory.Observe(q), map[vsphere.Ref]vsphere.FolderPath{}
 	for _, vm := range slices.Concat(a.Seen.VMs, a.Seen.Released) {
 		if _, known := a.Folders[vm.Folder]; !known {
-			a.Folders[vm.Folder] = inventory.Observe(vsphere.Query{ID: q.ID, Folder: vm.Folder}).Folder.Path
+			a.Folders[vm.Folder] = inventory.Observe(vsphere.Query{ID: q.ID, Folder: vm.Folder}).Folder.Place
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 	if again > 0 {
 		next.until = p.now.Add(again)
 	}
-	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.adoption = next })
+	p.r.memory.change(p.object(s), func(m *remembered) { m.adoption = next })
 	a.Answer = &answer
 	seeAdoption(s, p.server) // with what the receipt lists
 	return &answer, nil

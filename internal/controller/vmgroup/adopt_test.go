@@ -111,7 +111,7 @@ func TestTheVMsOfAReleasedGroupAreTakenOver(t *testing.T) {
 	}
 	// The annotation stays, and costs nothing.
 	r.vcenter.ClearJournal()
-	r.memory.forget(r.key())
+	r.memory.forget(r.object())
 	store := r.Receipts
 	r.Receipts = nil
 	r.rounds(3)

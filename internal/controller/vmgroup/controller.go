@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -32,7 +31,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
-	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -209,7 +207,7 @@ func (r *Reconciler) serve() {
 	if r.MassDeletion == (massdeletion.Rules{}) {
 		r.MassDeletion = massdeletion.DefaultRules()
 	}
-	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
+	r.Groups.gone, r.Groups.now, r.Groups.rules = r.missed, r.Now, r.MassDeletion
 	r.namespaces = newNamespaceNews(r.Groups)
 }
 
@@ -296,20 +294,6 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 	return r.Shards.Bucket(key), true
 }
 
-// forget drops what is remembered of a group that is gone.
-func (r *Reconciler) forget(request mcreconcile.Request) {
-	r.drop(r.Groups.forget(request))
-	r.leaveLine(request)
-}
-
-// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. One of a group that
-// vanished is kept.
-func (r *Reconciler) leaveLine(request mcreconcile.Request) {
-	if len(r.vanished.of(request)) == 0 {
-		r.limiter.forget(request)
-	}
-}
-
 // exists reports whether there may be something to do for a request.
 func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
 	if r.Groups.knows(request) || len(r.vanished.of(request)) > 0 {
@@ -320,50 +304,6 @@ func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bo
 		return false // engaging the member lists its groups again
 	}
 	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
-}
-
-// drop forgets what is remembered of acting on a group.
-func (r *Reconciler) drop(key vsphere.GroupKey, e groupEntry) {
-	r.vanished.drop(key)
-	r.forgetMissed(key, e)
-}
-
-// forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
-func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
-	if r.vanished.has(key) {
-		return
-	}
-	r.memory.forget(key)
-	r.leaveLine(e.request)
-	if r.Quotas != nil {
-		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
-	}
-	r.leave(e.vcenter, key)
-}
-
-// leave has a vCenter forget a group: it wants nothing of this replica's budgets there any more.
-func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
-	if server, ok := r.Servers.Server(vcenter); ok {
-		server.Forget(key)
-	}
-}
-
-// forgetGone forgets what a pass has remembered of a group that was removed while it went on. The news of that came before, and come only once: who answers
-// for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come. What it may
-// have asked of a vCenter that it names no more is forgotten as well.
-func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
-	key := keyOf(p.member.UID, of)
-	if is, known := r.Groups.entry(key); known {
-		if asked := vcenterOf(of); asked != is.vcenter {
-			r.leave(asked, key)
-		}
-		return
-	}
-	cached := &v1alpha1.VmGroup{}
-	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
-		return
-	}
-	r.forgetMissed(key, groupEntry{request: requestOf(multicluster.ClusterName(p.member.Name), of), vcenter: vcenterOf(of)})
 }
 
 // Lost takes the news that buckets are another replica's from now on.
@@ -462,7 +402,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
 	defer r.forgetGone(ctx, p, group)
-	if r.behind(ctx, keyOf(p.member.UID, group), group, p.live) {
+	if r.behind(ctx, objectOf(p.member.UID, group), group, p.live) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}

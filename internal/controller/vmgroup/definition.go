@@ -28,7 +28,7 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 		return &group.DefinitionAnswer{}
 	}
 	now := p.r.Now() // the group was read before
-	seen := p.r.memory.deletionSeen(s.ID.Key(), now)
+	seen := p.r.memory.deletionSeen(p.object(s), now)
 	if last, ok := p.r.memory.definition(p.member.UID); ok && last.serves(seen, now) {
 		return &last.answer
 	}

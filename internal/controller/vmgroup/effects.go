@@ -23,12 +23,12 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.RaiseEpoch:
 		err = p.raiseEpoch(ctx, s)
 	case group.RemoveLegacyFinalizer:
-		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
-		return false, false, err
+		return false, false, p.patchFinalizers(ctx, s, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
 	case group.AddFinalizer:
 		p.r.vanished.claiming(s.ID.Key(), s.Group, p.now)
-		s.Group, err = p.api.patchFinalizers(ctx, s.Group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
-		return false, false, err
+		return false, false, p.patchFinalizers(ctx, s, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
+	case group.RecordOwner:
+		return false, false, p.writeStatus(ctx, s, d)
 	case group.LookAtDefinition:
 		s.Definition = p.lookAtDefinition(ctx, s)
 		return false, false, nil
@@ -188,10 +188,17 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 	if err := p.store.writeStatus(ctx, s.Group, next); err != nil {
 		return err
 	}
-	p.r.memory.change(s.ID.Key(), func(m *remembered) { m.resourceVersion, m.reported = next.ResourceVersion, p.now })
-	s.Group = next
+	p.r.memory.change(p.object(s), func(m *remembered) { m.resourceVersion, m.reported, m.written = next.ResourceVersion, p.now, true })
+	s.Group, s.Written = next, true
 	p.tell(ctx, s, d.Events)
 	return nil
+}
+
+func (p *pass) patchFinalizers(ctx context.Context, s *group.Snapshot, change func(client.Object, string) bool, finalizer string) (err error) {
+	if s.Group, err = p.api.patchFinalizers(ctx, s.Group, change, finalizer); err == nil {
+		s.Written = true
+	}
+	return err
 }
 
 func (p *pass) tell(ctx context.Context, s *group.Snapshot, events []group.Event) {

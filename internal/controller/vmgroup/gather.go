@@ -26,13 +26,13 @@ type gatherer struct {
 	// inventory finds what is known of a vCenter.
 	inventory func(vcenter string) (vsphere.Inventory, bool)
 	// violations of policies by a spec whose template has this path.
-	violations func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
+	violations func(context.Context, object, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
 	// judge is violations of a spec that is not the group's own, so that nothing of it is remembered.
-	judge func(context.Context, vsphere.GroupKey, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
+	judge func(context.Context, object, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
 	// record of what was admitted to a group of the member.
 	record func(Member, vsphere.GroupKey) group.Record
 	// claimed is what this process has claimed for a group of VMs of the group with this UID, or nil.
-	claimed func(key vsphere.GroupKey, from string) *group.AdoptionAnswer
+	claimed func(by object, from string) *group.AdoptionAnswer
 	member  Member
 	now     time.Time
 	// id of the group that is read, and the epoch under which it may be acted on.
@@ -65,7 +65,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	s.Stranger = err != nil
 	if s.Adoption = group.AdoptionOf(of); s.Adoption != nil {
 		s.Adoption.AllowedUntil = g.member.AdoptionUntil
-		s.Adoption.Answer = g.claimed(s.ID.Key(), s.Adoption.From)
+		s.Adoption.Answer = g.claimed(objectOf(s.ID.Member, of), s.Adoption.From)
 	}
 	s.MassDeletion = group.MassDeletion{
 		Limit: g.member.MassDeletion, AllowedUntil: g.member.AllowedUntil,
@@ -79,7 +79,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	}
 	if s.Group.DeletionTimestamp.IsZero() {
 		missing := s.Names.TemplateMissing && len(s.Names.Denials) == 0
-		if s.Violations, err = g.violations(ctx, s.ID.Key(), s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {
+		if s.Violations, err = g.violations(ctx, objectOf(s.ID.Member, of), s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {
 			s.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
 		}
 	}
@@ -212,7 +212,7 @@ func (g gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, r
 	old.Names = r.resolve(old.Spec)
 	of := &v1alpha1.VmGroup{TypeMeta: s.Group.TypeMeta, ObjectMeta: s.Group.ObjectMeta, Spec: old.Spec, Status: v1alpha1.VmGroupStatus{VCenter: s.Group.Status.VCenter}}
 	var err error
-	if old.Violations, err = g.judge(ctx, s.ID.Key(), s.Requester, of, template{path: old.Names.Template.Path}); err != nil {
+	if old.Violations, err = g.judge(ctx, objectOf(s.ID.Member, of), s.Requester, of, template{path: old.Names.Template.Path}); err != nil {
 		old.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
 	}
 	return old

@@ -26,7 +26,7 @@ type Groups struct {
 	within  map[memberNamespace]map[vsphere.GroupKey]struct{}
 	enqueue func(request mcreconcile.Request, first bool)
 	bucket  func(mcreconcile.Request) (int, bool)
-	// gone is told of a group that is dropped without news that it was deleted.
+	// gone gets each object that is dropped without news that it was deleted. A group of its key may be known by another name.
 	gone func(vsphere.GroupKey, groupEntry)
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
@@ -94,8 +94,8 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	g.mu.Lock()
 	old := g.keys[request]
 	before := g.byKey[old]
-	replaced := old != key && before.request == request // and not the same group by another name of its member
-	if replaced {
+	replaced := old != "" && old != key
+	if replaced && before.request == request { // and not the same group by another name of its member
 		g.take(old)
 	}
 	g.keys[request] = key
@@ -111,7 +111,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	g.put(key, is)
 	g.mu.Unlock()
 	if replaced {
-		g.gone(old, before)
+		g.gone(old, groupEntry{request: request, vcenter: before.vcenter})
 	}
 	if isTwin {
 		g.twins(key.Group(), is, twin)
@@ -132,23 +132,21 @@ func (g *Groups) twinOf(key vsphere.GroupKey) (groupEntry, bool) {
 	return groupEntry{}, false
 }
 
-// forget drops a group that does not exist any more, or whose member was left, and returns what was known of it, which is nothing of a
-// group that is known by another name of its member. Engaging the member again records its groups again.
-func (g *Groups) forget(request mcreconcile.Request) (vsphere.GroupKey, groupEntry) {
+// forget drops a group that does not exist any more, or whose member was left, and returns what was known of it. last is false for one that is
+// unknown, or known by another name of its member. Engaging the member again records its groups again.
+func (g *Groups) forget(request mcreconcile.Request) (key vsphere.GroupKey, entry groupEntry, last bool) {
 	g.mu.Lock()
 	key, known := g.keys[request]
 	delete(g.keys, request)
-	entry := g.byKey[key]
-	if entry.request == request {
+	entry = g.byKey[key]
+	if last = known && entry.request == request; last {
 		g.take(key)
-	} else {
-		key, entry = "", groupEntry{}
 	}
 	g.mu.Unlock()
 	if known {
 		g.counted(string(request.ClusterName))
 	}
-	return key, entry
+	return key, entry, last
 }
 
 // keep records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
@@ -257,29 +255,26 @@ func (g *Groups) ForgetMember(member string) {
 	g.mu.Unlock()
 }
 
-// keepOnly drops the groups of a member that are not among these: they were deleted while nobody watched.
-func (g *Groups) keepOnly(member string, keys map[vsphere.GroupKey]struct{}) {
+// keepOnly drops the groups of a member that are not these: they were deleted while no watch was open.
+func (g *Groups) keepOnly(member string, these map[mcreconcile.Request]vsphere.GroupKey) {
 	g.mu.Lock()
-	gone := map[vsphere.GroupKey]groupEntry{}
+	gone := map[object]groupEntry{}
 	for request, key := range g.keys {
-		if _, keep := keys[key]; keep || string(request.ClusterName) != member {
+		if is, exists := these[request]; string(request.ClusterName) != member || exists && is == key {
 			continue
 		}
 		delete(g.keys, request)
-		if e := g.byKey[key]; e.request == request {
-			g.take(key)
-			gone[key] = e
-		}
+		gone[object{key, request.NamespacedName}] = groupEntry{request: request, vcenter: g.byKey[key].vcenter}
 	}
-	for key, e := range g.byKey { // those that were kept; see keep
+	for key, e := range g.byKey { // also those that were kept; see keep
 		if string(e.request.ClusterName) == member && g.keys[e.request] != key {
 			g.take(key)
-			gone[key] = e
+			gone[object{key, e.request.NamespacedName}] = e
 		}
 	}
 	g.mu.Unlock()
-	for key, e := range gone {
-		g.gone(key, e)
+	for of, e := range gone {
+		g.gone(of.key, e)
 	}
 	if len(gone) > 0 {
 		g.counted(member)

@@ -80,7 +80,7 @@ func TestGroupsDelivers(t *testing.T) {
 	if groups, _ := g.CountMember("m1"); groups != 2 {
 		t.Errorf("m1 has %d groups after one was created again", groups)
 	}
-	if key, _ := g.forget(a); key != "m1/a2" || g.CountVCenter("vc1") != 1 {
+	if key, _, _ := g.forget(a); key != "m1/a2" || g.CountVCenter("vc1") != 1 {
 		t.Errorf("forgot %q; %d groups use vc1", key, g.CountVCenter("vc1"))
 	}
 	if g.ForgetMember("m2"); g.CountVCenter("vc1") != 0 {
@@ -107,13 +107,12 @@ func TestAGroupSeenUnderAnotherNameOfItsMemberIsNotForgottenWithTheOldName(t *te
 func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	g := NewGroups()
 	for _, name := range []string{"a", "b"} {
-		r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}}
-		g.seen(r, vsphere.KeyOf("m", name), &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}}, "vc")
+		g.seen(requestFor("m", name), vsphere.KeyOf("m", name), &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}}, "vc")
 	}
 	told := 0
 	g.counted = func(string) { told++ }
 	for range 2 { // what is gone is no news again
-		g.keepOnly("m", map[vsphere.GroupKey]struct{}{"m/b": {}})
+		g.keepOnly("m", map[mcreconcile.Request]vsphere.GroupKey{requestFor("m", "b"): "m/b"})
 	}
 	if n := g.CountVCenter("vc"); n != 1 || told != 1 {
 		t.Errorf("%d groups use the vCenter, want the one that is left; told %d times, want once", n, told)
@@ -134,11 +133,11 @@ func TestNothingIsRememberedOfAGroupThatWasDeletedUnseen(t *testing.T) {
 			r := newRig(t)
 			g := r.settle()
 			r.Groups.seen(r.request, keyOf("member-uid", g), g, "default")
-			if r.memory.of(keyOf("member-uid", g)).resourceVersion == "" {
+			if r.memory.of(objectOf("member-uid", g)).resourceVersion == "" {
 				t.Fatal("nothing is remembered of a group that was just written")
 			}
 			missed(r, g)
-			if _, known := r.memory.groups[keyOf("member-uid", g)]; known {
+			if _, known := r.memory.groups[objectOf("member-uid", g)]; known {
 				t.Error("it is remembered for ever")
 			}
 		})
@@ -153,7 +152,7 @@ func TestAGroupIsRememberedWhenItsMemberWasRenamed(t *testing.T) {
 	r.Groups.seen(old, keyOf("member-uid", g), g, "default")
 	r.Groups.seen(r.request, keyOf("member-uid", g), g, "default")
 	r.Groups.ForgetMember("old")
-	if r.memory.of(keyOf("member-uid", g)).resourceVersion == "" {
+	if r.memory.of(objectOf("member-uid", g)).resourceVersion == "" {
 		t.Error("the operator's own last write is forgotten: an older cache would be believed")
 	}
 }

@@ -350,14 +350,14 @@ func TestAnEvaluationIsRememberedAndForgottenWithWhatItDependsOn(t *testing.T) {
 		"replicas": func() { r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas++ }) },
 	} {
 		r.mustPass()
-		before := r.memory.of(r.key()).evaluated
+		before := r.memory.of(r.object()).evaluated
 		r.mustPass()
-		if again := r.memory.of(r.key()).evaluated; again.set != before.set || again.asked != before.asked {
+		if again := r.memory.of(r.object()).evaluated; again.set != before.set || again.asked != before.asked {
 			t.Errorf("%s: a group that did not change was evaluated again", story)
 		}
 		change()
 		r.mustPass()
-		if after := r.memory.of(r.key()).evaluated; after.set == before.set && after.asked == before.asked {
+		if after := r.memory.of(r.object()).evaluated; after.set == before.set && after.asked == before.asked {
 			t.Errorf("%s: an old verdict was used", story)
 		}
 	}
@@ -389,7 +389,7 @@ func TestAPreviewChangesNothing(t *testing.T) {
 	if preview, err = r.Preview(t.Context(), v1alpha1.LocalMember, fresh); err != nil || preview.Plan.Creates() != 2 {
 		t.Errorf("preview of a new group: %+v, %v", preview, err)
 	}
-	if _, kept := r.memory.groups[vsphere.KeyOf("member-uid", "u")]; kept {
+	if _, kept := r.memory.groups[objectOf("member-uid", fresh)]; kept {
 		t.Error("a group that need not exist is remembered")
 	}
 }

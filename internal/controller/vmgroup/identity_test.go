@@ -88,7 +88,7 @@ func TestAMemberThatListsAnothersGroupUIDNeitherTouchesItNorWedgesIt(t *testing.
 	}
 	r.attack(a, 3)
 	r.forget(a.request)
-	if r.memory.of(r.key()).resourceVersion == "" {
+	if r.memory.of(r.object()).resourceVersion == "" {
 		t.Error("what is remembered of the victim was forgotten with the attacker's group")
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(4)) })

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -45,14 +46,14 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 		}
 	}
 	k.groups.confirmOnly(string(member), confirmed)
-	keys := make(map[vsphere.GroupKey]struct{}, len(existing.Items))
+	these := make(map[mcreconcile.Request]vsphere.GroupKey, len(existing.Items))
 	for i := range existing.Items {
 		group := &existing.Items[i]
-		key := keyOf(served.UID, group)
-		keys[key] = struct{}{}
-		k.groups.seen(requestOf(member, group), key, group, vcenterOf(group))
+		request, key := requestOf(member, group), keyOf(served.UID, group)
+		these[request] = key
+		k.groups.seen(request, key, group, vcenterOf(group))
 	}
-	k.groups.keepOnly(string(member), keys)
+	k.groups.keepOnly(string(member), these)
 	k.groups.list(string(member))
 	return nil
 }

@@ -71,13 +71,13 @@ func newHerd(t *testing.T, groups int, replicas int32) *herd {
 func (h *herd) hear() {
 	h.t.Helper()
 	h.inform(h.Reconciler)
-	keys := map[vsphere.GroupKey]struct{}{}
+	these := map[mcreconcile.Request]vsphere.GroupKey{}
 	for _, name := range h.names {
 		if g := h.look(name); g != nil {
-			keys[keyOf("member-uid", g)] = struct{}{}
+			these[requestOf(v1alpha1.LocalMember, g)] = keyOf("member-uid", g)
 		}
 	}
-	h.Groups.keepOnly(v1alpha1.LocalMember, keys)
+	h.Groups.keepOnly(v1alpha1.LocalMember, these)
 }
 
 // look returns a group, or nil when it is gone.

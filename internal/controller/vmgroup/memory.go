@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
@@ -18,14 +20,26 @@ import (
 // is ready to use.
 type memory struct {
 	mu     sync.Mutex
-	groups map[vsphere.GroupKey]remembered
+	groups map[object]remembered
 	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
 	raises map[string]group.Raise
 	// definitions are the last answers about the CRDs of members, by the UID of the member.
 	definitions map[string]seenDefinition
 }
 
-// remembered is what is remembered of one group.
+// object is one object of a member's API server. Its key alone is not: an API server that lies can show two objects with one UID, and what is
+// known of one is not true of the other.
+type object struct {
+	key  vsphere.GroupKey
+	name types.NamespacedName
+}
+
+// objectOf is a group of the member with this UID.
+func objectOf(member string, of client.Object) object {
+	return object{keyOf(member, of), client.ObjectKeyFromObject(of)}
+}
+
+// remembered is what is remembered of one object.
 type remembered struct {
 	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
 	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
@@ -33,6 +47,8 @@ type remembered struct {
 	resourceVersion string
 	// behind is since when the cache is behind that write, or since the API server was last asked whether it is; zero when it is not.
 	behind time.Time
+	// written: this process has written to the object, and the API server accepted it.
+	written bool
 	// reported is when status was written last.
 	reported time.Time
 	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
@@ -84,21 +100,21 @@ type question struct {
 	counted                           bool
 }
 
-func (m *memory) of(key vsphere.GroupKey) remembered {
+func (m *memory) of(o object) remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.groups[key]
+	return m.groups[o]
 }
 
-func (m *memory) change(key vsphere.GroupKey, change func(*remembered)) {
+func (m *memory) change(o object, change func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.groups == nil {
-		m.groups = map[vsphere.GroupKey]remembered{}
+		m.groups = map[object]remembered{}
 	}
-	r := m.groups[key]
+	r := m.groups[o]
 	change(&r)
-	m.groups[key] = r
+	m.groups[o] = r
 }
 
 func (m *memory) raised(member string) group.Raise {
@@ -135,36 +151,36 @@ func (m *memory) seeDefinition(member string, d seenDefinition) {
 }
 
 // deletionSeen returns when it was first seen that the group is being deleted, which is now if it was not seen before.
-func (m *memory) deletionSeen(key vsphere.GroupKey, now time.Time) time.Time {
-	seen := m.of(key).deletionSeen
+func (m *memory) deletionSeen(o object, now time.Time) time.Time {
+	seen := m.of(o).deletionSeen
 	if seen.IsZero() {
 		seen = now
-		m.change(key, func(r *remembered) { r.deletionSeen = seen })
+		m.change(o, func(r *remembered) { r.deletionSeen = seen })
 	}
 	return seen
 }
 
-func (m *memory) forget(key vsphere.GroupKey) {
+func (m *memory) forget(o object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.groups, key)
+	delete(m.groups, o)
 }
 
 // forgetVersion forgets which version of a group was written last, if anything is remembered of the group.
-func (m *memory) forgetVersion(key vsphere.GroupKey) {
+func (m *memory) forgetVersion(o object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r, remembers := m.groups[key]; remembers {
+	if r, remembers := m.groups[o]; remembers {
 		r.resourceVersion, r.behind = "", time.Time{}
-		m.groups[key] = r
+		m.groups[o] = r
 	}
 }
 
 // stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
 // that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.
-func (m *memory) stale(key vsphere.GroupKey, resourceVersion string, now time.Time) time.Time {
-	r := m.of(key)
+func (m *memory) stale(o object, resourceVersion string, now time.Time) time.Time {
+	r := m.of(o)
 	if r.resourceVersion == "" {
 		return time.Time{}
 	}
@@ -173,20 +189,20 @@ func (m *memory) stale(key vsphere.GroupKey, resourceVersion string, now time.Ti
 		since = cmp.Or(r.behind, now)
 	}
 	if !since.Equal(r.behind) {
-		m.change(key, func(r *remembered) { r.behind = since })
+		m.change(o, func(r *remembered) { r.behind = since })
 	}
 	return since
 }
 
 // sight remembers since when a group is out of sight, or that it is in sight.
-func (m *memory) sight(key vsphere.GroupKey, since time.Time) {
-	if !m.of(key).outOfSight.Equal(since) {
-		m.change(key, func(r *remembered) { r.outOfSight = since })
+func (m *memory) sight(o object, since time.Time) {
+	if !m.of(o).outOfSight.Equal(since) {
+		m.change(o, func(r *remembered) { r.outOfSight = since })
 	}
 }
 
 // evaluate is set.Evaluate, remembered by group, so that a pass over one that did not change evaluates nothing.
-func (m *memory) evaluate(set *policy.Set, key vsphere.GroupKey, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
+func (m *memory) evaluate(set *policy.Set, o object, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
 	asked := question{
 		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
 		cpu: spec.CPU, memory: spec.Memory, counted: spec.Replicas != nil,
@@ -197,11 +213,11 @@ func (m *memory) evaluate(set *policy.Set, key vsphere.GroupKey, r policy.Reques
 	if len(spec.Template)+len(path) > mostAsked {
 		return set.Evaluate(r, *spec, path)
 	}
-	last, labels := m.of(key).evaluated, sumOf(r.NamespaceLabels)
+	last, labels := m.of(o).evaluated, sumOf(r.NamespaceLabels)
 	if last.set == set && last.asked == asked && last.labels == labels {
 		return last.violations
 	}
 	last = evaluation{set: set, asked: asked, labels: labels, violations: set.Evaluate(r, *spec, path)}
-	m.change(key, func(r *remembered) { r.evaluated = last })
+	m.change(o, func(r *remembered) { r.evaluated = last })
 	return last.violations
 }

@@ -42,7 +42,7 @@ func TestLabelsOfANamespaceAreNotKeptForEachGroup(t *testing.T) {
 		for n := range labels {
 			copied[fmt.Sprint(n)] = ""
 		}
-		m.evaluate(set, vsphere.KeyOf("member", fmt.Sprint(i)), policy.Requester{Namespace: "team", NamespaceLabels: copied}, &v1alpha1.VmGroupSpec{}, "")
+		m.evaluate(set, object{key: vsphere.KeyOf("member", fmt.Sprint(i))}, policy.Requester{Namespace: "team", NamespaceLabels: copied}, &v1alpha1.VmGroupSpec{}, "")
 	}
 	if after := heap(); after > before+8<<20 {
 		t.Errorf("%d groups keep %d MiB", groups, (after-before)>>20)
@@ -65,7 +65,7 @@ func TestAnotherLabelOfTheNamespaceIsAnotherQuestion(t *testing.T) {
 	} {
 		r := policy.Requester{Member: "m", Namespace: "team", NamespaceLabels: labels}
 		spec := &v1alpha1.VmGroupSpec{CPU: 2}
-		got, want := m.evaluate(set, "key", r, spec, ""), set.Evaluate(r, *spec, "")
+		got, want := m.evaluate(set, object{}, r, spec, ""), set.Evaluate(r, *spec, "")
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("labels %v: %v, want %v", labels, got, want)
 		}
@@ -125,7 +125,7 @@ func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	if n := r.Groups.CountVCenter("default"); n != 0 {
 		t.Fatalf("%d groups are known", n)
 	}
-	if r.memory.of(r.key()).resourceVersion != r.group().ResourceVersion {
+	if r.memory.of(r.object()).resourceVersion != r.group().ResourceVersion {
 		t.Error("the version of the last write is forgotten")
 	}
 }
@@ -150,14 +150,14 @@ func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 	for i := range groups {
 		g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}
 		g.Spec.Template, g.Spec.UserDataSecretRef = long(i), &v1alpha1.LocalObjectReference{Name: long(i)}
-		key := keyOf("member-uid", g)
-		if violations := r.memory.evaluate(set, key, policy.Requester{Member: "m"}, &g.Spec, ""); len(violations) == 0 {
+		of := objectOf("member-uid", g)
+		if violations := r.memory.evaluate(set, of, policy.Requester{Member: "m"}, &g.Spec, ""); len(violations) == 0 {
 			t.Fatal("nothing is violated")
 		}
-		p := pass{r: r.Reconciler}
+		p := pass{r: r.Reconciler, gatherer: gatherer{member: Member{UID: "member-uid"}}}
 		s := &group.Snapshot{Group: g, ID: vsphere.GroupID{Member: "member-uid", Group: string(g.UID)}}
 		p.noteUserData(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: g.Spec.UserDataSecretRef.Name}})
-		if _, due := r.memory.of(key).userData.markOf(g, r.now); due {
+		if _, due := r.memory.of(of).userData.markOf(g, r.now); due {
 			t.Error("somebody looks for a Secret that cannot be there")
 		}
 	}

@@ -106,7 +106,7 @@ func TestGroupsAreKnownByTheirNamespace(t *testing.T) {
 			case 5:
 				g.forgetKey(r, key)
 			case 6:
-				g.keepOnly(string(r.ClusterName), map[vsphere.GroupKey]struct{}{key: {}})
+				g.keepOnly(string(r.ClusterName), map[mcreconcile.Request]vsphere.GroupKey{r: key})
 			}
 			want := map[memberNamespace]map[vsphere.GroupKey]struct{}{}
 			for key, e := range g.byKey {

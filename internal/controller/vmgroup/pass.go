@@ -40,6 +40,9 @@ type pass struct {
 	managers managers
 }
 
+// object is the group that a snapshot is of.
+func (p *pass) object(s *group.Snapshot) object { return objectOf(p.member.UID, s.Group) }
+
 // run gathers what is known of a group, and then decides and carries out in turn.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
 	asked := ""
@@ -62,11 +65,11 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		s.MassDeletion.Trips = p.r.Groups.trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
 	}
 	s.Raised = p.r.memory.raised(p.member.UID)
-	remembered := p.r.memory.of(s.ID.Key())
-	if s.Reported = remembered.reported; s.Unseen() {
+	remembered := p.r.memory.of(p.object(s))
+	if s.Written, s.Reported = remembered.written, remembered.reported; s.Unseen() {
 		s.OutOfSight = cmp.Or(remembered.outOfSight, p.now)
 	}
-	p.r.memory.sight(s.ID.Key(), s.OutOfSight)
+	p.r.memory.sight(p.object(s), s.OutOfSight)
 	s.UserDataMark, s.UserDataDue = remembered.userData.markOf(of, p.now)
 	done := map[group.Step]bool{}
 	for {

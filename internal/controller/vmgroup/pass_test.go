@@ -148,6 +148,8 @@ func newRig(t testing.TB) *rig {
 }
 
 // key of the group.
+func (r *rig) object() object { return objectOf("member-uid", r.group()) }
+
 func (r *rig) key() vsphere.GroupKey { return keyOf("member-uid", r.group()) }
 
 func (r *rig) pass() (reconcile.Result, error) { return r.Reconcile(r.t.Context(), r.request) }
@@ -330,7 +332,7 @@ func TestAFailedStatusWriteSendsNothingToVCenter(t *testing.T) {
 func TestACacheOlderThanOurOwnWriteIsNotActedOn(t *testing.T) {
 	r := newRig(t)
 	g := r.group()
-	r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+	r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 	if result := r.mustPass(); result.RequeueAfter == 0 {
 		t.Error("the pass does not come back")
 	}
@@ -571,7 +573,7 @@ func TestATemplateThatRefusesIsAskedOnceAndNotForEveryVM(t *testing.T) {
 func TestAnIntentIsNeverHeldBack(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
-	r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion, m.reported = g.ResourceVersion, r.now }) // a report was written just now
+	r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion, m.reported = g.ResourceVersion, r.now }) // a report was written just now
 	*g.Spec.Replicas = 3
 	g.Generation++
 	if err := r.member.Update(t.Context(), g); err != nil {

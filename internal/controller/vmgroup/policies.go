@@ -15,7 +15,6 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vmgrouppolicies,verbs=list;watch
@@ -49,12 +48,12 @@ func (c *policyCache) get(ctx context.Context, hub client.Reader) (*policy.Set, 
 }
 
 // violations of the hub's policies by a group's spec, remembered by group.
-func (r *Reconciler) violations(ctx context.Context, key vsphere.GroupKey, q policy.Requester, group *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+func (r *Reconciler) violations(ctx context.Context, of object, q policy.Requester, group *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
 	set, err := r.policies.get(ctx, r.Hub)
 	if err != nil {
 		return nil, err
 	}
-	return withOthers(set, q, group, t, r.memory.evaluate(set, key, q, &group.Spec, t.path)), nil
+	return withOthers(set, q, group, t, r.memory.evaluate(set, of, q, &group.Spec, t.path)), nil
 }
 
 // withOthers adds what policies say of a template that does not exist, and of VMs that are to be left behind.

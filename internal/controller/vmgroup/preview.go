@@ -9,7 +9,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Preview says what a pass over the group would do now. It reads memory: it asks no vCenter and no API server, and changes
@@ -35,7 +34,7 @@ func (r *Reconciler) Preview(ctx context.Context, member string, of *v1alpha1.Vm
 }
 
 // evaluate is violations of a group that need not exist, or of a shape that it has no more, so that nothing of it is remembered.
-func (r *Reconciler) evaluate(ctx context.Context, _ vsphere.GroupKey, q policy.Requester, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+func (r *Reconciler) evaluate(ctx context.Context, _ object, q policy.Requester, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
 	set, err := r.policies.get(ctx, r.Hub)
 	if err != nil {
 		return nil, err

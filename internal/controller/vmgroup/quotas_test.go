@@ -205,7 +205,7 @@ func TestACacheThatIsBehindGivesNothingBack(t *testing.T) {
 	// Another replica takes over with a cache that shows the group as it was with 2 VMs.
 	live := r.Clusters
 	r.Clusters = testCluster{client: cached{Client: r.member, group: old}, live: r.member}
-	r.memory.forget(r.key())
+	r.memory.forget(r.object())
 	r.gate.epoch.Number++
 	r.mustPass()
 	flush(t, ledger)

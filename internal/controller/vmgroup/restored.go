@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // catchesUp is how long a cache may be behind the operator's own write before the API server is asked. A watch tells of a write in
@@ -20,23 +19,23 @@ const catchesUp = 10 * time.Second
 func (r *Reconciler) MemberRestored(member string) {
 	for key, e := range r.Groups.all() {
 		if string(e.request.ClusterName) == member {
-			r.forgetVersions(key)
+			r.forgetVersions(object{key, e.request.NamespacedName})
 		}
 	}
 }
 
 // forgetVersions forgets which versions of a group were written: the storage that they were written to is another one now.
-func (r *Reconciler) forgetVersions(key vsphere.GroupKey) {
-	r.memory.forgetVersion(key)
-	r.vanished.unclaim(key)
+func (r *Reconciler) forgetVersions(of object) {
+	r.memory.forgetVersion(of)
+	r.vanished.unclaim(of.key)
 }
 
 // behind reports whether the cache has an older object than the operator's own last write. A group that stays behind may have come from a
 // backup: with a revision bump nothing else shows that, since the revision of the storage rises while its objects keep the versions that they had.
 // So the API server is asked, at most once in catchesUp. If it has what the cache has, the write is gone.
-func (r *Reconciler) behind(ctx context.Context, key vsphere.GroupKey, group *v1alpha1.VmGroup, live client.Reader) bool {
+func (r *Reconciler) behind(ctx context.Context, of object, group *v1alpha1.VmGroup, live client.Reader) bool {
 	now := r.Now()
-	since := r.memory.stale(key, group.ResourceVersion, now)
+	since := r.memory.stale(of, group.ResourceVersion, now)
 	if since.IsZero() {
 		return false
 	}
@@ -48,11 +47,11 @@ func (r *Reconciler) behind(ctx context.Context, key vsphere.GroupKey, group *v1
 	defer cancel()
 	err := live.Get(ctx, client.ObjectKeyFromObject(group), stored)
 	if err != nil || stored.UID != group.UID || stored.ResourceVersion != group.ResourceVersion {
-		r.memory.change(key, func(m *remembered) { m.behind = now })
+		r.memory.change(of, func(m *remembered) { m.behind = now })
 		return true
 	}
 	log.FromContext(ctx).Info("The API server has an older version of the group than the operator has written; the member was restored from a backup",
-		"resourceVersion", group.ResourceVersion, "written", r.memory.of(key).resourceVersion)
-	r.forgetVersions(key)
+		"resourceVersion", group.ResourceVersion, "written", r.memory.of(of).resourceVersion)
+	r.forgetVersions(of)
 	return false
 }

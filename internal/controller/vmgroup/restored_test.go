@@ -17,7 +17,7 @@ func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
 	r.inform(r.Reconciler)
-	r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+	r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 	live := &liveReader{err: errors.New("the member is away")}
 	r.Clusters = testCluster{client: r.member, live: live}
@@ -79,7 +79,7 @@ func TestAGroupThatCameBackOlderThanOurOwnWriteIsActedOnOnceItsAPIServerBearsItO
 		t.Run(test.story, func(t *testing.T) {
 			r := newRig(t)
 			g := r.settle()
-			r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+			r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 			r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 			live := test.live(r.group())
 			r.Clusters = testCluster{client: r.member, live: live}
@@ -114,11 +114,11 @@ func TestACacheThatCaughtUpHasAllItsTimeAgain(t *testing.T) {
 	live := &liveReader{has: g}
 	r.Clusters = testCluster{client: r.member, live: live}
 	for range 2 {
-		r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+		r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 		r.mustPass()
 		r.now = r.now.Add(catchesUp - time.Millisecond)
 		r.mustPass()
-		r.memory.change(keyOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion })
+		r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion })
 		r.mustPass()
 	}
 	if live.asked != 0 {

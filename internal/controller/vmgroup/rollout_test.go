@@ -128,7 +128,7 @@ func TestAnEditReachesAllVMsOneAfterTheOther(t *testing.T) {
 func TestAnUpdateIsRecordedBeforeItsFirstStep(t *testing.T) {
 	r := rolls(t, 2)
 	r.edit(withTemplate("debian-13"))
-	r.memory.change(r.key(), func(m *remembered) { m.reported = r.now }) // a report was written just now
+	r.memory.change(r.object(), func(m *remembered) { m.reported = r.now }) // a report was written just now
 	r.onStatus = func() error {
 		if calls := r.vcenter.Journal(); len(calls) != 0 {
 			t.Errorf("before it was recorded: %v", calls)

@@ -36,7 +36,7 @@ func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup
 	if err := a.client.Status().Patch(ctx, answer, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	if err := bounded(answer); err != nil {
+	if err := answers(answer, group); err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
 	// The pass goes on with what it was decided on. An API server that answers with something else would change that in the middle, and the next write
@@ -60,14 +60,10 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	if err := a.client.Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	err := bounded(next)
-	if next.UID != group.UID || next.Namespace != group.Namespace || next.Name != group.Name {
-		err = &AnswerError{"it is about another VmGroup"}
-	}
-	if err != nil {
+	if err := answers(next, group); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	a.memory.change(keyOf(a.member, group), func(m *remembered) { m.resourceVersion = next.ResourceVersion })
+	a.memory.change(objectOf(a.member, group), func(m *remembered) { m.resourceVersion, m.written = next.ResourceVersion, true })
 	return next, nil
 }
 
@@ -82,8 +78,12 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the API server's answer cannot be right: %s; check what answers at the address of the member", e.What)
 }
 
-// bounded refuses an answer whose resource version is longer than one can be: it is remembered for as long as the group exists.
-func bounded(answer *v1alpha1.VmGroup) error {
+// answers refuses an answer to a write that is about another object than was written, and one whose resource version is longer than one can be: it is
+// remembered for as long as the group exists.
+func answers(answer, written *v1alpha1.VmGroup) error {
+	if answer.UID != written.UID || answer.Namespace != written.Namespace || answer.Name != written.Name {
+		return &AnswerError{"it is about another VmGroup"}
+	}
 	if version := answer.ResourceVersion; revision.TooLong(version) {
 		return &AnswerError{fmt.Sprintf("the resource version has %d bytes, more than %d", len(version), revision.MaxLength)}
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// Who answers at a member's address may answer a write with another object. In the middle of a pass that would put another group in place of the one that
-// the pass is about.
+// An API server that lies can answer a write with another spec. In the middle of a pass that would put another group in place of the one that the pass is
+// about.
 func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
-	another := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "another", ResourceVersion: "7"}}
+	another := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "7"}}
 	another.Spec.Template = "another"
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(allkinds.Scheme()).Build(), interceptor.Funcs{
 		SubResourcePatch: func(_ context.Context, _ client.Client, _ string, object client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
@@ -61,16 +61,15 @@ func answering(lie func(*v1alpha1.VmGroup)) client.Client {
 func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T) {
 	longest := strings.Repeat("9", revision.MaxLength)
 	for story, c := range map[string]struct {
-		lie func(*v1alpha1.VmGroup)
-		// finalizers and status say whether the answer to such a write is refused.
-		finalizers, status bool
+		lie     func(*v1alpha1.VmGroup)
+		refused bool
 	}{
-		"a version of megabytes":    {func(g *v1alpha1.VmGroup) { g.ResourceVersion = strings.Repeat("9", 4<<20) }, true, true},
-		"a version just too long":   {func(g *v1alpha1.VmGroup) { g.ResourceVersion = longest + "9" }, true, true},
-		"the longest version":       {func(g *v1alpha1.VmGroup) { g.ResourceVersion = longest }, false, false},
-		"another group":             {func(g *v1alpha1.VmGroup) { g.UID, g.ResourceVersion = uuid.NewUUID(), "7" }, true, false},
-		"another group's name":      {func(g *v1alpha1.VmGroup) { g.Name, g.ResourceVersion = "another", "7" }, true, false},
-		"another group's namespace": {func(g *v1alpha1.VmGroup) { g.Namespace, g.ResourceVersion = "another", "7" }, true, false},
+		"a version of megabytes":    {func(g *v1alpha1.VmGroup) { g.ResourceVersion = strings.Repeat("9", 4<<20) }, true},
+		"a version just too long":   {func(g *v1alpha1.VmGroup) { g.ResourceVersion = longest + "9" }, true},
+		"the longest version":       {func(g *v1alpha1.VmGroup) { g.ResourceVersion = longest }, false},
+		"another group":             {func(g *v1alpha1.VmGroup) { g.UID, g.ResourceVersion = uuid.NewUUID(), "7" }, true},
+		"another group's name":      {func(g *v1alpha1.VmGroup) { g.Name, g.ResourceVersion = "another", "7" }, true},
+		"another group's namespace": {func(g *v1alpha1.VmGroup) { g.Namespace, g.ResourceVersion = "another", "7" }, true},
 	} {
 		t.Run(story, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "6"}}
@@ -78,26 +77,26 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 			for range 3 {
 				next, err := store.patchFinalizers(t.Context(), group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 				var wrong *AnswerError
-				if errors.As(err, &wrong) != c.finalizers {
+				if errors.As(err, &wrong) != c.refused {
 					t.Errorf("finalizers: the error is %v", err)
 				}
 				if err != nil && next != group {
 					t.Errorf("the pass goes on with %s", next.UID)
 				}
 				next = group.DeepCopy()
-				if err := store.writeStatus(t.Context(), group, next); errors.As(err, &wrong) != c.status {
+				if err := store.writeStatus(t.Context(), group, next); errors.As(err, &wrong) != c.refused {
 					t.Errorf("status: the error is %v", err)
 				}
 				if len(next.ResourceVersion) > revision.MaxLength {
 					t.Errorf("the pass goes on with a version of %d bytes", len(next.ResourceVersion))
 				}
 			}
-			for key, remembered := range store.memory.groups {
-				if key != keyOf("member", group) || len(remembered.resourceVersion) > revision.MaxLength {
-					t.Errorf("%s is remembered with a version of %d bytes", key, len(remembered.resourceVersion))
+			for of, remembered := range store.memory.groups {
+				if of != objectOf("member", group) || len(remembered.resourceVersion) > revision.MaxLength {
+					t.Errorf("%s is remembered with a version of %d bytes", of.key, len(remembered.resourceVersion))
 				}
 			}
-			if _, remembers := store.memory.groups[keyOf("member", group)]; remembers == c.finalizers {
+			if _, remembers := store.memory.groups[objectOf("member", group)]; remembers == c.refused {
 				t.Errorf("the version of the write is remembered: %v", remembers)
 			}
 		})

@@ -115,7 +115,7 @@ func (p *pass) lookAtUserData(ctx context.Context, s *group.Snapshot) {
 }
 
 func (p *pass) rememberUserData(s *group.Snapshot, secret string) {
-	p.r.memory.change(s.ID.Key(), func(r *remembered) { r.userData = seenUserData{secret, p.now, s.UserDataMark} })
+	p.r.memory.change(p.object(s), func(r *remembered) { r.userData = seenUserData{secret, p.now, s.UserDataMark} })
 }
 
 // markOf returns what is known of the Secret of a group's spec, and whether it is time to look. One that is marked is not looked at again.

@@ -320,6 +320,9 @@ func left(r *run) {
 
 func folderMovedOut(r *run) {
 	vm := r.clone(0)
+	if o := r.observe(vm.Ref); o.Folder.Place != path {
+		r.t.Errorf("the folder lies at %+v, want %+v", o.Folder.Place, path)
+	}
 	r.Person.MoveFolderOut(r.folder)
 	r.until("the folder is elsewhere", func() bool {
 		o := r.observe(vm.Ref)

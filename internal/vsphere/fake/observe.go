@@ -147,6 +147,23 @@ func (s *Server) at(path vsphere.FolderPath) vsphere.Ref {
 	return at
 }
 
+// placed adds where a folder lies.
+func (s *Server) placed(f vsphere.Folder) vsphere.Folder {
+	if f.Ref == s.root {
+		return f
+	}
+	f.Place.Leaf = f.Name
+	namespace := s.folders[f.Parent]
+	if namespace == nil || f.Parent == s.root {
+		return f
+	}
+	f.Place.Namespace = namespace.Name
+	if member := s.folders[namespace.Parent]; member != nil && namespace.Parent != s.root {
+		f.Place.Member = member.Name
+	}
+	return f
+}
+
 func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
 	if q.Folder.IsZero() {
 		q.Folder = s.at(q.Path)
@@ -156,7 +173,7 @@ func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
 	case !exists:
 		o.FolderGone = s.isConfirmed(q.Folder, q.ID.Key())
 	case s.below(q.Folder):
-		o.Folder = *folder
+		o.Folder = s.placed(*folder)
 	default:
 		o.FolderElsewhere, o.Folder = true, vsphere.Folder{Ref: folder.Ref, Name: folder.Name}
 	}

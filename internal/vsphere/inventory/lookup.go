@@ -67,7 +67,7 @@ func (x *Index) Group(q vsphere.Query) Group {
 
 func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	if q.Folder.IsZero() {
-		g.Folder = x.at(q.Path)
+		g.Folder = x.placed(x.at(q.Path))
 		return
 	}
 	e := x.folders[q.Folder]
@@ -80,7 +80,7 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	case e == nil || e.state == Suspect:
 		g.Ask = append(g.Ask, q.Folder)
 	default:
-		g.Folder = e.folder
+		g.Folder = x.placed(e.folder)
 	}
 	add(x.owners, q.Folder, q.ID.Key())
 }
@@ -110,6 +110,23 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 	case e.state == Suspect && e.stampedFor(q.ID):
 		g.Suspects = append(g.Suspects, clone(e.vm))
 	}
+}
+
+// placed adds where a folder lies.
+func (x *Index) placed(f vsphere.Folder) vsphere.Folder {
+	if f.Ref.IsZero() || f.Ref == x.root {
+		return f
+	}
+	f.Place.Leaf = f.Name
+	namespace := x.folders[f.Parent]
+	if namespace == nil || f.Parent == x.root {
+		return f
+	}
+	f.Place.Namespace = namespace.folder.Name
+	if member := x.folders[namespace.folder.Parent]; member != nil && namespace.folder.Parent != x.root {
+		f.Place.Member = member.folder.Name
+	}
+	return f
 }
 
 // at returns the present folder at a path below the root, or the zero Folder.

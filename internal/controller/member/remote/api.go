@@ -74,7 +74,7 @@ func New(config *rest.Config, bounds Bounds, mayWrite func() bool) (*API, error)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	return &API{Config: config, Client: uncached, transport: transport, plain: plain, timeouts: bounds.Timeouts}, nil
+	return &API{Config: config, Client: bounds.Guard.uncached(uncached), transport: transport, plain: plain, timeouts: bounds.Timeouts}, nil
 }
 
 // Host is the URL of the member's API server.

@@ -86,7 +86,7 @@ func (g *Guard) Refuse(err error) error {
 	return err
 }
 
-// LimitError says which limit a member's API server exceeded.
+// LimitError says which limit a member's API server exceeded, be it one of Kubernetes.
 type LimitError struct {
 	// What was too much, as the beginning of a sentence.
 	What string
@@ -152,7 +152,7 @@ func refusedProblem(host string, err error) *Problem {
 	switch {
 	case errors.As(err, &limit):
 		return &Problem{Reason: v1alpha1.ReasonLimitExceeded, Lasting: true, Cause: err, Message: fmt.Sprintf(
-			"%s sends too much: %s. %s %s", host, limit.Error(), stays, limit.Remedy)}
+			"%s exceeds a limit: %s. %s %s", host, limit.Error(), stays, limit.Remedy)}
 	case errors.As(err, &redirect):
 		return &Problem{Reason: v1alpha1.ReasonRedirectRefused, Lasting: true, Cause: err, Message: fmt.Sprintf(
 			"%s answers with a redirect to %q. It was not followed, since the credentials of the member would go there. %s "+

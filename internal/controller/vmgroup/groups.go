@@ -159,7 +159,7 @@ func (g *Groups) keep(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if counts.Wanted = 0; counts.Deleted.IsZero() {
 		counts.Deleted = g.now()
 	}
-	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.ShowsAtMost(of), counts: counts})
+	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.Shows(of), counts: counts})
 }
 
 // forgetKey drops a group, and not another one that has its name by now.

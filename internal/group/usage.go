@@ -44,22 +44,20 @@ func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usag
 	return u
 }
 
-// Stands is what VMs take that vCenter shows of a group, without those that the operator has decided to destroy: another replica can see their end
-// before this one. A copy of a VM is no other one. It never is more than the holder of the group sees.
-func Stands(marked []vsphere.Marked) (u policy.Usage) {
+// Stands is what VMs take that vCenter shows of a group. A copy of a VM is no other one, unless either is to be destroyed.
+func Stands(marked []vsphere.Marked) policy.Usage {
 	byOrdinal := map[int32]size{}
-	var released []size
+	var others []size
 	for i := range marked {
 		m := &marked[i]
 		z := sizeOf(&vsphere.VM{CPU: m.CPU, MemoryMiB: m.MemoryMiB})
-		switch {
-		case m.Released:
-			released = append(released, z)
-		case !m.Tombstone:
+		if m.Released || m.Tombstone {
+			others = append(others, z)
+		} else {
 			byOrdinal[m.Ordinal] = byOrdinal[m.Ordinal].max(z)
 		}
 	}
-	return sum(slices.AppendSeq(released, maps.Values(byOrdinal)))
+	return sum(slices.AppendSeq(others, maps.Values(byOrdinal)))
 }
 
 // Occupies is what a group with an admitted shape holds, or what its VMs take that are there still: what leaves counts until it is gone.
@@ -71,6 +69,12 @@ func Occupies(group *v1alpha1.VmGroup, admitted v1alpha1.Admitted) policy.Usage 
 	}
 	spec.Replicas = &there
 	return holds.Max(policy.UsageOf(spec))
+}
+
+// Acted reports whether status shows that something was made for a group in its vCenter.
+func Acted(group *v1alpha1.VmGroup) bool {
+	s := &group.Status
+	return s.Folder != nil || len(s.VMs)+len(s.Deleting) > 0 || s.Replicas > 0
 }
 
 // own is how many VMs status shows that are not another group's still.

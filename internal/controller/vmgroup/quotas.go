@@ -3,6 +3,7 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -107,7 +108,9 @@ func (w quotaLister) holds(at *space, key vsphere.GroupKey, e *groupEntry) polic
 		holds = holds.Max(recorded(*record.Admitted))
 	}
 	if server, ok := w.Servers.Server(e.vcenter); ok {
-		if stands := group.Stands(server.Marked(key)); stands.VMs > 0 {
+		// The holder can have seen the end of a VM that is to be destroyed, and given back what it took, before this replica sees it. Status shows such VMs.
+		standing := slices.DeleteFunc(server.Marked(key), func(m vsphere.Marked) bool { return m.Tombstone })
+		if stands := group.Stands(standing); stands.VMs > 0 {
 			stands.Groups = 1
 			holds = holds.Max(stands)
 		}

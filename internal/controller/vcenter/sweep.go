@@ -35,6 +35,8 @@ var errNotLeading = errors.New("another replica leads now")
 type emptyFolders struct {
 	mu   sync.Mutex
 	seen map[string]emptied
+	// sweeping are the VCenters whose folders are being asked about.
+	sweeping map[string]bool
 }
 
 // emptied is when the folders of a VCenter were looked through last, and since when those are empty that are.
@@ -76,7 +78,29 @@ func (e *emptyFolders) due(vcenter string, now time.Time, find func() []vsphere.
 func (e *emptyFolders) wait(vcenter string, folder vsphere.Ref, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seen[vcenter].since[folder] = now
+	if last, known := e.seen[vcenter]; known {
+		last.since[folder] = now
+	}
+}
+
+// begin reports whether nobody is asking about the folders of a VCenter. Who gets true calls end.
+func (e *emptyFolders) begin(vcenter string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sweeping[vcenter] {
+		return false
+	}
+	if e.sweeping == nil {
+		e.sweeping = map[string]bool{}
+	}
+	e.sweeping[vcenter] = true
+	return true
+}
+
+func (e *emptyFolders) end(vcenter string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sweeping, vcenter)
 }
 
 // forget drops what is known of a VCenter: it was not certain, or the VCenter is gone.
@@ -84,6 +108,18 @@ func (e *emptyFolders) forget(vcenter string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.seen, vcenter)
+}
+
+// startSweep sweeps in the background: a member may take its time to answer, and the VCenter is looked at meanwhile.
+func (r *Reconciler) startSweep(ctx context.Context, vc *v1alpha1.VCenter, current Connection) {
+	if !r.empty.begin(vc.Name) {
+		return
+	}
+	vc = vc.DeepCopy()
+	go func() {
+		defer r.empty.end(vc.Name)
+		r.sweep(ctx, vc, current)
+	}()
 }
 
 // sweep removes folders of groups that do not exist: their finalizer was removed by hand, and their VMs went later. The name of such a folder has

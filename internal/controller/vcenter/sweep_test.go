@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/tools/events"
@@ -132,4 +133,35 @@ func TestAFewFoldersAreRemovedAtOnceAndAReplicaThatLeadsNoMoreRemovesNone(t *tes
 	if got := s.c.diary.read(); len(got) != 3 {
 		t.Errorf("without leading: %v", got)
 	}
+}
+
+// TestAMemberThatDoesNotAnswerDoesNotHoldUpTheLookAtAVCenter: its folders are asked about beside it, and by one at a time.
+func TestAMemberThatDoesNotAnswerDoesNotHoldUpTheLookAtAVCenter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSweeper(vsphere.GroupFolder{Ref: vsphere.FolderRef("group-1"), FolderPath: vsphere.FolderPath{Member: "m", Namespace: "n", Leaf: "web.0a1b2c3d"}})
+		asked := 0
+		s.NoGroup = func(ctx context.Context, _, _, _ string) (bool, error) {
+			asked++
+			<-ctx.Done()
+			return false, ctx.Err()
+		}
+		began := time.Now()
+		for range 90 {
+			s.startSweep(t.Context(), vcenterForTest(), s.c)
+			s.now = s.now.Add(lookInterval)
+			synctest.Wait()
+		}
+		if took := time.Since(began); took > 0 || asked != 1 {
+			t.Errorf("looking at the VCenter waited for %s, and the member was asked %d times", took, asked)
+		}
+		<-time.After(sweepTimeout) // on the clock of this test
+		synctest.Wait()
+		s.now = s.now.Add(folderPatience)
+		s.startSweep(t.Context(), vcenterForTest(), s.c)
+		synctest.Wait()
+		if asked != 2 {
+			t.Errorf("the member was asked %d times, want once more after it did not answer", asked)
+		}
+		<-time.After(sweepTimeout) // on the clock of this test
+	})
 }

@@ -211,6 +211,7 @@ func (r *Reconciler) serve() {
 	if r.MassDeletion == (massdeletion.Rules{}) {
 		r.MassDeletion = massdeletion.DefaultRules()
 	}
+	r.Groups.users = r
 	r.Groups.gone, r.Groups.now, r.Groups.rules = r.forgetMissed, r.Now, r.MassDeletion
 	r.namespaces = newNamespaceNews(r.Groups)
 }

@@ -86,6 +86,7 @@ var slowStories = []slowStory{
 	{6, "integration", "TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing", 90},
 	{6, "integration", "TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM", 150},
 	{6, "integration", "TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM", 130},
+	{6, "integration", "TestARestoredHubGrantsNoMoreThanTheQuotas", 130},
 	{7, "massdeletion", "TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs", 110},
 	{7, "massdeletion", "TestEverythingThatIsScaledToZeroKeepsItsVMs", 60},
 	{7, "massdeletion", "TestTwentyOfAHundredAndFiftyGroupsGoUnasked", 25},

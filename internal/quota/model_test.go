@@ -54,12 +54,6 @@ type model struct {
 	between []func()
 }
 
-// kept are VMs whose group is gone.
-type kept struct {
-	of   policy.Requester
-	left policy.Usage
-}
-
 type replica struct {
 	m      *model
 	ledger *quota.Ledger
@@ -95,13 +89,6 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 		}
 	}
 	return groups, nil
-}
-
-func (r *replica) Remnants(context.Context) (all []quota.Remnant, _ error) {
-	for id, k := range r.m.kept {
-		all = append(all, quota.Remnant{Group: quota.Group{UID: id.UID, Name: "g", Requester: k.of}, Stands: k.left})
-	}
-	return all, nil
 }
 
 func quotaOf(scope v1alpha1.QuotaScope, groups, vms int32, cpu int64) v1alpha1.VmGroupPolicySpec {
@@ -264,23 +251,6 @@ func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	m.objects[i].version++
 	m.replicas[m.holder[i]].view[i] = m.objects[i]
 	m.due[i] = true
-}
-
-// delete removes a group, and its VMs unless they are kept.
-func (m *model) delete(i int, keeps bool) {
-	o, r, left := &m.objects[i], m.replicas[m.holder[i]], policy.Usage{}
-	if !o.exists || r.view[i].version != o.version {
-		return
-	}
-	if left = o.holds(); keeps && left.VMs > 0 {
-		left.Groups = 0
-		m.kept[m.key(i)] = kept{place(i), left}
-	} else {
-		left = policy.Usage{}
-	}
-	r.ledger.GiveBack(m.key(i), left, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
-	*o = object{version: o.version + 1}
-	r.view[i] = *o
 }
 
 // restore puts the hub back to a version, with a revision bump or without.
@@ -516,12 +486,7 @@ func (m *model) settle() {
 		}
 	}
 	entries, leads := m.store.Entries(), slices.ContainsFunc(m.replicas, func(r *replica) bool { return !r.old })
-	for id, k := range m.kept {
-		if e, ok := entries[id]; ok && leads && e.Usage != k.left {
-			m.t.Fatalf("of %s are left %+v and the ledger says %+v", id.UID, k.left, e.Usage)
-		}
-		delete(entries, id)
-	}
+	m.settleKept(entries, leads)
 	for i, o := range m.objects {
 		if !o.exists {
 			continue

@@ -218,9 +218,16 @@ func TestVMsThatWereKeptSinceTheBackupCountAsTheyAre(t *testing.T) {
 		"the backup has its group smaller":                   {3, receipt(receipts.Released), 6},
 		"its group is newer than the backup, with a receipt": {0, receipt(receipts.Released), 6},
 		"its group is newer than the backup, with marks":     {0, marks, 6},
-		"its group is newer, and only their folder tells":    {0, func(*restoredHub) {}, 6},
-		"its group was forgotten":                            {0, receipt(receipts.Forgotten), 0},
-		"another group adopts them":                          {0, receipt(receipts.Adopted), 0},
+		"its group is newer, with marks, and they lie elsewhere": {0, func(h *restoredHub) {
+			folder := h.othersFolder()
+			for _, vm := range h.vcenter.VMs() {
+				h.vcenter.ByHand().Edit(vm.Ref.Value, func(vm *vsphere.VM) { vm.Folder = folder.Ref })
+			}
+			marks(h)
+		}, 6},
+		"its group is newer, and only their folder tells": {0, func(*restoredHub) {}, 6},
+		"its group was forgotten":                         {0, receipt(receipts.Forgotten), 0},
+		"another group adopts them":                       {0, receipt(receipts.Adopted), 0},
 	} {
 		t.Run(story, func(t *testing.T) {
 			h := newRestoredHub(t, quotaVMs(9), c.inBackup)

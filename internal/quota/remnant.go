@@ -8,7 +8,7 @@ import (
 
 // Remnant is what is known of a group that no cache has: its member is away, or it does not exist any more.
 type Remnant struct {
-	// Group as far as it is known. Holds is what it counts with as long as nobody knows that it is gone: what the hub has on record, or what its status
+	// Group as far as it is known. Holds is what it counts with until it is known to be gone: what the hub has on record, or what its status
 	// showed last. Without a namespace it only counts where it has an entry.
 	Group
 	// Stands is what VMs of it take that exist.
@@ -50,7 +50,7 @@ func (d *draft) countRemnants(lowered map[Key]giveBack) (behind bool) {
 	return behind
 }
 
-// keysOf are the totals that a remnant counts in. Where nobody knows the labels of its namespace, it counts where other groups of that namespace have
+// keysOf are the totals that a remnant counts in. If the labels of its namespace are unknown, it counts where other groups of that namespace have
 // entries, and where a policy matches a namespace without labels.
 func (d *draft) keysOf(r *Remnant, spaces map[[2]string][]string) []string {
 	keys := keysOf(d.quotas(r.Requester), r.Requester)

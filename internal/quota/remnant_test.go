@@ -115,7 +115,7 @@ func TestARecordOfAGroupThatIsKnownToBeGoneDoesNotCount(t *testing.T) {
 	d.grant(claim("near", "m", 0, 4, 1))
 }
 
-// Nobody knows the labels of a namespace whose member is away. Where the ledger has other groups of that namespace, it counts.
+// The labels of a namespace are unknown while its member is away. Where the ledger has other groups of that namespace, it counts.
 func TestANamespaceWithoutKnownLabelsCountsWhereItCountedBefore(t *testing.T) {
 	rule := vms(v1alpha1.QuotaMatch, 5)
 	rule.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}

@@ -83,7 +83,7 @@ func (e *emptyFolders) wait(vcenter string, folder vsphere.Ref, now time.Time) {
 	}
 }
 
-// begin reports whether nobody is asking about the folders of a VCenter. Who gets true calls end.
+// begin starts a sweep of a VCenter, or returns false while another one runs. The caller that gets true calls end.
 func (e *emptyFolders) begin(vcenter string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,7 +110,7 @@ func (e *emptyFolders) forget(vcenter string) {
 	delete(e.seen, vcenter)
 }
 
-// startSweep sweeps in the background: a member may take its time to answer, and the VCenter is looked at meanwhile.
+// startSweep sweeps in the background: a member can answer slowly, and the reconcile of the VCenter does not wait for it.
 func (r *Reconciler) startSweep(ctx context.Context, vc *v1alpha1.VCenter, current Connection) {
 	if !r.empty.begin(vc.Name) {
 		return

@@ -66,7 +66,9 @@ type space struct {
 	requester policy.Requester
 	// largest is what one group can have there: see policy.Set.Largest.
 	largest policy.Usage
-	groups  []quota.Group
+	// bound is true if any quota holds there.
+	bound  bool
+	groups []quota.Group
 }
 
 // Groups implements quota.Lister.
@@ -88,7 +90,7 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 			if at.requester, err = w.Requester(ctx, name, namespace); err != nil {
 				return nil, err
 			}
-			at.largest = set.Largest(at.requester)
+			at.largest, at.bound = set.Largest(at.requester), len(set.Quotas(at.requester)) > 0
 			spaces[[2]string{name, namespace}] = at
 		}
 		at.groups = append(at.groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)})
@@ -104,6 +106,9 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 // of them can be older than what exists. A status counts up to what one group can have there, so that one that was made up fills no total.
 func (w quotaLister) holds(at *space, key vsphere.GroupKey, e *groupEntry) policy.Usage {
 	holds := e.shows.Min(at.largest)
+	if !at.bound {
+		return holds // it counts in no sum
+	}
 	if record := w.record(at.member, key); record.Admitted != nil {
 		holds = holds.Max(recorded(*record.Admitted))
 	}
@@ -143,7 +148,7 @@ func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name st
 		return left, false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
 	found := &v1alpha1.VmGroup{}
-	if name == "" { // of VMs that nothing but a release mark tells of
+	if name == "" { // only a release mark is known, which has the namespace
 		gone, err = r.NoGroup(ctx, key.Member, namespace, string(key.UID))
 		return left, gone, err
 	}

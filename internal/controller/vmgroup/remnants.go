@@ -30,7 +30,9 @@ type remnants struct {
 	quotaLister
 	// members are the names of those that have a MemberCluster, by cluster UID.
 	members map[string]string
-	found   map[vsphere.GroupKey]*remnant
+	// away are the cluster UIDs of those that are not served.
+	away  map[string]bool
+	found map[vsphere.GroupKey]*remnant
 }
 
 // remnant is what is known of one of them.
@@ -49,16 +51,20 @@ func (w quotaLister) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 	if err := w.Hub.List(ctx, &vcenters); err != nil {
 		return nil, fmt.Errorf("read VCenters from the hub: %w", err)
 	}
-	m := remnants{quotaLister: w, members: map[string]string{}, found: map[vsphere.GroupKey]*remnant{}}
-	away := map[string]bool{}
+	m := remnants{quotaLister: w, members: map[string]string{}, away: map[string]bool{}, found: map[vsphere.GroupKey]*remnant{}}
 	for i := range clusters.Items {
 		of := &clusters.Items[i]
 		uid := cmp.Or(of.Status.ClusterUID, of.Spec.ClusterUID)
 		if served, engaged := w.Reconciler.Members(of.Name); engaged {
 			uid = served.UID
 		}
-		if m.members[uid] = of.Name; !w.Served(of.Name) {
-			away[uid] = true
+		_, another := m.members[uid]
+		switch {
+		case w.Served(of.Name):
+			m.members[uid] = of.Name
+			delete(m.away, uid)
+		case !another: // one that leads to the same cluster
+			m.members[uid], m.away[uid] = of.Name, true
 		}
 	}
 	for i := range vcenters.Items {
@@ -66,12 +72,12 @@ func (w quotaLister) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 			m.look(server)
 		}
 	}
-	if len(away) > 0 {
-		if err := m.remember(ctx, away); err != nil {
+	if len(m.away) > 0 {
+		if err := m.remember(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return m.told(ctx), nil
+	return m.list(ctx), nil
 }
 
 // of returns what is known of a group, or nil if it is none of these: its member has it, or no MemberCluster is its member.
@@ -79,11 +85,10 @@ func (m *remnants) of(key vsphere.GroupKey) *remnant {
 	if r, ok := m.found[key]; ok {
 		return r
 	}
-	name, ok := m.members[key.Member()]
-	if !ok {
+	if _, ok := m.members[key.Member()]; !ok {
 		return nil
 	}
-	if _, known := m.Reconciler.Groups.entry(key); known && m.Served(name) {
+	if _, known := m.Reconciler.Groups.entry(key); known && !m.away[key.Member()] {
 		return nil
 	}
 	r := &remnant{}
@@ -105,9 +110,9 @@ func (m *remnants) look(server vsphere.Inventory) {
 	}
 }
 
-// placed finds the namespace and the name of a group by what its VMs tell, as far as they may be entered if the ledger does not know them. Of VMs that carry
-// the stamp, the place of their folder tells. A receipt says what became of them: those that were released count. Those of a group that was forgotten do not, since
-// an administrator has freed their quota, and those that another group adopts count for that one as soon as it has them.
+// placed finds the namespace and the name of a group whose VMs can be entered if the ledger does not have them. Sources are a receipt, a release mark, and for VMs
+// with a stamp the place of their folder. Only a receipt with cause Released lets stamped VMs count: an administrator has freed the quota of a forgotten group, and
+// adopted VMs count for the adopter as soon as it has them.
 func (m *remnants) placed(server vsphere.Inventory, key vsphere.GroupKey, marked []vsphere.Marked) (namespace, name string) {
 	receipt, known := receipts.Receipt{}, false
 	if m.KnownReceipts != nil {
@@ -133,12 +138,12 @@ func (m *remnants) placed(server vsphere.Inventory, key vsphere.GroupKey, marked
 }
 
 // remember adds what the hub has on record of members that are away, and what was seen of them before.
-func (m *remnants) remember(ctx context.Context, away map[string]bool) error {
+func (m *remnants) remember(ctx context.Context) error {
 	set, err := m.policies.get(ctx, m.Hub)
 	if err != nil {
 		return err
 	}
-	for uid := range away {
+	for uid := range m.away {
 		records, err := m.Records.OfMember(uid)
 		if err != nil {
 			return fmt.Errorf("read what was admitted to the groups of MemberCluster %q: %w", m.members[uid], err)
@@ -150,7 +155,7 @@ func (m *remnants) remember(ctx context.Context, away map[string]bool) error {
 		}
 	}
 	for key, e := range m.Reconciler.Groups.all() {
-		if !away[key.Member()] {
+		if !m.away[key.Member()] {
 			continue
 		}
 		if r := m.of(key); r != nil {
@@ -160,8 +165,8 @@ func (m *remnants) remember(ctx context.Context, away map[string]bool) error {
 	return nil
 }
 
-// told returns what was gathered, for the ledger.
-func (m *remnants) told(ctx context.Context) []quota.Remnant {
+// list returns what was gathered, for the ledger.
+func (m *remnants) list(ctx context.Context) []quota.Remnant {
 	all := make([]quota.Remnant, 0, len(m.found))
 	for key, r := range m.found {
 		of := quota.Remnant{Stands: r.stands, Unlabeled: true}

@@ -113,7 +113,7 @@ func (h *restoredHub) wants(replicas int32) {
 	}
 }
 
-// A group makes no claim of its own while its vCenter cannot be looked at.
+// A group makes no claim of its own while its vCenter is unreachable.
 func TestAnOldRecordHidesNothingOfWhatStatusShows(t *testing.T) {
 	h := newRestoredHub(t, quotaVMs(5), 1)
 	h.backsUp()
@@ -148,7 +148,7 @@ func TestAnOldRecordAndAnOldStatusHideNothingOfWhatVCenterShows(t *testing.T) {
 	}
 }
 
-// Whoever writes status can make up any number there.
+// Users with write access to status can write any number there.
 func TestAStatusThatWasMadeUpFillsNoMoreOfATotalThanOneGroupMayHave(t *testing.T) {
 	rule := quotaVMs(10)
 	rule.Limits = &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(6))}}
@@ -225,9 +225,9 @@ func TestVMsThatWereKeptSinceTheBackupCountAsTheyAre(t *testing.T) {
 			}
 			marks(h)
 		}, 6},
-		"its group is newer, and only their folder tells": {0, func(*restoredHub) {}, 6},
-		"its group was forgotten":                         {0, receipt(receipts.Forgotten), 0},
-		"another group adopts them":                       {0, receipt(receipts.Adopted), 0},
+		"its group is newer, and only their folder names it": {0, func(*restoredHub) {}, 6},
+		"its group was forgotten":                            {0, receipt(receipts.Forgotten), 0},
+		"another group adopts them":                          {0, receipt(receipts.Adopted), 0},
 	} {
 		t.Run(story, func(t *testing.T) {
 			h := newRestoredHub(t, quotaVMs(9), c.inBackup)

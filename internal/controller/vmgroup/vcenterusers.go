@@ -10,16 +10,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// vcenterUsers tells groups that use a vCenter from those that only name it. *Reconciler implements it.
+// vcenterUsers distinguishes groups that use a vCenter from those that only name it. *Reconciler implements it.
 type vcenterUsers interface {
-	// granted reports whether a grant lets a group use a vCenter, or nobody knows.
+	// granted reports whether a grant lets a group use a vCenter, or that is unknown.
 	granted(ctx context.Context, request mcreconcile.Request, vcenter string, grants []v1alpha1.Grant) bool
 	// onRecord reports whether the hub has, or can have, a record of what was admitted to a group.
 	onRecord(request mcreconcile.Request, key vsphere.GroupKey) bool
 }
 
-// CountVCenter returns the number of groups that use a vCenter with these grants: of those that name it, the ones that a grant lets use it, and the ones of which
-// status, or the hub's records, tell that something was made for them. Any tenant can name any vCenter.
+// CountVCenter returns the number of groups that use a vCenter with these grants. A group that names it counts if a grant lets the group use it, or if its status or
+// the hub's records show that something was made for the group. Any tenant can name any vCenter.
 func (g *Groups) CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) (n int) {
 	g.mu.Lock()
 	users, found := g.users, map[vsphere.GroupKey]groupEntry{}

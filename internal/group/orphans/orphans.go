@@ -62,7 +62,7 @@ func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID 
 	return out
 }
 
-// Place is what the folder of a group tells of it.
+// Place is where the folder of a group is, which names the group.
 type Place struct{ Member, Namespace, Name string }
 
 // PlaceOf reads the place of a group from the path of its folder: <root>/<member>/<namespace>/<group>.<first 8 of its UID>. A folder with

@@ -139,7 +139,7 @@ func start(ctx context.Context, o options) error {
 	kept := receipts.NewIndex(receipts.IndexOptions{
 		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
 	})
-	reconciler.Kept, reconciler.CountReceipts = kept.Keeps, kept.Count
+	reconciler.Kept, reconciler.KnownReceipts, reconciler.CountReceipts = kept.Keeps, kept, kept.Count
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,

@@ -65,6 +65,7 @@ var slowStories = []slowStory{
 	{4, "admission", "TestAMemberThatLeftIsUsable", 60},
 	{4, "admission", "TestOneCommandDestroysNoVMOfAMember", 60},
 	{4, "admission", everywhere, 370},
+	{5, "integration", "TestARestoredHubGrantsNoMoreThanTheQuotas", 140},
 	{5, "integration", "TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor", 60},
 	{5, "integration", "TestAMemberThatGoesSilentDelaysNobody", 40},
 	{5, "integration", "TestARestartWhileTheLastVMsAreDestroyedRaisesNoAlarm", 25},

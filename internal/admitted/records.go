@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
@@ -90,6 +91,25 @@ func (r *Records) Of(key Key) (Entry, bool, error) {
 		}
 	}
 	return Entry{}, false, nil
+}
+
+// OfMember returns what was granted last to each group of a member, as far as that can be read. It reads memory. The error is ErrUnread.
+func (r *Records) OfMember(member string) (map[types.UID]Entry, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.synced {
+		return nil, ErrUnread
+	}
+	all := map[types.UID]Entry{}
+	for _, p := range r.members[member] {
+		for name, e := range p.entries {
+			if last, found := all[types.UID(name)]; !plain.MatchString(name) || found && !last.Epoch.Less(e.Epoch) {
+				continue // the UID of an odd name is not known
+			}
+			all[types.UID(name)] = e
+		}
+	}
+	return all, nil
 }
 
 // newest is the entry of a group. There are two only if an owner did not know yet where its predecessor had written.

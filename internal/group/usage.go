@@ -1,34 +1,63 @@
 package group
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Shows is what a group has by its status. It is for groups of which the hub has no record, and of which nobody looks into vCenter.
+// Shows is what a group has by its status: what was admitted, or what its VMs take that are there still, each as large as its revision or what was
+// admitted, whichever is larger.
 func Shows(group *v1alpha1.VmGroup) policy.Usage {
 	spec := group.Spec
 	if a := group.Status.Admitted; shaped(a) {
-		return policy.UsageOf(policy.AdmittedSpec(spec, *a))
+		return Occupies(group, *a).Max(recorded(group, policy.AdmittedSpec(spec, *a)))
 	}
 	existing := max(group.Status.Replicas, own(group))
 	if existing == 0 {
 		return policy.Usage{}
 	}
 	spec.Replicas = &existing
-	return policy.UsageOf(spec)
+	return policy.UsageOf(spec).Max(recorded(group, spec))
 }
 
-// ShowsAtMost is what a group has by its status, or what its VMs take that are there still.
-func ShowsAtMost(group *v1alpha1.VmGroup) policy.Usage {
-	if a := group.Status.Admitted; shaped(a) {
-		return Occupies(group, *a)
+// recorded adds up the VMs that status shows, each as large as its revision, and at least as spec says.
+func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usage) {
+	for i := range group.Status.VMs {
+		vm := &group.Status.VMs[i]
+		if !counts(vm) {
+			continue
+		}
+		z := asked(spec)
+		for j := range group.Status.Revisions {
+			if r := &group.Status.Revisions[j]; r.Revision == vm.Revision {
+				z = z.max(size{int64(r.CPU), int64(r.Memory)})
+			}
+		}
+		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
 	}
-	return Shows(group)
+	return u
+}
+
+// Stands is what VMs take that vCenter shows of a group. A copy of a VM is no other one, unless either is to be destroyed.
+func Stands(marked []vsphere.Marked) policy.Usage {
+	byOrdinal := map[int32]size{}
+	var others []size
+	for i := range marked {
+		m := &marked[i]
+		z := sizeOf(&vsphere.VM{CPU: m.CPU, MemoryMiB: m.MemoryMiB})
+		if m.Released || m.Tombstone {
+			others = append(others, z)
+		} else {
+			byOrdinal[m.Ordinal] = byOrdinal[m.Ordinal].max(z)
+		}
+	}
+	return sum(slices.AppendSeq(others, maps.Values(byOrdinal)))
 }
 
 // Occupies is what a group with an admitted shape holds, or what its VMs take that are there still: what leaves counts until it is gone.
@@ -42,15 +71,24 @@ func Occupies(group *v1alpha1.VmGroup, admitted v1alpha1.Admitted) policy.Usage 
 	return holds.Max(policy.UsageOf(spec))
 }
 
+// Acted reports whether status shows that something was made for a group in its vCenter.
+func Acted(group *v1alpha1.VmGroup) bool {
+	s := &group.Status
+	return s.Folder != nil || len(s.VMs)+len(s.Deleting) > 0 || s.Replicas > 0
+}
+
 // own is how many VMs status shows that are not another group's still.
 func own(group *v1alpha1.VmGroup) (n int32) {
 	for i := range group.Status.VMs {
-		if group.Status.VMs[i].Phase != v1alpha1.VMAdopting {
+		if counts(&group.Status.VMs[i]) {
 			n++
 		}
 	}
 	return n
 }
+
+// counts reports whether a VM that status shows is the group's already.
+func counts(vm *v1alpha1.VMStatus) bool { return vm.Phase != v1alpha1.VMAdopting }
 
 // Expects is how many VMs a group counts on: those that it wants, or more that it has recorded and does not delete.
 func Expects(group *v1alpha1.VmGroup) int {
@@ -84,7 +122,8 @@ func (s *Snapshot) holds() policy.Usage {
 }
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
-// others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them.
+// others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them. What status shows
+// counts in the sums of others, so it is not given back either before status is corrected.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Admitted)
@@ -97,9 +136,9 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 	switch {
 	case !s.Observation.Complete: // nobody knows how large its VMs are
 	case admitted:
-		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken())
+		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:
-		q.Returns, q.Occupies = true, q.Holds
+		q.Returns, q.Occupies = true, q.Holds.Max(Shows(s.Group))
 	}
 	return q
 }

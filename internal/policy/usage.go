@@ -39,6 +39,13 @@ func (u Usage) Max(v Usage) Usage {
 	}
 }
 
+// Min returns the lesser of both in each dimension.
+func (u Usage) Min(v Usage) Usage {
+	return Usage{
+		Groups: min(u.Groups, v.Groups), VMs: min(u.VMs, v.VMs), CPU: min(u.CPU, v.CPU), Memory: min(u.Memory, v.Memory),
+	}
+}
+
 // Covers says whether v is no more than u in any dimension.
 func (u Usage) Covers(v Usage) bool { return u.Max(v) == u }
 

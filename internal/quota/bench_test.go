@@ -82,5 +82,6 @@ type all struct {
 
 func (a all) Policies(context.Context) (*policy.Set, bool) { return a.set, true }
 func (a all) Groups(context.Context) ([][]Group, error)    { return a.groups, nil }
+func (a all) Remnants(context.Context) ([]Remnant, error)  { return nil, nil }
 func (a all) Served(string) bool                           { return true }
 func (a all) Members(context.Context) ([]string, error)    { return []string{a.member}, nil }

@@ -20,9 +20,9 @@ import (
 // shows no VM before they end. No clone is waited for longer than ten minutes.
 const collectInterval, absentFor, lingering = 30 * time.Second, time.Minute, 11 * time.Minute
 
-// askFor is for how long a member is asked about its groups at a time. Claims of all members wait meanwhile, and who answers there may take its time. What
-// was not asked about is the next time.
-const askFor = 2 * time.Second
+// askFor is for how long a member is asked about its groups at a time. Nothing waits for the answers, so a slow API server delays only what is given back of its own
+// groups. The groups that were not asked about are asked about at the next collectInterval.
+const askFor = 20 * time.Second
 
 // unseenEvery is how often it is said of a vCenter that it cannot be looked at for groups that are gone.
 const unseenEvery = 10 * time.Minute
@@ -39,12 +39,20 @@ type unseen struct {
 	said   time.Time
 }
 
-// Collect lowers, on the leader, the entries of groups that do not exist any more to what is left of them. A group is gone only if a member
+// Collect makes, on the leader, the entries of groups that do not exist any more what is left of them. A group is gone only if a member
 // that is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none. It also splits the
 // ledger of all totals once no replica needs that any more, and removes ledgers that nobody needs.
 //
 // On every replica it has ledgers read afresh of which the watch stays behind what is known.
-func (l *Ledger) Collect(ctx context.Context) {
+//
+// It returns once the members have answered, or were asked for long enough. [Ledger.Start] does not wait for that.
+func (l *Ledger) Collect(ctx context.Context) { l.askMembers(ctx, l.collect(ctx)) }
+
+// missingOf are the groups of each member that are missing there, with their largest entries.
+type missingOf map[string]map[Key]Entry
+
+// collect does what [Ledger.Collect] does without asking members, and returns the groups to ask about.
+func (l *Ledger) collect(ctx context.Context) missingOf {
 	l.mu.Lock()
 	l.collected = true
 	for _, b := range append(slices.Collect(maps.Values(l.books)), l.head) {
@@ -56,20 +64,22 @@ func (l *Ledger) Collect(ctx context.Context) {
 	l.signal()
 	l.mu.Unlock()
 	if !l.opts.Leading() {
-		return
+		return nil
 	}
 	if err := l.split(ctx); err != nil {
 		log.FromContext(ctx).Info("The ledger of quotas is not split by totals yet; it is tried again", "reason", err.Error())
 	}
 	l.tidy(ctx)
-	if found, err := l.survey(ctx); err == nil {
-		l.lowerGone(ctx, found)
-		l.report(ctx, l.opts.Now())
+	found, err := l.survey(ctx)
+	if err != nil {
+		return nil
 	}
+	return l.findMissing(found)
 }
 
-// lowerGone lowers the entries of groups that do not exist any more.
-func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
+// findMissing returns the groups with entries that have been missing in members for long enough to ask about them. It removes the entries of those whose member has no
+// MemberCluster.
+func (l *Ledger) findMissing(found *survey) missingOf {
 	exist := map[Key]bool{}
 	for _, of := range found.groups {
 		for _, g := range of {
@@ -80,8 +90,7 @@ func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
 	for _, m := range found.members {
 		members[m] = true
 	}
-	now, missing, due := l.opts.Now(), map[Key]time.Time{}, map[string]map[Key]Entry{}
-	l.unseen.groups = map[string][]string{}
+	now, missing, due := l.opts.Now(), map[Key]time.Time{}, missingOf{}
 	for id, e := range l.entered() {
 		if exist[id] || members[id.Member] && !found.served(id.Member) {
 			continue
@@ -92,7 +101,7 @@ func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
 		}
 		missing[id] = since
 		patience := absentFor
-		if e.Usage.VMs > 0 && members[id.Member] {
+		if e.Usage.VMs > 0 && e.Usage.Groups > 0 && members[id.Member] {
 			patience = lingering
 		}
 		if now.Sub(since) < patience {
@@ -108,14 +117,26 @@ func (l *Ledger) lowerGone(ctx context.Context, found *survey) {
 		due[id.Member][id] = e
 	}
 	l.missing = missing
+	return due
+}
+
+// askMembers asks all members at once about groups that are missing there, and reports what vCenters hold up. It is called once at a time.
+func (l *Ledger) askMembers(ctx context.Context, due missingOf) {
+	if due == nil {
+		return
+	}
+	l.mu.Lock()
+	l.unseen.groups = map[string][]string{}
+	l.mu.Unlock()
 	var asking sync.WaitGroup
 	for _, entries := range due {
 		asking.Go(func() { l.askMember(ctx, entries) })
 	}
 	asking.Wait()
+	l.report(ctx, l.opts.Now())
 }
 
-// askMember lowers those entries of one member whose groups are certainly gone. One question without an answer is enough. It asks in no order, so that all are
+// askMember corrects those entries of one member whose groups are certainly gone. One question without an answer is enough. It asks in no order, so that all are
 // asked about in time.
 func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
@@ -136,7 +157,7 @@ func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 	}
 }
 
-// gone lowers the entry of a group that does not exist any more to what is left of it.
+// gone makes the entry of a group that does not exist any more what is left of it.
 func (l *Ledger) gone(id Key, left policy.Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,6 +16,9 @@
 // the ledger of a new quota, is filled from status.admitted. A total over several members also needs those that are
 // away: they count with what stands in the ledger, and one that was never counted makes the quota unavailable.
 //
+// What exists of groups that no cache has counts as well: of members that are away, and VMs whose group is gone. Their entries are raised to it, or made,
+// before anything is granted; those of groups that are certainly gone become what is left, up or down.
+//
 // A ledger from a backup is corrected in the same way. An entry that is lower than what its group has is raised before anything is
 // granted. One that is higher may be a grant of long ago, which others have now: it is doubted until its holder has claimed it anew.
 //

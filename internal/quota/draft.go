@@ -16,7 +16,7 @@ type Group struct {
 	UID       types.UID
 	Name      string
 	Requester policy.Requester
-	// Holds is what status.admitted stands for, or what exists if nothing was ever admitted.
+	// Holds is what the group was admitted, or what exists of it, whichever is more.
 	Holds policy.Usage
 }
 
@@ -38,7 +38,7 @@ type Claim struct {
 
 func (c Claim) grows() bool { return !c.Holds.Covers(c.Wants) }
 
-// giveBack lowers an entry; to nothing removes it.
+// giveBack lowers an entry, or makes that of a group that is gone what is left of it; nothing removes it.
 type giveBack struct {
 	to    policy.Usage
 	epoch v1alpha1.Epoch
@@ -78,6 +78,8 @@ type Answer struct {
 
 // facts is what is known besides the ledger.
 type facts struct {
+	// remnants are of groups that are in no cache.
+	remnants []Remnant
 	// key of the total that is decided over, or "" for all totals in one ledger.
 	key string
 	set *policy.Set
@@ -167,24 +169,21 @@ func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) p
 	return e.Usage
 }
 
-// lower gives back what a group does not need any more, unless a later holder has spoken.
+// lower gives back what a group does not need any more, unless a later holder has spoken. The entry of a group that is gone becomes what is left of it, be
+// that more: one from a backup can be too low.
 func (d *draft) lower(id Key, g giveBack) {
 	e, ok := d.state.entry(id)
-	switch {
-	case !ok || !g.gone && g.epoch.Less(e.Epoch):
-	case g.to == policy.Usage{}:
-		d.remove(id)
-	default:
-		if !g.gone {
-			e.Epoch = g.epoch
-		}
-		e.Doubted = false
-		e.Usage = policy.Usage{
-			Groups: min(e.Usage.Groups, g.to.Groups), VMs: min(e.Usage.VMs, g.to.VMs),
-			CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
-		}
-		d.put(id, e)
+	if !ok || !g.gone && g.epoch.Less(e.Epoch) {
+		return
 	}
+	if !g.gone {
+		g.to, e.Epoch = g.to.Min(e.Usage), g.epoch
+	}
+	if e.Usage, e.Doubted = g.to, false; e.Usage == (policy.Usage{}) {
+		d.remove(id)
+		return
+	}
+	d.put(id, e)
 }
 
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
@@ -203,6 +202,7 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 			}
 		}
 	}
+	behind = d.countRemnants(lowered) || behind
 	if !behind {
 		return
 	}

@@ -19,6 +19,8 @@ type Lister interface {
 	// Groups returns all groups of all members that are served, those of a namespace together: they have one requester. It fails rather than
 	// leave one out.
 	Groups(ctx context.Context) ([][]Group, error)
+	// Remnants returns what exists, or is on record, of groups that Groups does not return: their member is away, or they do not exist any more.
+	Remnants(ctx context.Context) ([]Remnant, error)
 	// Served reports whether all groups of a member are known.
 	Served(member string) bool
 	// Members returns the names of all members that there are, served or not.
@@ -68,7 +70,8 @@ type Ledger struct {
 	pending []Claim
 	later   map[Key]giveBack
 
-	// missing are the groups with entries that do not exist, since when; idle the ledgers that nobody needs. Only [Ledger.Collect] uses them.
+	// missing are the groups with entries that do not exist, since when; idle the ledgers that nobody needs. Only [Ledger.collect] uses them, and
+	// only [Ledger.askMembers] uses unseen.
 	missing map[Key]time.Time
 	idle    map[string]string
 	unseen  unseen
@@ -201,7 +204,7 @@ func (l *Ledger) GiveBack(id Key, needs policy.Usage, epoch v1alpha1.Epoch) {
 	}
 }
 
-// Leave lowers what is charged to a group that does not exist any more to what is left of it: another group took its VMs over, and they count for
+// Leave makes what is charged to a group that does not exist any more what is left of it: another group took its VMs over, and they count for
 // that one. Only who has claimed the VMs may call it, after the API server of the member has said that the group is gone.
 func (l *Ledger) Leave(id Key, left policy.Usage) {
 	l.mu.Lock()
@@ -214,7 +217,7 @@ func (l *Ledger) Leave(id Key, left policy.Usage) {
 func (l *Ledger) lower(id Key, back giveBack) {
 	for _, b := range l.of(id) {
 		e, entered := b.entry(id)
-		if entered && back.to.Covers(e.Usage) && !e.Doubted {
+		if entered && !e.Doubted && (back.to == e.Usage || !back.gone && back.to.Covers(e.Usage)) {
 			continue
 		}
 		b.forget(id)

@@ -23,6 +23,7 @@ type desk struct {
 	t        *testing.T
 	set      *policy.Set
 	groups   []quota.Group
+	remnants []quota.Remnant
 	members  []string
 	away     map[string]bool
 	now      time.Time
@@ -54,6 +55,8 @@ func (d *desk) Groups(context.Context) (groups [][]quota.Group, _ error) {
 	}
 	return groups, nil
 }
+
+func (d *desk) Remnants(context.Context) ([]quota.Remnant, error) { return d.remnants, nil }
 
 func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
 	d := &desk{

@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type model struct {
 	now      time.Time
 	objects  []object
 	born     []int // how often a group of this place was made
+	kept     map[quota.Key]kept
 	holder   []int
 	epoch    []int64
 	replicas []*replica
@@ -99,7 +101,7 @@ func newModel(t *rapid.T) *model {
 	m := &model{
 		t: t, store: &quotatest.Store{}, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
 		objects: make([]object, places), born: make([]int, places), holder: make([]int, places), epoch: make([]int64, places),
-		due: map[int]bool{},
+		due: map[int]bool{}, kept: map[quota.Key]kept{},
 		set: policy.Compile([]v1alpha1.VmGroupPolicy{
 			{ObjectMeta: metav1.ObjectMeta{Name: "each"}, Spec: quotaOf(v1alpha1.QuotaNamespace, mostGroups, mostVMs, mostCPU)},
 			{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: quotaOf(v1alpha1.QuotaMatch, 100, mostOfAll, 100)},
@@ -137,11 +139,11 @@ func (m *model) newReplica(old bool) *replica {
 	}
 	options.Left = func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
 		for i, o := range m.objects {
-			if m.key(i) == id {
-				return policy.Usage{}, !o.exists, nil
+			if m.key(i) == id && o.exists {
+				return policy.Usage{}, false, nil
 			}
 		}
-		return policy.Usage{}, true, nil
+		return m.kept[id].left, true, nil
 	}
 	r.ledger = quota.New(options)
 	return r
@@ -251,6 +253,20 @@ func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	m.due[i] = true
 }
 
+// restore puts the hub back to a version, with a revision bump or without.
+func (m *model) restore(version, bump int) {
+	m.store.GoBack(version, m.store.Version()*bump)
+	for _, r := range m.replicas {
+		r.sync()
+		r.news = nil
+		m.store.Tell(r.observe)
+	}
+	m.now = m.now.Add(time.Minute)
+	for _, r := range m.replicas {
+		r.ledger.Collect(m.t.Context())
+	}
+}
+
 func (m *model) takeOver(i, to int) {
 	m.replicas[m.holder[i]].ledger.Forget(m.key(i))
 	m.holder[i] = to
@@ -282,13 +298,17 @@ func (m *model) check() {
 			all = all.Add(o.holds())
 		}
 	}
+	for _, k := range m.kept {
+		spaces[k.of.Namespace] = spaces[k.of.Namespace].Add(k.left)
+		all = all.Add(k.left)
+	}
 	for namespace, used := range spaces {
 		if used.Groups > mostGroups || used.VMs > mostVMs || used.CPU > mostCPU {
-			m.t.Fatalf("%s was granted %+v, more than its quota\nledger %+v", namespace, used, m.store.Entries())
+			m.t.Fatalf("%s has %+v, more than its quota\nledger %+v\nkept %+v", namespace, used, m.store.Entries(), m.kept)
 		}
 	}
 	if all.VMs > mostOfAll {
-		m.t.Fatalf("all together were granted %d VMs, more than %d\nledger %+v", all.VMs, mostOfAll, m.store.Entries())
+		m.t.Fatalf("all together have %d VMs, more than %d\nledger %+v\nkept %+v", all.VMs, mostOfAll, m.store.Entries(), m.kept)
 	}
 }
 
@@ -338,14 +358,12 @@ func quotasAreKept(t *rapid.T) {
 		"sync": func(t *rapid.T) {
 			m.replicas[draw(t, "replica", 3)].sync()
 		},
-		"delete": func(t *rapid.T) {
-			i := draw(t, "group", places)
-			o := &m.objects[i]
-			r := m.replicas[m.holder[i]]
-			if o.exists && r.view[i].version == o.version {
-				r.ledger.GiveBack(m.key(i), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
-				*o = object{version: o.version + 1}
-				r.view[i] = *o
+		"delete": func(t *rapid.T) { m.delete(draw(t, "group", places), false) },
+		"keep":   func(t *rapid.T) { m.delete(draw(t, "group", places), true) },
+		"let go": func(t *rapid.T) {
+			// A person deletes the VMs that a group has left.
+			if ids := slices.SortedFunc(maps.Keys(m.kept), func(a, b quota.Key) int { return cmp.Compare(a.UID, b.UID) }); len(ids) > 0 {
+				delete(m.kept, ids[draw(t, "kept", len(ids))])
 			}
 		},
 		"restart": func(t *rapid.T) {
@@ -361,17 +379,18 @@ func quotasAreKept(t *rapid.T) {
 		},
 		"restore": func(t *rapid.T) {
 			// The hub comes back from a backup, with or without a revision bump.
-			now := m.store.Version()
-			m.store.GoBack(draw(t, "backup", now+1), now*draw(t, "bump", 2))
-			for _, r := range m.replicas {
-				r.sync()
-				r.news = nil
-				m.store.Tell(r.observe)
+			m.restore(draw(t, "backup", m.store.Version()+1), draw(t, "bump", 2))
+		},
+		"kept since the backup": func(t *rapid.T) {
+			// A group grows, and goes without its VMs. Then the hub comes back from a backup of before.
+			i, before := draw(t, "group", places), m.store.Version()
+			m.edit(i, drawSpec(t))
+			for range 3 {
+				m.pass(i)
+				m.flush(m.replicas[m.holder[i]])
 			}
-			m.now = m.now.Add(time.Minute)
-			for _, r := range m.replicas {
-				r.ledger.Collect(t.Context())
-			}
+			m.delete(i, true)
+			m.restore(min(before, m.store.Version()), draw(t, "bump", 2))
 		},
 		"lose": func(t *rapid.T) {
 			// Somebody deletes a ledger, or all. Watches and caches are given the time to tell.
@@ -466,7 +485,8 @@ func (m *model) settle() {
 			quiet = 0
 		}
 	}
-	entries := m.store.Entries()
+	entries, leads := m.store.Entries(), slices.ContainsFunc(m.replicas, func(r *replica) bool { return !r.old })
+	m.settleKept(entries, leads)
 	for i, o := range m.objects {
 		if !o.exists {
 			continue
@@ -487,7 +507,7 @@ func (m *model) settle() {
 			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)
 		}
 	}
-	if len(entries) > 0 && slices.ContainsFunc(m.replicas, func(r *replica) bool { return !r.old }) { // one leads
+	if len(entries) > 0 && leads {
 		m.t.Fatalf("groups that are gone are charged still: %+v", entries)
 	}
 }

@@ -24,7 +24,7 @@ func (s *survey) of(key string) (facts, [][]Group) {
 	return f, s.byTotal()[key]
 }
 
-// survey looks at all groups that are known, so that none is forgotten in what is granted.
+// survey looks at all groups that are known, and at what is left of others, so that nothing is forgotten in what is granted.
 func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -40,6 +40,10 @@ func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 	for _, member := range members {
 		served[member] = l.opts.Lister.Served(member)
 	}
+	remnants, err := l.opts.Lister.Remnants(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list what exists of groups that no member has: %w", err)
+	}
 	groups, err := l.opts.Lister.Groups(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the groups of all members: %w", err)
@@ -49,7 +53,7 @@ func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 		served[member] = served[member] && l.opts.Lister.Served(member)
 	}
 	return &survey{
-		facts:  facts{set: set, members: members, served: func(member string) bool { return served[member] }},
+		facts:  facts{set: set, members: members, remnants: remnants, served: func(member string) bool { return served[member] }},
 		groups: groups,
 		byTotal: sync.OnceValue(func() map[string][][]Group {
 			byTotal := map[string][][]Group{}

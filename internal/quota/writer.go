@@ -26,6 +26,13 @@ func (l *Ledger) Start(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() { l.opts.Store.Watch(ctx, l.Observe) })
+	asking := make(chan missingOf)
+	defer close(asking)
+	watching.Go(func() {
+		for due := range asking {
+			l.askMembers(ctx, due)
+		}
+	})
 	collect := time.NewTicker(collectInterval)
 	defer collect.Stop()
 	l.mu.Lock()
@@ -37,7 +44,10 @@ func (l *Ledger) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-collect.C:
-			l.Collect(ctx)
+			select {
+			case asking <- l.collect(ctx):
+			default: // members are being asked still
+			}
 		case <-l.wake:
 			// Each ledger that failed is tried again by itself.
 			l.mu.Lock()

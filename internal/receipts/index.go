@@ -57,6 +57,14 @@ func (x *Index) Keeps(key Key) bool {
 	return has && (r.Cause != Forgotten || r.AdoptedBy != nil)
 }
 
+// Of returns the receipt of a group, or false if none is known.
+func (x *Index) Of(key Key) (Receipt, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r, has := x.receipts[Name(key)]
+	return r, has
+}
+
 // Count is the number of receipts of groups of a member with this cluster UID.
 func (x *Index) Count(member string) (n int) {
 	x.mu.Lock()

@@ -13,6 +13,13 @@ type Inventory interface {
 	// the group is notified when their fate is known.
 	Observe(Query) Observation
 
+	// Marked returns what counts of the VMs below the root that carry a group's stamp or its release mark, whichever installation wrote it, in no order.
+	// One that is missing from the inventory is among them until there is a verdict. While Health is not Complete there can be more.
+	Marked(GroupKey) []Marked
+
+	// MarkedGroups returns the groups of which Marked returns any, in no order.
+	MarkedGroups() []GroupKey
+
 	// Template finds a template by name or inventory path. Errors: KindNotFound when there is none,
 	// KindNotTemplate when the name is an ordinary VM's, KindAmbiguous when two templates share the name,
 	// KindTransient when the catalog has not been read yet. A template that is missing is looked for again

@@ -3,7 +3,10 @@ package admittedtest
 
 import (
 	"context"
+	"maps"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 )
@@ -26,6 +29,19 @@ func (m *Memory) Of(key admitted.Key) (admitted.Entry, bool, error) {
 	defer m.mu.Unlock()
 	e, ok := m.entries[key]
 	return e, ok, m.Unread
+}
+
+// OfMember returns the records of a member's groups.
+func (m *Memory) OfMember(member string) (map[types.UID]admitted.Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[types.UID]admitted.Entry{}
+	for key, e := range m.entries {
+		if key.Member == member {
+			all[key.Group] = e
+		}
+	}
+	return all, m.Unread
 }
 
 // Put stores a record.
@@ -58,6 +74,20 @@ func (m *Memory) Lose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.entries = nil
+}
+
+// Backup returns the records as they are, for GoBack.
+func (m *Memory) Backup() map[admitted.Key]admitted.Entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.entries)
+}
+
+// GoBack puts a backup in the place of all records.
+func (m *Memory) GoBack(backup map[admitted.Key]admitted.Entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.entries = maps.Clone(backup)
 }
 
 // Puts is the number of records that were stored.

@@ -52,8 +52,8 @@ type Groups interface {
 	GroupChanged(group vsphere.GroupKey)
 	// VCenterChanged is told when the groups of a vCenter should look again.
 	VCenterChanged(vcenter string)
-	// CountVCenter returns the number of groups that use a vCenter.
-	CountVCenter(vcenter string) int
+	// CountVCenter returns the number of groups that use a vCenter with these grants.
+	CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) int
 	// Expected returns how many VMs the groups of these members count on in a vCenter, unless not all of their groups are known yet.
 	Expected(vcenter string, members []string) (vms int, known bool)
 	// Orphans returns those of these VMs whose group certainly does not exist.
@@ -337,7 +337,7 @@ func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 			vms = int32(health.VMs)
 		}
 	}
-	groups := r.Groups.CountVCenter(vc.Name)
+	groups := r.Groups.CountVCenter(ctx, vc.Name, vc.Spec.Grants)
 	// The recorded number of VMs counts as well: right after a start no group is known yet.
 	if groups == 0 && (vms == 0 || r.givenUp(ctx, vc)) {
 		return ""

@@ -33,7 +33,9 @@ type groupsForTest struct {
 
 func (g *groupsForTest) GroupChanged(vsphere.GroupKey) {}
 func (g *groupsForTest) VCenterChanged(string)         {}
-func (g *groupsForTest) CountVCenter(string) int       { return g.count }
+func (g *groupsForTest) CountVCenter(context.Context, string, []v1alpha1.Grant) int {
+	return g.count
+}
 
 func (g *groupsForTest) Expected(string, []string) (int, bool) { return g.expect, !g.unknown }
 

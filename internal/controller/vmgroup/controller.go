@@ -81,7 +81,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, CountReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, KnownReceipts, CountReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -102,6 +102,8 @@ type Reconciler struct {
 	Receipts receipts.Store
 	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
 	Kept func(vsphere.GroupKey) bool
+	// KnownReceipts has the receipts from memory. Without it none is known.
+	KnownReceipts KnownReceipts
 	// CountReceipts is how many receipts groups of a member have, by its UID. Without it there is no bound.
 	CountReceipts func(member string) int
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
@@ -207,6 +209,7 @@ func (r *Reconciler) serve() {
 	if r.MassDeletion == (massdeletion.Rules{}) {
 		r.MassDeletion = massdeletion.DefaultRules()
 	}
+	r.Groups.users = r
 	r.Groups.gone, r.Groups.now, r.Groups.rules = r.missed, r.Now, r.MassDeletion
 	r.namespaces = newNamespaceNews(r.Groups)
 }

@@ -33,6 +33,8 @@ type Groups struct {
 	served  func(clusterUID string) bool
 	// kept says whether somebody kept the VMs of a group that is gone: Kept of the Reconciler.
 	kept func(vsphere.GroupKey) bool
+	// users knows which of the groups that name a vCenter can use it. Without it all do.
+	users vcenterUsers
 	// twins is told of groups of two members with one UID, when the second is seen.
 	twins func(uid string, one, other groupEntry)
 	// clusters are the cluster UIDs of which groups were seen.
@@ -49,6 +51,8 @@ type groupEntry struct {
 	request mcreconcile.Request
 	vcenter string
 	vms     int
+	// acted is true if its status shows that VMs of it are, or were, in its vCenter.
+	acted bool
 	// expects is how many VMs the group counts on.
 	expects int
 	// shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
@@ -102,7 +106,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	was, known := g.byKey[key]
 	is := groupEntry{
 		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), counts: massdeletion.Of(of),
-		percentages: group.HasPercentages(&of.Spec),
+		percentages: group.HasPercentages(&of.Spec), acted: group.Acted(of),
 	}
 	twin, isTwin := groupEntry{}, false
 	if !known {
@@ -157,7 +161,7 @@ func (g *Groups) keep(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if counts.Wanted = 0; counts.Deleted.IsZero() {
 		counts.Deleted = g.now()
 	}
-	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.ShowsAtMost(of), counts: counts})
+	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.Shows(of), counts: counts, acted: true})
 }
 
 // forgetKey drops a group, and not another one that has its name by now.
@@ -360,19 +364,6 @@ func (g *Groups) CountMember(member string) (groups, vms int) {
 		}
 	}
 	return groups, vms
-}
-
-// CountVCenter returns the number of groups that use a vCenter.
-func (g *Groups) CountVCenter(vcenter string) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := 0
-	for _, entry := range g.byKey {
-		if entry.vcenter == vcenter {
-			n++
-		}
-	}
-	return n
 }
 
 // Expected returns how many VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.

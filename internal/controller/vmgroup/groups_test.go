@@ -80,11 +80,11 @@ func TestGroupsDelivers(t *testing.T) {
 	if groups, _ := g.CountMember("m1"); groups != 2 {
 		t.Errorf("m1 has %d groups after one was created again", groups)
 	}
-	if key, _, _ := g.forget(a); key != "m1/a2" || g.CountVCenter("vc1") != 1 {
-		t.Errorf("forgot %q; %d groups use vc1", key, g.CountVCenter("vc1"))
+	if key, _, _ := g.forget(a); key != "m1/a2" || g.CountVCenter(t.Context(), "vc1", nil) != 1 {
+		t.Errorf("forgot %q; %d groups use vc1", key, g.CountVCenter(t.Context(), "vc1", nil))
 	}
-	if g.ForgetMember("m2"); g.CountVCenter("vc1") != 0 {
-		t.Errorf("%d groups of a member that is gone use vc1", g.CountVCenter("vc1"))
+	if g.ForgetMember("m2"); g.CountVCenter(t.Context(), "vc1", nil) != 0 {
+		t.Errorf("%d groups of a member that is gone use vc1", g.CountVCenter(t.Context(), "vc1", nil))
 	}
 }
 
@@ -99,8 +99,8 @@ func TestAGroupSeenUnderAnotherNameOfItsMemberIsNotForgottenWithTheOldName(t *te
 	g.seen(request("old"), "m/u", group, "vc")
 	g.seen(request("new"), "m/u", group, "vc")
 	g.forget(request("old"))
-	if g.Gained([]int{1}); delivered != 1 || g.CountVCenter("vc") != 1 {
-		t.Errorf("after a takeover %d groups are enqueued and %d counted, want 1", delivered, g.CountVCenter("vc"))
+	if g.Gained([]int{1}); delivered != 1 || g.CountVCenter(t.Context(), "vc", nil) != 1 {
+		t.Errorf("after a takeover %d groups are enqueued and %d counted, want 1", delivered, g.CountVCenter(t.Context(), "vc", nil))
 	}
 }
 
@@ -114,7 +114,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	for range 2 { // what is gone is no news again
 		g.keepOnly("m", map[mcreconcile.Request]vsphere.GroupKey{requestFor("m", "b"): "m/b"})
 	}
-	if n := g.CountVCenter("vc"); n != 1 || told != 1 {
+	if n := g.CountVCenter(t.Context(), "vc", nil); n != 1 || told != 1 {
 		t.Errorf("%d groups use the vCenter, want the one that is left; told %d times, want once", n, told)
 	}
 }

@@ -122,7 +122,7 @@ func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	r := newRig(t)
 	r.mustPass()
 	r.mustPass()
-	if n := r.Groups.CountVCenter("default"); n != 0 {
+	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 {
 		t.Fatalf("%d groups are known", n)
 	}
 	if r.memory.of(r.object()).resourceVersion != r.group().ResourceVersion {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
@@ -31,8 +32,12 @@ const (
 type greedy struct {
 	*rig
 	c      *rapid.T
+	store  *quotatest.Store
 	ledger *quota.Ledger
 	born   int
+	// backup is the last one of the hub: the version of the ledger, and what was admitted.
+	backup  int
+	records map[admitted.Key]admitted.Entry
 }
 
 func newGreedy(t *testing.T, c *rapid.T) *greedy {
@@ -45,9 +50,20 @@ func newGreedy(t *testing.T, c *rapid.T) *greedy {
 		Limits: &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: &most}, Replicas: &v1alpha1.CountRange{Max: &most}},
 		Quota:  &v1alpha1.PolicyQuota{VMs: &vms, CPU: &cpus, Scope: v1alpha1.QuotaNamespace, Retain: v1alpha1.RetainAllow},
 	})
-	g := &greedy{rig: r, c: c}
-	g.ledger = r.ledgerOf(r.Reconciler, &quotatest.Store{})
+	g := &greedy{rig: r, c: c, store: &quotatest.Store{}}
+	g.ledger = r.ledgerOf(r.Reconciler, g.store)
 	return g
+}
+
+func (g *greedy) backUp() { g.backup, g.records = g.store.Version(), g.rig.records.Backup() }
+
+// restore puts the hub back to the last backup, or to before all, with a revision bump. A clone that runs is in no cache and no backup, so none does.
+func (g *greedy) restore() {
+	g.vcenter.Finish(-1)
+	g.inform(g.Reconciler)
+	g.store.GoBack(g.backup, 10*g.store.Version()+10)
+	g.rig.records.GoBack(g.records)
+	g.store.Tell(g.ledger.Observe)
 }
 
 func (g *greedy) name(c *rapid.T) types.NamespacedName {
@@ -174,6 +190,8 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 			"without a finalizer":  func(c *rapid.T) { g.remove(c, false) },
 			"work":                 func(*rapid.T) { g.work(3) },
 			"a while":              func(*rapid.T) { g.now = g.now.Add(7 * time.Minute); g.ledger.Collect(g.t.Context()) },
+			"the hub is backed up": func(*rapid.T) { g.backUp() },
+			"the hub is restored":  func(*rapid.T) { g.restore() },
 			"vCenter is away":      func(*rapid.T) { g.vcenter.Disconnect(nil); g.work(1); g.vcenter.Reconnect() },
 			"nothing is known yet": func(*rapid.T) { g.vcenter.SetIncomplete("it is read"); g.work(1); g.vcenter.SetIncomplete("") },
 		})

@@ -3,9 +3,9 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -59,36 +59,72 @@ func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// space is a namespace of a member, as policies see it.
+type space struct {
+	member    Member
+	requester policy.Requester
+	// largest is what one group can have there: see policy.Set.Largest.
+	largest policy.Usage
+	// bound is true if any quota holds there.
+	bound  bool
+	groups []quota.Group
+}
+
 // Groups implements quota.Lister.
 func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
-	places, members := map[[2]string]int{}, map[string]Member{}
-	var groups [][]quota.Group
+	set, err := w.policies.get(ctx, w.Hub)
+	if err != nil {
+		return nil, err
+	}
+	spaces := map[[2]string]*space{}
 	for key, e := range w.Reconciler.Groups.all() {
-		member, namespace := string(e.request.ClusterName), e.request.Namespace
-		at, known := places[[2]string{member, namespace}]
+		name, namespace := string(e.request.ClusterName), e.request.Namespace
+		at, known := spaces[[2]string{name, namespace}]
 		if !known {
-			if !w.Served(member) {
+			if !w.Served(name) {
 				continue
 			}
-			members[member], _ = w.Reconciler.Members(member)
-			r, err := w.Requester(ctx, member, namespace)
-			if err != nil {
+			at = &space{}
+			at.member, _ = w.Reconciler.Members(name)
+			if at.requester, err = w.Requester(ctx, name, namespace); err != nil {
 				return nil, err
 			}
-			at = len(groups)
-			places[[2]string{member, namespace}] = at
-			groups = append(groups, []quota.Group{{Requester: r}})
+			at.largest, at.bound = set.Largest(at.requester), len(set.Quotas(at.requester)) > 0
+			spaces[[2]string{name, namespace}] = at
 		}
-		holds := e.shows
-		if record := w.record(members[member], key); record.Admitted != nil {
-			holds = policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, *record.Admitted))
-		}
-		groups[at] = append(groups[at], quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: groups[at][0].Requester, Holds: holds})
+		at.groups = append(at.groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)})
 	}
-	for i := range groups {
-		groups[i] = groups[i][1:]
+	groups := make([][]quota.Group, 0, len(spaces))
+	for _, at := range spaces {
+		groups = append(groups, at.groups)
 	}
 	return groups, nil
+}
+
+// holds is what a group counts with in the sums of others: the largest of what the hub has on record, what status shows, and what its vCenter shows, since each
+// of them can be older than what exists. A status counts up to what one group can have there, so that one that was made up fills no total.
+func (w quotaLister) holds(at *space, key vsphere.GroupKey, e *groupEntry) policy.Usage {
+	holds := e.shows.Min(at.largest)
+	if !at.bound {
+		return holds // it counts in no sum
+	}
+	if record := w.record(at.member, key); record.Admitted != nil {
+		holds = holds.Max(recorded(*record.Admitted))
+	}
+	if server, ok := w.Servers.Server(e.vcenter); ok {
+		// The holder can have seen the end of a VM that is to be destroyed, and given back what it took, before this replica sees it. Status shows such VMs.
+		standing := slices.DeleteFunc(server.Marked(key), func(m vsphere.Marked) bool { return m.Tombstone })
+		if stands := group.Stands(standing); stands.VMs > 0 {
+			stands.Groups = 1
+			holds = holds.Max(stands)
+		}
+	}
+	return holds
+}
+
+// recorded is what a group takes that the hub has on record.
+func recorded(a v1alpha1.Admitted) policy.Usage {
+	return policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, a))
 }
 
 // Left reads afresh whether a member that is engaged does not have a group, and what vCenter has of it still: VMs whose group lost its
@@ -106,16 +142,19 @@ func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name st
 	if err != nil || !known {
 		return left, false, err
 	}
+	if name == "" { // only a release mark is known: nothing can be read by its name, and the cache decides
+		_, exists := r.Groups.entry(id.Key())
+		return left, !exists && !member.Silent && r.Groups.listed(key.Member), nil
+	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {
 		return left, false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
-	found := &v1alpha1.VmGroup{}
-	err = cl.GetAPIReader().Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, found)
-	if client.IgnoreNotFound(err) != nil {
-		return left, false, fmt.Errorf("read VmGroup %s/%s of member %q: %w", namespace, name, key.Member, err)
+	found, err := groupNow(ctx, cl.GetAPIReader(), types.NamespacedName{Namespace: namespace, Name: name})
+	if err != nil {
+		return left, false, fmt.Errorf("member %q: %w", key.Member, err)
 	}
-	return left, err != nil || found.UID != key.UID, nil
+	return left, found == nil || found.UID != key.UID, nil
 }
 
 // leftInVCenters is what the VMs of a group take that vCenters have, if that is known and about to stay so. It reads memory. In the folder at the group's path may be a VM that

@@ -22,6 +22,7 @@ const unreadInterval = 200 * time.Millisecond
 // Records keep on the hub what was admitted to groups. *admitted.Records implements it.
 type Records interface {
 	Of(key admitted.Key) (admitted.Entry, bool, error)
+	OfMember(clusterUID string) (map[types.UID]admitted.Entry, error)
 	Put(ctx context.Context, key admitted.Key, e admitted.Entry) error
 	Drop(key admitted.Key)
 }

@@ -97,7 +97,7 @@ func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) 
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("survivors: %v", vms)
 	}
-	if n := r.Groups.CountVCenter("default"); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
+	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
 		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.memory.groups)
 	}
 }
@@ -186,7 +186,7 @@ func TestAGroupThatHasTheNameOfOneThatVanishedIsAnotherOne(t *testing.T) {
 	if len(vms) != 2 || slices.ContainsFunc(vms, func(vm vsphere.VM) bool { return vm.Stamp.Group != string(second.UID) }) {
 		t.Errorf("VMs: %+v", vms)
 	}
-	if n := r.Groups.CountVCenter("default"); n != 1 {
+	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 1 {
 		t.Errorf("%d groups are known, want the one that exists", n)
 	}
 }
@@ -274,7 +274,7 @@ func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 			if len(r.vanished.groups) != 0 {
 				t.Errorf("it is remembered: %+v", r.vanished.groups)
 			}
-			if n := r.Groups.CountVCenter("default"); n != 0 && story != "a backup brings it back" {
+			if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 && story != "a backup brings it back" {
 				t.Errorf("%d groups are counted", n)
 			}
 		})

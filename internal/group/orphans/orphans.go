@@ -45,8 +45,8 @@ func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID 
 			byKey[key] = g
 		}
 		name, at := fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value), path(vm.Folder)
-		if namespace, group, own := home(at, key.Group()); own {
-			g.Namespace, g.Name = namespace, group
+		if at, own := PlaceOf(at, key.Group()); own {
+			g.Namespace, g.Name = at.Namespace, at.Name
 		}
 		if at != "" {
 			name += " in " + foreigntext.Name(at)
@@ -62,15 +62,19 @@ func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID 
 	return out
 }
 
-// home reads namespace and name of a group from the path of its folder: <root>/<member>/<namespace>/<group>.<first 8 of its UID>. A folder with
+// Place is where the folder of a group is, which names the group.
+type Place struct{ Member, Namespace, Name string }
+
+// PlaceOf reads the place of a group from the path of its folder: <root>/<member>/<namespace>/<group>.<first 8 of its UID>. A folder with
 // another group's name tells nothing.
-func home(path, uid string) (namespace, name string, own bool) {
+func PlaceOf(path, uid string) (at Place, own bool) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 3 || len(uid) < uidPart {
-		return "", "", false
+		return Place{}, false
 	}
-	name, own = strings.CutSuffix(parts[len(parts)-1], "."+uid[:uidPart])
-	return parts[len(parts)-2], name, own && name != ""
+	at.Name, own = strings.CutSuffix(parts[len(parts)-1], "."+uid[:uidPart])
+	at.Namespace, at.Member = parts[len(parts)-2], parts[len(parts)-3]
+	return at, own && at.Name != ""
 }
 
 // Count returns the number of VMs.

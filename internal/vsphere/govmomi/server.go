@@ -256,6 +256,12 @@ func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 // Complete there may be more.
 func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
 
+// Marked returns what counts of a group's VMs: see vsphere.Inventory.
+func (s *Server) Marked(group vsphere.GroupKey) []vsphere.Marked { return s.index.Marked(group) }
+
+// MarkedGroups returns the groups that have any: see vsphere.Inventory.
+func (s *Server) MarkedGroups() []vsphere.GroupKey { return s.index.MarkedGroups() }
+
 // EmptyGroupFolders returns the folders at the place of a group's in which nothing is: see inventory.Index.
 func (s *Server) EmptyGroupFolders() []vsphere.GroupFolder { return s.index.EmptyGroupFolders() }
 

@@ -1,0 +1,32 @@
+package inventory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Marked returns what counts of a group's VMs: see vsphere.Inventory.
+func (x *Index) Marked(group vsphere.GroupKey) []vsphere.Marked {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	refs := x.byGroup[group]
+	if len(refs) == 0 {
+		return nil
+	}
+	all := make([]vsphere.Marked, 0, len(refs))
+	for ref := range refs {
+		if m, ok := vsphere.MarkedOf(&x.vms[ref].vm); ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// MarkedGroups returns the groups of which there are such VMs, in no order.
+func (x *Index) MarkedGroups() []vsphere.GroupKey {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.byGroup))
+}

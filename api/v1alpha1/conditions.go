@@ -161,6 +161,8 @@ const (
 	ReasonReleasing = "Releasing"
 	// ReasonReceiptFailed: the hub has no receipt of VMs that are let go, so the group stays.
 	ReasonReceiptFailed = "ReceiptFailed"
+	// ReasonHubWriteDelayed: the group waits for a write on the hub, whose rate is limited for each member.
+	ReasonHubWriteDelayed = "HubWriteDelayed"
 	// ReasonForgetHeld: the group shall go without its vCenter, and something for that is missing.
 	ReasonForgetHeld = "ForgetHeld"
 )

@@ -80,6 +80,8 @@ type Snapshot struct {
 	UserDataDue  bool
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
+	// Recorded is what became of putting a record.
+	Recorded *RecordAnswer
 	// Receipt is what became of writing one.
 	Receipt *ReceiptAnswer
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
@@ -100,6 +101,8 @@ type Reconciler struct {
 	Quotas Quotas
 	// Records keep what was admitted.
 	Records Records
+	// HubWrites bounds what each member makes the operator write on the hub.
+	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
 	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
@@ -396,6 +399,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		// lists its groups again.
 		return reconcile.Result{}, nil
 	}
+	r.HubWrites.Meet(member.UID, member.Name)
 	key := sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name}
 	if !r.Shards.Holds(key) {
 		return reconcile.Result{}, nil // whatever asked for this pass is another replica's now

@@ -144,7 +144,7 @@ func start(ctx context.Context, o options) error {
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leading: replica.Leading, Left: reconciler.Left, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
+		Leading: replica.Leading, Left: reconciler.Left, Budget: ledgerBudget{hubWrites}, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
 	})
 	replica.Publish(quota.PublishedKey, quota.PublishedValue)
 	replica.Publish(segmentsKey, segmentsValue)

@@ -276,7 +276,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
 	}
 	if s.Quota.Waiting {
-		return policy.Admission{}, Decision{Step: Wait, After: soon}
+		return policy.Admission{}, s.waitForLedger()
 	}
 	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
 	if takesOver && !v.Refused() && v.Unavailable == "" {

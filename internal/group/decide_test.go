@@ -21,7 +21,7 @@ import (
 func created() *Snapshot {
 	s := &Snapshot{
 		Recorded: &RecordAnswer{},
-		Now: noon, VCenter: "default", Member: "local", ID: vsphere.GroupID{Group: "u"}, Epoch: v1alpha1.Epoch{Generation: 1, Number: 3},
+		Now:      noon, VCenter: "default", Member: "local", ID: vsphere.GroupID{Group: "u"}, Epoch: v1alpha1.Epoch{Generation: 1, Number: 3},
 		Group: &v1alpha1.VmGroup{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Generation: 1},
 			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian", Replicas: ptr.To[int32](2)},

@@ -88,3 +88,13 @@ func (s *Snapshot) waitForRecord() Decision {
 		"the change is allowed, and takes effect once the hub has a record of it. This VmGroup, or many of MemberCluster %q, changed often within a short time, "+
 			"and the rate of records is limited. The operator retries", s.Member)}, s.Recorded.Wait)
 }
+
+// waitForLedger does nothing until the ledgers of quotas have answered, and says so if that takes long.
+func (s *Snapshot) waitForLedger() Decision {
+	if s.Quota.Wait < blindPatience {
+		return Decision{Step: Wait, After: max(soon, s.Quota.Wait)}
+	}
+	return s.waits(plan.Blocker{Reason: v1alpha1.ReasonHubWriteDelayed, Message: fmt.Sprintf(
+		"the change counts in a quota, and takes effect once the hub has written that down. Many VmGroups of MemberCluster %q changed within a short time, "+
+			"and the rate of such writes is limited. The operator retries", s.Member)}, s.Quota.Wait)
+}

@@ -110,6 +110,8 @@ type Names struct {
 type QuotaAnswer struct {
 	// Waiting is true while the claim is on its way. The group is notified.
 	Waiting bool
+	// Wait is for how long the claim waits at least, since the member has used up its budget of writes on the hub.
+	Wait time.Duration
 	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.
 	Violations  []policy.Violation
 	Unavailable string

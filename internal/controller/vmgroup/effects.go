@@ -142,7 +142,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
 		Spec:  s.Group.Spec, Wants: q.Wants, Surges: q.Surges, Epoch: s.Epoch,
 	})
-	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
+	answer.Waiting, answer.Wait, answer.Violations = said.Outcome == quota.Waiting, said.Wait, said.Violations
 	answer.Surge, answer.Short = int32(said.Surge), said.Short
 	if said.Outcome == quota.Unavailable {
 		answer.Unavailable = said.Problem

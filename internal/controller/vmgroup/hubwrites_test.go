@@ -49,7 +49,9 @@ func TestAGroupThatIsEditedInALoopIsRecordedNowAndThen(t *testing.T) {
 	r.now = r.now.Add(time.Hour)
 	puts := r.puts()
 	for edits := range 121 {
-		r.edit(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy, s.CPU = &v1alpha1.UpdateStrategy{Paused: true}, s.CPU%4+1 })
+		r.edit(func(s *v1alpha1.VmGroupSpec) {
+			s.UpdateStrategy, s.CPU = &v1alpha1.UpdateStrategy{Paused: true}, s.CPU%4+1
+		})
 		r.mustPass()
 		if g := r.group(); edits < recordsAtOnce && len(*puts) != edits+1 {
 			t.Errorf("edit %d waits: %d records were written", edits, len(*puts))

@@ -140,7 +140,7 @@ func start(ctx context.Context, o options) error {
 	kept := receipts.NewIndex(receipts.IndexOptions{
 		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
 	})
-	reconciler.Kept, reconciler.CountReceipts = kept.Keeps, kept.Count
+	reconciler.Kept, reconciler.SumReceipts = kept.Keeps, kept.Sum
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,

@@ -16,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // askedAdoption is for how long a refusal stands. To ask costs a list of all groups of the member, and whoever may annotate a group can have that done.
@@ -111,6 +112,16 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot, groups map[string]*
 		return blocked(s.NothingToAdopt())
 	}
 	self := receipts.Adopter{MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
+	if receipt == nil || receipt.AdoptedBy == nil || !receipt.AdoptedBy.Is(self) {
+		written := p.receiptOfAdoption(s)
+		if receipt != nil {
+			written = *receipt
+		}
+		if wait := p.r.HubWrites.Ask(p.member.UID, p.turn(s), written.Bytes()); wait > 0 {
+			return blocked(s.AdoptionDelayed())
+		}
+		p.r.HubWrites.Settle(p.member.UID, writebudget.Receipt, written.Bytes(), written.Bytes())
+	}
 	if receipt != nil && receipt.AdoptedBy != nil && !receipt.AdoptedBy.Is(self) {
 		// Whoever claimed them is gone, and took only VMs that carry its own stamp.
 		err = p.r.Receipts.Unclaim(ctx, key, *receipt.AdoptedBy)

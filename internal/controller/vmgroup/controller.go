@@ -84,7 +84,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, CountReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, SumReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -107,8 +107,8 @@ type Reconciler struct {
 	Receipts receipts.Store
 	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
 	Kept func(vsphere.GroupKey) bool
-	// CountReceipts is how many receipts groups of a member have, by its UID. Without it there is no bound.
-	CountReceipts func(member string) int
+	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
+	SumReceipts func(member string) (n, bytes int)
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
 	// Groups is told of every group that is seen.

@@ -101,3 +101,29 @@ func TestAGroupWhoseRecordWaitsForTheBudgetSaysSoAndIsServedInTheEnd(t *testing.
 		t.Errorf("%d VMs", len(r.vcenter.VMs()))
 	}
 }
+
+// TestAReleasedGroupWhoseReceiptWaitsForTheBudgetStaysAndSaysSo: a receipt is never dropped.
+func TestAReleasedGroupWhoseReceiptWaitsForTheBudgetStaysAndSaysSo(t *testing.T) {
+	r := newRig(t)
+	r.settle()
+	key := r.key()
+	r.annotate(v1alpha1.ReleaseAnnotation, string(r.group().UID))
+	r.delete()
+	r.HubWrites.Spend("member-uid", writebudget.Record, writebudget.Default.Burst+20*writebudget.Default.Rate)
+	if after := r.mustPass().RequeueAfter; after <= 0 || after > 10*time.Second || r.receipt(key) != nil {
+		t.Fatalf("looked at again after %s, the receipt is %+v", after, r.receipt(key))
+	}
+	message := says(t, r.group(), v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonHubWriteDelayed)
+	if !strings.Contains(message, "receipt") {
+		t.Errorf("it says %s", message)
+	}
+	for passes := 0; r.receipt(key) == nil; passes++ {
+		if passes > 20 {
+			t.Fatal("the receipt is never written")
+		}
+		r.now = r.now.Add(r.mustPass().RequeueAfter)
+	}
+	if !r.gone() {
+		t.Error("the group stays, though there is a receipt")
+	}
+}

@@ -63,13 +63,13 @@ func (s *Snapshot) letGo(d Decision, receipt Receipt, told Event) Decision {
 	switch answer := s.Receipt; {
 	case answer == nil:
 		d.Step, d.Receipt = WriteReceipt, &receipt
+	case answer.Err != nil:
+		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonReceiptFailed, Message: fmt.Sprintf(
+			"the VMs of this group stay, and the group waits until the hub has a receipt for them. It cannot be written: %v", answer.Err)}, RetryInterval)
 	case answer.Wait > 0:
 		return s.waits(plan.Blocker{Reason: v1alpha1.ReasonHubWriteDelayed, Message: fmt.Sprintf(
 			"the VMs of this group stay, and the group waits until the hub has a receipt for them. Many VmGroups of MemberCluster %q changed within a short time, "+
 				"and the rate of such writes is limited. The operator retries", s.Member)}, answer.Wait)
-	case answer.Err != nil:
-		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonReceiptFailed, Message: fmt.Sprintf(
-			"the VMs of this group stay, and the group waits until the hub has a receipt for them. It cannot be written: %v", answer.Err)}, RetryInterval)
 	default:
 		d.Step, d.Events = Release, []Event{told}
 	}

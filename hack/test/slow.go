@@ -102,6 +102,7 @@ var slowStories = []slowStory{
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
+	{8, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 300},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},
 }
 

@@ -54,7 +54,7 @@ func TestRecordsStayOnSmallPagesWhateverBecomesOfThem(t *testing.T) {
 		h := &hub{objects: map[string]*corev1.ConfigMap{}}
 		want := map[string]int32{}
 		for round := range int32(150) {
-			var changes []*change
+			changes := make([]*change, 0, 6)
 			s := h.shelf()
 			for _, n := range random.Perm(40)[:1+random.IntN(6)] {
 				c := &change{name: fmt.Sprintf("%08d-aaaa", n)}

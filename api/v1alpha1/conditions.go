@@ -163,6 +163,8 @@ const (
 	ReasonReleasing = "Releasing"
 	// ReasonReceiptFailed: the hub has no receipt of VMs that are let go, so the group stays.
 	ReasonReceiptFailed = "ReceiptFailed"
+	// ReasonHubWriteDelayed: the group waits for a write on the hub, whose rate is limited for each member.
+	ReasonHubWriteDelayed = "HubWriteDelayed"
 	// ReasonForgetHeld: annotation forget is set and does not count: something is missing, or the vCenter responds. The group keeps its VMs.
 	ReasonForgetHeld = "ForgetHeld"
 	// ReasonReleaseHeld: annotation release is set and is not the UID of the group, which is being deleted. The group keeps its VMs.

@@ -40,6 +40,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
@@ -121,7 +122,8 @@ func start(ctx context.Context, o options) error {
 		},
 	}
 
-	// The groups, their quotas, and the policies about them.
+	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
+	hubWrites := writebudget.New(writebudget.Default, time.Now)
 	reconciler = &vmgroup.Reconciler{
 		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
 		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
@@ -130,7 +132,7 @@ func start(ctx context.Context, o options) error {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
 		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
-		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)},
+		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
@@ -139,11 +141,11 @@ func start(ctx context.Context, o options) error {
 	kept := receipts.NewIndex(receipts.IndexOptions{
 		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
 	})
-	reconciler.Kept, reconciler.KnownReceipts, reconciler.CountReceipts = kept.Keeps, kept, kept.Count
+	reconciler.Kept, reconciler.KnownReceipts, reconciler.SumReceipts = kept.Keeps, kept, kept.Sum
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leading: replica.Leading, Left: reconciler.Left, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
+		Leading: replica.Leading, Left: reconciler.Left, Budget: ledgerBudget{hubWrites}, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
 	})
 	replica.Publish(quota.PublishedKey, quota.PublishedValue)
 	replica.Publish(segmentsKey, segmentsValue)

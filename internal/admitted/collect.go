@@ -25,14 +25,14 @@ func (r *Records) Collect(ctx context.Context) {
 	r.mu.Lock()
 	var keys []Key
 	var empty []*page
-	for member, pages := range r.members {
-		for _, p := range pages {
+	for member, s := range r.members {
+		for _, p := range s.pages {
 			if p.size == 0 && p.err == nil {
 				empty = append(empty, p)
 			}
-			for name := range p.entries {
-				keys = append(keys, Key{member, types.UID(name)})
-			}
+		}
+		for name := range s.homes {
+			keys = append(keys, Key{member, types.UID(name)})
 		}
 	}
 	r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *Records) Collect(ctx context.Context) {
 			since = now
 		}
 		if missing[key] = since; now.Sub(since) >= patience {
-			r.enqueue(key.Member, &write{name: string(key.Group), done: make(chan error, 1)})
+			r.enqueue(key.Member, newWrite(string(key.Group), nil))
 		}
 	}
 	r.missing = missing

@@ -23,12 +23,18 @@ const (
 	labelKey, component      = configmaps.ComponentLabel, "admitted"
 	memberAnnotation         = "vm.codeconnect.vmworld.com/cluster-uid"
 	formatAnnotation, format = "vm.codeconnect.vmworld.com/format", "1"
-	// pageSize is up to how many bytes a ConfigMap takes new groups. Every write of one group is told to all replicas with the whole ConfigMap.
-	pageSize = 64 << 10
-	// pages is the most that a member gets: records of about 30,000 groups. A hostile API server can make up any number of them.
-	pages = 128
-	// entrySize is the most bytes that one record takes. Names in a spec that an API server has validated fit.
-	entrySize = 8 << 10
+	// pageSize is up to how many bytes a ConfigMap takes several records. etcd keeps the whole ConfigMap for each write of one of them, and all replicas
+	// are told of it.
+	pageSize = 2 << 10
+	// entrySize is the most bytes that one record takes. Names in a spec that an API server has validated, and that have no odd letters, fit.
+	entrySize = 3 << 10
+	// overhead is about what a ConfigMap has besides its records: names, labels, annotations, and who manages which field.
+	overhead = 1 << 10
+	// MostWritten is the most that one record makes etcd keep, but for one that moves.
+	MostWritten = entrySize + overhead
+	// memberSize is the most that the records of a member take in all, which is about 30,000 groups, and pages how many ConfigMaps. A hostile
+	// API server can make up any number of groups.
+	memberSize, pages = 8 << 20, 8192
 )
 
 // Key names a group.
@@ -51,6 +57,29 @@ type storedEntry struct {
 	Group    string            `json:"group"`
 	Epoch    [2]int64          `json:"epoch"`
 	Admitted v1alpha1.Admitted `json:"admitted"`
+	// Turn counts the writes of the record, so that it is known which of two is the later one.
+	Turn int64 `json:"turn,omitempty"`
+}
+
+// record is an entry on a page.
+type record struct {
+	Entry
+	turn int64
+	// size in bytes, with the key.
+	size int
+	// valid is false for what cannot be read: it is as good as lost, and keeps its place.
+	valid bool
+}
+
+// before reports whether a record is older than another one of the same group.
+func (r record) before(other record) bool {
+	switch {
+	case r.valid != other.valid:
+		return other.valid
+	case r.Epoch != other.Epoch:
+		return r.Epoch.Less(other.Epoch)
+	}
+	return r.turn < other.turn
 }
 
 // page is one ConfigMap.
@@ -59,8 +88,8 @@ type page struct {
 	number       int
 	version      string
 	size         int
-	// entries by the name of their key. One that cannot be read is none: it is as good as lost.
-	entries map[string]Entry
+	// records by the name of their key.
+	records map[string]record
 	// err says why nothing in the ConfigMap can be read.
 	err error
 }
@@ -94,24 +123,24 @@ func pageOf(object *corev1.ConfigMap) *page {
 	if !ok || err != nil || number < 0 || number >= pages || pageName(member, number) != object.Name {
 		return nil
 	}
-	p := &page{name: object.Name, member: member, number: number, version: object.ResourceVersion, entries: make(map[string]Entry, len(object.Data))}
+	p := &page{name: object.Name, member: member, number: number, version: object.ResourceVersion, records: make(map[string]record, len(object.Data))}
 	if got := object.Annotations[formatAnnotation]; got != format {
 		p.err = fmt.Errorf("ConfigMap %q with records of what was admitted has format %q, this operator knows %q; "+
 			"if no newer operator runs, delete it: groups that policy allows are recorded anew", object.Name, got, format)
 		return p
 	}
 	for name, text := range object.Data {
-		p.size += len(name) + len(text)
-		if e, err := decode(text); err == nil {
-			p.entries[name] = e
-		}
+		r, err := decode(text)
+		r.size, r.valid = len(name)+len(text), err == nil
+		p.size += r.size
+		p.records[name] = r
 	}
 	return p
 }
 
-func encode(e Entry) (string, error) {
+func encode(e Entry, turn int64) (string, error) {
 	text, err := json.Marshal(storedEntry{
-		Group: e.Namespace + "/" + e.Name, Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Admitted: e.Admitted,
+		Group: e.Namespace + "/" + e.Name, Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Admitted: e.Admitted, Turn: turn,
 	})
 	if err != nil {
 		return "", fmt.Errorf("encode the record of what was admitted: %w", err)
@@ -125,17 +154,18 @@ func encode(e Entry) (string, error) {
 // errInvalid means that an entry is not what this package wrote.
 var errInvalid = errors.New("the record of what was admitted is not valid")
 
-func decode(text string) (Entry, error) {
+func decode(text string) (record, error) {
 	var stored storedEntry
 	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return Entry{}, fmt.Errorf("decode the record of what was admitted: %w", err)
+		return record{}, fmt.Errorf("decode the record of what was admitted: %w", err)
 	}
 	namespace, name, ok := strings.Cut(stored.Group, "/")
 	if a := stored.Admitted; !ok || a.CPU < 1 || a.Memory < 1 || a.Replicas < 0 {
-		return Entry{}, errInvalid
+		return record{}, errInvalid
 	}
-	return Entry{
+	e := Entry{
 		Namespace: namespace, Name: name, Admitted: stored.Admitted,
 		Epoch: v1alpha1.Epoch{Generation: stored.Epoch[0], Number: stored.Epoch[1]},
-	}, nil
+	}
+	return record{Entry: e, turn: stored.Turn}, nil
 }

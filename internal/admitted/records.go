@@ -1,10 +1,8 @@
 package admitted
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,8 +56,8 @@ type Records struct {
 	mu     sync.Mutex
 	synced bool
 	pages  map[string]*page
-	// members are the pages of each member, in the order of their numbers.
-	members map[string][]*page
+	// members are the pages of each member.
+	members map[string]*shelf
 	// pending are the writes that wait, by member. A member whose writes are under way has an entry, maybe an empty one.
 	pending map[string][]*write
 	// missing is since when groups with a record have been absent.
@@ -69,7 +67,7 @@ type Records struct {
 // New returns records that have not been read yet.
 func New(opts Options) *Records {
 	return &Records{
-		opts: opts, pages: map[string]*page{}, members: map[string][]*page{}, pending: map[string][]*write{}, missing: map[Key]time.Time{},
+		opts: opts, pages: map[string]*page{}, members: map[string]*shelf{}, pending: map[string][]*write{}, missing: map[Key]time.Time{},
 	}
 }
 
@@ -81,16 +79,14 @@ func (r *Records) Of(key Key) (Entry, bool, error) {
 	if !r.synced {
 		return Entry{}, false, ErrUnread
 	}
-	e, ok := r.newest(key)
-	if ok {
-		return e, true, nil
+	s := r.members[key.Member]
+	if s == nil {
+		return Entry{}, false, nil
 	}
-	for _, p := range r.members[key.Member] {
-		if p.err != nil {
-			return Entry{}, false, p.err
-		}
+	if newest, _ := s.newest(entryName(key.Group)); newest.valid {
+		return newest.Entry, true, nil
 	}
-	return Entry{}, false, nil
+	return Entry{}, false, s.unreadable()
 }
 
 // OfMember returns what was granted last to each group of a member, as far as that can be read. It reads memory. The error is ErrUnread.
@@ -101,26 +97,16 @@ func (r *Records) OfMember(member string) (map[types.UID]Entry, error) {
 		return nil, ErrUnread
 	}
 	all := map[types.UID]Entry{}
-	for _, p := range r.members[member] {
-		for name, e := range p.entries {
-			if last, found := all[types.UID(name)]; !plain.MatchString(name) || found && !last.Epoch.Less(e.Epoch) {
-				continue // the UID of an odd name is not known
-			}
-			all[types.UID(name)] = e
+	s := r.members[member]
+	if s == nil {
+		return all, nil
+	}
+	for name := range s.homes {
+		if newest, _ := s.newest(name); newest.valid && plain.MatchString(name) { // the UID of an odd name is not known
+			all[types.UID(name)] = newest.Entry
 		}
 	}
 	return all, nil
-}
-
-// newest is the entry of a group. There are two only if an owner did not know yet where its predecessor had written.
-func (r *Records) newest(key Key) (newest Entry, found bool) {
-	name := entryName(key.Group)
-	for _, p := range r.members[key.Member] {
-		if e, ok := p.entries[name]; ok && (!found || newest.Epoch.Less(e.Epoch)) {
-			newest, found = e, true
-		}
-	}
-	return newest, found
 }
 
 // take makes a page known that was read or written, unless a later version of it is, and returns the groups whose entries are others now.
@@ -149,29 +135,29 @@ func (r *Records) remove(name, version string) (member string, changed []string)
 	return old.member, differ(old, nil)
 }
 
-// replace changes a member's pages. Readers hold the lock.
+// replace changes a member's pages. Callers hold the lock.
 func (r *Records) replace(member string, old, next *page) {
-	all := slices.DeleteFunc(r.members[member], func(p *page) bool { return p == old })
-	if next != nil {
-		all = append(all, next)
-		slices.SortFunc(all, func(a, b *page) int { return cmp.Compare(a.number, b.number) })
+	s := r.members[member]
+	if s == nil {
+		s = &shelf{homes: map[string][]*page{}}
+		r.members[member] = s
 	}
-	if r.members[member] = all; len(all) == 0 {
+	if s.replace(old, next); len(s.pages) == 0 {
 		delete(r.members, member)
 	}
 }
 
 // differ are the names of entries that are in one of two versions of a page only, or not as they were.
 func differ(old, next *page) (names []string) {
-	var was, is map[string]Entry
+	var was, is map[string]record
 	if old != nil {
-		was = old.entries
+		was = old.records
 	}
 	if next != nil {
-		is = next.entries
+		is = next.records
 	}
-	for name, e := range was {
-		if now, ok := is[name]; !ok || !equality.Semantic.DeepEqual(now, e) {
+	for name, r := range was {
+		if now, ok := is[name]; !ok || !equality.Semantic.DeepEqual(now.Entry, r.Entry) {
 			names = append(names, name)
 		}
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,46 +15,57 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;delete;get;list;patch;watch,namespace=system
 
-// requestTimeout bounds one write to the hub.
-const requestTimeout = 5 * time.Second
+const (
+	// requestTimeout bounds one write to the hub.
+	requestTimeout = 5 * time.Second
+	// width is how many ConfigMaps of one member are written at the same time.
+	width = 8
+)
 
-// write is one record that waits to be stored; text is empty for one that is to be removed.
+// write is one record that waits to be stored; entry is nil for one that is to be removed.
 type write struct {
-	name, text string
-	done       chan error
+	name  string
+	entry *Entry
+	done  chan outcome
 }
 
-// Put stores what was granted to a group, and returns once it is stored. The error is ErrFull when there is no room; after any other nobody
-// knows whether it was stored. Nothing is tried again. Only the owner of a group may call it.
+// outcome is what became of a write.
+type outcome struct {
+	bytes int
+	err   error
+}
+
+func newWrite(name string, e *Entry) *write { return &write{name, e, make(chan outcome, 1)} }
+
+// Put stores what was granted to a group, and returns once it is stored, with the bytes that the hub keeps for that. The error is ErrFull when there is
+// no room; after any other nobody knows whether it was stored. Nothing is tried again. Only the owner of a group may call it.
 //
-// Writes of one member that come while one is under way go into the next one together.
-func (r *Records) Put(ctx context.Context, key Key, e Entry) error {
-	text, err := encode(e)
-	if err != nil {
-		return err
-	}
-	return r.submit(ctx, key.Member, entryName(key.Group), text)
-}
-
-// Drop removes the record of a group that is gone, if there is one. It does not wait.
-func (r *Records) Drop(key Key) {
-	r.mu.Lock()
-	_, found := r.newest(key)
-	r.mu.Unlock()
-	if found {
-		r.enqueue(key.Member, &write{name: entryName(key.Group), done: make(chan error, 1)})
-	}
-}
-
-func (r *Records) submit(ctx context.Context, member, name, text string) error {
-	w := &write{name: name, text: text, done: make(chan error, 1)}
-	r.enqueue(member, w)
+// Writes of one member that come while others are under way go into the next ones together.
+func (r *Records) Put(ctx context.Context, key Key, e Entry) (bytes int, err error) {
+	w := newWrite(entryName(key.Group), &e)
+	r.enqueue(key.Member, w)
 	select {
-	case err := <-w.done:
-		return err
+	case o := <-w.done:
+		return o.bytes, o.err
 	case <-ctx.Done():
-		return fmt.Errorf("write the hub's record of what was admitted: %w", ctx.Err())
+		return MostWritten, fmt.Errorf("write the hub's record of what was admitted: %w", ctx.Err())
 	}
+}
+
+// Drop removes the record of a group that is gone, if there is one, and returns the bytes that the hub keeps for that. It does not wait.
+func (r *Records) Drop(key Key) (bytes int) {
+	name := entryName(key.Group)
+	r.mu.Lock()
+	if s := r.members[key.Member]; s != nil {
+		for _, p := range s.homes[name] {
+			bytes += p.size + overhead
+		}
+	}
+	r.mu.Unlock()
+	if bytes > 0 {
+		r.enqueue(key.Member, newWrite(name, nil))
+	}
+	return bytes
 }
 
 // enqueue adds a write, and has it carried out if nobody carries out those of the member already.
@@ -79,88 +89,90 @@ func (r *Records) carryOut(member string) {
 			r.mu.Unlock()
 			return
 		}
-		plan := r.assign(member, batch)
+		s := r.members[member]
+		if s == nil {
+			s = &shelf{}
+		}
+		changes := changesOf(batch)
+		plan := newPlan(s, changes)
 		r.mu.Unlock()
-		for _, number := range slices.Sorted(maps.Keys(plan)) {
-			r.patch(member, number, plan[number])
+		r.write(member, plan.pages)
+		for _, c := range changes {
+			for _, w := range c.writes {
+				w.done <- outcome{c.bytes, c.err}
+			}
 		}
+		r.write(member, leftBehind(changes))
 	}
 }
 
-// patchOf is what one ConfigMap gets.
-type patchOf struct {
-	// values by key; nil removes one.
-	values map[string]*string
-	writes []*write
-}
-
-// assign says which ConfigMaps get which writes: a group's record stays where it is, and a new one goes to the first with room. Callers hold
-// the lock. A write for which there is no room is answered.
-func (r *Records) assign(member string, batch []*write) map[int]*patchOf {
-	plan := map[int]*patchOf{}
-	to := func(number int) *patchOf {
-		if plan[number] == nil {
-			plan[number] = &patchOf{values: map[string]*string{}}
-		}
-		return plan[number]
-	}
-	sizes := map[int]int{}
-	for _, p := range r.members[member] {
-		if sizes[p.number] = p.size; p.err != nil {
-			sizes[p.number] = pageSize
-		}
-	}
-	placed := map[string]int{}
+// changesOf joins the writes of the same record: the last one counts.
+func changesOf(batch []*write) (changes []*change) {
+	byName := map[string]*change{}
 	for _, w := range batch {
-		number, found := placed[w.name]
-		for _, p := range r.members[member] {
-			_, has := p.entries[w.name]
-			switch {
-			case !has || found && p.number == number:
-			case found || w.text == "":
-				to(p.number).values[w.name] = nil
-			default:
-				number, found = p.number, true
-			}
+		c := byName[w.name]
+		if c == nil {
+			c = &change{name: w.name}
+			byName[w.name] = c
+			changes = append(changes, c)
 		}
-		if w.text == "" {
-			if len(plan) == 0 {
-				w.done <- nil
-			}
-			continue
-		}
-		for !found && number < pages && sizes[number] >= pageSize {
-			number++
-		}
-		if number >= pages {
-			w.done <- ErrFull
-			continue
-		}
-		sizes[number] += len(w.name) + len(w.text)
-		placed[w.name] = number
-		p := to(number)
-		p.values[w.name], p.writes = &w.text, append(p.writes, w)
+		c.entry, c.writes = w.entry, append(c.writes, w)
 	}
-	return plan
+	return changes
 }
 
-// patch writes one ConfigMap and answers its writes.
-func (r *Records) patch(member string, number int, p *patchOf) {
+// leftBehind removes records from where they were before they moved.
+func leftBehind(changes []*change) map[int]*patch {
+	pages := map[int]*patch{}
+	for _, c := range changes {
+		for _, number := range c.from {
+			if c.err != nil {
+				continue
+			}
+			if pages[number] == nil {
+				pages[number] = &patch{values: map[string]*string{}}
+			}
+			pages[number].values[c.name] = nil
+		}
+	}
+	return pages
+}
+
+// write changes pages beside each other, and notes what became of the records on them.
+func (r *Records) write(member string, pages map[int]*patch) {
+	var writing errgroup.Group
+	writing.SetLimit(width)
+	for number, p := range pages {
+		writing.Go(func() error {
+			bytes, err := r.patch(member, number, p.values)
+			for _, c := range p.puts {
+				c.bytes, c.err = c.bytes+bytes/len(p.puts), err
+			}
+			return nil
+		})
+	}
+	_ = writing.Wait() // each change has its own error
+}
+
+// patch writes one ConfigMap, and returns how many bytes the hub keeps for that.
+func (r *Records) patch(member string, number int, values map[string]*string) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	name := pageName(member, number)
-	written, err := r.send(ctx, member, name, p.values)
-	if err != nil {
-		err = fmt.Errorf("write ConfigMap %q with records of what was admitted: %w", name, err)
-	} else if page := pageOf(written); page != nil {
+	written, err := r.send(ctx, member, name, values)
+	switch {
+	case err != nil:
+		return MostWritten, fmt.Errorf("write ConfigMap %q with records of what was admitted: %w", name, err)
+	case written == nil:
+		return 0, nil
+	}
+	if page := pageOf(written); page != nil {
 		r.take(page)
 	}
-	for _, w := range p.writes {
-		w.done <- err
-	}
+	return written.Size(), nil
 }
 
-// send merges values into a ConfigMap, which is made if it is not there.
+// send merges values into a ConfigMap, which is made if it is not there. There is none if nothing was to be removed.
 func (r *Records) send(ctx context.Context, member, name string, values map[string]*string) (*corev1.ConfigMap, error) {
 	body, err := json.Marshal(map[string]any{"data": values})
 	if err != nil {
@@ -181,6 +193,9 @@ func (r *Records) send(ctx context.Context, member, name string, values map[stri
 		if value != nil {
 			object.Data[key] = *value
 		}
+	}
+	if len(object.Data) == 0 {
+		return nil, nil
 	}
 	written, err = r.opts.Client.Create(ctx, object, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {

@@ -379,6 +379,12 @@ func (s *Snapshot) AdoptsElsewhere(vcenter string) *plan.Blocker {
 	return s.refusesAdoption(fmt.Sprintf("The VMs of the VmGroup with UID %s are in VCenter %q, and this VmGroup uses %q: create it anew with spec.vcenter %q", s.Adoption.From, vcenter, s.VCenter, vcenter))
 }
 
+// AdoptionDelayed says that the receipt is claimed later, since the member has used up its budget of writes on the hub.
+func (s *Snapshot) AdoptionDelayed() *plan.Blocker {
+	return waits(fmt.Sprintf("The receipt of the VMs is claimed later. Many VmGroups of MemberCluster %q changed within a short time, and the rate of writes on the hub is limited. "+
+		"The operator retries", s.Member))
+}
+
 // AdoptionUnread says that receipts cannot be read or written now.
 func AdoptionUnread(err error) *plan.Blocker {
 	return waits("The receipt on the hub that says whose VMs they are cannot be used: " + err.Error())

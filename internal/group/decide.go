@@ -47,6 +47,8 @@ const (
 	ReadUserData Step = "ReadUserData"
 	// LookAtUserData looks whether the Secret of spec says that it is user data. Its answer is UserDataMark.
 	LookAtUserData Step = "LookAtUserData"
+	// PutRecord stores Record on the hub. Its answer is Recorded.
+	PutRecord Step = "PutRecord"
 	// Act writes Status, if there is one, and then submits as much of Plan as the budget of the vCenter allows.
 	Act Step = "Act"
 	// RemoveFolder removes the group's folder. Its answer is FolderRemoved.
@@ -103,7 +105,7 @@ type Decision struct {
 	adoption *plan.Adoption
 	// AdoptionEnds is true when all VMs that the group has room for were taken over. It is told once.
 	AdoptionEnds bool
-	// Record is what the hub is to have on record before Status is written and Plan is submitted; nil when it has it.
+	// Record is what PutRecord stores, before Status is written and Plan is submitted.
 	Record *v1alpha1.Admitted
 	// Receipt is what WriteReceipt writes.
 	Receipt *Receipt
@@ -281,7 +283,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
 	}
 	if s.Quota.Waiting {
-		return policy.Admission{}, Decision{Step: Wait, After: soon}
+		return policy.Admission{}, s.waitForLedger()
 	}
 	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
 	if takesOver && !v.Refused() && v.Unavailable == "" {

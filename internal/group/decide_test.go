@@ -20,7 +20,8 @@ import (
 // created is a group that wants 2 VMs and was seen by nobody yet.
 func created() *Snapshot {
 	s := &Snapshot{
-		Now: noon, VCenter: "default", Member: "local", ID: vsphere.GroupID{Group: "u"}, Epoch: v1alpha1.Epoch{Generation: 1, Number: 3},
+		Recorded: &RecordAnswer{},
+		Now:      noon, VCenter: "default", Member: "local", ID: vsphere.GroupID{Group: "u"}, Epoch: v1alpha1.Epoch{Generation: 1, Number: 3},
 		Group: &v1alpha1.VmGroup{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Generation: 1},
 			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian", Replicas: ptr.To[int32](2)},
@@ -52,6 +53,7 @@ func leaving() *Snapshot {
 
 func TestANewGroupIsDecidedAboutStepByStep(t *testing.T) {
 	s := created()
+	s.Recorded = nil
 	s.Group.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "init"}
 	step := func(want Step) Decision {
 		t.Helper()
@@ -71,6 +73,10 @@ func TestANewGroupIsDecidedAboutStepByStep(t *testing.T) {
 	s.UserData = map[string]*UserDataAnswer{"init": {Data: []byte("x")}}
 	step(MakeFolder)
 	s.FolderMade, s.Folder = &Attempt{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	if r := step(PutRecord).Record; r == nil || r.Replicas != 2 {
+		t.Errorf("the record is %+v", r)
+	}
+	s.Recorded = &RecordAnswer{}
 	d := step(Act)
 	if d.Plan.Creates() != 2 || d.Status == nil || len(d.Status.VMs) != 2 || d.Status.VMs[0].Phase != v1alpha1.VMPending || d.Status.Folder != s.Folder {
 		t.Errorf("the plan is %+v, the status %+v", d.Plan, d.Status)

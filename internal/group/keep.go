@@ -3,6 +3,7 @@ package group
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
@@ -35,6 +36,8 @@ func (r *Receipt) Annotation() string {
 type ReceiptAnswer struct {
 	Receipt Receipt
 	Err     error
+	// Wait is after what time it is to be written again, since the member has used up its budget of writes on the hub, or zero.
+	Wait time.Duration
 }
 
 // releases reports whether the group is being deleted and keeps its VMs.
@@ -63,6 +66,10 @@ func (s *Snapshot) letGo(d Decision, receipt Receipt, told Event) Decision {
 	case answer.Err != nil:
 		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonReceiptFailed, Message: fmt.Sprintf(
 			"the VMs of this group stay, and the group waits until the hub has a receipt for them. It cannot be written: %v", answer.Err)}, RetryInterval)
+	case answer.Wait > 0:
+		return s.waits(plan.Blocker{Reason: v1alpha1.ReasonHubWriteDelayed, Message: fmt.Sprintf(
+			"the VMs of this group stay, and the group waits until the hub has a receipt for them. Many VmGroups of MemberCluster %q changed within a short time, "+
+				"and the rate of such writes is limited. The operator retries", s.Member)}, answer.Wait)
 	default:
 		d.Step, d.Events = Release, []Event{told}
 	}

@@ -2,10 +2,12 @@ package group
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -45,10 +47,54 @@ func (s *Snapshot) unrecorded() string {
 		"kubectl annotate membercluster %s --overwrite %s=$(date -u -d '+10 minutes' +%%Y-%%m-%%dT%%H:%%M:%%SZ)", policy.Describe(*shown), s.Member, s.Member, v1alpha1.AcceptAdmittedAnnotation)
 }
 
-// toRecord is what the hub is to have on record of an admission, or nil if it has it.
+// RecordAnswer is what became of putting a record: it is stored, or there is no room for it, or it waits.
+type RecordAnswer struct {
+	// Wait is after what time it is to be put again, or zero. Since is from when on it waits.
+	Wait  time.Duration
+	Since time.Time
+}
+
+// delayed reports whether what an admission gives has no effect yet, since the hub has no record of it: the record waits, or the group is paused. Nothing
+// is cloned meanwhile, and status shows what was admitted before.
+func (s *Snapshot) delayed(a policy.Admission) bool {
+	return s.news(a) && (s.Paused != nil && !s.relearns(a) || s.Recorded != nil && s.Recorded.Wait > 0)
+}
+
+// toRecord is what the hub is to have on record of an admission before anything is done for it, or nil if it has it, or was asked. Of a paused group nothing
+// is recorded until it is resumed, so that edits of it cause no write on the hub.
 func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
-	if a.Reason == "" || !shaped(a.Admitted) || s.record.Unread != "" || equality.Semantic.DeepEqual(a.Admitted, s.record.Admitted) {
+	if s.Recorded != nil || !s.news(a) || s.delayed(a) {
 		return nil
 	}
 	return a.Admitted
+}
+
+// news reports whether an admission is not what the hub has on record.
+func (s *Snapshot) news(a policy.Admission) bool {
+	return a.Reason != "" && shaped(a.Admitted) && s.record.Unread == "" && !equality.Semantic.DeepEqual(a.Admitted, s.record.Admitted)
+}
+
+// relearns reports whether the hub has lost its record of what is admitted, and was admitted before.
+func (s *Snapshot) relearns(a policy.Admission) bool {
+	return s.record.Admitted == nil && equality.Semantic.DeepEqual(a.Admitted, s.Group.Status.Admitted)
+}
+
+// waitForRecord does nothing until the record is stored, and says so if that takes long.
+func (s *Snapshot) waitForRecord() Decision {
+	if s.Now.Sub(s.Recorded.Since) < blindPatience {
+		return Decision{Step: Wait, After: s.Recorded.Wait}
+	}
+	return s.waits(plan.Blocker{Reason: v1alpha1.ReasonHubWriteDelayed, Message: fmt.Sprintf(
+		"the change is allowed, and takes effect once the hub has a record of it. This VmGroup, or many of MemberCluster %q, changed often within a short time, "+
+			"and the rate of records is limited. The operator retries", s.Member)}, s.Recorded.Wait)
+}
+
+// waitForLedger does nothing until the ledgers of quotas have answered, and says so if that takes long.
+func (s *Snapshot) waitForLedger() Decision {
+	if s.Quota.Wait < blindPatience {
+		return Decision{Step: Wait, After: max(soon, s.Quota.Wait)}
+	}
+	return s.waits(plan.Blocker{Reason: v1alpha1.ReasonHubWriteDelayed, Message: fmt.Sprintf(
+		"the change counts in a quota, and takes effect once the hub has written that down. Many VmGroups of MemberCluster %q changed within a short time, "+
+			"and the rate of such writes is limited. The operator retries", s.Member)}, s.Quota.Wait)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -12,7 +13,16 @@ import (
 
 // act decides what status says of the plan, and when to look again.
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
-	d.Step, d.Record = Act, s.toRecord(admission)
+	if d.Record = s.toRecord(admission); d.Record != nil {
+		d.Step = PutRecord
+		return d
+	}
+	if d.Step = Act; s.delayed(admission) {
+		if s.Paused == nil {
+			return s.waitForRecord()
+		}
+		admission.Admitted = nil // which status does not show then
+	}
 	var problem error
 	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {
 		if problem = s.folderProblem(); problem != nil {
@@ -64,6 +74,21 @@ func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 	f := s.facts()
 	f.Incomplete, f.Failure, f.Rollout = b.Message, &b, s.begun()
 	s.say(&d, f.blockedStatus())
+	return d
+}
+
+// waits is blocked for what ends by itself: what is known of policies and vCenter stays.
+func (s *Snapshot) waits(b plan.Blocker, after time.Duration) Decision {
+	d := Decision{Step: Report, After: after}
+	f := s.facts()
+	f.Incomplete, f.Failure, f.Rollout = b.Message, &b, s.begun()
+	next := f.blockedStatus()
+	for _, kept := range []string{v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPolicyCompliant} {
+		if c := meta.FindStatusCondition(s.Group.Status.Conditions, kept); c != nil {
+			meta.SetStatusCondition(&next.Conditions, *c)
+		}
+	}
+	s.say(&d, next)
 	return d
 }
 

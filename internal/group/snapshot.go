@@ -83,6 +83,8 @@ type Snapshot struct {
 	UserDataDue  bool
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
+	// Recorded is what became of putting a record.
+	Recorded *RecordAnswer
 	// Receipt is what became of writing one.
 	Receipt *ReceiptAnswer
 }
@@ -111,6 +113,8 @@ type Names struct {
 type QuotaAnswer struct {
 	// Waiting is true while the claim is on its way. The group is notified.
 	Waiting bool
+	// Wait is for how long the claim waits at least, since the member has used up its budget of writes on the hub.
+	Wait time.Duration
 	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.
 	Violations  []policy.Violation
 	Unavailable string

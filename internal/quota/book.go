@@ -46,6 +46,9 @@ type book struct {
 	// foreign are the groups whose entry somebody else changed after this replica had claimed it. It may be an entry of long ago, from
 	// a backup, and grants nothing before it is claimed again.
 	foreign map[Key]struct{}
+	// delays are until when the budgets of members have the ledger wait, and wakes is when it is looked at again for that, or zero.
+	delays map[string]time.Time
+	wakes  time.Time
 	// behind is since when the watch tells of older versions than are known, or zero.
 	behind time.Time
 }
@@ -65,7 +68,7 @@ const catchesUp = 20 * time.Second
 func newBook(key string, where map[Key][]*book, dirty *bool) *book {
 	return &book{
 		key: key, where: where, dirty: dirty, pause: retry, lowers: map[Key]giveBack{}, flying: map[Key]policy.Usage{},
-		refused: map[Key]struct{}{}, unsure: map[Key]struct{}{}, short: map[Key]struct{}{}, problems: map[Key]problem{}, foreign: map[Key]struct{}{},
+		refused: map[Key]struct{}{}, unsure: map[Key]struct{}{}, short: map[Key]struct{}{}, problems: map[Key]problem{}, foreign: map[Key]struct{}{}, delays: map[string]time.Time{},
 	}
 }
 
@@ -121,7 +124,7 @@ func (b *book) claim(c Claim, now time.Time) Answer {
 	if b.failure != "" {
 		return Answer{Outcome: Unavailable, Problem: b.failure}
 	}
-	return Answer{Outcome: Waiting}
+	return Answer{Outcome: Waiting, Wait: b.delay(c.Requester.Member, now)}
 }
 
 // unsettled reports whether nobody knows what the group has here, or it is about to change.

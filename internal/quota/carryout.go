@@ -33,7 +33,7 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 		if b != l.head {
 			d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
 		}
-		version, err := l.write(ctx, b.key, d, current.Version)
+		version, err := l.write(ctx, t, d, current.Version)
 		if errors.Is(err, ErrFull) {
 			// What shrinks or was entered before still fits.
 			full := err
@@ -44,7 +44,7 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 			for id := range answers {
 				answers[id] = Answer{Outcome: Unavailable, Problem: full.Error()}
 			}
-			version, err = l.write(ctx, b.key, d, current.Version)
+			version, err = l.write(ctx, t, d, current.Version)
 		}
 		if err == nil && b != l.head && len(work.claims) > 0 {
 			err = l.confirm(ctx, set)
@@ -96,14 +96,18 @@ func decide(current Stored, f facts, groups [][]Group, work batch, claims bool) 
 	return d, answers
 }
 
-func (l *Ledger) write(ctx context.Context, key string, d *draft, version string) (string, error) {
+func (l *Ledger) write(ctx context.Context, t *task, d *draft, version string) (string, error) {
 	if !d.changed {
 		return version, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	writes.Inc()
-	return l.opts.Store.Write(ctx, key, d.state, version)
+	version, err := l.opts.Store.Write(ctx, t.key, d.state, version)
+	if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrFull) {
+		t.wrote += d.state.bytes()
+	}
+	return version, err
 }
 
 // answer makes a write known and tells those that it answers.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -66,6 +67,8 @@ const (
 // Answer to a claim.
 type Answer struct {
 	Outcome Outcome
+	// Wait is for how long a claim waits at least, since its member has used up its budget of writes; zero if it is answered soon.
+	Wait time.Duration
 	// Violations are what quotas refuse, and what those would that only warn.
 	Violations []policy.Violation
 	// Problem says why the quota is unavailable; of a claim that is granted, why nobody can say whether its Surges are: nobody tells when that changes.

@@ -27,7 +27,7 @@ type Lister interface {
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Options of a Ledger. All fields but Leading, Left and Older are required.
+// Options of a Ledger. All fields but Leading, Left, Budget and Older are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -41,6 +41,8 @@ type Options struct {
 	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
 	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
 	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
+	// Budget bounds what is written for each member; nil means that nothing does.
+	Budget Budget
 	// Older reports whether a replica may live that knows the ledger of all totals only; nil means that there is none.
 	Older func() bool
 }

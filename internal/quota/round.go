@@ -16,6 +16,9 @@ import (
 type task struct {
 	*book
 	work batch
+	// paid by the members that the work is for, and wrote is how many bytes were written.
+	paid  paid
+	wrote int
 	// current is what was stored when the groups were looked at, of the ledgers of set.
 	current Stored
 	set     string
@@ -51,6 +54,7 @@ func (l *Ledger) round(ctx context.Context, width int, failed func(*book)) error
 		if t.err == nil {
 			t.err = l.carryOut(ctx, t, found)
 		}
+		l.pay(t.paid, t.wrote)
 		l.mu.Lock()
 		var notify []Key
 		if t.err == nil {
@@ -147,8 +151,12 @@ func (l *Ledger) due() (due []*task) {
 	*l.dirty = false
 	for _, b := range append(slices.Collect(maps.Values(l.books)), l.head) {
 		if b.due && !b.resting && (l.set != "" || b == l.head) {
+			paid, may := l.mayWrite(b)
+			if !may {
+				continue
+			}
 			b.due = false
-			due = append(due, &task{book: b, work: b.next()})
+			due = append(due, &task{book: b, work: b.next(), paid: paid})
 		}
 	}
 	slices.SortFunc(due, func(a, b *task) int { return cmp.Compare(a.key, b.key) })

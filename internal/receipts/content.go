@@ -25,6 +25,16 @@ const (
 // 250 bytes for it. Names, paths and lists in it may come from a status that a hostile API server made up, and a member may have thousands of receipts.
 const bareBytes, vmBytes, mostBytes = 16 << 10, 512, 320 << 10
 
+// Bytes is about how many bytes the hub keeps for a receipt, with what a ConfigMap has besides.
+func (r *Receipt) Bytes() int {
+	const configMap, bare, vm = 1 << 10, 512, 150
+	n := configMap + bare + len(r.Namespace) + len(r.Group) + len(r.GroupUID) + len(r.Folder.Path) + len(r.MemberUID) + len(r.MemberCluster) + len(r.VCenter) + len(r.InstanceUUID)
+	for i := range r.VMs {
+		n += vm + len(r.VMs[i].Name) + len(r.VMs[i].MoRef) + len(r.VMs[i].UUID) + len(r.VMs[i].Revision)
+	}
+	return n
+}
+
 // bounded refuses a receipt that is too large with a [*TooLargeError].
 func bounded(r *Receipt) error {
 	content, err := encode(r)

@@ -65,16 +65,16 @@ func (x *Index) Of(key Key) (Receipt, bool) {
 	return r, has
 }
 
-// Count is the number of receipts of groups of a member with this cluster UID.
-func (x *Index) Count(member string) (n int) {
+// Sum is the number of receipts of groups of a member with this cluster UID, and how many bytes they take.
+func (x *Index) Sum(member string) (n, bytes int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, r := range x.receipts {
 		if r.MemberUID == member {
-			n++
+			n, bytes = n+1, bytes+r.Bytes()
 		}
 	}
-	return n
+	return n, bytes
 }
 
 // Collect removes, on the leader, the receipts of VMs that are gone, or another group's. That a vCenter is gone is a hub administrator's word, so receipts of groups

@@ -24,6 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -73,7 +74,7 @@ func (w *world) begin() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	w.Stack, err = stack.Start(ctx, stack.Options{
-		Members: []string{attackers, victim}, Replicas: -1, ProxyAPI: true,
+		Members: []string{attackers, victim}, Replicas: -1, ProxyAPI: true, HubAPIServerArgs: localcluster.KeepsHistory(),
 		Sim: sim.Options{Templates: []string{template, deniedTemplate}, CloneDelay: 20 * time.Millisecond},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // vcenterName is that of the VCenter that groups use which name none.
@@ -69,6 +70,7 @@ func (o *Operator) set(r *Replica) error {
 			return vmgroup.Member{Name: name, UID: clusterUID}, name == v1alpha1.LocalMember
 		},
 		Now: func() time.Time { return r.Process.Clock().Wall }, Records: &m.records,
+		HubWrites: writebudget.New(writebudget.Default, func() time.Time { return r.Process.Clock().Wall }),
 	}
 	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {
 		return fmt.Errorf("set up the group controller: %w", err)

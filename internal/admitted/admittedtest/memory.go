@@ -11,6 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 )
 
+// size is what a write counts for.
+const size = 1 << 10
+
 // Memory has records. Several replicas may share it. The zero value has none.
 type Memory struct {
 	// OnPut, when set, decides over each write before it is stored.
@@ -45,10 +48,10 @@ func (m *Memory) OfMember(member string) (map[types.UID]admitted.Entry, error) {
 }
 
 // Put stores a record.
-func (m *Memory) Put(_ context.Context, key admitted.Key, e admitted.Entry) error {
+func (m *Memory) Put(_ context.Context, key admitted.Key, e admitted.Entry) (bytes int, err error) {
 	if m.OnPut != nil {
 		if err := m.OnPut(key, e); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	m.mu.Lock()
@@ -59,14 +62,15 @@ func (m *Memory) Put(_ context.Context, key admitted.Key, e admitted.Entry) erro
 	e.Admitted = *e.Admitted.DeepCopy()
 	m.entries[key] = e
 	m.puts++
-	return nil
+	return size, nil
 }
 
 // Drop removes a record.
-func (m *Memory) Drop(key admitted.Key) {
+func (m *Memory) Drop(key admitted.Key) (bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.entries, key)
+	return size
 }
 
 // Lose removes all records, as who deletes the ConfigMaps does.

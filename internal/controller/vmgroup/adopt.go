@@ -15,6 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // askedAdoption is for how long a refusal stands. A claim costs a read of the hub and up to two of the member, and every user who can annotate a group can cause it.
@@ -115,6 +116,16 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnsw
 		return group.AdoptionAnswer{Blocked: why}, err
 	}
 	self := receipts.Adopter{MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
+	if receipt == nil || receipt.AdoptedBy == nil || !receipt.AdoptedBy.Is(self) {
+		written := p.receiptOfAdoption(s)
+		if receipt != nil {
+			written = *receipt
+		}
+		if wait := p.r.HubWrites.Ask(p.member.UID, p.turn(s), written.Bytes()); wait > 0 {
+			return blocked(s.AdoptionDelayed())
+		}
+		p.r.HubWrites.Settle(p.member.UID, writebudget.Receipt, written.Bytes(), written.Bytes())
+	}
 	if receipt != nil && receipt.AdoptedBy != nil && !receipt.AdoptedBy.Is(self) {
 		// The group that claimed them is gone, and took only VMs that carry its own stamp.
 		err = p.r.Receipts.Unclaim(ctx, key, *receipt.AdoptedBy)

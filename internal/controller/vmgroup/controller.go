@@ -35,6 +35,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
@@ -81,7 +82,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, KnownReceipts, CountReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters and Members are the members that are engaged.
 	Clusters Clusters
@@ -98,14 +99,16 @@ type Reconciler struct {
 	Quotas Quotas
 	// Records keep what was admitted.
 	Records Records
+	// HubWrites bounds what each member makes the operator write on the hub.
+	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
 	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
 	Kept func(vsphere.GroupKey) bool
 	// KnownReceipts has the receipts from memory. Without it none is known.
 	KnownReceipts KnownReceipts
-	// CountReceipts is how many receipts groups of a member have, by its UID. Without it there is no bound.
-	CountReceipts func(member string) int
+	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
+	SumReceipts func(member string) (n, bytes int)
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
 	// Groups is told of every group that is seen.
@@ -339,6 +342,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		// lists its groups again.
 		return reconcile.Result{}, nil
 	}
+	r.HubWrites.Meet(member.UID, member.Name)
 	key := sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name}
 	if !r.Shards.Holds(key) {
 		return reconcile.Result{}, nil // whatever asked for this pass is another replica's now

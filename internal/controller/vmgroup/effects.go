@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // carryOut does what a decision asks for. It adds what came of it to the snapshot, or reports that the pass ends. refused is true
@@ -53,6 +54,9 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.WriteReceipt:
 		s.Receipt, err = p.writeReceipt(ctx, s, *d.Receipt)
 		return false, false, err
+	case group.PutRecord:
+		s.Recorded, err = p.putRecord(ctx, s, d.Record)
+		return false, false, err
 	case group.Report:
 		err = p.writeStatus(ctx, s, d)
 	case group.Act:
@@ -60,10 +64,7 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 		if d.AdoptionEnds && s.Adoption.Answer != nil {
 			p.endAdoption(ctx, s)
 		}
-		if err = p.putRecord(ctx, s, d); err == nil {
-			err = p.writeStatus(ctx, s, d)
-		}
-		if err == nil {
+		if err = p.writeStatus(ctx, s, d); err == nil {
 			refused = p.submitPlan(ctx, s, d)
 		}
 	case group.Release:
@@ -141,7 +142,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
 		Spec:  s.Group.Spec, Wants: q.Wants, Surges: q.Surges, Epoch: s.Epoch,
 	})
-	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
+	answer.Waiting, answer.Wait, answer.Violations = said.Outcome == quota.Waiting, said.Wait, said.Violations
 	answer.Surge, answer.Short = int32(said.Surge), said.Short
 	if said.Outcome == quota.Unavailable {
 		answer.Unavailable = said.Problem
@@ -220,7 +221,7 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 	if p.server != nil {
 		p.server.Forget(s.ID.Key())
 	}
-	p.r.Records.Drop(recordKey(p.member, s.ID.Key()))
+	p.r.HubWrites.Spend(p.member.UID, writebudget.Record, p.r.Records.Drop(recordKey(p.member, s.ID.Key())))
 	if p.r.Quotas != nil {
 		p.r.Quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 var histories = flag.Int("goesback.histories", 500, "histories in which the world goes back that the model tries")
@@ -107,6 +108,7 @@ func (w *goingBack) start() {
 		Clusters: testCluster{client: goingBackClient{w: w}},
 		Members:  func(string) (Member, bool) { return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true },
 		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Groups: NewGroups(), Records: &w.records,
+		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return w.now }),
 		Installation: "installation", Now: func() time.Time { return w.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
 }

@@ -17,10 +17,6 @@ import (
 // A group that was scaled down and up again while nothing could be done has all its VMs, and was admitted fewer.
 func TestAHoldRemovesNoVMThatSpecWants(t *testing.T) {
 	for story, away := range map[string]struct{ begin, end func(*rig) }{
-		"paused": {
-			func(r *rig) { r.edit(func(s *v1alpha1.VmGroupSpec) { s.Paused = true }) },
-			func(r *rig) { r.edit(func(s *v1alpha1.VmGroupSpec) { s.Paused = false }) },
-		},
 		"vCenter away": {
 			func(r *rig) {
 				r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "ask", Err: errors.New("refused")})

@@ -120,7 +120,7 @@ func (h *herd) spend(d time.Duration) {
 func (h *herd) takeover() {
 	h.t.Helper()
 	another := &Reconciler{
-		Clusters: h.Clusters, Members: h.Members, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Groups: NewGroups(), Records: h.records, Receipts: h.Receipts,
+		Clusters: h.Clusters, Members: h.Members, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Groups: NewGroups(), Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
 		Installation: h.Installation, Now: h.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	h.Reconciler = another

@@ -59,6 +59,8 @@ type remembered struct {
 	adoption *claimedAdoption
 	// userData is what was seen of the user data Secret of its spec.
 	userData seenUserData
+	// records is how often what was admitted to it is recorded.
+	records recordPace
 	// evaluated is what policies said of its spec.
 	evaluated evaluation
 }

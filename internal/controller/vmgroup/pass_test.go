@@ -32,6 +32,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
@@ -138,6 +139,7 @@ func newRig(t testing.TB) *rig {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
 		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(), Records: r.records, Receipts: receiptstest.New(),
+		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return r.now }),
 		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	r.serve()

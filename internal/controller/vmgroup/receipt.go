@@ -17,19 +17,31 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// mostReceipts is how many receipts a member may have before no more of its groups are forgotten. A hostile API server can make up any number of groups, and
-// of those that are forgotten nobody sees a VM.
-const mostReceipts = 10_000
+// mostReceipts is how many receipts a member may have, and mostReceiptBytes how large they may be together, before no more of its groups are forgotten. A hostile
+// API server can make up any number of groups, and of those that are forgotten nobody sees a VM.
+const mostReceipts, mostReceiptBytes = 10_000, 64 << 20
 
-// errTooMany means that a member has that many.
-var errTooMany = fmt.Errorf("the member has %d receipts already; a hub administrator deletes those that are not needed any more "+
-	"(kubectl get configmaps -n <namespace of the operator> -l app.kubernetes.io/component=receipt)", mostReceipts)
+// errTooMany means that a member has as many receipts as it may, or as large ones.
+var errTooMany = fmt.Errorf("the member has %d receipts, or %d MiB of them; a hub administrator deletes those that are not needed any more "+
+	"(kubectl get configmaps -n <namespace of the operator> -l app.kubernetes.io/component=receipt)", mostReceipts, mostReceiptBytes>>20)
 
 // writeReceipt writes on the hub which VMs stay when the group goes. Whether somebody asks for that still is read afresh: what the annotation
 // asks for cannot be undone. An error is one of the member; what became of the receipt is the answer.
 func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt group.Receipt) (*group.ReceiptAnswer, error) {
+	r := p.receiptOf(s, receipt)
+	answer := &group.ReceiptAnswer{Receipt: receipt}
+	if receipt.Forgotten && p.r.receiptsFull(p.member.UID, r.Bytes()) {
+		answer.Err = errTooMany
+		return answer, nil
+	}
+	if answer.Wait = p.r.HubWrites.Ask(p.member.UID, p.turn(s), r.Bytes()); answer.Wait > 0 {
+		return answer, nil
+	}
+	wrote := 0
+	defer func() { p.r.HubWrites.Settle(p.member.UID, writebudget.Receipt, r.Bytes(), wrote) }()
 	live := s.Group
 	if !s.Vanished {
 		live = &v1alpha1.VmGroup{}
@@ -46,10 +58,20 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 			return nil, apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "vmgroups"}, s.Group.Name, nil)
 		}
 	}
+	r.By = annotatedBy(live, receipt.Annotation())
+	if answer.Err = p.r.Receipts.Write(ctx, r); answer.Err != nil {
+		log.FromContext(ctx).Info("The receipt of a group that lets its VMs go cannot be written; the group waits", "reason", answer.Err.Error())
+		return answer, nil
+	}
+	wrote = r.Bytes()
+	return answer, nil
+}
+
+// receiptOf is what is written of a group, but for who asked for it.
+func (p *pass) receiptOf(s *group.Snapshot, receipt group.Receipt) receipts.Receipt {
 	r := receipts.Receipt{
 		Cause: receipts.Released, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID),
-		VCenter: s.VCenter, InstanceUUID: cmp.Or(s.Observation.InstanceUUID, s.Group.Status.VCenterInstanceUUID),
-		By: annotatedBy(live, receipt.Annotation()), Time: p.now.UTC().Truncate(time.Second),
+		VCenter: s.VCenter, InstanceUUID: cmp.Or(s.Observation.InstanceUUID, s.Group.Status.VCenterInstanceUUID), Time: p.now.UTC().Truncate(time.Second),
 	}
 	if receipt.Forgotten {
 		r.Cause, r.InstanceUUID = receipts.Forgotten, s.Group.Status.VCenterInstanceUUID
@@ -60,17 +82,20 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 	for _, vm := range receipt.VMs {
 		r.VMs = append(r.VMs, receipts.VM(vm))
 	}
-	answer := &group.ReceiptAnswer{Receipt: receipt}
-	if receipt.Forgotten && p.r.CountReceipts != nil && p.r.CountReceipts(p.member.UID) >= mostReceipts {
-		answer.Err = errTooMany
-	} else {
-		answer.Err = p.r.Receipts.Write(ctx, r)
-	}
-	if answer.Err != nil {
-		log.FromContext(ctx).Info("The receipt of a group that lets its VMs go cannot be written; the group waits", "reason", answer.Err.Error())
-	}
-	return answer, nil
+	return r
 }
+
+// receiptsFull reports whether a member may not have another receipt of so many bytes.
+func (r *Reconciler) receiptsFull(member string, more int) bool {
+	if r.SumReceipts == nil {
+		return false
+	}
+	n, bytes := r.SumReceipts(member)
+	return n >= mostReceipts || bytes+more > mostReceiptBytes
+}
+
+// eventBytes is about what an event on the hub takes.
+const eventBytes = 2 << 10
 
 // tellHub tells on the hub that a group has gone whose VMs stay. The keys of the line are stable: docs/deletion.md lists them.
 func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
@@ -85,7 +110,7 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	}
 	name := receipts.Name(s.ID.Key())
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)
-	if p.r.MemberEvent != nil {
+	if p.r.MemberEvent != nil && p.r.HubWrites.Afford(p.member.UID, writebudget.Event, eventBytes) {
 		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
 			message, foreigntext.Name(s.Group.Namespace+"/"+s.Group.Name), foreigntext.Name(string(s.Group.UID)), len(vms), s.VCenter, name))
 	}

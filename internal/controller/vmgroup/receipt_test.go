@@ -511,9 +511,11 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.allow(g.now.Add(30 * time.Minute))
 	g.stays(v1alpha1.ReasonVCenterUnreachable)
 	g.annotate(v1alpha1.PausedAnnotation, "false")
-	g.CountReceipts = func(string) int { return mostReceipts }
-	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "the member has 10000 receipts already")
-	g.CountReceipts = func(string) int { return mostReceipts - 1 }
+	g.SumReceipts = func(string) (int, int) { return mostReceipts, 0 }
+	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "the member has 10000 receipts")
+	g.SumReceipts = func(string) (int, int) { return 1, mostReceiptBytes - 100 }
+	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "or 64 MiB of them")
+	g.SumReceipts = func(string) (int, int) { return mostReceipts - 1, mostReceiptBytes / 2 }
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()

@@ -160,7 +160,7 @@ func TestARecordFromABackupGivesNoMoreThanStatusShows(t *testing.T) {
 	backup, _, _ := r.records.Of(key)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	r.settle()
-	if err := r.records.Put(t.Context(), key, backup); err != nil {
+	if _, err := r.records.Put(t.Context(), key, backup); err != nil {
 		t.Fatal(err)
 	}
 	r.setPolicy(v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Max: new(int32(1))}}})

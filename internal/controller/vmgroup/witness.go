@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // witness tells who changed VMs in one vCenter.
@@ -51,7 +52,7 @@ func (w witness) Changed(change vsphere.Change) {
 		return
 	}
 	told := tell(change)
-	if w.r.HubEvents != nil {
+	if w.r.HubEvents != nil && w.r.HubWrites.Afford(w.r.HubWrites.UID(member), writebudget.Event, eventBytes) {
 		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
 			foreigntext.Name(vm), foreigntext.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}

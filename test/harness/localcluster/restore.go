@@ -69,25 +69,9 @@ func (c *ControlPlane) raiseRevision(ctx context.Context, by int) error {
 
 // etcdCall is a call of etcd's JSON gateway. It returns the revision after it.
 func (c *ControlPlane) etcdCall(ctx context.Context, path string, arguments any) (revision string, err error) {
-	body, err := json.Marshal(arguments)
+	answer, err := c.etcdAsk(ctx, path, arguments)
 	if err != nil {
 		return "", err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.EtcdURL()+"/v3/"+path, bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return "", err
-	}
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("etcd's %s: %s: %s", path, response.Status, answer)
 	}
 	var said struct {
 		Header struct {
@@ -101,4 +85,29 @@ func (c *ControlPlane) etcdCall(ctx context.Context, path string, arguments any)
 		return "", fmt.Errorf("etcd's %s says no revision: %s", path, answer)
 	}
 	return said.Header.Revision, nil
+}
+
+// etcdAsk is a call of etcd's JSON gateway. It returns the answer.
+func (c *ControlPlane) etcdAsk(ctx context.Context, path string, arguments any) ([]byte, error) {
+	body, err := json.Marshal(arguments)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.EtcdURL()+"/v3/"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("etcd's %s: %s: %s", path, response.Status, answer)
+	}
+	return answer, nil
 }

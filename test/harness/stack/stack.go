@@ -49,6 +49,8 @@ type Options struct {
 	Sim sim.Options
 	// MemberPrograms is a directory with the programs kube-apiserver and etcd of the members; empty means those of the hub.
 	MemberPrograms string
+	// HubAPIServerArgs are flags for the hub's kube-apiserver.
+	HubAPIServerArgs []string
 	// VCenter changes the VCenter "default" before it is created.
 	VCenter func(*v1alpha1.VCenterSpec)
 	// ManagerArgs are added to the manager's flags.
@@ -181,11 +183,11 @@ func (s *Stack) startClusters(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	for i, name := range append([]string{"hub"}, s.opts.Members...) {
 		group.Go(func() (err error) {
-			programs := s.opts.MemberPrograms
 			if i == 0 {
-				programs = ""
+				clusters[i], err = s.startCluster(groupCtx, name, "", s.opts.HubAPIServerArgs...)
+			} else {
+				clusters[i], err = s.startCluster(groupCtx, name, s.opts.MemberPrograms)
 			}
-			clusters[i], err = s.startCluster(groupCtx, name, programs)
 			return err
 		})
 	}
@@ -206,8 +208,8 @@ func (s *Stack) StartCluster(ctx context.Context, name string) (*Cluster, error)
 	return s.startCluster(ctx, name, "")
 }
 
-func (s *Stack) startCluster(ctx context.Context, name, programs string) (*Cluster, error) {
-	plane, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: name, Programs: programs, Progress: s.opts.Out})
+func (s *Stack) startCluster(ctx context.Context, name, programs string, args ...string) (*Cluster, error) {
+	plane, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: name, Programs: programs, APIServerArgs: args, Progress: s.opts.Out})
 	if err != nil {
 		return nil, err
 	}

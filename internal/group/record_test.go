@@ -1,0 +1,85 @@
+package group
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// withRecord is a group that has what its spec says, on record as well, and then gets another CPU.
+func withRecord(t *testing.T) (s *Snapshot, before v1alpha1.Admitted) {
+	t.Helper()
+	s = ours()
+	s.Quota, s.Recorded, s.Folder = &QuotaAnswer{}, nil, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	d := Decide(s)
+	if d.Step != PutRecord {
+		t.Fatalf("the step is %s", d.Step)
+	}
+	before = *d.Record
+	s.Believe(Record{Admitted: &before})
+	s.Group.Status.Admitted = &before
+	s.Group.Spec.CPU++
+	s.Revision = plan.Revision(s.Group.Spec)
+	return s, before
+}
+
+func TestWhatIsAdmittedToAPausedGroupIsNeitherRecordedNorShownUntilItIsResumed(t *testing.T) {
+	s, before := withRecord(t)
+	s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
+	d := Decide(s)
+	if d.Step != Act || d.Record != nil || d.Status == nil || *d.Status.Admitted != before {
+		t.Fatalf("the step is %s, the record %+v, and status %+v", d.Step, d.Record, d.Status)
+	}
+	if c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionPolicyCompliant); c == nil || c.Status != "True" {
+		t.Errorf("it says %+v", c)
+	}
+	s.Paused = nil
+	if d := Decide(s); d.Step != PutRecord || d.Record.CPU != before.CPU+1 {
+		t.Errorf("resumed, the step is %s, the record %+v", d.Step, d.Record)
+	}
+}
+
+// TestALostRecordOfAPausedGroupIsWrittenAnew: it says nothing new, and while there is none nobody knows what the group may have.
+func TestALostRecordOfAPausedGroupIsWrittenAnew(t *testing.T) {
+	s, before := withRecord(t)
+	s.Group.Spec.CPU, s.Paused = before.CPU, &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
+	s.Revision = before.Revision
+	s.Believe(Record{})
+	if d := Decide(s); d.Step != PutRecord || *d.Record != before {
+		t.Errorf("the step is %s, the record %+v", d.Step, d.Record)
+	}
+}
+
+func TestAGroupWhoseRecordWaitsDoesNothingAndSaysWhyAfterAWhile(t *testing.T) {
+	s, before := withRecord(t)
+	s.Recorded = &RecordAnswer{Wait: 3 * time.Second, Since: noon}
+	if d := Decide(s); d.Step != Wait || d.After != 3*time.Second {
+		t.Errorf("the step is %s, and it is looked at again after %s", d.Step, d.After)
+	}
+	s.Now = noon.Add(blindPatience)
+	s.Group.Status.Conditions = append(s.Group.Status.Conditions, Decide(recordedNow(t)).Status.Conditions...)
+	d := Decide(s)
+	if d.Step != Report || d.Status == nil || *d.Status.Admitted != before || len(d.Plan.Actions) != 0 || d.After != 3*time.Second {
+		t.Fatalf("the step is %s, after %s, status %+v", d.Step, d.After, d.Status)
+	}
+	ready := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Reason != v1alpha1.ReasonHubWriteDelayed || !strings.Contains(ready.Message, "limited") {
+		t.Errorf("it says %+v", ready)
+	}
+	if c := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionPolicyCompliant); c == nil || c.Status != "True" {
+		t.Errorf("of policies it says %+v", c)
+	}
+}
+
+// recordedNow is a group that has what its spec says.
+func recordedNow(t *testing.T) *Snapshot {
+	t.Helper()
+	s, before := withRecord(t)
+	s.Group.Spec.CPU, s.Revision = before.CPU, before.Revision
+	return s
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// KeepsHistory are flags for kube-apiserver with which etcd keeps each version of each object.
+func KeepsHistory() []string { return []string{"--etcd-compaction-interval=0"} }
+
+// StoredBytes is how many bytes of etcd's database are in use. It grows by each version of an object until the past is compacted.
+func (c *ControlPlane) StoredBytes(ctx context.Context) (int64, error) {
+	answer, err := c.etcdAsk(ctx, "maintenance/status", map[string]any{})
+	if err != nil {
+		return 0, err
+	}
+	var said struct {
+		InUse int64 `json:"dbSizeInUse,string"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil || said.InUse == 0 {
+		return 0, fmt.Errorf("etcd says no size: %s, %w", answer, err)
+	}
+	return said.InUse, nil
+}

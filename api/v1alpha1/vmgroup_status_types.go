@@ -178,6 +178,9 @@ type Admitted struct {
 	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
 }
 
+// MaxRevisions is how many shapes status.revisions records.
+const MaxRevisions = 5
+
 // Revision is what VMs of a revision were made of. It is believed only if the revision that is computed of it is the one that it names.
 type Revision struct {
 	// revision as in vms.

@@ -359,7 +359,7 @@ type LocalObjectReference struct {
 
 // VmGroupSpec is what a team wants: replicas VMs of one shape, cloned from one template.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.vcenter) || (has(self.vcenter) && self.vcenter == oldSelf.vcenter)",message="vcenter is immutable once set: VMs do not move between vCenters. Create a new VmGroup instead."
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.vcenter) || oldSelf.vcenter.size() == 0 || has(self.vcenter) && self.vcenter == oldSelf.vcenter",message="vcenter is immutable once set: VMs do not move between vCenters. Create a new VmGroup instead."
 type VmGroupSpec struct {
 	// cpu is the number of virtual CPUs per VM.
 	// +required

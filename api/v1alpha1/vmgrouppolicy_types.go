@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -23,7 +22,7 @@ type PolicyMatch struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && !p.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]'))",message="a pattern must not be empty, begin or end with a space, or have control characters or line breaks: it would match nothing"
 	Exclude []string `json:"exclude,omitempty"`
 }
 
@@ -43,14 +42,14 @@ type CountRange struct {
 
 // MemoryRange bounds an amount of memory, for example 1Gi to 8Gi; an unset end is open.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="min must not exceed max"
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || [self.min, self.max].exists(a, string(a).matches('[eE][+-]?[0-9]{3}') || !isQuantity(string(a))) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="min must not exceed max"
 type MemoryRange struct {
 	// min is the least that is allowed.
 	// +optional
-	Min *resource.Quantity `json:"min,omitempty"`
+	Min *Amount `json:"min,omitempty"`
 	// max is the most that is allowed.
 	// +optional
-	Max *resource.Quantity `json:"max,omitempty"`
+	Max *Amount `json:"max,omitempty"`
 }
 
 // PolicyLimits bounds the fields of a group.
@@ -74,14 +73,14 @@ type PolicyTemplates struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && !p.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]'))",message="a pattern must not be empty, begin or end with a space, or have control characters or line breaks: it would match nothing"
 	Allow []string `json:"allow,omitempty"`
 	// deny are patterns, none of which may match.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && !p.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]'))",message="a pattern must not be empty, begin or end with a space, or have control characters or line breaks: it would match nothing"
 	Deny []string `json:"deny,omitempty"`
 	// mustExist refuses a group whose template is not in vCenter yet, instead of warning.
 	// +optional
@@ -103,10 +102,12 @@ type PolicyDefaults struct {
 	// template is the default of spec.template.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="!self.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]')",message="must not have control characters or line breaks"
 	Template string `json:"template,omitempty"`
 	// vcenter is the default of spec.vcenter.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!self.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]')",message="must not have control characters or line breaks"
 	VCenter string `json:"vcenter,omitempty"`
 }
 
@@ -148,8 +149,7 @@ type PolicyQuota struct {
 	CPU *int64 `json:"cpu,omitempty"`
 	// memory is the sum of spec.memory times spec.replicas.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="memory must not be negative"
-	Memory *resource.Quantity `json:"memory,omitempty"`
+	Memory *Amount `json:"memory,omitempty"`
 	// scope is Namespace or Match.
 	// +optional
 	// +kubebuilder:default=Namespace

@@ -540,13 +540,13 @@ func (in *MemoryRange) DeepCopyInto(out *MemoryRange) {
 	*out = *in
 	if in.Min != nil {
 		in, out := &in.Min, &out.Min
-		x := (*in).DeepCopy()
-		*out = &x
+		*out = new(Amount)
+		**out = **in
 	}
 	if in.Max != nil {
 		in, out := &in.Max, &out.Max
-		x := (*in).DeepCopy()
-		*out = &x
+		*out = new(Amount)
+		**out = **in
 	}
 }
 
@@ -686,8 +686,8 @@ func (in *PolicyQuota) DeepCopyInto(out *PolicyQuota) {
 	}
 	if in.Memory != nil {
 		in, out := &in.Memory, &out.Memory
-		x := (*in).DeepCopy()
-		*out = &x
+		*out = new(Amount)
+		**out = **in
 	}
 }
 

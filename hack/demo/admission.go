@@ -15,7 +15,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -60,7 +59,7 @@ func (d *demo) turnOn(ctx context.Context) error {
 
 // refuse applies a policy on the hub and a group that breaks it in a member.
 func (d *demo) refuse(ctx context.Context) error {
-	atMost, memory := int32(4), resource.MustParse("8Gi")
+	atMost, memory := int32(4), v1alpha1.Amount("8Gi")
 	policy := &v1alpha1.VmGroupPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: policyName},
 		Spec: v1alpha1.VmGroupPolicySpec{

@@ -1,6 +1,8 @@
 package group
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -26,6 +28,8 @@ type Preview struct {
 	Plan plan.Plan
 	// Update is what becomes of VMs that exist and are not as spec says.
 	Update Foretold
+	// Held is why policies or grants hold the update back, or nil.
+	Held *plan.Blocker
 }
 
 // Preview says what a pass would do now for a group that has our finalizer, if each step on the way went well. It changes the snapshot.
@@ -52,6 +56,9 @@ func (s *Snapshot) Preview() Preview {
 	p.Plan = s.atRest()
 	p.Plan.Blockers = blockers
 	p.Update = s.foretell(p.Plan.Doomed)
+	if admission, d := s.admit(); d.Step == "" && admission.Status == metav1.ConditionFalse {
+		p.Held = BlockerOf(admission)
+	}
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // An API server raises the generation before it asks webhooks, so that the edit that is previewed looks as one that was stored.
@@ -93,6 +94,24 @@ func TestAPreviewOfTheSameRevisionCountsWhomItsUpdateConcerns(t *testing.T) {
 		p := s.Preview().Update
 		if p.Replaced != c.replaced || p.Failed != c.failed || !p.Known {
 			t.Errorf("%s: foretold is %+v", story, p)
+		}
+	}
+}
+
+// An edit that breaks a policy no worse than before passes admission and is held. The forecast of its update is not that of an update that begins.
+func TestAPreviewOfAHeldGroupSaysThatItIsHeld(t *testing.T) {
+	tooMuch := []policy.Violation{{Field: "spec.cpu", Value: int32(2), Detail: "exceeds the maximum 1", Rule: policy.RuleCPUMaximum, Enforced: true}}
+	tooFew := []policy.Violation{{Field: "spec.replicas", Value: int32(3), Detail: "is below the minimum 5", Rule: policy.RuleReplicasMinimum, Enforced: true}}
+	for story, c := range map[string]struct {
+		violations []policy.Violation
+		held       bool
+	}{"allowed": {}, "too large": {tooMuch, true}, "below a minimum, which holds for new groups": {tooFew, false}} {
+		s := edited()
+		s.Admitted = &v1alpha1.Admitted{Revision: "1-was", Replicas: 3, CPU: s.Group.Spec.CPU, Memory: s.Group.Spec.Memory, Template: "debian-12"}
+		s.Violations = c.violations
+		p := s.Preview()
+		if p.Update.VMs() == 0 || (p.Held != nil) != c.held {
+			t.Errorf("%s: held is %+v, and the update is of %d VMs", story, p.Held, p.Update.VMs())
 		}
 	}
 }

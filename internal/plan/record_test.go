@@ -63,7 +63,7 @@ func TestRevisionsThatStatusKeeps(t *testing.T) {
 	in := input(1, has(makeVM(0)))
 	in.Observation.VMs[0].Stamp.Revision = shapes[0].Recorded.Revision
 	in.Shapes = shapes
-	cpus := make([]int32, 0, maxRevisions)
+	cpus := make([]int32, 0, v1alpha1.MaxRevisions)
 	for _, r := range Compute(in).Revisions {
 		cpus = append(cpus, r.CPU)
 	}

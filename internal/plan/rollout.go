@@ -275,14 +275,14 @@ func (p *planner) revisions() []v1alpha1.Revision {
 	if !p.spec.keep {
 		kept = append(kept, ShapeOf(p.in.Spec))
 	}
-	if len(kept) <= maxRevisions {
+	if len(kept) <= v1alpha1.MaxRevisions {
 		return kept
 	}
 	inUse := map[string]bool{}
 	for _, m := range p.table() {
 		inUse[m.status.Revision] = true
 	}
-	for len(kept) > maxRevisions {
+	for len(kept) > v1alpha1.MaxRevisions {
 		at := slices.IndexFunc(kept, func(r v1alpha1.Revision) bool { return !inUse[r.Revision] })
 		if at < 0 || at == len(kept)-1 {
 			at = 0
@@ -291,9 +291,6 @@ func (p *planner) revisions() []v1alpha1.Revision {
 	}
 	return kept
 }
-
-// maxRevisions is how many shapes status records.
-const maxRevisions = 5
 
 // forgive takes a VM that left out of those that failed: another is cloned that gets its UUID, and has not failed yet.
 func (r *Rollout) forgive(uuid string) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +61,7 @@ type Admission struct {
 // removed by a policy. The power state, the scale-down order, readiness, repair, pause and the deletion policy always
 // follow spec.
 func Decide(v Findings) Admission {
+	v.Violations = v.judged()
 	reason, refusals := v.refusals()
 	replicas := replicasOf(&v.Spec)
 	if reason == "" && v.Unavailable == "" && !v.Unresolved {
@@ -95,15 +97,31 @@ func (v Findings) allow(replicas int32) Admission {
 		Spec: v.Spec, Admitted: admit(v.Spec, v.Revision, replicas), Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonPolicyAllows, Message: "Grants, policies and quotas allow what spec asks for.",
 	}
-	if warnings := sentences(v.Violations, v.Quota); warnings != "" {
-		a.Message = "Allowed, although policies in mode Warn say: " + warnings + "."
+	if remarks := sentences(v.Violations, v.Quota); remarks != "" {
+		a.Message = "Allowed, although policies that only warn, or that hold for new groups only, are broken: " + remarks + "."
 	}
 	return a
 }
 
 // Refused reports whether spec is refused, so that no quota has to be asked.
 func (v Findings) Refused() bool {
-	return len(v.Denials) > 0 || anyEnforced(v.Violations) || anyEnforced(v.Quota)
+	return len(v.Denials) > 0 || anyEnforced(v.judged()) || anyEnforced(v.Quota)
+}
+
+// judged are the violations as they count for this group. A minimum of replicas holds for new groups only: [Set.EvaluateUpdate] never refuses an edit
+// for it, so no admitted group is held for it either. A group of which the hub has lost the record is no new one.
+func (v Findings) judged() []Violation {
+	existed := v.Unrecorded != "" || v.Admitted != nil && v.Admitted.CPU > 0
+	if !existed || !slices.ContainsFunc(v.Violations, Violation.tooFew) {
+		return v.Violations
+	}
+	out := slices.Clone(v.Violations)
+	for i := range out {
+		if out[i].tooFew() {
+			out[i].Enforced = false
+		}
+	}
+	return out
 }
 
 // refusals returns the reason to refuse spec, or "", and the words.
@@ -138,8 +156,6 @@ func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 	switch {
 	case within && reason == v1alpha1.ReasonNotGranted:
 		a.Message = words
-	case within && onlyTooFew(v.Violations):
-		a.Message = words + ". The group has shrunk below the minimum and is kept as it is; raise spec.replicas, or ask the platform team to change the policy."
 	case within:
 		a.Reason = v1alpha1.ReasonPolicyTightened
 		a.Message = words + ". What runs was admitted before, and is kept and repaired; the group may shrink, but grows or changes only once spec complies."
@@ -232,16 +248,6 @@ func secretName(ref *v1alpha1.LocalObjectReference) string {
 		return ""
 	}
 	return ref.Name
-}
-
-// onlyTooFew reports whether all that is refused is that the group is too small.
-func onlyTooFew(violations []Violation) bool {
-	for _, v := range violations {
-		if v.Enforced && v.Rule != RuleReplicasMinimum {
-			return false
-		}
-	}
-	return true
 }
 
 func anyEnforced(violations []Violation) bool {

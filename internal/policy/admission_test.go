@@ -73,7 +73,31 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			story: "shrinking below a minimum is done", v: Findings{Spec: spec(4, 1), Admitted: was(4, 3), Violations: tooFew},
-			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "False", reason: v1alpha1.ReasonPolicyViolated, message: "below the minimum",
+			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "True", reason: v1alpha1.ReasonPolicyAllows, message: "Allowed, although",
+		},
+		{
+			story: "an edit of a group below a minimum is done", v: Findings{Spec: spec(3, 1), Admitted: was(4, 1), Violations: tooFew},
+			cpu: 3, replicas: 1, admittedCPU: 3, admittedReplicas: 1, status: "True", reason: v1alpha1.ReasonPolicyAllows, message: "is too little",
+		},
+		{
+			story: "an edit of a group of no VMs is done", v: Findings{Spec: spec(3, 0), Admitted: was(4, 0), Violations: tooFew},
+			cpu: 3, replicas: 0, admittedCPU: 3, admittedReplicas: 0, status: "True", reason: v1alpha1.ReasonPolicyAllows,
+		},
+		{
+			story: "growth that stays below a minimum is done", v: Findings{Spec: spec(4, 1), Admitted: was(4, 0), Violations: tooFew},
+			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "True", reason: v1alpha1.ReasonPolicyAllows,
+		},
+		{
+			story: "a new group below a minimum is refused", v: Findings{Spec: spec(4, 1), Violations: tooFew},
+			cpu: 4, replicas: 1, held: true, noCreate: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
+		},
+		{
+			story: "a group below a minimum whose record was lost is no new group", v: Findings{Spec: spec(4, 1), Violations: tooFew, Unrecorded: "accept it"},
+			cpu: 4, replicas: 1, admittedCPU: 4, admittedReplicas: 1, status: "True", reason: v1alpha1.ReasonPolicyAllows,
+		},
+		{
+			story: "a quota that refuses a group below a minimum names the quota", v: Findings{Spec: spec(4, 3), Admitted: was(4, 3), Violations: tooFew, Quota: full},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, status: "False", reason: v1alpha1.ReasonPolicyTightened, message: "exceeds the quota. What runs was admitted before",
 		},
 		{
 			story: "nothing was admitted, nothing is there", v: Findings{Spec: spec(8, 3), Violations: tooMuch},

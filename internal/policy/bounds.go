@@ -3,12 +3,8 @@ package policy
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
-
-const bytesPerGiB = 1 << 30
 
 // Range bounds a number; a nil end is open.
 type Range struct {
@@ -43,18 +39,27 @@ func countRange(r *v1alpha1.CountRange) Range {
 	return Range{Min: widen(r.Min), Max: widen(r.Max)}
 }
 
-func memoryRange(r *v1alpha1.MemoryRange) Range {
-	var out Range
+// memoryRange also reports what is wrong with an end of the range, or an empty string.
+func memoryRange(r *v1alpha1.MemoryRange) (out Range, problem string) {
 	if r == nil {
-		return out
+		return out, ""
 	}
-	if r.Min != nil {
-		out.Min = new(ceilGiB(*r.Min))
+	for _, end := range []struct {
+		name   string
+		amount *v1alpha1.Amount
+		gib    func(v1alpha1.Amount) (int64, string)
+		to     **int64
+	}{{"min", r.Min, ceilGiB, &out.Min}, {"max", r.Max, floorGiB, &out.Max}} {
+		if end.amount == nil {
+			continue
+		}
+		n, problem := end.gib(*end.amount)
+		if problem != "" {
+			return Range{}, "limits.memory." + end.name + ": " + problem
+		}
+		*end.to = &n
 	}
-	if r.Max != nil {
-		out.Max = new(floorGiB(*r.Max))
-	}
-	return out
+	return out, ""
 }
 
 func widen(n *int32) *int64 {
@@ -62,22 +67,4 @@ func widen(n *int32) *int64 {
 		return nil
 	}
 	return new(int64(*n))
-}
-
-// ceilGiB is the least number of whole GiB that is not below q.
-func ceilGiB(q resource.Quantity) int64 {
-	n := q.Value() / bytesPerGiB
-	if q.CmpInt64(n*bytesPerGiB) > 0 {
-		n++
-	}
-	return n
-}
-
-// floorGiB is the greatest number of whole GiB that is not above q.
-func floorGiB(q resource.Quantity) int64 {
-	n := q.Value() / bytesPerGiB
-	if q.CmpInt64(n*bytesPerGiB) < 0 {
-		n--
-	}
-	return n
 }

@@ -94,6 +94,12 @@ func compile(name string, spec *v1alpha1.VmGroupPolicySpec) *Policy {
 		return p
 	}
 	p.selector = selector
+	if field := unprintable(spec); field != "" {
+		// What a member is told of the policy has to be text that its API server stores as it is.
+		p.exclude = slices.DeleteFunc(p.exclude, func(e pattern) bool { return hasControl(e.text) })
+		p.problem = field + " has a control character or a line break"
+		return p
+	}
 	p.compileLimits(spec)
 	if t := spec.Templates; t != nil {
 		p.allow, p.deny, p.mustExist = patternsOf(t.Allow), patternsOf(t.Deny), t.MustExist
@@ -108,7 +114,11 @@ func compile(name string, spec *v1alpha1.VmGroupPolicySpec) *Policy {
 func (p *Policy) compileLimits(spec *v1alpha1.VmGroupPolicySpec) {
 	var problems []string
 	if l := spec.Limits; l != nil {
-		p.bounds = Bounds{CPU: countRange(l.CPU), Memory: memoryRange(l.Memory), Replicas: countRange(l.Replicas)}
+		p.bounds = Bounds{CPU: countRange(l.CPU), Replicas: countRange(l.Replicas)}
+		var problem string
+		if p.bounds.Memory, problem = memoryRange(l.Memory); problem != "" {
+			problems = append(problems, problem)
+		}
 	}
 	for i, field := range limited {
 		r := field.in(&p.bounds)
@@ -141,7 +151,14 @@ func requirementsOf(selector *metav1.LabelSelector) []metav1.LabelSelectorRequir
 	return append(out, selector.MatchExpressions...)
 }
 
+// shorten makes text of an object fit for a message.
 func shorten(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if control(r) {
+			return '?'
+		}
+		return r
+	}, s)
 	if len(s) <= maxProblem {
 		return s
 	}

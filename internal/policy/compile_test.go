@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -17,10 +16,10 @@ func TestProblemsOfPolicies(t *testing.T) {
 	memory := func(least, most string) *v1alpha1.PolicyLimits {
 		r := &v1alpha1.MemoryRange{}
 		if least != "" {
-			r.Min = new(resource.MustParse(least))
+			r.Min = new(v1alpha1.Amount(least))
 		}
 		if most != "" {
-			r.Max = new(resource.MustParse(most))
+			r.Max = new(v1alpha1.Amount(most))
 		}
 		return &v1alpha1.PolicyLimits{Memory: r}
 	}
@@ -40,17 +39,32 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{name: "replicas", spec: v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Min: new(int32(1)), Max: new(int32(0))}}}, want: "limits.replicas allows no value: the minimum 1 is above the maximum 0"},
 		{name: "memory", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("3Gi", "2Gi")}, want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB"},
 		{name: "no whole number", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1100Mi", "1900Mi")}, want: "limits.memory allows no value: the minimum 2 GiB is above the maximum 1 GiB"},
-		{name: "a quota of nothing", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("0"))}}},
-		{name: "quota", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("-1Gi"))}}, want: "quota.memory is negative"},
+		{name: "a quota of nothing", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("0"))}}},
+		{name: "quota", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1Gi"))}}, want: `quota.memory: "-1Gi" is no amount of memory`},
+		{name: "no number", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "1e1.5")}, want: `limits.memory.max: "1e1.5" is no amount of memory such as 8Gi or 512Mi`},
+		{name: "an exponent that takes all memory to compute", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1e999999999", "")}, want: `limits.memory.min: "1e999999999" is no amount`},
+		{name: "the largest amount", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "9223372036854775807")}},
+		{name: "more than the largest amount", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "10E")}, want: `limits.memory.max: "10E" is too large`},
+		{name: "a minimum above the largest amount", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1e19", "")}, want: `limits.memory.min: "1e19" is too large`},
+		{name: "a quota above the largest amount", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("1e19"))}}, want: `quota.memory: "1e19" is too large`},
+		{name: "characters that cannot be printed", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "1\u0085")}, want: `limits.memory.max: "1\u0085" is no amount`},
 		{name: "operator", spec: v1alpha1.VmGroupPolicySpec{Match: selector("a", "Sometimes")}, want: `match.namespaceSelector is not valid: "Sometimes" is not a valid label selector operator`},
 		{name: "values", spec: v1alpha1.VmGroupPolicySpec{Match: selector("a", metav1.LabelSelectorOpIn)}, want: "match.namespaceSelector is not valid: "},
 		{name: "key", spec: v1alpha1.VmGroupPolicySpec{Match: selector("not a key", metav1.LabelSelectorOpExists)}, want: "match.namespaceSelector is not valid: "},
 		{name: "long", spec: v1alpha1.VmGroupPolicySpec{Match: selector("a", metav1.LabelSelectorOpIn, strings.Repeat("é", 5000))}, want: "match.namespaceSelector is not valid: "},
 		{
+			name: "a control character in a pattern", spec: v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Deny: []string{"x\u007fy"}}},
+			want: `templates.deny: "x\x7fy" has a control character`,
+		},
+		{
+			name: "what YAML takes for a line break", spec: v1alpha1.VmGroupPolicySpec{Defaults: &v1alpha1.PolicyDefaults{Template: "x\u0085"}},
+			want: `defaults.template: "x\u0085" has a control character`,
+		},
+		{
 			name: "two", spec: v1alpha1.VmGroupPolicySpec{
-				Limits: memory("3Gi", "2Gi"), Quota: &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("-1"))},
+				Limits: memory("3Gi", "2Gi"), Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1"))},
 			},
-			want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB; quota.memory is negative",
+			want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB; quota.memory: \"-1\" is no amount of memory such as 8Gi or 512Mi",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,7 +113,7 @@ func TestAccessors(t *testing.T) {
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "m", Operator: metav1.LabelSelectorOpExists}},
 			},
 		},
-		Limits:    &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{Min: new(resource.MustParse("1500Mi")), Max: new(resource.MustParse("9.9Gi"))}},
+		Limits:    &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{Min: new(v1alpha1.Amount("1500Mi")), Max: new(v1alpha1.Amount("9.9Gi"))}},
 		Templates: &v1alpha1.PolicyTemplates{Allow: []string{"a", "b"}, Deny: []string{"c"}, MustExist: true},
 		Defaults:  &v1alpha1.PolicyDefaults{CPU: 3},
 	}}

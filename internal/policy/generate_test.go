@@ -2,8 +2,8 @@ package policy_test
 
 import (
 	"fmt"
+	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -34,8 +34,12 @@ func drawCounts(t *rapid.T, label string) *v1alpha1.CountRange {
 }
 
 func drawMemory(t *rapid.T) *v1alpha1.MemoryRange {
-	q := rapid.Custom(func(t *rapid.T) resource.Quantity {
-		return *resource.NewQuantity(rapid.Int64Range(-1, 40).Draw(t, "quarters")<<28+rapid.Int64Range(-1, 1).Draw(t, "bytes"), resource.BinarySI)
+	q := rapid.Custom(func(t *rapid.T) v1alpha1.Amount {
+		if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+			return rapid.SampledFrom([]v1alpha1.Amount{"1e1.5", "1e99999999999999999999", "10E", "8Ei", "9E", "16777216Gi", "-1", "1e999999999", "", "2\u0085"}).Draw(t, "amount")
+		}
+		n := rapid.Int64Range(-1, 40).Draw(t, "quarters")<<28 + rapid.Int64Range(-1, 1).Draw(t, "bytes")
+		return v1alpha1.Amount(strconv.FormatInt(n, 10))
 	})
 	return some(t, "memory", rapid.Custom(func(t *rapid.T) v1alpha1.MemoryRange {
 		return v1alpha1.MemoryRange{Min: some(t, "min", q), Max: some(t, "max", q)}

@@ -6,10 +6,12 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -91,13 +93,11 @@ func TestWhatPoliciesFillInIsValidWhereTheyDoNotConflict(t *testing.T) {
 				limits.CPU.Min, gib.Min, limits.Replicas.Min = new(cpu), new(memory), new(n)
 			}
 			if gib.Min != nil {
-				limits.Memory.Min = resource.NewQuantity(int64(*gib.Min)<<30-rapid.Int64Range(0, 1<<30-1).Draw(t, "less"), resource.BinarySI)
-				if limits.Memory.Min.Sign() < 0 {
-					limits.Memory.Min = nil
-				}
+				least := int64(*gib.Min)<<30 - rapid.Int64Range(0, 1<<30-1).Draw(t, "less")
+				limits.Memory.Min = new(v1alpha1.Amount(strconv.FormatInt(max(least, 0), 10)))
 			}
 			if gib.Max != nil {
-				limits.Memory.Max = resource.NewQuantity(int64(*gib.Max)<<30+rapid.Int64Range(0, 1<<30-1).Draw(t, "more"), resource.BinarySI)
+				limits.Memory.Max = new(v1alpha1.Amount(strconv.FormatInt(int64(*gib.Max)<<30+rapid.Int64Range(0, 1<<30-1).Draw(t, "more"), 10)))
 			}
 			policies = append(policies, v1alpha1.VmGroupPolicy{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i)},
@@ -300,10 +300,10 @@ func TestRoundingOfMemoryChangesNoVerdict(t *testing.T) {
 			set := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Memory: &memory}}}})
 			return len(set.Evaluate(policy.Requester{}, v1alpha1.VmGroupSpec{CPU: 1, Memory: gib, Template: "t"}, "")) > 0
 		}
-		if got, want := check(v1alpha1.MemoryRange{Max: &q}), asked.Cmp(q) > 0; got != want {
+		if got, want := check(v1alpha1.MemoryRange{Max: new(v1alpha1.Amount(q.String()))}), asked.Cmp(q) > 0; got != want {
 			t.Fatalf("%d GiB with a maximum of %s: refused %v, want %v", gib, q.String(), got, want)
 		}
-		if got, want := check(v1alpha1.MemoryRange{Min: &q}), asked.Cmp(q) < 0; got != want {
+		if got, want := check(v1alpha1.MemoryRange{Min: new(v1alpha1.Amount(q.String()))}), asked.Cmp(q) < 0; got != want {
 			t.Fatalf("%d GiB with a minimum of %s: refused %v, want %v", gib, q.String(), got, want)
 		}
 	})

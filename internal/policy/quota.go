@@ -22,10 +22,11 @@ func quotaOf(spec *v1alpha1.PolicyQuota) (*quota, string) {
 		together: spec.Scope == v1alpha1.QuotaMatch, retain: spec.Retain == v1alpha1.RetainAllow,
 	}
 	if spec.Memory != nil {
-		if spec.Memory.Sign() < 0 {
-			return q, "quota.memory is negative"
+		gib, problem := floorGiB(*spec.Memory)
+		if problem != "" {
+			return q, "quota.memory: " + problem
 		}
-		q.memory = new(floorGiB(*spec.Memory))
+		q.memory = &gib
 	}
 	return q, ""
 }

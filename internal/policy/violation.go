@@ -1,6 +1,10 @@
 package policy
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Rule names what a violation breaks. The values are stable: metrics and tests may count by them.
 type Rule string
@@ -49,8 +53,26 @@ func (v Violation) FieldError() *field.Error {
 	if v.Value == nil {
 		return &field.Error{Type: field.ErrorTypeForbidden, Field: v.Field, BadValue: "", Detail: v.Detail}
 	}
-	return &field.Error{Type: field.ErrorTypeInvalid, Field: v.Field, BadValue: v.Value, Detail: v.Detail}
+	value := v.Value
+	if text, ok := value.(string); ok {
+		value = quoted(text)
+	}
+	return &field.Error{Type: field.ErrorTypeInvalid, Field: v.Field, BadValue: value, Detail: v.Detail}
 }
+
+// quoted is text that is shown as strings.quote of the Common Expression Language shows it: members' policies and the hub refuse in the same words.
+type quoted string
+
+// quotation is what strings.quote escapes.
+var quotation = strings.NewReplacer("\a", `\a`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\v", `\v`, `\`, `\\`, `"`, `\"`)
+
+// String implements fmt.Stringer.
+func (q quoted) String() string {
+	return `"` + quotation.Replace(strings.ToValidUTF8(string(q), "\ufffd")) + `"`
+}
+
+// tooFew reports whether an enforced minimum of replicas is missed.
+func (v Violation) tooFew() bool { return v.Enforced && v.Rule == RuleReplicasMinimum }
 
 // Split parts violations of policies that are enforced from those of policies that only warn. Both keep their order.
 func Split(violations []Violation) (enforced, warned []Violation) {

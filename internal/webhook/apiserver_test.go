@@ -17,7 +17,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -373,6 +372,17 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 		change(&p.Spec)
 		return &p
 	}
+	memory := func(least, most v1alpha1.Amount) *v1alpha1.VmGroupPolicy {
+		return policy(func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Limits = &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{}}
+			if least != "" {
+				s.Limits.Memory.Min = &least
+			}
+			if most != "" {
+				s.Limits.Memory.Max = &most
+			}
+		})
+	}
 	for _, o := range []struct {
 		story   string
 		object  client.Object
@@ -414,10 +424,28 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 		{"a policy of nothing", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Templates = &v1alpha1.PolicyTemplates{Allow: []string{""}} }), "match nothing"},
 		{"a policy that excludes nothing", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.Exclude = []string{"x "} }), "match nothing"},
 		{"a negative quota", policy(func(s *v1alpha1.VmGroupPolicySpec) {
-			s.Quota = &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("-1Gi"))}
-		}), "must not be negative"},
+			s.Quota = &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1Gi"))}
+		}), "must be an amount of memory"},
+		{"a quota with a fraction in its exponent", policy(func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Quota = &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("1e1.5"))}
+		}), "must be an amount of memory"},
+		{"a maximum with an exponent that takes all memory", memory("", "1234567890123456789e999999999"), "must be an amount of memory"},
+		{"a range of such exponents", memory("1e999999999", "1e999999999"), "must be an amount of memory"},
+		{"a minimum without digits", memory("Gi", ""), "must be an amount of memory"},
+		{"a maximum that no integer holds", memory("", "10E"), "must be an amount of memory"},
+		{"a minimum above the maximum", memory("2Gi", "1Gi"), "min must not exceed max"},
+		{"the largest maximum", memory("0.5Gi", "9223372036854775807"), ""},
+		{"a template with a control character", policy(func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Templates = &v1alpha1.PolicyTemplates{Deny: []string{"x\u007fy"}}
+		}), "control characters"},
+		{"a namespace with what YAML takes for a line break", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.Exclude = []string{"x\u0085y"} }), "control characters"},
+		{"a default template with a line break", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Defaults = &v1alpha1.PolicyDefaults{Template: "x\ny"} }), "control characters"},
+		{"a default VCenter with a character that is none", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Defaults = &v1alpha1.PolicyDefaults{VCenter: "x\uffff"} }), "control characters"},
+		{"a template in another script", policy(func(s *v1alpha1.VmGroupPolicySpec) {
+			s.Templates = &v1alpha1.PolicyTemplates{Allow: []string{"\u6a21\u677f\u3000*"}}
+		}), ""},
 		{"a policy", policy(func(s *v1alpha1.VmGroupPolicySpec) {
-			s.Quota, s.Templates = &v1alpha1.PolicyQuota{Memory: new(resource.MustParse("0"))}, &v1alpha1.PolicyTemplates{Deny: []string{"windows-*"}}
+			s.Quota, s.Templates = &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("0"))}, &v1alpha1.PolicyTemplates{Deny: []string{"windows-*"}}
 		}), ""},
 	} {
 		o.object.SetName("schema")

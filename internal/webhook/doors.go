@@ -142,7 +142,7 @@ func newHubKinds(o Options, f *front) http.Handler {
 	}{
 		{VCenterPath, "vcenter", admission.WithValidator(only(is, &v1alpha1.VCenter{}), vcenterValidator{}).Handler},
 		{MemberClusterPath, "membercluster", admission.WithValidator(only(is, &v1alpha1.MemberCluster{}), memberValidator{}).Handler},
-		{VmGroupPolicyPath, "vmgrouppolicy", cheapQuantities{admission.WithValidator(only(is, &v1alpha1.VmGroupPolicy{}), newPolicyValidator(o.Hub, o.PolicyImpact)).Handler}},
+		{VmGroupPolicyPath, "vmgrouppolicy", admission.WithValidator(only(is, &v1alpha1.VmGroupPolicy{}), newPolicyValidator(o.Hub, o.PolicyImpact)).Handler},
 	} {
 		webhooks[own.path] = &endpoint{front: f, name: own.name, timeout: timeout, handler: own.handler}
 	}

@@ -26,7 +26,11 @@ func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
 	var sentences []string
 	if old != nil {
 		does := effects(old, group, p)
-		if preview.Update.VMs() > 0 && updatesOtherwise(old, group, preview.Update) {
+		switch {
+		case preview.Update.VMs() == 0 || !updatesOtherwise(old, group, preview.Update):
+		case preview.Held != nil:
+			sentences = append(sentences, keep(preview.Update.VMs())+" an older revision: the operator holds the group at what was admitted before until spec complies; see condition PolicyCompliant")
+		default:
 			more, waits := updates(group, preview.Update)
 			does, sentences = append(does, more...), append(sentences, waits...)
 		}

@@ -291,6 +291,20 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+// TestForecastOfAHeldGroupForetellsNoUpdate: admission accepts an edit that breaks a policy no worse than before, and the operator holds it.
+func TestForecastOfAHeldGroupForetellsNoUpdate(t *testing.T) {
+	before := aGroup()
+	after := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Template = "another" })
+	preview := Preview{
+		Plan: planned(before, after, nil), Update: group.Foretold{Known: true, Replaced: 3, Surge: 1},
+		Held: &plan.Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: "spec.cpu: Invalid value: 2: exceeds the maximum 1"},
+	}
+	want := []string{"3 VMs keep an older revision: the operator holds the group at what was admitted before until spec complies; see condition PolicyCompliant"}
+	if got := forecast(before, after, preview); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestForecastOfANewGroupSaysOnlyWhatStopsIt(t *testing.T) {
 	none := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
 	if got := forecast(nil, aGroup(), Preview{Plan: planned(none, aGroup(), nil)}); len(got) != 0 {

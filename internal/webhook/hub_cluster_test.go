@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -29,7 +28,7 @@ func TestVmGroupPolicies(t *testing.T) {
 		p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupPolicy"}
 		return &p
 	}
-	memory := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	memory := func(text string) *v1alpha1.Amount { return new(v1alpha1.Amount(text)) }
 	for _, c := range []hubStory[*v1alpha1.VmGroupPolicy]{
 		{story: "good", object: made(defaultPolicy())},
 		{
@@ -57,7 +56,7 @@ func TestVmGroupPolicies(t *testing.T) {
 		},
 		{
 			story: "a negative quota", object: made(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: memory("-1Gi")}}),
-			refused: "spec: Invalid value: quota.memory is negative",
+			refused: `spec: Invalid value: quota.memory: "-1Gi" is no amount of memory such as 8Gi or 512Mi`,
 		},
 		{
 			story: "defaults that the policy itself refuses", object: made(v1alpha1.VmGroupPolicySpec{

@@ -5,6 +5,7 @@ package admission
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -56,6 +57,25 @@ func TestATightenedPolicyDestroysNothingAndALostVMReturnsAsItWas(t *testing.T) {
 	// Nothing gets worse by being labeled or by getting smaller.
 	p.edit(p, "kept", `{"metadata":{"labels":{"by":"somebody"}},"spec":{"replicas":2}}`)
 	p.untilCompliance("kept", metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened, 2)
+}
+
+// TestAGroupBelowTheDefaultMinimumFollowsItsEdits: admission accepts an edit of a group without VMs, and the operator held it for the minimum of one VM
+// that holds for new groups.
+func TestAGroupBelowTheDefaultMinimumFollowsItsEdits(t *testing.T) {
+	stack.Story(t)
+	p := newPlace(t, "team-b", "below-minimum", nil)
+	p.apply(p.group("edited", 1, cpus(2)))
+	p.untilRunning("edited", 1)
+	p.edit(p.Client, "edited", `{"spec":{"replicas":0}}`)
+	p.edit(p.Client, "edited", `{"spec":{"cpu":3}}`)
+	g := p.untilGroup("the edit to be admitted", "edited", func(g *v1alpha1.VmGroup) bool {
+		return g.Status.Admitted != nil && g.Status.Admitted.CPU == 3 && g.Status.CurrentReplicas == 0
+	})
+	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionPolicyCompliant); c == nil || c.Status != metav1.ConditionTrue || g.Status.Phase == v1alpha1.PhaseError {
+		t.Errorf("phase %s, %+v", g.Status.Phase, c)
+	}
+	p.edit(p.Client, "edited", `{"spec":{"replicas":1}}`)
+	p.shaped(p.untilRunning("edited", 1), 1, 3)
 }
 
 // TestAGroupThatWasEditedPastTheDoorIsHeld: the policy is tightened while the member cannot be told, and somebody whom no

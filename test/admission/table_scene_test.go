@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -362,7 +361,7 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 // anything are limits that every group keeps, in place of the default ones.
 func anything() *v1alpha1.PolicyLimits {
 	return &v1alpha1.PolicyLimits{
-		CPU: &v1alpha1.CountRange{Min: new(int32(0))}, Memory: &v1alpha1.MemoryRange{Min: new(resource.MustParse("0"))},
+		CPU: &v1alpha1.CountRange{Min: new(int32(0))}, Memory: &v1alpha1.MemoryRange{Min: new(v1alpha1.Amount("0"))},
 		Replicas: &v1alpha1.CountRange{Min: new(int32(0))},
 	}
 }

@@ -100,14 +100,14 @@ func TestScaleIsJudgedAndShrinkingPasses(t *testing.T) {
 }
 
 // patch sends a JSON merge patch.
-func (m *member) patch(group *v1alpha1.VmGroup, change map[string]any) error {
+func (m *member) patch(group *v1alpha1.VmGroup, change map[string]any, options ...client.PatchOption) error {
 	m.t.Helper()
 	body, err := json.Marshal(change)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	target := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: group.Namespace, Name: group.Name}}
-	return m.team.Patch(m.t.Context(), target, client.RawPatch(types.MergePatchType, body))
+	return m.team.Patch(m.t.Context(), target, client.RawPatch(types.MergePatchType, body), options...)
 }
 
 func TestOnlyWhatGetsWorseIsRefused(t *testing.T) {

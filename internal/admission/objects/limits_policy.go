@@ -40,9 +40,9 @@ const unusable = `
 // templates are the rules about spec.template, as links of the same chain. They look at the last part of a path only, and
 // say nothing where a pattern with a slash could decide otherwise.
 var templates = strings.NewReplacer("DENIES", matches("d", "variables.templateName"), "ALLOWS", matches("a", "variables.templateName")).Replace(`
-  has(p.templates) && has(p.templates.deny) && variables.templateDiffers && p.templates.deny.exists(d, DENIES) ?
+  has(p.templates) && has(p.templates.deny) && variables.templateDiffers && p.templates.deny.exists(d, !has(d.path) && DENIES) ?
     'spec.template: Invalid value: ' + strings.quote(variables.template) + ': is denied by VmGroupPolicy "' + p.name + '": ' +
-      p.templates.deny.filter(d, DENIES)[0].pattern :
+      p.templates.deny.filter(d, !has(d.path) && DENIES)[0].pattern :
   has(p.templates) && has(p.templates.allow) && variables.templateDiffers &&
     !p.templates.allow.exists(a, has(a.path) || ALLOWS) ?
     'spec.template: Invalid value: ' + strings.quote(variables.template) + ': matches none of the templates that VmGroupPolicy "' +
@@ -94,6 +94,7 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 					bounds("replicas", "", `variables.grows`, `variables.created`)+
 					templates+`
   '').filter(refusal, refusal != '')`),
+				variable("revisions", `oldObject.?status.?revisions.orValue([])`),
 				variable("goesBack", goesBack),
 			},
 			Validations: []admissionv1.Validation{{

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -38,13 +37,13 @@ func (d dice) policy() v1alpha1.VmGroupPolicySpec {
 	if d.maybe() {
 		spec.Limits = &v1alpha1.PolicyLimits{CPU: d.counts(1, 2, 3, 4), Replicas: d.counts(0, 1, 2, 3)}
 		if d.maybe() {
-			spec.Limits.Memory = &v1alpha1.MemoryRange{Max: new(resource.MustParse(one(d, "2Gi", "3.5Gi", "4G")))}
+			spec.Limits.Memory = &v1alpha1.MemoryRange{Max: new(v1alpha1.Amount(one(d, "2Gi", "3.5Gi", "4G")))}
 		}
 	}
 	patterns := func() []string {
 		list := make([]string, 0, 2)
 		for range d.IntN(cap(list) + 1) {
-			list = append(list, one(d, "linux-*", "*-12", "linux-12", "windows-*", "*", "/DC0/vm/*", "*x*n*", "l.nux-12", "*/linux-12"))
+			list = append(list, one(d, "linux-*", "*-12", "linux-12", "windows-*", "*", "/DC0/vm/*", "*x*n*", "l.nux-12", "*/linux-12", "/"))
 		}
 		slices.Sort(list)
 		return slices.Compact(list)
@@ -76,7 +75,7 @@ func (d dice) policy() v1alpha1.VmGroupPolicySpec {
 func (d dice) spec(complete bool) map[string]any {
 	spec := map[string]any{
 		"cpu": one(d, 1, 2, 3, 4, 5), "memory": one(d, 1, 2, 3, 4, 8, 9),
-		"template": one(d, "linux-12", "windows-11", "/DC0/vm/linux-12", "a/windows-12/", "\"quoted\" ü"),
+		"template": one(d, "linux-12", "windows-11", "/DC0/vm/linux-12", "a/windows-12/", "\"quoted\" ü", "//", "linux\u200b-12\u3000"),
 	}
 	if left := one(d, "cpu", "memory", "template"); !complete && d.IntN(6) == 0 {
 		delete(spec, left)

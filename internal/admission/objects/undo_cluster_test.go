@@ -3,10 +3,12 @@
 package objects
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -67,6 +69,47 @@ func TestAnUndoPasses(t *testing.T) {
 			t.Fatalf("%s: the edit before: %v", c.story, err)
 		}
 		if got := reason(m.patch(group, map[string]any{"spec": c.spec})); got != c.want {
+			t.Errorf("%s: %q, want %q", c.story, got, c.want)
+		}
+	}
+}
+
+// TestAnUndoThatTheMemberCannotTellPasses: status records no more than five shapes, and a VM may have another one. The hub, which sees the VM, decides.
+func TestAnUndoThatTheMemberCannotTellPasses(t *testing.T) {
+	m := newMember(t)
+	group := newGroup(metav1.NamespaceDefault, "many", 2, 2, "linux-12", 5)
+	m.keep(group)
+	for i := range int32(v1alpha1.MaxRevisions) {
+		group.Status.Revisions = append(group.Status.Revisions, v1alpha1.Revision{Revision: fmt.Sprint("1-", i), CPU: 2, Memory: i + 1, Template: "linux-12"})
+	}
+	group.Status.VMs = []v1alpha1.VMStatus{
+		{Name: "many-0", Ordinal: 0, MoRef: "vm-1", Revision: "1-0", Phase: v1alpha1.VMReady},
+		{Name: "many-1", Ordinal: 1, MoRef: "vm-2", Revision: "1-old", Phase: v1alpha1.VMReady},
+	}
+	m.install(limited("small", 4, "8Gi", 5, "linux-*"))
+	was := map[string]any{"spec": map[string]any{"cpu": 8, "memory": 16, "template": "windows-11"}}
+	const tooMuch = `spec.cpu: Invalid value: 8: exceeds the maximum 4 of VmGroupPolicy "small"`
+	for _, c := range []struct {
+		story  string
+		change func(*v1alpha1.VmGroupStatus)
+		want   string
+	}{
+		{"a VM has a shape that is not recorded", func(*v1alpha1.VmGroupStatus) {}, ""},
+		{"fewer shapes are recorded than fit", func(s *v1alpha1.VmGroupStatus) { s.Revisions = s.Revisions[1:] }, tooMuch},
+		{"that VM is about to leave", func(s *v1alpha1.VmGroupStatus) { s.VMs[1].Phase = v1alpha1.VMDeleting }, tooMuch},
+		{"all shapes are recorded", func(s *v1alpha1.VmGroupStatus) { s.VMs[1].Revision = "1-1" }, tooMuch},
+	} {
+		shown := group.DeepCopy()
+		c.change(&shown.Status)
+		if err := m.operator.Get(t.Context(), client.ObjectKeyFromObject(group), group); err != nil {
+			t.Fatal(err)
+		}
+		shown.ResourceVersion = group.ResourceVersion
+		group.Status = *shown.Status.DeepCopy()
+		if err := m.operator.Status().Update(t.Context(), shown); err != nil {
+			t.Fatalf("%s: %v", c.story, err)
+		}
+		if got := reason(m.patch(group, was, client.DryRunAll)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.story, got, c.want)
 		}
 	}

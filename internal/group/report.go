@@ -12,6 +12,9 @@ import (
 
 // act decides what status says of the plan, and when to look again.
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
+	if d.AdoptionEnds && !s.Written { // the folder of the other group is removed
+		return s.recordOwner()
+	}
 	d.Step, d.Record = Act, s.toRecord(admission)
 	var problem error
 	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {

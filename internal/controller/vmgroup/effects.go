@@ -27,8 +27,6 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.AddFinalizer:
 		p.r.vanished.claiming(s.ID.Key(), s.Group, p.now)
 		return false, false, p.patchFinalizers(ctx, s, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
-	case group.RecordOwner:
-		return false, false, p.writeStatus(ctx, s, d)
 	case group.LookAtDefinition:
 		s.Definition = p.lookAtDefinition(ctx, s)
 		return false, false, nil
@@ -53,8 +51,8 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.WriteReceipt:
 		s.Receipt, err = p.writeReceipt(ctx, s, *d.Receipt)
 		return false, false, err
-	case group.Report:
-		err = p.writeStatus(ctx, s, d)
+	case group.RecordOwner, group.Report:
+		return d.Step == group.Report, false, p.writeStatus(ctx, s, d)
 	case group.Act:
 		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
 		if d.AdoptionEnds && s.Adoption.Answer != nil {

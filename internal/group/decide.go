@@ -168,8 +168,6 @@ func Decide(s *Snapshot) Decision {
 	case (creates || next.Plan.Adopting > 0) && s.Paused == nil && s.FolderMade == nil && s.lacksFolder():
 		next.Step = MakeFolder
 		return s.written(next)
-	case next.AdoptionEnds && !s.Written: // the folder of the other group is removed
-		return s.recordOwner()
 	}
 	return s.act(admission, next)
 }

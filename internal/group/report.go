@@ -13,6 +13,9 @@ import (
 
 // act decides what status says of the plan, and when to look again.
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
+	if d.AdoptionEnds && !s.Written { // the folder of the other group is removed
+		return s.recordOwner()
+	}
 	if d.Record = s.toRecord(admission); d.Record != nil {
 		d.Step = PutRecord
 		return d

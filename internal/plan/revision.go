@@ -36,7 +36,7 @@ func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
 // Status can be written by hand, and an API server that does not keep to the schema can show any number of them: only as many count as the operator records.
 func Believed(recorded []v1alpha1.Revision) []Shape {
 	var shapes []Shape
-	for _, r := range recorded[:min(len(recorded), maxRevisions)] {
+	for _, r := range recorded[:min(len(recorded), v1alpha1.MaxRevisions)] {
 		known := slices.ContainsFunc(shapes, func(s Shape) bool { return s.Recorded.Revision == r.Revision })
 		if r.Revision == hash(r) && !known {
 			shapes = append(shapes, Shape{Recorded: r})

@@ -78,10 +78,10 @@ func TestNoMoreShapesAreBelievedThanTheOperatorRecords(t *testing.T) {
 		spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: fmt.Sprint("secret-", i)}
 		recorded = append(recorded, ShapeOf(spec))
 	}
-	if got := Believed(recorded); len(got) != maxRevisions {
+	if got := Believed(recorded); len(got) != v1alpha1.MaxRevisions {
 		t.Errorf("%d shapes are believed", len(got))
 	}
-	if got := Believed(recorded[:maxRevisions]); len(got) != maxRevisions {
-		t.Errorf("%d of %d shapes are believed", len(got), maxRevisions)
+	if got := Believed(recorded[:v1alpha1.MaxRevisions]); len(got) != v1alpha1.MaxRevisions {
+		t.Errorf("%d of %d shapes are believed", len(got), v1alpha1.MaxRevisions)
 	}
 }

@@ -28,8 +28,6 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.AddFinalizer:
 		p.r.vanished.claiming(s.ID.Key(), s.Group, p.now)
 		return false, false, p.patchFinalizers(ctx, s, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
-	case group.RecordOwner:
-		return false, false, p.writeStatus(ctx, s, d)
 	case group.LookAtDefinition:
 		s.Definition = p.lookAtDefinition(ctx, s)
 		return false, false, nil
@@ -57,8 +55,8 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.PutRecord:
 		s.Recorded, err = p.putRecord(ctx, s, d.Record)
 		return false, false, err
-	case group.Report:
-		err = p.writeStatus(ctx, s, d)
+	case group.RecordOwner, group.Report:
+		return d.Step == group.Report, false, p.writeStatus(ctx, s, d)
 	case group.Act:
 		// Intents are stored before slots are taken: a member that answers slowly must not hold tasks that others could run.
 		if d.AdoptionEnds && s.Adoption.Answer != nil {

@@ -117,7 +117,7 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 	} {
 		t.Run(story, func(t *testing.T) {
 			r := newRig(t)
-			var requests []mcreconcile.Request
+			requests := make([]mcreconcile.Request, 0, 4)
 			for i := range 4 {
 				g := namedGroup("u")
 				g.Namespace, g.Name = "team", fmt.Sprint("name-", i)

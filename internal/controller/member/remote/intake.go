@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -43,7 +43,7 @@ func Named(kind string, object any) error {
 		return wrong("name", name, "253 lowercase letters, digits, '-' and '.'")
 	case kind == namespaceKind && len(validation.IsDNS1123Label(name)) > 0:
 		return wrong("name", name, labelRule)
-	case len(name) > validation.DNS1123SubdomainMaxLength || len(path.IsValidPathSegmentName(name)) > 0:
+	case len(name) > validation.DNS1123SubdomainMaxLength || len(content.IsPathSegmentName(name)) > 0:
 		return wrong("name", name, "253 bytes without '/' and '%'")
 	case kind == groupKind && namespace == "", kind == namespaceKind && namespace != "", namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0:
 		return wrong("namespace", namespace, labelRule)

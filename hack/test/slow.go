@@ -102,15 +102,15 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
-	{8, "massdeletion", "TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain", 120},
-	{8, "massdeletion", "TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds", 60},
-	{8, "massdeletion", "TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns", 60},
-	{8, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
-	{8, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
-	{8, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 300},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},
+	{9, "massdeletion", "TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain", 120},
+	{9, "massdeletion", "TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds", 60},
+	{9, "massdeletion", "TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns", 60},
+	{9, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
+	{9, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
+	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 300},
 }
 
 // parts is the number of the last part.

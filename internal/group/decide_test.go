@@ -166,7 +166,7 @@ func TestStepsOfADecision(t *testing.T) {
 
 func TestWhatIsRefusedIsNotClaimedAndGivenBack(t *testing.T) {
 	s := ours()
-	s.Violations = []policy.Violation{{Rule: policy.RuleReplicasMinimum, Enforced: true}}
+	s.Violations = []policy.Violation{{Rule: policy.RuleReplicasMaximum, Enforced: true}}
 	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
 	if q := Decide(s).Quota; q.Claims || !q.Returns || q.Wants.VMs != 0 || q.Occupies.VMs != 1 {
 		t.Errorf("quotas are asked %+v", q)

@@ -273,7 +273,10 @@ func TestShrinkingBelowAMinimumIsDoneAndReported(t *testing.T) {
 	r.settle()
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	g := r.settle()
-	says(t, g, v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonPolicyViolated)
+	says(t, g, v1alpha1.ConditionPolicyCompliant, "True", v1alpha1.ReasonPolicyAllows)
+	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionPolicyCompliant); !strings.Contains(c.Message, "is below the minimum 2") {
+		t.Errorf("the message is %q", c.Message)
+	}
 	if len(r.vcenter.VMs()) != 1 || g.Status.Phase != v1alpha1.PhaseRunning {
 		t.Errorf("%d VMs, phase %s", len(r.vcenter.VMs()), g.Status.Phase)
 	}

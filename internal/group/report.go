@@ -13,17 +13,10 @@ import (
 
 // act decides what status says of the plan, and when to look again.
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
-	if d.AdoptionEnds && !s.Written { // the folder of the other group is removed
-		return s.recordOwner()
-	}
-	if d.Record = s.toRecord(admission); d.Record != nil {
-		d.Step = PutRecord
-		return d
+	if first := s.beforeAct(admission, d); first.Step != "" {
+		return first
 	}
 	if d.Step = Act; s.delayed(admission) {
-		if s.Paused == nil {
-			return s.waitForRecord()
-		}
 		admission.Admitted = nil // which status does not show then
 	}
 	var problem error
@@ -69,6 +62,21 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 		d.look(UserDataInterval)
 	}
 	return d
+}
+
+// beforeAct is what has to be stored before the plan is carried out, or has no step.
+func (s *Snapshot) beforeAct(admission policy.Admission, d Decision) Decision {
+	if d.AdoptionEnds && !s.Written { // the folder of the other group is removed
+		return s.recordOwner()
+	}
+	if d.Record = s.toRecord(admission); d.Record != nil {
+		d.Step = PutRecord
+		return d
+	}
+	if s.Paused == nil && s.delayed(admission) {
+		return s.waitForRecord()
+	}
+	return Decision{}
 }
 
 // blocked says why nothing is done, and nothing else.

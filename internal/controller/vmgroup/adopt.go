@@ -115,6 +115,12 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnsw
 	if why, err := p.contender(ctx, s, receipt); why != nil || err != nil {
 		return group.AdoptionAnswer{Blocked: why}, err
 	}
+	return p.stake(ctx, s, receipt), nil
+}
+
+// stake writes the claim into the receipt, which is nil if there is none yet.
+func (p *pass) stake(ctx context.Context, s *group.Snapshot, receipt *receipts.Receipt) group.AdoptionAnswer {
+	key := vsphere.KeyOf(s.ID.Member, s.Adoption.From)
 	self := receipts.Adopter{MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
 	if receipt == nil || receipt.AdoptedBy == nil || !receipt.AdoptedBy.Is(self) {
 		written := p.receiptOfAdoption(s)
@@ -122,10 +128,11 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnsw
 			written = *receipt
 		}
 		if wait := p.r.HubWrites.Ask(p.member.UID, p.turn(s), written.Bytes()); wait > 0 {
-			return blocked(s.AdoptionDelayed())
+			return group.AdoptionAnswer{Blocked: s.AdoptionDelayed()}
 		}
 		p.r.HubWrites.Settle(p.member.UID, writebudget.Receipt, written.Bytes(), written.Bytes())
 	}
+	var err error
 	if receipt != nil && receipt.AdoptedBy != nil && !receipt.AdoptedBy.Is(self) {
 		// The group that claimed them is gone, and took only VMs that carry its own stamp.
 		err = p.r.Receipts.Unclaim(ctx, key, *receipt.AdoptedBy)
@@ -135,7 +142,7 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnsw
 		claimed, err = p.r.Receipts.Claim(ctx, key, p.receiptOfAdoption(s), self)
 	}
 	if err != nil {
-		return blocked(group.AdoptionUnread(err))
+		return group.AdoptionAnswer{Blocked: group.AdoptionUnread(err)}
 	}
 	answer := group.AdoptionAnswer{Claimed: true, Receipt: claimed.Cause != receipts.Adopted, Group: claimed.Group}
 	for _, vm := range claimed.VMs {
@@ -144,7 +151,7 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnsw
 		}
 	}
 	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", s.Adoption.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
-	return answer, nil
+	return answer
 }
 
 // contender reads afresh whether the other group exists, or the one that has claimed its VMs, and says why the VMs are not free, or returns nil. What the

@@ -350,24 +350,6 @@ func TestAnUpdateWaitsForQuota(t *testing.T) {
 	}
 }
 
-func TestAnUpdateThatNeedsNoMoreVMsDoesNotAskForThem(t *testing.T) {
-	r := rolls(t, 3)
-	limit := int32(3)
-	r.setPolicy(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &limit, Scope: v1alpha1.QuotaNamespace}})
-	ledger := r.ledgerOf(r.Reconciler, &quotatest.Store{})
-	r.edit(func(s *v1alpha1.VmGroupSpec) {
-		s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(1))}
-	})
-	for range 60 {
-		r.inform(r.Reconciler)
-		r.mustPass()
-		flush(t, ledger)
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
-	says(t, r.group(), v1alpha1.ConditionUpToDate, "True", v1alpha1.ReasonUpToDate)
-}
-
 func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	r := rolls(t, 3)
 	old := r.group().Status.UpdateRevision

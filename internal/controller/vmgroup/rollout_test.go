@@ -377,6 +377,33 @@ func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	}
 }
 
+// The template of before was deleted, and spec is corrected: the group goes on, whatever it lacks.
+func TestAGroupGoesOnOnceItsMissingTemplateIsReplaced(t *testing.T) {
+	for story, c := range map[string]struct {
+		replicas int32
+		lost     []string
+		more     int32
+	}{
+		"and it is scaled up": {2, nil, 1}, "its only VM is lost": {1, []string{"web-0"}, 0}, "all of its VMs are lost": {2, []string{"web-0", "web-1"}, 0},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := rolls(t, c.replicas)
+			r.vcenter.RemoveTemplate("debian-12")
+			for _, name := range c.lost {
+				r.vcenter.ByHand().Delete(name)
+			}
+			if len(c.lost) > 0 {
+				says(t, r.work(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound)
+			}
+			r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, *s.Replicas = "debian-13", c.replicas+c.more })
+			r.watched(60, nil)
+			if names := r.are(r.group().Status.UpdateRevision); len(names) != int(c.replicas+c.more) || len(r.vcenter.VMs()) != len(names) {
+				t.Errorf("updated are %v of %d VMs", names, len(r.vcenter.VMs()))
+			}
+		})
+	}
+}
+
 func TestAShapeThatIsForgedIsNotCloned(t *testing.T) {
 	r := rolls(t, 2)
 	r.edit(func(s *v1alpha1.VmGroupSpec) {

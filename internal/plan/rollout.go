@@ -167,8 +167,7 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 // up for none of these that is not. So undo removes what failed, also where the group was short of a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
-	start := m.status.StartTime
-	hadTime := !start.IsZero() && !p.in.Now.Before(start.Add(p.spec.startup))
+	hadTime := !m.status.StartTime.IsZero() && !p.in.Now.Before(p.startsUntil(m))
 	return never && hadTime && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return !o.doomed && o.status.Available && o.status.Revision == p.roll.Revision
 	})
@@ -208,6 +207,9 @@ func (p *planner) conclude() {
 	}
 	p.plan.Surge = p.roll.surge
 	p.plan.Behind = p.roll.going && p.population() >= p.spec.desired-p.spec.update.unavailable
+	if p.in.Hold != nil && p.in.UpdateBlocked != nil {
+		p.wake(p.in.Hold.Until)
+	}
 	p.plan.Rollout = p.roll.Rollout
 	p.plan.Revisions = p.revisions()
 	p.plan.Update = p.progress()

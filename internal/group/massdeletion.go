@@ -53,10 +53,10 @@ func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 
 // breaker is the part of removal that looks at other groups of the member, too. A group that is deleted, or wants
 // none, keeps its VMs until every replica has seen what else leaves; then, and whenever a group shrinks, it is seen whether that is too much. A group
-// that has vanished is new, and nobody could confirm anything for it.
+// that has vanished is new, and nobody could confirm anything for it. One that is paused removes nothing, so that no time runs for it.
 func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
-	if m.Rules == (massdeletion.Rules{}) || s.Vanished || s.confirmed() || s.crdConfirmed() || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
+	if s.Paused != nil || m.Rules == (massdeletion.Rules{}) || s.Vanished || s.confirmed() || s.crdConfirmed() || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
 		return nil, time.Time{}
 	}
 	held := false

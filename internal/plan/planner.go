@@ -161,11 +161,7 @@ func (p *planner) finish() Plan {
 		plan.Doomed = append(plan.Doomed, ordinal)
 	}
 	slices.Sort(plan.Doomed)
-	for _, op := range p.in.Observation.InFlight {
-		if op.Kind == vsphere.OpShutdownGuest {
-			p.wake(p.ops.guests.end(p.ops.guests.earliest(op)))
-		}
-	}
+	p.wakeForGuests()
 	p.explainNames()
 	plan.Blockers = p.blockers.sorted()
 	complete := p.in.Observation.Complete
@@ -173,7 +169,7 @@ func (p *planner) finish() Plan {
 	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.VMs) == 0
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == p.wanted() && plan.Ready == p.wanted() && plan.Update.Reason != v1alpha1.ReasonRolloutProgressing &&
-		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
+		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return !b.Remark })
 	plan.Kept = p.kept()
 	return *plan
 }

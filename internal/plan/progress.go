@@ -27,10 +27,12 @@ func (p *planner) progress() Update {
 		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. Nobody edited spec since these came (they are from a backup, from an older "+
 			"version of the operator, or status was lost), so they are not updated by themselves. To update them, set spec.updateStrategy.replaceTrigger to a new "+
 			"value, which replaces all VMs.", counts, enumerate(p.plan.Outdated))}
-	case p.in.UpdateBlocked != nil:
-		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, p.in.UpdateBlocked.Message)}
 	case p.in.Paused != nil:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
+	case p.plan.StampedBy != "":
+		return Update{v1alpha1.ReasonRolloutPending, counts + "; nothing is updated while another installation of the operator has stamped VMs of the group."}
+	case p.in.UpdateBlocked != nil:
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, sentence(p.in.UpdateBlocked.Message))}
 	case p.stopped():
 		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. %s", counts, p.whoFailed(), p.afterFailure())}
 	case p.spec.update.onDelete:
@@ -136,6 +138,7 @@ func (p *planner) waitsForGuest(m *member) string {
 func (p *planner) waitsForRestart(m *member) string {
 	s := &m.status
 	if end := p.ops.guests.end(s.ShutdownTime); !s.ShutdownTime.IsZero() && p.in.Now.Before(end) {
+		p.wake(end)
 		return fmt.Sprintf("restarting %s; its guest was asked to shut down, and has until %s UTC", s.Name, end.UTC().Format(time.TimeOnly))
 	}
 	return "restarting " + s.Name
@@ -167,6 +170,7 @@ func (p *planner) waitsForOthers() string {
 			note("starting %s", m)
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
+		case m.missing() && len(p.roll.blockedOlder) > 0:
 		default:
 			away = append(away, m)
 		}
@@ -179,9 +183,16 @@ func (p *planner) waitsForOthers() string {
 			return fmt.Sprintf(what, name)
 		}
 	}
+	return p.waitsForAction(failed, away)
+}
+
+// waitsForAction names what needs an action.
+func (p *planner) waitsForAction(failed, away []*member) string {
 	switch {
 	case len(failed) > 0:
 		return p.waitsForFailed(failed)
+	case len(p.roll.blockedOlder) > 0:
+		return "waiting. " + strings.TrimSuffix(p.roll.blockedOlder[0].Message, ".")
 	case len(away) > 0:
 		return p.waitsForAway(away[0])
 	}

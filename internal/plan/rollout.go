@@ -21,8 +21,8 @@ type rollout struct {
 	// surge is how many VMs above what is wanted there shall be; lacksQuota that a quota forbids them all.
 	surge      int32
 	lacksQuota bool
-	// told are the older revisions of which it was said that nothing can be cloned.
-	told []string
+	// blockedOlder are the reasons why VMs of older revisions cannot be cloned.
+	blockedOlder []Blocker
 }
 
 // active is true while there are VMs to update, or new ones to wait for.
@@ -167,8 +167,7 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 // up for none of these that is not. So undo removes what failed, also where the group was short of a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
-	start := m.status.StartTime
-	hadTime := !start.IsZero() && !p.in.Now.Before(start.Add(p.spec.startup))
+	hadTime := !m.status.StartTime.IsZero() && !p.in.Now.Before(p.startsUntil(m))
 	return never && hadTime && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return !o.doomed && o.status.Available && o.status.Revision == p.roll.Revision
 	})
@@ -208,6 +207,9 @@ func (p *planner) conclude() {
 	}
 	p.plan.Surge = p.roll.surge
 	p.plan.Behind = p.roll.going && p.population() >= p.spec.desired-p.spec.update.unavailable
+	if p.in.Hold != nil && p.in.UpdateBlocked != nil {
+		p.wake(p.in.Hold.Until)
+	}
 	p.plan.Rollout = p.roll.Rollout
 	p.plan.Revisions = p.revisions()
 	p.plan.Update = p.progress()
@@ -236,7 +238,7 @@ func (p *planner) explainUpdate() {
 // the revision of spec.
 func (p *planner) explainMore() {
 	n := min(p.population()-p.spec.desired, p.roll.surge)
-	if p.in.UpdateBlocked == nil || p.in.Hold != nil || n <= 0 {
+	if p.in.UpdateBlocked == nil || p.handsOff || p.in.Hold != nil || n <= 0 {
 		return
 	}
 	p.plan.Update.Message += fmt.Sprintf(" Until then the group has %s more than spec.replicas (%d), from the update that was under way: set spec to what is "+

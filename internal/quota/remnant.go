@@ -34,13 +34,13 @@ func (d *draft) countRemnants(lowered map[Key]giveBack) (behind bool) {
 		case ok && e.Usage.Covers(has), !ok && (has == policy.Usage{} || r.Requester.Namespace == ""):
 			continue
 		case ok:
-			e.Usage = e.Usage.Max(has)
+			e = e.counts(e.Usage.Max(has), e.granted().Max(r.Granted))
 		default:
 			if r.Unlabeled && spaces == nil {
 				spaces = d.spaces()
 			}
-			e = entryOf(r.Group)
-			if e.Usage, e.Keys = has, d.keysOf(r, spaces); len(e.Keys) == 0 {
+			e = entryOf(r.Group).counts(has, r.Granted)
+			if e.Keys = d.keysOf(r, spaces); len(e.Keys) == 0 {
 				continue
 			}
 		}

@@ -92,7 +92,11 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 			at.largest, at.bound = set.Largest(at.requester), len(set.Quotas(at.requester)) > 0
 			spaces[[2]string{name, namespace}] = at
 		}
-		at.groups = append(at.groups, quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)})
+		of := quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)}
+		if record := w.record(at.member, key); record.Admitted != nil {
+			of.Granted = recorded(*record.Admitted)
+		}
+		at.groups = append(at.groups, of)
 	}
 	groups := make([][]quota.Group, 0, len(spaces))
 	for _, at := range spaces {

@@ -39,6 +39,8 @@ type remnants struct {
 type remnant struct {
 	namespace, name string
 	holds, stands   policy.Usage
+	// granted is what the hub has on record.
+	granted policy.Usage
 }
 
 // Remnants implements quota.Lister.
@@ -150,7 +152,8 @@ func (m *remnants) remember(ctx context.Context) error {
 		}
 		for of, e := range records {
 			if r := m.of(vsphere.KeyOf(uid, string(of))); r != nil {
-				r.namespace, r.name, r.holds = e.Namespace, e.Name, recorded(e.Admitted)
+				r.namespace, r.name, r.granted = e.Namespace, e.Name, recorded(e.Admitted)
+				r.holds = r.granted
 			}
 		}
 	}
@@ -170,7 +173,7 @@ func (m *remnants) list(ctx context.Context) []quota.Remnant {
 	all := make([]quota.Remnant, 0, len(m.found))
 	for key, r := range m.found {
 		of := quota.Remnant{Stands: r.stands, Unlabeled: true}
-		of.UID, of.Name, of.Holds = types.UID(key.Group()), r.name, r.holds
+		of.UID, of.Name, of.Holds, of.Granted = types.UID(key.Group()), r.name, r.holds, r.granted
 		of.Requester = policy.Requester{Member: m.members[key.Member()], Namespace: r.namespace}
 		if object, err := m.namespace(ctx, of.Requester); err == nil {
 			of.Requester.NamespaceLabels, of.Unlabeled = object.Labels, false

@@ -15,7 +15,8 @@ const slowTag = "slow"
 type slowStory struct {
 	// part of `make test-slow` that runs it; each takes at most a quarter of an hour.
 	part int
-	// pkg below test/, and the test's name. A path from the root is one of the product's packages, which runs whole, with the race detector.
+	// pkg below test/, and the test's name. A path from the root is one of the product's packages: everywhere stands for the whole with the race detector,
+	// and a name for a test that does more with the tag slow.
 	pkg, test string
 	// seconds that it took on two cores, without the start of the servers that a package's stories share.
 	seconds int
@@ -103,6 +104,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
+	{8, "internal/vsphere/govmomi", "TestTheIndexAgreesWithVCenterWheneverItIsQuiet", 120},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},
@@ -189,6 +191,12 @@ func stepsOf(stories []slowStory, label string, args []string) []step {
 			}
 		}
 		stories = slices.DeleteFunc(slices.Clone(stories), func(s slowStory) bool { return s.pkg == pkg })
+		if product && !slices.Contains(tests, everywhere) {
+			steps = append(steps, step{
+				label: label + ": " + pkg, packages: []string{"./" + pkg}, tags: slowTag, args: append([]string{"-count=1", "-run=" + anyOf(tests)}, args...),
+			})
+			continue
+		}
 		if product {
 			steps = append(steps, raceWithServers([]string{"./" + pkg}, append([]string{"-count=1"}, args...)))
 			continue

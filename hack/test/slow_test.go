@@ -14,12 +14,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// testsIn returns the tests of the packages below test/, by package, and which of them are built with the tag slow only.
+// testsIn returns the tests of the packages below test/, and those of the product's packages of which stories name tests, by package as stories name it, and which of
+// them are built with the tag slow only.
 func testsIn(t *testing.T) (all, slowOnly map[string][]string) {
 	t.Helper()
 	files, err := filepath.Glob("../../test/*/*_test.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found no tests: %v", err)
+	}
+	for _, s := range slowStories {
+		if s.product() && s.test != everywhere {
+			more, err := filepath.Glob("../../" + s.pkg + "/*_test.go")
+			if err != nil || len(more) == 0 {
+				t.Fatalf("found no tests of %s: %v", s.pkg, err)
+			}
+			files = append(files, more...)
+		}
 	}
 	all, slowOnly = map[string][]string{}, map[string][]string{}
 	for _, name := range files {
@@ -27,7 +37,7 @@ func testsIn(t *testing.T) (all, slowOnly map[string][]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pkg := filepath.Base(filepath.Dir(name))
+		pkg := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../../"), "test/")
 		for _, declaration := range file.Decls {
 			function, ok := declaration.(*ast.FuncDecl)
 			if !ok || !strings.HasPrefix(function.Name.Name, "Test") || function.Name.Name == "TestMain" {
@@ -73,7 +83,7 @@ func TestEverySlowTestBelongsToAPartAndEveryRowNamesATest(t *testing.T) {
 	}
 	for _, s := range slowStories {
 		if s.test != everywhere && !slices.Contains(all[s.pkg], s.test) {
-			t.Errorf("there is no test/%s %s", s.pkg, s.test)
+			t.Errorf("there is no %s %s", s.pkg, s.test)
 		}
 	}
 }
@@ -126,7 +136,7 @@ func TestWhatTheRaceDetectorLeavesOutAtEachChangeIsAStory(t *testing.T) {
 	}
 	var stories []string
 	for _, s := range slowStories {
-		if s.product() {
+		if s.product() && s.test == everywhere {
 			stories = append(stories, assets.Module+"/"+s.pkg)
 		}
 	}

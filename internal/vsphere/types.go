@@ -250,7 +250,7 @@ type Health struct {
 	PredecessorProblem string
 	// MissingPrivileges are privileges that the account lacks on the root folder, sorted.
 	MissingPrivileges []string
-	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp.
+	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp, also those that are missing and not known to be gone.
 	Templates, VMs, RunningTasks int
 }
 

@@ -1,6 +1,7 @@
 package govmomi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,15 +59,16 @@ func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderCon
 		return vsphere.FolderContent{}, translate(op, readOnlyError(err))
 	}
 	for _, o := range objects {
-		seen, err := seenOf(o, o)
+		seen, err := seenOf(baseOf(o), o)
 		if err == nil && seen.Unread {
 			err = errUnreadConfig
 		}
-		if err != nil {
+		values, unread := stampValues(o)
+		if err = cmp.Or(err, unread); err != nil {
 			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
 		}
 		created, _ := o.values[propCreateDate].(time.Time)
-		content.VMs = append(content.VMs, vsphere.FoundVM{VM: seen.VM, Created: created, Marked: marked(stampValues(o))})
+		content.VMs = append(content.VMs, vsphere.FoundVM{VM: seen.VM, Created: created, Marked: marked(values)})
 	}
 	return content, nil
 }
@@ -209,10 +211,13 @@ func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Reque
 			return o, readOnlyError(denied)
 		}
 	}
-	if !o.has(propChangeVersion) {
-		return refuse(vsphere.KindTransient, errUnreadConfig)
+	values, unread := stampValues(o)
+	if unread == nil && !o.has(propChangeVersion) {
+		unread = errUnreadConfig
 	}
-	values := stampValues(o)
+	if unread != nil {
+		return refuse(vsphere.KindTransient, unread)
+	}
 	stamp, tombstone := inventory.DecodeStamp(values)
 	switch {
 	case a.Done(stamp) && !tombstone:

@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,7 +43,7 @@ func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error
 		if _, known := s.index.Folder(o.refOf(propParent)); o.ref.Type != vsphere.TypeVirtualMachine || !known {
 			continue
 		}
-		seen, err := seenOf(o, o)
+		seen, err := seenOf(baseOf(o), o)
 		if err != nil {
 			return err
 		}
@@ -50,15 +51,9 @@ func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error
 		delete(missing, o.ref)
 	}
 	s.index.Upsert(began, vms, nil)
-	var left []vsphere.Ref
-	for ref := range missing {
-		left = append(left, ref)
-	}
-	// One by one: what we look up ourselves is no mass departure.
-	for _, ref := range left {
-		s.index.Left(ref)
-	}
-	s.wanted(left)
+	missed := slices.Collect(maps.Keys(missing))
+	s.index.Missed(began, missed...)
+	s.wanted(missed)
 	return nil
 }
 
@@ -110,7 +105,7 @@ func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 				wait = 0
 			}
 		}
-		s.settle()
+		s.applied()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -204,7 +199,7 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 		s.listAnew() // what is in it went along, and the view may not tell of each
 		return nil
 	case !inside:
-		seen, err := seenOf(o, o)
+		seen, err := seenOf(baseOf(o), o)
 		if err != nil {
 			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref}, Unread: true} // whose it is cannot be seen there
 		}
@@ -216,7 +211,7 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 		s.index.Upsert(began, nil, []vsphere.Folder{folderOf(o)})
 		return nil
 	}
-	seen, err := seenOf(o, o)
+	seen, err := seenOf(baseOf(o), o)
 	if err != nil {
 		return err
 	}

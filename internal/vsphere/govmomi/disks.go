@@ -67,7 +67,7 @@ func holdForDisks(o object, path string, t vsphere.Target, refuse func(vsphere.K
 	if !ok {
 		return refuse(vsphere.KindTransient, errDisksUnread)
 	}
-	own, known := inventory.DecodeDisks(extraValue(o, inventory.KeyDisks))
+	own, known := inventory.DecodeDisks(extraValue(o, extraConfigPath(inventory.KeyDisks)))
 	foreign := &vsphere.ForeignDisks{Path: path, ChangeVersion: t.ChangeVersion}
 	for _, disk := range virtualDisks(devices) {
 		firstClass := disk.VDiskId != nil && disk.VDiskId.Id != ""

@@ -61,6 +61,11 @@ func (f *source) list(ctx context.Context) error {
 
 func (f *source) apply(began inventory.Moment, vms []inventory.Seen, folders []vsphere.Folder) {
 	f.server.index.ApplyListing(began, vms, folders)
+	f.followed()
+}
+
+// followed follows a full listing that was applied.
+func (f *source) followed() {
 	f.server.lookOutside(f.server.index.Elsewhere())
 	f.server.applied()
 }
@@ -74,6 +79,8 @@ func (s *Server) applied() {
 	if len(s.index.Suspects()) > 0 {
 		kick(s.confirmKick)
 	}
+	s.readAgain(s.index.Doubted()...)
+	kick(s.compareKick)
 }
 
 func (s *Server) takeViewStale() bool {

@@ -60,7 +60,7 @@ func (s *Server) readGuestsOnce(ctx context.Context, c *connection) error {
 		if len(o.denied) > 0 || power(o.text(propPower)) != vsphere.PoweredOn {
 			continue
 		}
-		if group := s.guests.found(o.ref, bootTime(o), key, extraValue(o, key)); group != "" {
+		if group := s.guests.found(o.ref, bootTime(o), key, extraValue(o, extraConfigPath(key))); group != "" {
 			told[group] = struct{}{}
 		}
 	}

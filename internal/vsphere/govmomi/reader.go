@@ -83,43 +83,41 @@ func (r reader) list(ctx context.Context, view vsphere.Ref) ([]inventory.Seen, [
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.listing(ctx, objects)
-}
-
-// listing makes a listing of base properties, reading the details that the index does not have.
-func (r reader) listing(ctx context.Context, objects []object) ([]inventory.Seen, []vsphere.Folder, error) {
-	inside := map[vsphere.Ref]bool{r.index.Root(): true}
-	var folders []vsphere.Folder
+	vms, folders := make([]vsphere.VM, 0, len(objects)), []vsphere.Folder(nil)
 	for _, o := range objects {
-		if o.ref.Type == vsphere.TypeFolder {
-			inside[o.ref] = true
+		switch o.ref.Type {
+		case vsphere.TypeFolder:
 			folders = append(folders, folderOf(o))
+		case vsphere.TypeVirtualMachine:
+			vms = append(vms, baseOf(o))
 		}
 	}
-	var vms []object
-	for _, o := range objects {
-		if o.ref.Type == vsphere.TypeVirtualMachine && inside[o.refOf(propParent)] {
-			vms = append(vms, o)
-		}
-	}
-	seen, err := r.complete(ctx, vms)
+	seen, err := r.listing(ctx, vms, folders)
 	return seen, folders, err
 }
 
+// listing makes a listing of base properties, reading the details that the index does not have.
+func (r reader) listing(ctx context.Context, vms []vsphere.VM, folders []vsphere.Folder) ([]inventory.Seen, error) {
+	inside := map[vsphere.Ref]bool{r.index.Root(): true}
+	for _, f := range folders {
+		inside[f.Ref] = true
+	}
+	return r.complete(ctx, slices.DeleteFunc(vms, func(vm vsphere.VM) bool { return !inside[vm.Folder] }))
+}
+
 // complete adds the details to base properties. A VM that vanished meanwhile is left out.
-func (r reader) complete(ctx context.Context, vms []object) ([]inventory.Seen, error) {
+func (r reader) complete(ctx context.Context, vms []vsphere.VM) ([]inventory.Seen, error) {
 	out := make([]inventory.Seen, 0, len(vms))
 	var missing []vsphere.Ref
-	byRef := map[vsphere.Ref]object{}
-	for _, o := range vms {
-		known, ok := r.index.Details(o.ref, o.text(propChangeVersion))
+	byRef := map[vsphere.Ref]vsphere.VM{}
+	for _, base := range vms {
+		whole, ok := r.index.Whole(base)
 		if !ok {
-			missing = append(missing, o.ref)
-			byRef[o.ref] = o
+			missing = append(missing, base.Ref)
+			byRef[base.Ref] = base
 			continue
 		}
-		patch(&known, o)
-		out = append(out, inventory.Seen{VM: known})
+		out = append(out, inventory.Seen{VM: whole})
 	}
 	details, err := existing(ctx, r.client, missing, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: detailProperties})
 	if err != nil {
@@ -144,17 +142,17 @@ func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error)
 }
 
 // seenOf builds a VM from its base properties and its details.
-func seenOf(base, details object) (inventory.Seen, error) {
+func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 	// A property that we may not read is not an empty one: a VM whose stamp is hidden must not look unstamped.
 	for path, err := range details.denied {
 		if has[types.BaseNoPermission](err) {
-			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, foreigntext.Name(base.text(propName)), err)
+			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, foreigntext.Name(vm.Name), err)
 		}
 	}
-	vm := vsphere.VM{Ref: base.ref}
-	patch(&vm, base)
-	if !details.has(propCPU) && !details.has(propChangeVersion) {
-		return inventory.Seen{VM: vm, Unread: true}, nil
+	values, err := stampValues(details)
+	if err != nil || !details.has(propCPU) && !details.has(propChangeVersion) {
+		vm.ChangeVersion = ""
+		return inventory.Seen{VM: vm, Unread: true}, nil //nolint:nilerr // what vCenter cannot say now is not known
 	}
 	vm.CPU = int32(details.number(propCPU))
 	vm.MemoryMiB = details.number(propMemory)
@@ -163,25 +161,28 @@ func seenOf(base, details object) (inventory.Seen, error) {
 		MemoryLimitMiB: details.number(propMemoryLimit), MemoryStepMiB: details.number(propMemoryStep),
 	}
 	vm.ChangeVersion = details.text(propChangeVersion)
-	values := stampValues(details)
 	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
 	vm.Released = inventory.DecodeRelease(values)
 	return inventory.Seen{VM: vm}, nil
 }
 
-func stampValues(o object) map[string]string {
+// stampValues returns what a VM carries of stamp and release mark. A fault on one of these properties says nothing of its value, so that it is an error.
+func stampValues(o object) (map[string]string, error) {
 	values := map[string]string{}
-	for _, key := range inventory.Keys {
-		if value := extraValue(o, key); value != "" {
+	for i, key := range inventory.Keys {
+		if err := o.denied[stampProperties[i]]; err != nil {
+			return nil, fmt.Errorf("%w: %w", errUnreadConfig, err)
+		}
+		if value := extraValue(o, stampProperties[i]); value != "" {
 			values[key] = value
 		}
 	}
-	return values
+	return values, nil
 }
 
-// extraValue returns what was read of a key of extraConfig; nothing if there is none.
-func extraValue(o object, key string) (value string) {
-	switch v := o.values[extraConfigPath(key)].(type) {
+// extraValue returns what was read of a key of extraConfig at its path; nothing if there is none.
+func extraValue(o object, path string) (value string) {
+	switch v := o.values[path].(type) {
 	case types.OptionValue:
 		value, _ = v.Value.(string)
 	case *types.OptionValue:
@@ -190,18 +191,44 @@ func extraValue(o object, key string) (value string) {
 	return value
 }
 
-// patch overwrites base properties; what is not among them keeps its value.
-func patch(vm *vsphere.VM, o object) {
-	vm.Name = o.text(propName)
-	vm.Folder = o.refOf(propParent)
-	vm.Power = power(o.text(propPower))
-	vm.BootTime = bootTime(o)
-	vm.Connected = o.text(propConnection) == string(types.VirtualMachineConnectionStateConnected)
-	vm.GuestIP = o.text(propGuestIP)
-	vm.HeartbeatGreen = o.text(propHeartbeat) == string(types.ManagedEntityStatusGreen)
-	vm.ToolsRunning = o.text(propTools) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
-	vm.InstanceUUID = o.text(propInstanceUUID)
-	vm.IsTemplate = o.yes(propTemplate)
+// baseOf returns a VM with its base properties.
+func baseOf(o object) vsphere.VM {
+	vm := vsphere.VM{Ref: o.ref}
+	for _, name := range baseProperties {
+		setBase(&vm, name, o)
+	}
+	return vm
+}
+
+// setBase sets a base property. It reports false for a name that is none.
+func setBase(vm *vsphere.VM, name string, o object) bool {
+	switch name {
+	case propName:
+		vm.Name = o.text(name)
+	case propParent:
+		vm.Folder = o.refOf(name)
+	case propPower:
+		vm.Power = power(o.text(name))
+	case propBootTime:
+		vm.BootTime = bootTime(o)
+	case propConnection:
+		vm.Connected = o.text(name) == string(types.VirtualMachineConnectionStateConnected)
+	case propGuestIP:
+		vm.GuestIP = o.text(name)
+	case propHeartbeat:
+		vm.HeartbeatGreen = o.text(name) == string(types.ManagedEntityStatusGreen)
+	case propTools:
+		vm.ToolsRunning = o.text(name) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
+	case propInstanceUUID:
+		vm.InstanceUUID = o.text(name)
+	case propTemplate:
+		vm.IsTemplate = o.yes(name)
+	case propChangeVersion:
+		vm.ChangeVersion = o.text(name)
+	default:
+		return false
+	}
+	return true
 }
 
 func power(s string) vsphere.PowerState {

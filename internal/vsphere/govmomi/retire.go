@@ -117,7 +117,11 @@ func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Req
 	refuse := func(kind vsphere.Kind, cause error) error {
 		return &vsphere.Error{Kind: kind, Op: phrase(r), Object: t.VM, Err: cause}
 	}
-	stamp, tombstone := inventory.DecodeStamp(stampValues(o))
+	values, err := stampValues(o)
+	if err != nil {
+		return refuse(vsphere.KindTransient, err)
+	}
+	stamp, tombstone := inventory.DecodeStamp(values)
 	switch {
 	case stamp == nil || stamp.GroupID != t.ID || stamp.Ordinal != t.Ordinal:
 		return refuse(vsphere.KindForeign, errNotOurs)

@@ -54,16 +54,16 @@ func (s *Server) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		renewed := errors.Is(err, errRenewed)
-		switch held := s.cfg.Now().Sub(began); {
-		case held > retryLast:
-			// A round that held for a while starts the waiting over.
-			wait, said = 0, ""
-		case !renewed && s.servedFor() > wait:
-			// So does one that held for longer than the wait before it: with a vCenter that is ill it is worth it.
+		r := round{
+			held: s.cfg.Now().Sub(began), served: s.servedFor(), renewed: errors.Is(err, errRenewed), listed: s.index.Applied() > 0,
+		}
+		if r.held > retryLast {
+			said = ""
+		}
+		if r.startsOver(wait) {
 			wait = 0
 		}
-		if away = !renewed || wait > 0; !away {
+		if away = !r.renewed || wait > 0; !away {
 			s.index.Invalidate("the session with vCenter was renewed and the inventory is being read again")
 			wait = retryFirst / 10
 			continue
@@ -75,6 +75,26 @@ func (s *Server) Run(ctx context.Context) error {
 		wait = s.nextWait(wait, err)
 	}
 	return nil
+}
+
+// round is one attempt to connect and to serve.
+type round struct {
+	// held is how long it lasted, served for how long there was a connection when it ended.
+	held, served time.Duration
+	// renewed says that it ended because the login was renewed, listed that a full listing was applied.
+	renewed, listed bool
+}
+
+// startsOver reports whether the pauses between rounds start over after this one. With a vCenter that is ill a round that held for longer than the pause
+// before it is worth it. A session that ends is no sign of illness if the round read the inventory: a person may end sessions one after the other.
+func (r round) startsOver(pause time.Duration) bool {
+	switch {
+	case r.held > retryLast:
+		return true
+	case r.renewed:
+		return r.listed
+	}
+	return r.served > pause
 }
 
 // servedFor returns for how long there has been a connection, zero if there is none.

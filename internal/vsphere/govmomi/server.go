@@ -97,6 +97,8 @@ type Server struct {
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
 	// catalog, and of full listings in mode Watch.
 	taskKick, confirmKick, catalogKick, listKick chan struct{}
+	// compareKick is that of the comparison with what the stream shows.
+	compareKick chan struct{}
 	// leftoverKick is that of the search for sessions that nobody uses any more.
 	leftoverKick chan struct{}
 	// predecessorKick is that of the search for sessions of a predecessor.
@@ -114,7 +116,7 @@ type Server struct {
 	mu    sync.Mutex
 	conn  *connection
 	state health
-	// refetch are VMs to read again, asked are objects that somebody wants a verdict on.
+	// refetch are VMs and folders to read again, asked are objects that somebody wants a verdict on.
 	refetch, asked map[vsphere.Ref]struct{}
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
@@ -181,6 +183,7 @@ func New(cfg Config) *Server {
 		confirmKick:  make(chan struct{}, 1),
 		catalogKick:  make(chan struct{}, 1),
 		listKick:     make(chan struct{}, 1),
+		compareKick:  make(chan struct{}, 1),
 		leftoverKick: make(chan struct{}, 1),
 
 		predecessorKick: make(chan struct{}, 1),
@@ -252,7 +255,7 @@ func (s *Server) ExpectVMs(n int) { s.index.Expect(n) }
 // AcceptEmpty says that the root folder is rightly empty: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 
-// Owned returns the VMs that carry this installation's stamp, whosever they are, in no order. While Health is not
+// Owned returns the VMs that carry this installation's stamp, whosever they are, in no order; those that wait for a verdict are among them. While Health is not
 // Complete there may be more.
 func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
 

@@ -243,7 +243,11 @@ func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) 
 	if fetchErr != nil || len(objects) != 1 {
 		return vsphere.Ref{}, false
 	}
-	stamp, tombstone := inventory.DecodeStamp(stampValues(objects[0]))
+	values, err := stampValues(objects[0])
+	if err != nil {
+		return vsphere.Ref{}, false
+	}
+	stamp, tombstone := inventory.DecodeStamp(values)
 	ok := stamp != nil && !tombstone && stamp.GroupID == op.Stamp.GroupID && stamp.Ordinal == op.Ordinal
 	return object, ok
 }
@@ -293,10 +297,15 @@ func (s *Server) landings() {
 	kick(s.taskKick)
 }
 
-// readAgain asks the task watcher to read a VM, because something was learned about it.
-func (s *Server) readAgain(ref vsphere.Ref) {
+// readAgain asks the task watcher to read VMs and folders, because something was learned about them.
+func (s *Server) readAgain(refs ...vsphere.Ref) {
+	if len(refs) == 0 {
+		return
+	}
 	s.mu.Lock()
-	s.refetch[ref] = struct{}{}
+	for _, ref := range refs {
+		s.refetch[ref] = struct{}{}
+	}
 	s.mu.Unlock()
 	kick(s.taskKick)
 }

@@ -1,6 +1,7 @@
 package govmomi
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,16 +38,20 @@ func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(
 	dark := vsphere.VM{Ref: vsphere.VMRef("vm-1"), Name: "web-0", Folder: folder.Ref}
 	read := vsphere.VM{Ref: vsphere.VMRef("vm-2"), Name: "web-1", Folder: folder.Ref, ChangeVersion: "7"}
 	index.ApplyListing(index.Begin(), []inventory.Seen{{VM: dark, Unread: true}, {VM: read}}, []vsphere.Folder{folder})
-	f := &watchFeed{source: source{server: &Server{index: index}}}
-	disconnected := func(ref string) types.ObjectUpdate {
-		return types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: ref},
-			ChangeSet: []types.PropertyChange{{Name: propConnection, Val: types.VirtualMachineConnectionStateDisconnected}}}
+	f := &watchFeed{shown: inventory.NewShown()}
+	for _, vm := range []vsphere.VM{dark, read} {
+		vm.Connected = true
+		f.shown.PutVM(vm)
+		if !f.show(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: vm.Ref.Value},
+			ChangeSet: []types.PropertyChange{{Name: propConnection, Val: types.VirtualMachineConnectionStateDisconnected}}}) {
+			t.Errorf("the connection of %s is not taken for a base property", vm.Name)
+		}
 	}
-	if vm, ok := f.patched(dark.Ref, disconnected("vm-1")); ok {
-		t.Errorf("%+v is taken for all of the VM, and is not read", vm)
+	if unread := index.Show([]vsphere.VM{f.shown.VM(dark.Ref), f.shown.VM(read.Ref)}); !slices.Equal(unread, []vsphere.Ref{dark.Ref}) {
+		t.Errorf("%v are to be read whole, want the VM whose configuration is not known alone", unread)
 	}
-	if vm, ok := f.patched(read.Ref, disconnected("vm-2")); !ok || vm.Connected || vm.ChangeVersion != "7" {
-		t.Errorf("a VM that was read is read again for %+v (%v)", vm, ok)
+	if vm, _ := index.VM(read.Ref); vm.Connected || vm.ChangeVersion != "7" {
+		t.Errorf("the VM that was read is %+v", vm)
 	}
 	if g := index.Group(vsphere.Query{Folder: folder.Ref}); len(g.Unread) != 1 || len(g.VMs) != 1 {
 		t.Errorf("unread %v, read %v", g.Unread, g.VMs)

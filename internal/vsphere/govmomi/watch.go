@@ -37,9 +37,10 @@ type watchFeed struct {
 	source
 	collector vsphere.Ref
 	version   string
-	// filling holds the pages of the first answer until it is complete.
-	filling map[vsphere.Ref]object
-	began   inventory.Moment
+	// shown is what the stream has shown.
+	shown *inventory.Shown
+	// began is from before the filter was made.
+	began inventory.Moment
 }
 
 // brokenStream is the error of a call that the session does not repeat, since an answer that was lost is lost.
@@ -84,8 +85,9 @@ func (f *watchFeed) stream(ctx context.Context) (filled bool, err error) {
 		}
 	})
 	g.Go(func() error { return f.resyncs(ctx) })
+	g.Go(func() error { return f.compares(ctx, f.shown) })
 	err = g.Wait()
-	return f.filling == nil, err
+	return f.shown.Complete(), err
 }
 
 // resyncs reads full listings beside the stream: from time to time, and soon after somebody needs one to know that
@@ -120,7 +122,7 @@ func (f *watchFeed) open(ctx context.Context) error {
 		return translate(op, err)
 	}
 	f.collector = fromRef(created.Returnval)
-	f.began, f.filling, f.version = f.server.index.Begin(), map[vsphere.Ref]object{}, ""
+	f.began, f.shown, f.version = f.server.index.Begin(), inventory.NewShown(), ""
 	_, err = methods.CreateFilter(ctx, c, &types.CreateFilter{
 		This: created.Returnval, Spec: viewSpec(f.view, listingSpec()), PartialUpdates: false,
 	})
@@ -178,7 +180,7 @@ func (f *watchFeed) next(ctx context.Context) error {
 	for _, filter := range set.FilterSet {
 		updates = append(updates, filter.ObjectSet...)
 	}
-	if f.filling != nil {
+	if !f.shown.Complete() {
 		return f.fill(ctx, updates, set.Truncated != nil && *set.Truncated)
 	}
 	if err := f.news(ctx, updates); err != nil {
@@ -193,87 +195,87 @@ func (f *watchFeed) next(ctx context.Context) error {
 // fill collects the first answer, which is a full listing in pages.
 func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more bool) error {
 	for _, u := range updates {
-		ref := fromRef(u.Obj)
-		if u.Kind == types.ObjectUpdateKindLeave {
-			delete(f.filling, ref)
-			continue
-		}
-		o, ok := f.filling[ref]
-		if !ok {
-			o = object{ref: ref, values: map[string]any{}}
-			f.filling[ref] = o
-		}
-		for _, change := range u.ChangeSet {
-			o.values[change.Name] = change.Val
-		}
+		f.show(u)
 	}
 	if more {
 		return nil
 	}
-	objects := make([]object, 0, len(f.filling))
-	for _, o := range f.filling {
-		objects = append(objects, o)
-	}
-	vms, folders, err := f.reader.listing(ctx, objects)
+	vms, folders := f.shown.All()
+	seen, err := f.reader.listing(ctx, vms, folders)
 	if err != nil {
 		return translate("list folder "+f.conn.root.Path, err)
 	}
-	f.filling = nil
-	f.apply(f.began, vms, folders)
+	f.shown.Completed()
+	f.server.index.ApplyStream(f.began, seen, folders)
+	f.followed()
 	return nil
 }
 
-// news applies a later answer: what only moved power or guest state is patched, the rest is read whole.
+// show takes in an update, and reports whether it is all that there is to know of a VM's base properties.
+func (f *watchFeed) show(u types.ObjectUpdate) bool {
+	ref := fromRef(u.Obj)
+	if u.Kind == types.ObjectUpdateKindLeave {
+		f.shown.Drop(ref)
+		return false
+	}
+	o := object{ref: ref, values: make(map[string]any, len(u.ChangeSet))}
+	for _, change := range u.ChangeSet {
+		o.values[change.Name] = change.Val
+	}
+	if ref.Type == vsphere.TypeFolder {
+		folder := f.shown.Folder(ref)
+		if o.has(propName) {
+			folder.Name = o.text(propName)
+		}
+		if o.has(propParent) {
+			folder.Parent = o.refOf(propParent)
+		}
+		f.shown.PutFolder(folder)
+		return false
+	}
+	vm, known := f.shown.VM(ref), u.Kind == types.ObjectUpdateKindModify
+	for name := range o.values {
+		known = setBase(&vm, name, o) && known
+	}
+	f.shown.PutVM(vm)
+	return known
+}
+
+// news applies a later answer, one update of an object after the other: what only moved base properties is applied as it is, the rest is read whole.
 func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) error {
-	var left, reread []vsphere.Ref
-	var patched []inventory.Seen
-	began := f.server.index.Begin()
+	var left, changed, reread []vsphere.Ref
+	whole := map[vsphere.Ref]bool{}
 	for _, u := range updates {
 		ref := fromRef(u.Obj)
+		told := f.show(u)
 		if u.Kind == types.ObjectUpdateKindLeave {
 			left = append(left, ref)
+			delete(whole, ref)
 			continue
 		}
-		if vm, ok := f.patched(ref, u); ok {
-			patched = append(patched, inventory.Seen{VM: vm})
+		if before, twice := whole[ref]; twice {
+			told = told && before
 		} else {
+			changed = append(changed, ref)
+		}
+		whole[ref] = told
+	}
+	var vms []vsphere.VM
+	for _, ref := range changed {
+		switch told, ok := whole[ref]; {
+		case told:
+			vms = append(vms, f.shown.VM(ref))
+		case ok:
 			reread = append(reread, ref)
 		}
+		delete(whole, ref)
 	}
 	f.server.index.Left(left...)
-	f.server.index.Upsert(began, patched, nil)
+	reread = append(reread, f.server.index.Show(vms)...)
 	if err := f.server.reread(ctx, f.reader, reread); err != nil {
 		return translate("read changed VMs", err)
 	}
 	f.server.landings()
 	f.server.applied()
 	return nil
-}
-
-// patched returns the known VM with an update applied, unless the update needs more to be read.
-func (f *watchFeed) patched(ref vsphere.Ref, u types.ObjectUpdate) (vsphere.VM, bool) {
-	vm, ok := f.server.index.Read(ref)
-	if !ok || u.Kind != types.ObjectUpdateKindModify {
-		return vm, false
-	}
-	for _, change := range u.ChangeSet {
-		o := object{values: map[string]any{change.Name: change.Val}}
-		switch change.Name {
-		case propPower:
-			vm.Power = power(o.text(propPower))
-		case propBootTime:
-			vm.BootTime = bootTime(o)
-		case propConnection:
-			vm.Connected = o.text(propConnection) == string(types.VirtualMachineConnectionStateConnected)
-		case propGuestIP:
-			vm.GuestIP = o.text(propGuestIP)
-		case propTools:
-			vm.ToolsRunning = o.text(propTools) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
-		case propHeartbeat:
-			vm.HeartbeatGreen = o.text(propHeartbeat) == string(types.ManagedEntityStatusGreen)
-		default:
-			return vm, false
-		}
-	}
-	return vm, true
 }

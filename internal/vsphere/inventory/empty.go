@@ -50,16 +50,14 @@ func (x *Index) loseAll(refs []vsphere.Ref) {
 }
 
 // reappeared ends the alarm when one of the VMs that vanished is back. A new VM does not: it may be the last
-// clone that was on its way. After a restart nobody knows which VMs there were, so any ends it.
+// clone that was on its way. What it carries by now does not matter: its host may be away. After a restart nobody knows which VMs there were, so any ends it.
 func (x *Index) reappeared() {
 	if x.lost == nil {
 		return
 	}
 	for ref, e := range x.vms {
-		if e.state != Present || !x.ours(e) {
-			continue
-		}
-		if _, was := x.lost[ref]; was || len(x.lost) == 0 {
+		_, was := x.lost[ref]
+		if e.state == Present && (was || len(x.lost) == 0 && x.ours(e)) {
 			x.lost = nil
 			return
 		}

@@ -4,38 +4,118 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// putVM stores what a read that began at moment showed, and collects the groups for which that is news.
-func (x *Index) putVM(vm vsphere.VM, unread bool, at Moment, touched groups) {
+// putVM stores what a read showed, and collects the groups for which that is news. If the read overlaps what the entry is from, nobody knows which of the two
+// vCenter evaluated last. Then equal content stays, and of different content the entry keeps its own, until another read decides.
+func (x *Index) putVM(seen Seen, r reading, touched groups) {
+	vm, unread := seen.VM, seen.Unread
 	e := x.vms[vm.Ref]
-	switch {
-	case e == nil:
+	if e == nil {
 		e = &vmEntry{}
 		x.vms[vm.Ref] = e
-	case e.read > at:
+	}
+	overlaps := r.began < e.since
+	if overlaps && e.state != Present {
+		x.contest(e, seen, touched)
 		return
 	}
 	if unread && e.state != Unknown && e.state != Gone && !e.unread {
-		keepDetails(&vm, &e.vm)
+		keepConfig(&vm, &e.vm)
 		unread = false
 	}
-	e.read = at
+	if e.state == Present && r.began < e.told && r.kind != aStream {
+		keepBase(&vm, &e.vm)
+	}
+	if overlaps && !x.decides(e, &vm, &unread, r) {
+		return
+	}
+	e.since = x.now()
+	if r.kind == aStream {
+		e.told = e.since
+	}
 	if e.state == Present && e.unread == unread && equalVM(&e.vm, &vm) {
 		return
 	}
 	if !unread {
 		x.changed(e, &vm)
 	}
-	x.unlink(e, touched)
-	e.vm, e.state, e.unread, e.age = vm, Present, unread, 0
-	x.link(e, touched)
-	delete(x.waiting, vm.Ref)
+	x.enter(e, vm, unread, Present, touched)
 }
 
-// keepDetails takes over what only the configuration tells.
-func keepDetails(to, from *vsphere.VM) {
+// contest takes in what an overlapping read shows of a VM that is not present. Whose the VM is counts until there is a verdict.
+func (x *Index) contest(e *vmEntry, seen Seen, touched groups) {
+	if e.state == Elsewhere || e.state == Suspect && e.unread {
+		x.enter(e, seen.VM, seen.Unread, Suspect, touched)
+	}
+}
+
+// decides reports whether a read that overlaps what the entry is from can be applied, and takes out what cannot.
+func (x *Index) decides(e *vmEntry, vm *vsphere.VM, unread *bool, r reading) bool {
+	same := e.unread == *unread && equalVM(&e.vm, vm)
+	switch {
+	case same:
+	case r.kind == aListing:
+		return false
+	case r.kind == aLookUp:
+		x.doubt(vm.Ref)
+		return false
+	case !e.unread:
+		base := *vm
+		if keepConfig(vm, &e.vm); *unread || !equalVM(&base, vm) {
+			x.doubt(vm.Ref)
+		}
+		*unread = false
+	}
+	return true
+}
+
+// showVM applies the base properties of a VM that a stream tells. It reports false if they do not make the VM whole.
+func (x *Index) showVM(vm vsphere.VM, touched groups) bool {
+	e := x.vms[vm.Ref]
+	if e == nil || e.state != Present || e.unread {
+		return false
+	}
+	if f := x.folders[vm.Folder]; f == nil || f.state != Present {
+		return false
+	}
+	if vm.ChangeVersion != "" && (vm.ChangeVersion != e.vm.ChangeVersion || vm.InstanceUUID != e.vm.InstanceUUID || vm.IsTemplate != e.vm.IsTemplate) {
+		return false
+	}
+	keepConfig(&vm, &e.vm)
+	e.told = x.now()
+	if !equalVM(&e.vm, &vm) {
+		x.changed(e, &vm)
+		x.enter(e, vm, false, Present, touched)
+	}
+	return true
+}
+
+// enter gives an entry other content.
+func (x *Index) enter(e *vmEntry, vm vsphere.VM, unread bool, s State, touched groups) {
+	x.unlink(e, touched)
+	e.vm, e.state, e.unread, e.age, e.version = vm, s, unread, 0, x.nextVersion()
+	x.link(e, touched)
+	if s == Present {
+		delete(x.waiting, vm.Ref) // these groups look again, and wait again if they have to
+	}
+}
+
+func (x *Index) nextVersion() uint64 {
+	x.version++
+	return x.version
+}
+
+// keepConfig takes over what only the configuration tells.
+func keepConfig(to, from *vsphere.VM) {
 	to.CPU, to.MemoryMiB, to.HotAdd, to.IsTemplate = from.CPU, from.MemoryMiB, from.HotAdd, from.IsTemplate
 	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
 	to.Stamp, to.Tombstone, to.Released = from.Stamp, from.Tombstone, from.Released
+}
+
+// keepBase takes over all that a stream tells, but for the configuration.
+func keepBase(to, from *vsphere.VM) {
+	base := *from
+	keepConfig(&base, to)
+	*to = base
 }
 
 func equalVM(a, b *vsphere.VM) bool {
@@ -56,7 +136,7 @@ func (x *Index) setVM(e *vmEntry, s State, touched groups) {
 	if e.state == s {
 		return
 	}
-	e.state, e.age = s, 0
+	e.state, e.age, e.version = s, 0, x.nextVersion()
 	x.touch(e, touched)
 	if s == Gone || s == Elsewhere {
 		x.unlink(e, touched)
@@ -129,66 +209,6 @@ func (x *Index) touchFolder(ref vsphere.Ref, touched groups) {
 	for g := range x.owners[ref] {
 		touched[g] = struct{}{}
 	}
-}
-
-func (x *Index) putFolder(f vsphere.Folder, at Moment, touched groups) {
-	e := x.folders[f.Ref]
-	switch {
-	case e == nil:
-		e = &folderEntry{}
-		x.folders[f.Ref] = e
-		for vm := range x.byFolder[f.Ref] {
-			x.lives(x.vms[vm])
-		}
-	case e.read > at:
-		return
-	}
-	e.read = at
-	f.Path = x.pathOf(f)
-	if e.state == Present && e.folder == f {
-		return
-	}
-	x.unchild(e)
-	if e.state != Present {
-		x.touchFolder(f.Ref, touched)
-	}
-	e.folder, e.state, e.age = f, Present, 0
-	x.children[childKey{f.Parent, f.Name}] = f.Ref
-}
-
-func (x *Index) setFolder(e *folderEntry, s State, touched groups) {
-	if e.state == s {
-		return
-	}
-	e.state, e.age = s, 0
-	x.unchild(e)
-	x.touchFolder(e.folder.Ref, touched)
-}
-
-// dropFolder forgets a folder without a verdict.
-func (x *Index) dropFolder(ref vsphere.Ref) {
-	if e := x.folders[ref]; e != nil {
-		x.unchild(e)
-		delete(x.folders, ref)
-	}
-}
-
-func (x *Index) unchild(e *folderEntry) {
-	key := childKey{e.folder.Parent, e.folder.Name}
-	if x.children[key] == e.folder.Ref {
-		delete(x.children, key)
-	}
-}
-
-// pathOf completes the path of a folder from its parent's; the root's own path is given.
-func (x *Index) pathOf(f vsphere.Folder) string {
-	if f.Ref == x.root {
-		return f.Path
-	}
-	if p := x.folders[f.Parent]; p != nil && p.folder.Path != "" {
-		return p.folder.Path + "/" + f.Name
-	}
-	return f.Name
 }
 
 func add[K, V comparable, S ~map[V]struct{}](m map[K]S, key K, value V) {

@@ -38,7 +38,7 @@ func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
 		}
 		if member := x.folders[namespace.folder.Parent]; member != nil && member.state == Present && member.folder.Parent == x.root {
 			path := vsphere.FolderPath{Member: member.folder.Name, Namespace: namespace.folder.Name, Leaf: e.folder.Name}
-			out = append(out, vsphere.GroupFolder{Ref: ref, FolderPath: path, InventoryPath: e.folder.Path})
+			out = append(out, vsphere.GroupFolder{Ref: ref, FolderPath: path, InventoryPath: x.pathOf(e)})
 		}
 	}
 	slices.SortFunc(out, func(a, b vsphere.GroupFolder) int { return cmp.Compare(a.Ref.Value, b.Ref.Value) })

@@ -6,9 +6,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Moment is a point in the index's own time. Of two reads of vCenter the one with the higher moment began later.
-type Moment uint64
-
 // State says what is known of an object's existence.
 type State int
 
@@ -46,8 +43,13 @@ type Config struct {
 type vmEntry struct {
 	vm    vsphere.VM
 	state State
-	// read is the moment of the read that the entry's content is from.
-	read Moment
+	// since is the moment of the arrival of what the entry is from. A read that began before it overlaps that, and may have the older content.
+	since Moment
+	// told is the moment at which a stream showed the VM last. The stream tells each later change of its base properties, so that no read that began
+	// before it overrules them.
+	told Moment
+	// version numbers what the index has held; another number is another content or state.
+	version uint64
 	// unread is true when vCenter showed the VM without its configuration, so that its stamp is not known.
 	unread bool
 	// leaving is true once we submitted its destruction.
@@ -57,17 +59,14 @@ type vmEntry struct {
 }
 
 type folderEntry struct {
-	folder vsphere.Folder
-	state  State
-	read   Moment
-	age    int
+	// folder has no path but for the root's: paths are made of the parents when they are asked for.
+	folder  vsphere.Folder
+	state   State
+	since   Moment
+	version uint64
+	age     int
 	// ours is true once a VM of this installation was seen in it.
 	ours bool
-}
-
-type childKey struct {
-	parent vsphere.Ref
-	name   string
 }
 
 // groups is a set of groups.
@@ -79,6 +78,7 @@ type Index struct {
 
 	mu       sync.Mutex
 	moment   Moment
+	version  uint64
 	applied  Moment
 	listed   bool
 	valid    bool
@@ -86,15 +86,17 @@ type Index struct {
 	root     vsphere.Ref
 	vms      map[vsphere.Ref]*vmEntry
 	folders  map[vsphere.Ref]*folderEntry
-	children map[childKey]vsphere.Ref
+	children children
+	// doubted are objects that overlapping reads show differently.
+	doubted map[vsphere.Ref]struct{}
 	// byGroup are the VMs, present or suspect, that carry a group's stamp or its release mark, whichever installation wrote it.
 	byGroup  map[vsphere.GroupKey]map[vsphere.Ref]struct{}
 	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
 	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them. Any group may ask for any folder, so none
 	// takes the place of another.
 	owners map[vsphere.Ref]groups
-	// waiting are the groups whose status knows a VM that is not present. The entry may not tell whose it is: of a VM
-	// that this process never saw below the root, only the reference is known.
+	// waiting are the groups whose status knows a VM of which neither stamp nor folder leads to them. The entry may not tell whose it is: of a VM
+	// that this process never saw below the root, only the reference is known, and of one whose configuration was never read, not the stamp.
 	waiting map[vsphere.Ref]groups
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
@@ -111,7 +113,8 @@ func New(cfg Config) *Index {
 		reason:   "vCenter's inventory has not been read yet",
 		vms:      map[vsphere.Ref]*vmEntry{},
 		folders:  map[vsphere.Ref]*folderEntry{},
-		children: map[childKey]vsphere.Ref{},
+		children: children{},
+		doubted:  map[vsphere.Ref]struct{}{},
 		byGroup:  map[vsphere.GroupKey]map[vsphere.Ref]struct{}{},
 		byFolder: map[vsphere.Ref]map[vsphere.Ref]struct{}{},
 		owners:   map[vsphere.Ref]groups{},
@@ -119,35 +122,18 @@ func New(cfg Config) *Index {
 	}
 }
 
-// Begin returns a new moment. Take it before asking vCenter.
-func (x *Index) Begin() Moment {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.moment++
-	return x.moment
-}
-
-// Applied returns the moment with which the last applied full listing began; zero before the first, and zero
-// while the index is not valid.
-func (x *Index) Applied() Moment {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.valid {
-		return 0
-	}
-	return x.applied
-}
-
 // SetRoot records the root folder. It is no child of itself and in no listing.
 func (x *Index) SetRoot(root vsphere.Folder) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	if !x.root.IsZero() && x.root != root.Ref {
 		x.dropFolder(x.root)
 	}
 	x.root = root.Ref
 	x.moment++
-	x.putFolder(root, x.moment, groups{})
+	touched := groups{}
+	x.putFolder(root, reading{began: x.moment, kind: aLookUp}, touched)
+	x.mu.Unlock()
+	x.notify(touched, false)
 }
 
 // Root returns the root folder, or the zero Ref before SetRoot.
@@ -186,30 +172,35 @@ func (x *Index) complete() (bool, string) {
 	return true, ""
 }
 
-// Stamped returns the number of present VMs with this installation's stamp.
+// Stamped returns the number of VMs with this installation's stamp. One without a verdict counts: it is missing, and not known to be gone.
 func (x *Index) Stamped() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n := 0
 	for _, e := range x.vms {
-		if e.state == Present && x.ours(e) {
+		if x.counts(e) {
 			n++
 		}
 	}
 	return n
 }
 
-// Owned returns the present VMs with this installation's stamp, in no order.
+// Owned returns the VMs that Stamped counts, in no order.
 func (x *Index) Owned() []vsphere.VM {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var owned []vsphere.VM
 	for _, e := range x.vms {
-		if e.state == Present && x.ours(e) {
+		if x.counts(e) {
 			owned = append(owned, clone(e.vm))
 		}
 	}
 	return owned
+}
+
+// counts reports whether a VM of this installation is, or may be, below the root.
+func (x *Index) counts(e *vmEntry) bool {
+	return (e.state == Present || e.state == Suspect) && x.ours(e)
 }
 
 // notify tells groups and, if completeness changed, the server. It tells of changes before, so that nobody asks in vain.

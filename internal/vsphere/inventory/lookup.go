@@ -17,8 +17,8 @@ type Group struct {
 	Released []vsphere.VM
 	// Unread are VMs in the folder, or known ones, whose stamp cannot be read. They are not in VMs.
 	Unread []vsphere.VM
-	// Suspects are stamped VMs that are missing and not among the known: nothing may be concluded from their
-	// absence.
+	// Suspects are VMs that are missing and not among the known, but carry the group's stamp, or lie in its folder with a stamp that was never read:
+	// nothing may be concluded from their absence.
 	Suspects []vsphere.VM
 	// Gone and Elsewhere are known VMs with a verdict.
 	Gone, Elsewhere []vsphere.Ref
@@ -67,7 +67,9 @@ func (x *Index) Group(q vsphere.Query) Group {
 
 func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	if q.Folder.IsZero() {
-		g.Folder = x.placed(x.at(q.Path))
+		if g.Folder = x.placed(x.at(q.Path)); !g.Folder.Ref.IsZero() {
+			add(x.owners, g.Folder.Ref, q.ID.Key())
+		}
 		return
 	}
 	e := x.folders[q.Folder]
@@ -80,14 +82,14 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	case e == nil || e.state == Suspect:
 		g.Ask = append(g.Ask, q.Folder)
 	default:
-		g.Folder = x.placed(e.folder)
+		g.Folder = x.placed(x.shown(e))
 	}
 	add(x.owners, q.Folder, q.ID.Key())
 }
 
 func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group) {
 	e := x.vms[ref]
-	if known && (e == nil || e.state == Suspect || e.state == Elsewhere) {
+	if known && !e.leadsTo(q) {
 		add(x.waiting, ref, q.ID.Key())
 	}
 	switch {
@@ -107,7 +109,7 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 		*to = append(*to, ref)
 	case e.state == Suspect && known:
 		g.Ask = append(g.Ask, ref)
-	case e.state == Suspect && e.stampedFor(q.ID):
+	case e.state == Suspect && (e.stampedFor(q.ID) || e.unread && e.vm.Folder == q.Folder):
 		g.Suspects = append(g.Suspects, clone(e.vm))
 	}
 }
@@ -131,15 +133,26 @@ func (x *Index) placed(f vsphere.Folder) vsphere.Folder {
 
 // at returns the present folder at a path below the root, or the zero Folder.
 func (x *Index) at(path vsphere.FolderPath) vsphere.Folder {
-	at := x.root
+	at := x.folders[x.root]
 	for _, name := range []string{path.Member, path.Namespace, path.Leaf} {
-		ref, ok := x.children[childKey{at, name}]
-		if !ok {
+		if at == nil {
 			return vsphere.Folder{}
 		}
-		at = ref
+		at = x.called(at.folder.Ref, name)
 	}
-	return x.folders[at].folder
+	if at == nil {
+		return vsphere.Folder{}
+	}
+	return x.shown(at)
+}
+
+// leadsTo reports whether a VM below the root leads to a group by its stamp or its folder, so that the group is notified of what becomes of it.
+func (e *vmEntry) leadsTo(q vsphere.Query) bool {
+	if e == nil || e.state != Present && e.state != Suspect {
+		return false
+	}
+	id, ok := named(&e.vm)
+	return ok && id.Key() == q.ID.Key() || e.vm.Folder == q.Folder
 }
 
 // stampedFor reports whether a VM carries a group's stamp, whichever installation wrote it.
@@ -167,17 +180,6 @@ func (x *Index) VM(ref vsphere.Ref) (vsphere.VM, State) {
 	return clone(e.vm), e.state
 }
 
-// Read returns a present VM whose configuration was read, so that news about the rest of it makes it whole.
-func (x *Index) Read(ref vsphere.Ref) (vsphere.VM, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	e := x.vms[ref]
-	if e == nil || e.state != Present || e.unread {
-		return vsphere.VM{}, false
-	}
-	return clone(e.vm), true
-}
-
 // Named reports whether a VM of this name, or of an end of its inventory path, is below the root folder.
 func (x *Index) Named(name string) bool {
 	x.mu.Lock()
@@ -188,7 +190,7 @@ func (x *Index) Named(name string) bool {
 		}
 		path := "/" + e.vm.Name
 		if f := x.folders[e.vm.Folder]; f != nil {
-			path = f.folder.Path + path
+			path = x.pathOf(f) + path
 		}
 		if path == name || strings.HasSuffix(path, "/"+name) {
 			return true
@@ -197,17 +199,19 @@ func (x *Index) Named(name string) bool {
 	return false
 }
 
-// Details returns a present VM whose configuration was read at this change version, so that it need not be
-// read again.
-func (x *Index) Details(ref vsphere.Ref, changeVersion string) (vsphere.VM, bool) {
+// Whole returns a VM of its base properties with the configuration that was read at the same change version, so that it need not be read again.
+func (x *Index) Whole(base vsphere.VM) (vsphere.VM, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	e := x.vms[ref]
-	if e == nil || changeVersion == "" || e.unread || e.vm.ChangeVersion != changeVersion || e.state == Gone ||
+	e := x.vms[base.Ref]
+	if e == nil || base.ChangeVersion == "" || e.unread || e.vm.ChangeVersion != base.ChangeVersion || e.state == Gone ||
 		e.vm.Name == "" {
 		return vsphere.VM{}, false
 	}
-	return clone(e.vm), true
+	vm := base
+	keepConfig(&vm, &e.vm)
+	vm.InstanceUUID, vm.IsTemplate = base.InstanceUUID, base.IsTemplate
+	return clone(vm), true
 }
 
 // Folder returns a present folder.
@@ -227,7 +231,7 @@ func (x *Index) FolderState(ref vsphere.Ref) (vsphere.Folder, State) {
 	case e.state != Present:
 		return vsphere.Folder{}, e.state
 	}
-	return e.folder, Present
+	return x.shown(e), Present
 }
 
 // Owners returns the groups that a folder was looked up for, in no order.
@@ -241,11 +245,11 @@ func (x *Index) Owners(folder vsphere.Ref) []vsphere.GroupKey {
 func (x *Index) Child(parent vsphere.Ref, name string) (vsphere.Folder, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ref, ok := x.children[childKey{parent, name}]
-	if !ok {
+	e := x.called(parent, name)
+	if e == nil {
 		return vsphere.Folder{}, false
 	}
-	return x.folders[ref].folder, true
+	return x.shown(e), true
 }
 
 func clone(vm vsphere.VM) vsphere.VM {
@@ -256,6 +260,10 @@ func clone(vm vsphere.VM) vsphere.VM {
 		vm.Released = new(*vm.Released)
 	}
 	return vm
+}
+
+func sortDifferences(all []Difference) {
+	slices.SortFunc(all, func(a, b Difference) int { return compareRefs(a.Ref, b.Ref) })
 }
 
 func sortRefs(refs []vsphere.Ref) { slices.SortFunc(refs, compareRefs) }

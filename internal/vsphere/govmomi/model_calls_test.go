@@ -1,0 +1,374 @@
+package govmomi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
+)
+
+// modelCalls answers the calls of one session. A call takes time before and after the model acts, and some are lost on either way.
+type modelCalls struct {
+	m    *model
+	dice *dice
+	// lossy is how many calls in a hundred are lost, slow how long a call takes at most on either way, page how many objects an answer holds.
+	lossy, page int
+	slow        time.Duration
+	// compares says that collectors tell only what differs from what they have told; otherwise they tell what was written.
+	compares bool
+	// slowReads says that reads take longer than all else, so that the stream is faster.
+	slowReads bool
+
+	session int
+	last    int
+	views   map[string]vsphere.Ref
+	// listings are those that were not read to the end, by the token of their next page.
+	listings   map[string]*listing
+	collectors map[string]*collector
+}
+
+type listing struct {
+	refs  []vsphere.Ref
+	specs []types.PropertySpec
+}
+
+type collector struct {
+	view  vsphere.Ref
+	specs []types.PropertySpec
+	// told is what was told of each object, at which change of the model each of its properties was told last.
+	told map[vsphere.Ref]map[string]any
+	at   map[vsphere.Ref]int
+	// more says that the last answer was a page of several: the next one comes at once, even if there is nothing left to tell.
+	more bool
+}
+
+var errSessionOver = &vsphere.Error{Kind: vsphere.KindTransient, Op: "call", Err: errors.New("the session is over")}
+
+func noSuchObject(ref types.ManagedObjectReference) error {
+	return soap.WrapVimFault(&types.ManagedObjectNotFound{Obj: ref})
+}
+
+// RoundTrip repeats what may be sent twice, as the session does.
+func (c *modelCalls) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	method := strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
+	call := func() error { return c.call(ctx, method, req, res) }
+	switch method {
+	case "RetrievePropertiesEx", "CreatePropertyCollector", "CreateContainerView", "FindChild":
+		return session.Repeat(ctx, call)
+	}
+	return call()
+}
+
+func (c *modelCalls) call(ctx context.Context, method string, req, res soap.HasFault) error {
+	slow := c.slow
+	switch {
+	case method == "CreateFilter":
+		slow *= 5 // vCenter evaluates much
+		c.m.opens()
+	case method == "RetrievePropertiesEx" && c.slowReads:
+		slow *= 4
+	}
+	if !sleep(ctx, c.dice.within("to "+method, slow)) {
+		return ctx.Err()
+	}
+	lost := c.dice.percent("loss of "+method, c.lossy)
+	if lost && c.dice.percent("way", 50) {
+		return io.ErrUnexpectedEOF
+	}
+	if wait, ok := req.(*methods.WaitForUpdatesExBody); ok {
+		if err := c.awaitNews(ctx, wait.Req); err != nil {
+			return err
+		}
+	}
+	err := c.act(req, res)
+	if !sleep(ctx, c.dice.within("from "+method, slow)) {
+		return ctx.Err()
+	}
+	if lost {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// awaitNews waits until a collector has something to tell, for as long as the call allows.
+func (c *modelCalls) awaitNews(ctx context.Context, req *types.WaitForUpdatesEx) error {
+	over := time.NewTimer(time.Duration(*req.Options.MaxWaitSeconds) * time.Second)
+	defer over.Stop()
+	for {
+		c.m.mu.Lock()
+		moving, ended, cut, alive := c.m.moving, c.m.ended, c.m.cut, c.session == c.m.session
+		col := c.collectors[req.This.Value]
+		news := col != nil && (req.Version == "" || col.more || len(c.news(col, 1)) > 0)
+		c.m.mu.Unlock()
+		if news || !alive || col == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over.C:
+			return nil
+		case <-cut:
+			return io.ErrUnexpectedEOF
+		case <-ended:
+		case <-moving:
+		}
+	}
+}
+
+// act does what a call asks for, at one moment.
+func (c *modelCalls) act(req, res soap.HasFault) error {
+	m := c.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.session != m.session {
+		return errSessionOver
+	}
+	switch req := req.(type) {
+	case *methods.CreateContainerViewBody:
+		ref := types.ManagedObjectReference{Type: "ContainerView", Value: c.id("view")}
+		c.views[ref.Value] = fromRef(req.Req.Container)
+		res.(*methods.CreateContainerViewBody).Res = &types.CreateContainerViewResponse{Returnval: ref}
+	case *methods.DestroyViewBody:
+		delete(c.views, req.Req.This.Value)
+		res.(*methods.DestroyViewBody).Res = &types.DestroyViewResponse{}
+	case *methods.CreatePropertyCollectorBody:
+		ref := types.ManagedObjectReference{Type: "PropertyCollector", Value: c.id("collector")}
+		c.collectors[ref.Value] = &collector{told: map[vsphere.Ref]map[string]any{}, at: map[vsphere.Ref]int{}}
+		res.(*methods.CreatePropertyCollectorBody).Res = &types.CreatePropertyCollectorResponse{Returnval: ref}
+	case *methods.DestroyPropertyCollectorBody:
+		delete(c.collectors, req.Req.This.Value)
+		res.(*methods.DestroyPropertyCollectorBody).Res = &types.DestroyPropertyCollectorResponse{}
+	case *methods.CreateFilterBody:
+		col := c.collectors[req.Req.This.Value]
+		col.view, col.specs = fromRef(req.Req.Spec.ObjectSet[0].Obj), req.Req.Spec.PropSet
+		res.(*methods.CreateFilterBody).Res = &types.CreateFilterResponse{}
+	case *methods.WaitForUpdatesExBody:
+		return c.update(req.Req, res.(*methods.WaitForUpdatesExBody))
+	case *methods.RetrievePropertiesExBody:
+		result, err := c.retrieve(req.Req)
+		if err != nil {
+			return err
+		}
+		res.(*methods.RetrievePropertiesExBody).Res = &types.RetrievePropertiesExResponse{Returnval: result}
+	case *methods.ContinueRetrievePropertiesExBody:
+		l := c.listings[req.Req.Token]
+		delete(c.listings, req.Req.Token)
+		if l == nil {
+			return soap.WrapVimFault(&types.InvalidArgument{})
+		}
+		res.(*methods.ContinueRetrievePropertiesExBody).Res = &types.ContinueRetrievePropertiesExResponse{Returnval: *c.readPage(l)}
+	case *methods.CreateFolderBody:
+		parent := fromRef(req.Req.This)
+		if m.things[parent] == nil {
+			return noSuchObject(req.Req.This)
+		}
+		if taken := m.child(parent, req.Req.Name); taken != nil {
+			return soap.WrapVimFault(&types.DuplicateName{Name: req.Req.Name, Object: toRef(taken.ref)})
+		}
+		made := m.addFolder(parent, req.Req.Name)
+		c.moved()
+		res.(*methods.CreateFolderBody).Res = &types.CreateFolderResponse{Returnval: toRef(made.ref)}
+	case *methods.Destroy_TaskBody:
+		if m.things[fromRef(req.Req.This)] == nil {
+			return noSuchObject(req.Req.This)
+		}
+		m.destroy(fromRef(req.Req.This))
+		c.moved()
+		res.(*methods.Destroy_TaskBody).Res = &types.Destroy_TaskResponse{Returnval: types.ManagedObjectReference{Type: "Task", Value: c.id("task")}}
+	default:
+		panic(fmt.Sprintf("the model does not know %T", req))
+	}
+	return nil
+}
+
+func (c *modelCalls) moved() {
+	c.m.change++
+	close(c.m.moving)
+	c.m.moving = make(chan struct{})
+}
+
+func (c *modelCalls) id(kind string) string {
+	c.last++
+	return fmt.Sprintf("%s-%d-%d", kind, c.session, c.last)
+}
+
+// inView are what a view shows now.
+func (c *modelCalls) inView(container vsphere.Ref) []*thing {
+	if container != c.m.root {
+		panic("a view of " + container.Value)
+	}
+	return c.m.below()
+}
+
+func (c *modelCalls) retrieve(req *types.RetrievePropertiesEx) (*types.RetrieveResult, error) {
+	spec := req.SpecSet[0]
+	l := &listing{specs: spec.PropSet}
+	for _, o := range spec.ObjectSet {
+		if o.Obj.Type == "ContainerView" {
+			container, ok := c.views[o.Obj.Value]
+			if !ok {
+				return nil, noSuchObject(o.Obj)
+			}
+			for _, t := range c.inView(container) {
+				l.refs = append(l.refs, t.ref)
+			}
+			continue
+		}
+		if c.m.things[fromRef(o.Obj)] == nil {
+			if spec.ReportMissingObjectsInResults != nil {
+				continue
+			}
+			return nil, noSuchObject(o.Obj)
+		}
+		l.refs = append(l.refs, fromRef(o.Obj))
+	}
+	return c.readPage(l), nil
+}
+
+// readPage reads the next page of a listing as it is now. What exists no more is left out.
+func (c *modelCalls) readPage(l *listing) *types.RetrieveResult {
+	result := &types.RetrieveResult{}
+	n := min(len(l.refs), c.page)
+	for _, ref := range l.refs[:n] {
+		t := c.m.things[ref]
+		if t == nil {
+			continue
+		}
+		content := types.ObjectContent{Obj: toRef(ref)}
+		for _, name := range paths(l.specs, ref.Type) {
+			if name == "childEntity" {
+				content.PropSet = append(content.PropSet, types.DynamicProperty{Name: name, Val: c.children(ref)})
+				continue
+			}
+			v := t.property(name)
+			switch {
+			case v == nil:
+			case c.m.faulty && strings.HasPrefix(name, "config.extraConfig") && c.dice.percent("fault", 2):
+				content.MissingSet = append(content.MissingSet, types.MissingProperty{
+					Path: name, Fault: types.LocalizedMethodFault{Fault: &types.SystemError{}},
+				})
+			default:
+				content.PropSet = append(content.PropSet, types.DynamicProperty{Name: name, Val: v})
+			}
+		}
+		result.Objects = append(result.Objects, content)
+	}
+	if l.refs = l.refs[n:]; len(l.refs) > 0 {
+		result.Token = c.id("page")
+		c.listings[result.Token] = l
+	}
+	return result
+}
+
+func (c *modelCalls) children(ref vsphere.Ref) types.ArrayOfManagedObjectReference {
+	var out types.ArrayOfManagedObjectReference
+	for _, t := range c.m.things {
+		if t.parent == ref {
+			out.ManagedObjectReference = append(out.ManagedObjectReference, toRef(t.ref))
+		}
+	}
+	return out
+}
+
+func paths(specs []types.PropertySpec, kind string) []string {
+	i := slices.IndexFunc(specs, func(s types.PropertySpec) bool { return s.Type == kind })
+	return specs[i].PathSet
+}
+
+// update answers with the next page of what a collector has to tell.
+func (c *modelCalls) update(req *types.WaitForUpdatesEx, res *methods.WaitForUpdatesExBody) error {
+	col := c.collectors[req.This.Value]
+	if col == nil {
+		return noSuchObject(req.This)
+	}
+	res.Res = &types.WaitForUpdatesExResponse{}
+	news := c.news(col, c.page+1)
+	if len(news) == 0 && req.Version != "" && !col.more {
+		return nil
+	}
+	more := len(news) > c.page
+	col.more = more
+	news = news[:min(len(news), c.page)]
+	for _, u := range news {
+		ref := fromRef(u.Obj)
+		if u.Kind == types.ObjectUpdateKindLeave {
+			delete(col.told, ref)
+			continue
+		}
+		if col.told[ref] == nil {
+			col.told[ref] = map[string]any{}
+		}
+		for _, change := range u.ChangeSet {
+			col.told[ref][change.Name] = change.Val
+		}
+		col.at[ref] = c.m.change
+	}
+	res.Res.Returnval = &types.UpdateSet{
+		Version: c.id("version"), Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{ObjectSet: c.cut(news)}},
+	}
+	return nil
+}
+
+// cut tells some changes of an object in two updates of one answer.
+func (c *modelCalls) cut(news []types.ObjectUpdate) []types.ObjectUpdate {
+	var out []types.ObjectUpdate
+	for _, u := range news {
+		if u.Kind == types.ObjectUpdateKindModify && len(u.ChangeSet) > 1 && c.dice.percent("cut", 50) {
+			first := u
+			first.ChangeSet, u.ChangeSet = u.ChangeSet[:1], u.ChangeSet[1:]
+			out = append(out, first)
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// news returns what a collector has to tell, at most limit objects.
+func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) {
+	shown := map[vsphere.Ref]bool{}
+	container, ok := c.views[col.view.Value]
+	if !ok {
+		return nil
+	}
+	for _, t := range c.inView(container) {
+		shown[t.ref] = true
+		told, known := col.told[t.ref]
+		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: toRef(t.ref)}
+		if !known {
+			u.Kind = types.ObjectUpdateKindEnter
+		}
+		for _, name := range paths(col.specs, t.ref.Type) {
+			v := t.property(name)
+			written := !c.compares && t.told[name] > col.at[t.ref]
+			if known && reflect.DeepEqual(told[name], v) && !written || !known && v == nil {
+				continue
+			}
+			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: name, Val: v})
+		}
+		if !known || len(u.ChangeSet) > 0 {
+			if out = append(out, u); len(out) == limit {
+				return out
+			}
+		}
+	}
+	gone := make([]types.ObjectUpdate, 0)
+	for ref := range col.told {
+		if !shown[ref] {
+			gone = append(gone, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: toRef(ref)})
+		}
+	}
+	slices.SortFunc(gone, func(a, b types.ObjectUpdate) int { return strings.Compare(a.Obj.Value, b.Obj.Value) })
+	return append(out, gone[:min(len(gone), limit-len(out))]...)
+}

@@ -1,0 +1,176 @@
+package govmomi
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+// compare says where the index differs from the model, and from an index that one listing has filled.
+func (h *history) compare() (wrong []string) {
+	x := h.server.index
+	h.m.mu.Lock()
+	for _, ref := range x.Vanished() {
+		if h.m.inside(ref) {
+			wrong = append(wrong, ref.Value+" has vanished, and is there")
+		}
+	}
+	h.m.mu.Unlock()
+	x.AcceptEmpty()
+	sleep(context.Background(), time.Second) // until groups have seen that
+	for range 60 {
+		if complete, _ := h.server.complete(); complete {
+			break
+		}
+		sleep(context.Background(), time.Second) // six losses in a row break a connection at any time
+	}
+	if complete, why := h.server.complete(); !complete {
+		return append(wrong, "not complete: "+why)
+	}
+	for _, ref := range x.Suspects() {
+		wrong = append(wrong, ref.Value+" is without a verdict")
+	}
+	queries := h.queries()
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	vms, folders := h.truth()
+	fresh := inventory.New(inventory.Config{Installation: modelInstallation})
+	root, _ := x.Folder(h.m.root)
+	fresh.SetRoot(root)
+	fresh.ApplyListing(fresh.Begin(), vms, folders)
+	wrong = slices.Concat(wrong, h.compareObjects(x, fresh, vms, folders), h.compareGroups(x, fresh, queries))
+	h.settle(vms)
+	return wrong
+}
+
+// truth is what a listing would show.
+func (h *history) truth() (vms []inventory.Seen, folders []vsphere.Folder) {
+	for _, t := range h.m.below() {
+		if t.isFolder() {
+			folders = append(folders, vsphere.Folder{Ref: t.ref, Name: t.name, Parent: t.parent})
+			continue
+		}
+		want := t.seen()
+		if got, state := h.server.index.VM(t.ref); t.dark && state == inventory.Present {
+			want = h.asKnown(want, got)
+		}
+		vms = append(vms, want)
+	}
+	return vms, folders
+}
+
+func (h *history) compareObjects(x, fresh *inventory.Index, vms []inventory.Seen, folders []vsphere.Folder) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for _, f := range folders {
+		want, _ := fresh.Folder(f.Ref)
+		if got, state := x.FolderState(f.Ref); got != want {
+			say("folder %s is %+v (%d), and %+v in truth", f.Ref.Value, got, state, want)
+		}
+		if child, _ := x.Child(f.Parent, f.Name); child.Ref != f.Ref {
+			say("the folder %s in %s is %q, and %s in truth", f.Name, f.Parent.Value, child.Ref.Value, f.Ref.Value)
+		}
+	}
+	for i := range vms {
+		want := vms[i].VM
+		if got, state := x.VM(want.Ref); state != inventory.Present || !reflect.DeepEqual(got, want) {
+			say("%s is %+v (%d), and %+v in truth", want.Ref.Value, show(got), state, show(want))
+		}
+	}
+	return wrong
+}
+
+// queries are what the groups ask for, without what they have recorded.
+func (h *history) queries() (all []vsphere.Query) {
+	for _, g := range h.groups.groups {
+		g.mu.Lock()
+		q := g.query()
+		g.mu.Unlock()
+		q.Known = nil
+		all = append(all, q)
+	}
+	return all
+}
+
+func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Query) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	if got, want := len(x.Owned()), len(fresh.Owned()); got != want {
+		say("%d VMs are counted, and %d in truth", got, want)
+	}
+	if got, want := x.EmptyGroupFolders(), fresh.EmptyGroupFolders(); !reflect.DeepEqual(got, want) && !h.outside() {
+		say("empty folders are %v, and %v in truth", got, want)
+	}
+	for _, q := range queries {
+		got, want := x.Group(q), fresh.Group(q)
+		want.Ask, got.Ask = nil, nil
+		if got.Folder.Path == "" { // what is not below the root is in no listing
+			want.Folder, got.FolderGone, got.FolderElsewhere = got.Folder, false, false
+		}
+		if !reflect.DeepEqual(got, want) {
+			say("group %s is %+v, and %+v in truth", q.ID.Group, got, want)
+		}
+	}
+	return wrong
+}
+
+// asKnown is a VM that vCenter shows without configuration, with what was known of that, if anything was.
+func (h *history) asKnown(want inventory.Seen, got vsphere.VM) inventory.Seen {
+	if got.ChangeVersion == "" {
+		return want
+	}
+	got.Name, got.Folder, got.Power, got.BootTime, got.Connected, got.GuestIP, got.HeartbeatGreen, got.ToolsRunning =
+		want.Name, want.Folder, want.Power, want.BootTime, want.Connected, want.GuestIP, want.HeartbeatGreen, want.ToolsRunning
+	return inventory.Seen{VM: got}
+}
+
+// outside reports whether the index remembers anything outside of the root, which no listing shows.
+func (h *history) outside() bool { return len(h.server.index.Elsewhere()) > 0 }
+
+func (h *history) settle(vms []inventory.Seen) {
+	h.present = map[vsphere.Ref]time.Time{}
+	for i := range vms {
+		h.present[vms[i].Ref] = time.Now()
+	}
+	for i := range vms {
+		if stamp := vms[i].Stamp; stamp != nil && stamp.Installation == modelInstallation {
+			h.settled[vms[i].Ref] = time.Now()
+		}
+	}
+}
+
+func show(vm vsphere.VM) string {
+	text := fmt.Sprintf("%+v", vm)
+	if vm.Stamp != nil {
+		text += fmt.Sprintf(" stamp %+v", *vm.Stamp)
+	}
+	return text
+}
+
+// checkPrompt compares what was there at the last comparison and has not moved since: of what comes and goes the stream need not tell.
+func (h *history) checkPrompt() {
+	if !h.prompt {
+		return
+	}
+	sleep(context.Background(), promptWithin)
+	synctest.Wait()
+	if complete, _ := h.server.complete(); !complete {
+		return
+	}
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	for ref, at := range h.present {
+		got, state := h.server.index.VM(ref)
+		switch t := h.m.things[ref]; {
+		case t == nil && state == inventory.Present:
+			h.fail("soon", []string{ref.Value + " was destroyed, and is present"})
+		case t == nil || t.moved.After(at) || t.darkened.After(at) || t.dark:
+		case state != inventory.Present || !reflect.DeepEqual(got, t.seen().VM):
+			h.fail("soon", []string{fmt.Sprintf("%s is %s (%d), and %s in truth", ref.Value, show(got), state, show(t.seen().VM))})
+		}
+	}
+}

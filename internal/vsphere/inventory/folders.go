@@ -1,0 +1,153 @@
+package inventory
+
+import (
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// deepest bounds the walk along parents, which reads of different times may have tied into a ring.
+const deepest = 64
+
+// children are the present folders by their parent and name. vCenter has one of each name at a time; two reads of different times may show two.
+type children map[vsphere.Ref]map[string]map[vsphere.Ref]struct{}
+
+func (c children) add(f vsphere.Folder) {
+	if c[f.Parent] == nil {
+		c[f.Parent] = map[string]map[vsphere.Ref]struct{}{}
+	}
+	add(c[f.Parent], f.Name, f.Ref)
+}
+
+func (c children) remove(f vsphere.Folder) {
+	remove(c[f.Parent], f.Name, f.Ref)
+	if len(c[f.Parent]) == 0 {
+		delete(c, f.Parent)
+	}
+}
+
+// putFolder stores what a read showed of a folder. What overlaps is decided as for a VM: see putVM.
+func (x *Index) putFolder(f vsphere.Folder, r reading, touched groups) {
+	if f.Ref != x.root {
+		f.Path = ""
+	}
+	e := x.folders[f.Ref]
+	if e == nil {
+		e = &folderEntry{}
+		x.folders[f.Ref] = e
+		for vm := range x.byFolder[f.Ref] {
+			x.lives(x.vms[vm])
+		}
+	}
+	same := e.state == Present && e.folder == f
+	state := Present
+	switch overlaps := r.began < e.since; {
+	case overlaps && e.state == Elsewhere:
+		state = Suspect
+	case overlaps && e.state != Present:
+		return
+	case overlaps && !same && r.kind == aLookUp:
+		x.doubt(f.Ref)
+		return
+	case overlaps && !same && r.kind == aListing:
+		return
+	}
+	e.since = x.now()
+	if same {
+		return
+	}
+	x.unchild(e)
+	e.folder, e.state, e.age, e.version = f, state, 0, x.nextVersion()
+	if state == Present {
+		x.child(e)
+	}
+	x.touchTree(f.Ref, touched, deepest)
+}
+
+// child enters a present folder under its name. If another one has the name already, one of the two is not there any more.
+func (x *Index) child(e *folderEntry) {
+	x.children.add(e.folder)
+	rivals := x.children[e.folder.Parent][e.folder.Name]
+	if len(rivals) < 2 {
+		return
+	}
+	for ref := range rivals {
+		x.doubt(ref)
+	}
+}
+
+func (x *Index) unchild(e *folderEntry) { x.children.remove(e.folder) }
+
+// called returns the present folder of a name in a folder: of two the one that took the name last.
+func (x *Index) called(parent vsphere.Ref, name string) *folderEntry {
+	var last *folderEntry
+	for ref := range x.children[parent][name] {
+		if e := x.folders[ref]; last == nil || e.version > last.version {
+			last = e
+		}
+	}
+	return last
+}
+
+func (x *Index) setFolder(e *folderEntry, s State, touched groups) {
+	if e.state == s {
+		return
+	}
+	e.state, e.age, e.version = s, 0, x.nextVersion()
+	x.unchild(e)
+	x.touchFolder(e.folder.Ref, touched)
+	if s == Gone || s == Elsewhere {
+		x.touchTree(e.folder.Ref, touched, deepest)
+	}
+}
+
+// dropFolder forgets a folder without a verdict.
+func (x *Index) dropFolder(ref vsphere.Ref) {
+	if e := x.folders[ref]; e != nil {
+		x.unchild(e)
+		delete(x.folders, ref)
+	}
+}
+
+// touchTree collects the groups that asked for a folder or one below it: its name and parent are in the paths of these.
+func (x *Index) touchTree(ref vsphere.Ref, touched groups, depth int) {
+	x.touchFolder(ref, touched)
+	if depth == 0 {
+		return
+	}
+	for _, sameName := range x.children[ref] {
+		for child := range sameName {
+			x.touchTree(child, touched, depth-1)
+		}
+	}
+}
+
+// shown returns a folder with its path.
+func (x *Index) shown(e *folderEntry) vsphere.Folder {
+	f := e.folder
+	f.Path = x.pathOf(e)
+	return f
+}
+
+// pathOf makes the path of a folder of its name and its parents'. It begins with the root's if that leads there.
+func (x *Index) pathOf(e *folderEntry) string {
+	var names []string
+	for range deepest {
+		if e.folder.Ref == x.root {
+			names = append(names, e.folder.Path)
+			break
+		}
+		names = append(names, e.folder.Name)
+		if e = x.folders[e.folder.Parent]; e == nil || e.state == Gone || e.state == Elsewhere {
+			break
+		}
+	}
+	var path strings.Builder
+	for i := len(names) - 1; i >= 0; i-- {
+		path.WriteString(names[i])
+		if i > 0 {
+			path.WriteByte('/')
+		}
+	}
+	return path.String()
+}

@@ -1,0 +1,169 @@
+package inventory
+
+import (
+	"sync"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Shown is what a stream has shown so far: the base properties of each VM, and each folder. The stream tells what differs from it later, and nothing else: what
+// a read saw between two of its answers, and what had changed back by the second, it does not tell. It is safe for concurrent use.
+type Shown struct {
+	mu      sync.Mutex
+	vms     map[vsphere.Ref]vsphere.VM
+	folders map[vsphere.Ref]vsphere.Folder
+	// complete is true once the first answer of the stream is.
+	complete bool
+}
+
+// NewShown returns what a new stream has shown, which is nothing.
+func NewShown() *Shown {
+	return &Shown{vms: map[vsphere.Ref]vsphere.VM{}, folders: map[vsphere.Ref]vsphere.Folder{}}
+}
+
+// VM returns a VM as it was shown; only its reference if it was not.
+func (s *Shown) VM(ref vsphere.Ref) vsphere.VM {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	vm := s.vms[ref]
+	vm.Ref = ref
+	return vm
+}
+
+// Folder returns a folder as it was shown; only its reference if it was not.
+func (s *Shown) Folder(ref vsphere.Ref) vsphere.Folder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.folders[ref]
+	f.Ref = ref
+	return f
+}
+
+// PutVM says how a VM is shown now.
+func (s *Shown) PutVM(vm vsphere.VM) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vms[vm.Ref] = vm
+}
+
+// PutFolder says how a folder is shown now.
+func (s *Shown) PutFolder(f vsphere.Folder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folders[f.Ref] = f
+}
+
+// Drop says that objects are not shown any more.
+func (s *Shown) Drop(ref vsphere.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.vms, ref)
+	delete(s.folders, ref)
+}
+
+// Completed says that the first answer of the stream is complete.
+func (s *Shown) Completed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.complete = true
+}
+
+// Complete reports whether the first answer of the stream is complete.
+func (s *Shown) Complete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.complete
+}
+
+// All returns all VMs and folders that are shown, in no order.
+func (s *Shown) All() (vms []vsphere.VM, folders []vsphere.Folder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	vms, folders = make([]vsphere.VM, 0, len(s.vms)), make([]vsphere.Folder, 0, len(s.folders))
+	for _, vm := range s.vms {
+		vms = append(vms, vm)
+	}
+	for _, f := range s.folders {
+		folders = append(folders, f)
+	}
+	return vms, folders
+}
+
+// Difference is an object that the index and a stream show differently.
+type Difference struct {
+	Ref vsphere.Ref
+	// Version numbers what the index holds of the object: it grows with each change.
+	Version uint64
+	// Both is true if the object is below the root by both of them.
+	Both bool
+	// Unread is true of a VM of whose configuration the stream shows another version than the index has: a read of it failed, or saw an older one.
+	Unread bool
+}
+
+// Differences returns the objects that the index and a stream show differently, sorted; none before the first answer of the stream is complete. What waits for a verdict, or is gone, is not among them.
+func (x *Index) Differences(s *Shown) []Difference {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !s.complete {
+		return nil
+	}
+	out := append(x.folderDifferences(s), x.vmDifferences(s)...)
+	sortDifferences(out)
+	return out
+}
+
+// covers reports whether a stream shows a folder below the root. The lock is held.
+func (s *Shown) covers(folder, root vsphere.Ref) bool {
+	_, shown := s.folders[folder]
+	return shown || folder == root
+}
+
+func (x *Index) folderDifferences(s *Shown) (out []Difference) {
+	for ref, f := range s.folders {
+		switch e := x.folders[ref]; {
+		case !s.covers(f.Parent, x.root):
+		case e == nil:
+			out = append(out, Difference{Ref: ref})
+		case e.state == Elsewhere, e.state == Present && e.folder != f:
+			out = append(out, Difference{Ref: ref, Version: e.version, Both: e.state == Present})
+		}
+	}
+	for ref, e := range x.folders {
+		if _, shown := s.folders[ref]; !shown && e.state == Present && ref != x.root {
+			out = append(out, Difference{Ref: ref, Version: e.version})
+		}
+	}
+	return out
+}
+
+func (x *Index) vmDifferences(s *Shown) (out []Difference) {
+	for ref := range s.vms {
+		vm := s.vms[ref]
+		switch e := x.vms[ref]; {
+		case !s.covers(vm.Folder, x.root):
+		case e == nil:
+			out = append(out, Difference{Ref: ref})
+		case e.state == Present && vm.ChangeVersion != "" && (e.unread || vm.ChangeVersion != e.vm.ChangeVersion):
+			out = append(out, Difference{Ref: ref, Version: e.version, Both: true, Unread: true})
+		case e.state == Elsewhere, e.state == Present && !sameBase(e, vm):
+			out = append(out, Difference{Ref: ref, Version: e.version, Both: e.state == Present})
+		}
+	}
+	for ref, e := range x.vms {
+		if _, shown := s.vms[ref]; !shown && e.state == Present {
+			out = append(out, Difference{Ref: ref, Version: e.version})
+		}
+	}
+	return out
+}
+
+// sameBase reports whether an entry has the base properties that a stream shows of its VM.
+func sameBase(e *vmEntry, shown vsphere.VM) bool {
+	if shown.ChangeVersion != "" && (shown.InstanceUUID != e.vm.InstanceUUID || shown.IsTemplate != e.vm.IsTemplate) {
+		return false
+	}
+	keepConfig(&shown, &e.vm)
+	return equalVM(&e.vm, &shown)
+}

@@ -1,0 +1,88 @@
+package inventory
+
+import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
+
+// ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
+func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
+	touched := groups{}
+	x.mu.Lock()
+	x.confirmVM(began, vm.Ref, Elsewhere, &vm, touched)
+	x.mu.Unlock()
+	x.notify(touched, false)
+}
+
+// ConfirmFolderElsewhere records that a folder is outside of the root folder, as a read that began at began showed it. Its name tells
+// whether it ever was the folder of the group whose status names it.
+func (x *Index) ConfirmFolderElsewhere(began Moment, folder vsphere.Folder) {
+	touched := groups{}
+	x.mu.Lock()
+	x.confirmFolder(began, folder.Ref, Elsewhere, &folder, touched)
+	x.mu.Unlock()
+	x.notify(touched, false)
+}
+
+// Confirm records a verdict on one object, from a read that began at began: Gone or Elsewhere.
+func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
+	touched := groups{}
+	x.mu.Lock()
+	if ref.Type == vsphere.TypeFolder {
+		x.confirmFolder(began, ref, verdict, nil, touched)
+	} else {
+		x.confirmVM(began, ref, verdict, nil, touched)
+	}
+	x.mu.Unlock()
+	x.notify(touched, false)
+}
+
+func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, seen *vsphere.Folder, touched groups) {
+	e := x.folders[ref]
+	if e == nil {
+		e = &folderEntry{folder: vsphere.Folder{Ref: ref}}
+		x.folders[ref] = e
+	}
+	if !x.convicts(ref, began, e.since, e.state, verdict) {
+		return
+	}
+	e.since = x.now()
+	if seen != nil && (e.folder.Name != seen.Name || e.folder.Parent != seen.Parent) {
+		x.unchild(e)
+		x.touchTree(ref, touched, deepest)
+		e.folder, e.version = *seen, x.nextVersion()
+	}
+	x.setFolder(e, verdict, touched)
+	if verdict == Gone {
+		delete(x.owners, ref) // nobody else will ask for it
+	}
+}
+
+func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Seen, touched groups) {
+	e := x.vms[ref]
+	if e == nil {
+		e = &vmEntry{vm: vsphere.VM{Ref: ref}, unread: true}
+		x.vms[ref] = e
+	}
+	if !x.convicts(ref, began, e.since, e.state, verdict) {
+		return
+	}
+	e.since = x.now()
+	x.left(e, verdict, seen)
+	e.leaving = e.leaving && verdict != Gone
+	if seen != nil && (!seen.Unread || e.vm.Stamp == nil) {
+		x.unlink(e, touched) // who waits for it is told: whose it is may be news
+		e.vm, e.unread, e.version = seen.VM, seen.Unread, x.nextVersion()
+	}
+	x.setVM(e, verdict, touched)
+}
+
+// convicts reports whether a verdict counts. What does not exist was destroyed for good, and all reads that are under way may still show it; only a vCenter that
+// was restored from a backup gives the reference to another object, which a later read shows. What is elsewhere may have come back
+// since: if an overlapping read shows it below the root, it is looked up once more.
+func (x *Index) convicts(ref vsphere.Ref, began, since Moment, state, verdict State) bool {
+	if verdict == Gone || began >= since {
+		return true
+	}
+	if state == Present {
+		x.doubt(ref)
+	}
+	return state == Elsewhere
+}

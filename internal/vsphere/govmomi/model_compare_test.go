@@ -102,8 +102,11 @@ func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Que
 	if got, want := len(x.Owned()), len(fresh.Owned()); got != want {
 		say("%d VMs are counted, and %d in truth", got, want)
 	}
-	if got, want := x.EmptyGroupFolders(), fresh.EmptyGroupFolders(); !reflect.DeepEqual(got, want) && !h.outside() {
-		say("empty folders are %v, and %v in truth", got, want)
+	for _, empty := range x.EmptyGroupFolders() { // which of them are this installation's depends on what was seen in them before
+		holds := func(t *thing) bool { return t.parent == empty.Ref }
+		if is, _ := fresh.Folder(empty.Ref); is.Ref != empty.Ref || slices.ContainsFunc(h.m.below(), holds) {
+			say("folder %v counts as empty, and is not in truth", empty)
+		}
 	}
 	for _, q := range queries {
 		got, want := x.Group(q), fresh.Group(q)
@@ -127,9 +130,6 @@ func (h *history) asKnown(want inventory.Seen, got vsphere.VM) inventory.Seen {
 		want.Name, want.Folder, want.Power, want.BootTime, want.Connected, want.GuestIP, want.HeartbeatGreen, want.ToolsRunning
 	return inventory.Seen{VM: got}
 }
-
-// outside reports whether the index remembers anything outside of the root, which no listing shows.
-func (h *history) outside() bool { return len(h.server.index.Elsewhere()) > 0 }
 
 func (h *history) settle(vms []inventory.Seen) {
 	h.present = map[vsphere.Ref]time.Time{}

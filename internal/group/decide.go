@@ -115,9 +115,9 @@ type QuotaQuestion struct {
 	// Returns is true when what the group was granted and needs no more is given back: more than what it Occupies and Wants.
 	Returns         bool
 	Occupies, Wants policy.Usage
-	// Claims is true when spec is to be claimed for a group that Holds this much.
-	Claims bool
-	Holds  policy.Usage
+	// Claims is true when spec is to be claimed for a group that Holds this much. Granted is what of it needs no grant: what was admitted.
+	Claims         bool
+	Holds, Granted policy.Usage
 	// Surges are what it wants for an update, with one VM more, with two more, and so on.
 	Surges []policy.Usage
 }

@@ -149,12 +149,12 @@ func (s *Snapshot) adds(from []string) int32 {
 	}
 	for i := range s.Observation.VMs {
 		switch vm := &s.Observation.VMs[i]; {
-		case !s.stamped(*vm) || vm.Tombstone || !slices.Contains(from, vm.Stamp.Revision):
+		case !s.stamped(*vm) || !slices.Contains(from, vm.Stamp.Revision):
 		default:
 			change, known := s.inPlace(shapes, vm.Stamp.Revision)
 			if !known || !change.Possible() {
-				replaced++
-			} else if change.Resizes() && change.Resize != v1alpha1.ResizeHot {
+				replaced++ // also one that leaves: its successor can come before it is gone
+			} else if !vm.Tombstone && change.Resizes() && change.Resize != v1alpha1.ResizeHot {
 				restarted = 1 // one makes up for all that are restarted in turn
 			}
 		}
@@ -207,12 +207,12 @@ func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalH
 	return nil
 }
 
-// surgeRoom is what quotas leave an update.
+// surgeRoom is what quotas grant to an update: nothing if they were not asked, or refused.
 func (s *Snapshot) surgeRoom() plan.SurgeRoom {
-	if s.Quota == nil || s.Quota.Short == "" {
+	if s.Quota == nil {
 		return plan.SurgeRoom{}
 	}
-	return plan.SurgeRoom{Limited: true, VMs: s.Quota.Surge, Blocker: plan.Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: fmt.Sprintf(
+	return plan.SurgeRoom{VMs: s.Quota.Surge, Blocker: plan.Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: fmt.Sprintf(
 		"of the %s that updateStrategy.maxSurge adds, quotas let in %d: %s. It goes on when there is room.",
 		vmCount(massdeletion.Surge(s.Group.Spec)), s.Quota.Surge, strings.TrimSuffix(s.Quota.Short, "."))}}
 }

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -75,10 +74,7 @@ func (s *Snapshot) blockedShape(admission policy.Admission, revision string) *pl
 	default:
 		why = s.unread()
 	}
-	if why == nil {
-		return nil
-	}
-	return &plan.Blocker{Reason: why.Reason, Terminal: why.Terminal, Message: fmt.Sprintf("No VM of revision %s, an older one, can be cloned again: %s", revision, why.Message)}
+	return why
 }
 
 // old returns what is known of an older revision, or nil.

@@ -91,30 +91,44 @@ func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 	return sum(sizes)
 }
 
-// wants is what the group takes at most until it is as spec says: its VMs stay as large as they are, new ones are as spec says, and they are
-// cloned beside those that leave.
-func (s *Snapshot) wants() policy.Usage { return s.wantsWith(s.amounts(), s.extra()) }
-
-// extra is how many VMs an update finds that are too many. They may stay for a while beside those that grow, or grow themselves.
-func (s *Snapshot) extra() int64 {
+// wants is what the group takes at most until it is as spec says: its VMs stay as large as they are, and new ones are as spec says. They are cloned beside
+// those that leave, except by an update.
+func (s *Snapshot) wants() policy.Usage {
 	if len(s.updates().From) == 0 {
-		return 0
+		return s.wantsWith(s.amounts(), policy.UsageOf(s.Group.Spec).VMs).Add(sum(s.leaving))
 	}
-	return max(0, int64(s.existing())-policy.UsageOf(s.Group.Spec).VMs)
+	return s.updating(s.withLeaving(), 0)
 }
 
-// surges are what the group takes at most while its VMs are updated, with one VM more than it wants, with two more, and so on. What leaves is among
-// them: an update clones nothing beside it.
+// surges are what the group takes at most while its VMs are updated, with one VM more than it wants, with two more, and so on.
 func (s *Snapshot) surges() (all []policy.Usage) {
 	n := s.surge()
 	if n == 0 {
 		return nil
 	}
-	sizes, extra := s.amounts(), s.extra()
+	sizes := s.withLeaving()
 	for k := int32(1); k <= n; k++ {
-		all = append(all, s.wantsWith(sizes, max(extra, int64(k)-int64(len(s.leaving)))))
+		all = append(all, s.updating(sizes, int64(k)))
 	}
 	return all
+}
+
+// updating is what the group takes at most while its VMs are updated, with so many VMs more than spec says. An update clones nothing beyond that: a VM
+// that leaves counts until it is gone, and its successor waits for its room. VMs that are too many already stay for a while beside those that grow, or grow
+// themselves.
+func (s *Snapshot) updating(sizes amounts, more int64) policy.Usage {
+	there := int64(s.existing()) + int64(len(s.leaving))
+	return s.wantsWith(sizes, max(there, policy.UsageOf(s.Group.Spec).VMs+more))
+}
+
+// withLeaving are the amounts of all VMs that can exist at the same time during an update.
+func (s *Snapshot) withLeaving() amounts {
+	a := s.amounts()
+	for _, z := range s.leaving {
+		a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
+	}
+	a.sort()
+	return a
 }
 
 // amounts are the CPUs and memories of VMs, the largest first.
@@ -150,10 +164,14 @@ func (s *Snapshot) amounts() amounts {
 			a.add(largest)
 		}
 	}
+	a.sort()
+	return a
+}
+
+func (a *amounts) sort() {
 	descending := func(a, b int64) int { return cmp.Compare(b, a) }
 	slices.SortFunc(a.cpus, descending)
 	slices.SortFunc(a.memories, descending)
-	return a
 }
 
 // mostReplicas is the most that a group can have: of one that asks for more nothing is cloned.
@@ -178,12 +196,12 @@ func (s *Snapshot) older() (largest size, left int64) {
 	return largest, left
 }
 
-// wantsWith is what the group wants with so many VMs more than spec says.
-func (s *Snapshot) wantsWith(a amounts, more int64) policy.Usage {
+// wantsWith is what the group takes with so many VMs, and with those that it released.
+func (s *Snapshot) wantsWith(a amounts, vms int64) policy.Usage {
 	wants := policy.UsageOf(s.Group.Spec)
-	wants.VMs += more
-	wants.CPU, wants.Memory = largest(a.cpus, wants.VMs, a.least.cpu), largest(a.memories, wants.VMs, a.least.memory)
-	return wants.Add(sum(s.leaving)).Add(sum(s.released))
+	wants.VMs = vms
+	wants.CPU, wants.Memory = largest(a.cpus, vms, a.least.cpu), largest(a.memories, vms, a.least.memory)
+	return wants.Add(sum(s.released))
 }
 
 // largest adds up the n largest of some amounts, which come first, with others where there are fewer. Which VMs leave is for their owner to say, so

@@ -111,7 +111,7 @@ type QuotaAnswer struct {
 	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.
 	Violations  []policy.Violation
 	Unavailable string
-	// Surge is how many VMs more are granted for an update; Short says why they are fewer than it may have, or is empty.
+	// Surge is how many VMs more are granted for an update; Short says why they are fewer than were asked for, or is empty.
 	Surge int32
 	Short string
 	// Unwatched is true when there is more to ask later, and no event will tell when.

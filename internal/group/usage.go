@@ -75,12 +75,16 @@ func (s *Snapshot) Reshaped() bool {
 	return shaped(s.Admitted) && !policy.SameShape(s.Group.Spec, *s.Admitted)
 }
 
-// holds is what was admitted to the group, or what vCenter has of it if there is no record: status may show any number of VMs.
-func (s *Snapshot) holds() policy.Usage {
-	if !shaped(s.Admitted) {
+// holds is what was admitted to the group, or what vCenter has of it if that is more: status can show any number of VMs.
+func (s *Snapshot) holds() policy.Usage { return s.granted().Max(s.taken()) }
+
+// granted is what needs no grant of what the group holds: what was admitted. What exists beyond that counts, and is claimed as growth. Without a record it
+// is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them.
+func (s *Snapshot) granted() policy.Usage {
+	if !shaped(s.Admitted) || s.takesOver() {
 		return s.taken()
 	}
-	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted)).Max(s.taken())
+	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 }
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
@@ -92,7 +96,7 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Surges = s.surges()
 	}
 	if claims || !admitted {
-		q.Holds = s.holds()
+		q.Holds, q.Granted = s.holds(), s.granted()
 	}
 	switch {
 	case !s.Observation.Complete: // nobody knows how large its VMs are

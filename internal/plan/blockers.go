@@ -68,6 +68,9 @@ func (b *blockers) sorted() []Blocker {
 	return out
 }
 
+// sentence ends a text with one full stop.
+func sentence(text string) string { return strings.TrimRight(text, ".") + "." }
+
 // listed is how many names a message spells out.
 const listed = 3
 

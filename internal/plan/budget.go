@@ -110,7 +110,7 @@ func (b *budget) take(available bool) bool {
 	return true
 }
 
-// surge is how many VMs above what is wanted there shall be now. A quota takes none away of those that are there.
+// surge is how many VMs above what is wanted there are to be now: no more than quotas grant. A quota takes none away of those that are there.
 func (p *planner) surge() int32 {
 	p.roll.lacksQuota = false
 	if !p.roll.active() || p.in.Deleting || p.spec.keep || p.spec.desired == 0 || p.ended() {
@@ -121,12 +121,8 @@ func (p *planner) surge() int32 {
 		more = p.adds
 	}
 	want := more()
-	room := p.in.Surge
-	if !room.Limited || room.VMs >= want {
-		return want
-	}
-	got := max(room.VMs, min(p.population()-p.spec.desired, want), 0)
-	p.roll.lacksQuota = p.roll.going && got == 0
+	got := max(min(p.in.Surge.VMs, want), min(p.population()-p.spec.desired, want), 0)
+	p.roll.lacksQuota = p.roll.going && want > 0 && got == 0
 	return got
 }
 
@@ -190,15 +186,13 @@ func (p *planner) updated() int32 {
 // wanted is the number of VMs that shall be there now.
 func (p *planner) wanted() int32 { return p.spec.desired + p.roll.surge }
 
-// mayCome is how many VMs may be cloned beside those that are there, leave, or are being cloned, while an update is under way.
+// mayCome is how many VMs can be cloned beside those that exist, leave, or are being cloned, while an update is under way: up to what quotas grant. A VM
+// that leaves counts until it is gone.
 func (p *planner) mayCome() int32 {
 	if !p.roll.active() {
 		return math.MaxInt32
 	}
-	n := p.spec.desired + p.spec.update.surge
-	if room := p.in.Surge; room.Limited {
-		n = p.spec.desired + min(p.spec.update.surge, max(room.VMs, 0)) // what leaves is still there
-	}
+	n := p.spec.desired + min(p.spec.update.surge, max(p.in.Surge.VMs, 0))
 	for _, m := range p.table() {
 		if m.exists() || m.state == cloning {
 			n--

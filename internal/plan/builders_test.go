@@ -43,7 +43,7 @@ type option func(*Input)
 func input(replicas int32, options ...option) Input {
 	in := Input{
 		Now: epoch, Name: groupName, ID: groupID, Folder: folder, Spec: validSpec(replicas), Revision: revision, UpdateRevision: revision,
-		Observation: vsphere.Observation{Complete: true},
+		Surge: muchRoom, Observation: vsphere.Observation{Complete: true},
 	}
 	for _, o := range options {
 		o(&in)

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -10,7 +11,8 @@ import (
 // revisionFor decides which revision the clone of an ordinal gets, and what forbids to clone it; m is what is recorded of the ordinal, or nil.
 //
 // Without an update it is that of spec. During one, a VM that was lost returns in the revision that it had. Others are of the target once a VM of it
-// has been available. Before that, older ones make up for what is missing, but for as many as the update may take away or add.
+// has been available. Before that, older ones make up for what is missing, but for as many as the update may take away or add. Where none of the older
+// revision can be cloned, the target is tried: see tries.
 func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	target := p.roll.Revision
 	switch {
@@ -22,7 +24,7 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	mayTarget := !p.stopped() && p.in.UpdateBlocked == nil
 	if had := p.had(m); had != "" && (had != target || mayTarget) {
 		shape := p.roll.shapes[had]
-		if shape != nil && (shape.Blocked == nil || !mayTarget || !p.proven()) {
+		if shape != nil && (shape.Blocked == nil || !mayTarget || !p.proven() && !p.tries(shape.Blocked)) {
 			return had, shape.Blocked
 		}
 	}
@@ -39,10 +41,28 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	case older == nil:
 		return target, &Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: "No VM is cloned: those of the new revision do not become ready, and what the older " +
 			"ones are made of is not known.", Terminal: true}
-	case p.roll.going && p.olds() >= p.spec.desired-p.spec.update.unavailable:
+	case p.roll.going && p.olds() >= p.spec.desired-p.spec.update.unavailable, p.tries(older.Blocked):
 		return target, p.in.CreateBlocked
 	}
 	return older.Recorded.Revision, older.Blocked
+}
+
+// tries is true where a VM of the target is cloned in place of an older one that cannot be, although none of the target has been available: nothing else
+// could show that it works. There are as many such VMs as the update may take away and add, and at least one. What has only not been read yet is
+// waited for.
+func (p *planner) tries(blocked *Blocker) bool {
+	return p.roll.going && blocked != nil && blocked.Terminal && p.trials() < max(p.spec.update.surge+p.spec.update.unavailable, 1)
+}
+
+// trials is the number of VMs of the target that are there, on their way, or decided on in this look.
+func (p *planner) trials() int32 {
+	n := int32(0)
+	for _, m := range p.table() {
+		if !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision {
+			n++
+		}
+	}
+	return n
 }
 
 // wentBack is true for a lost VM of the revision of spec while the group is held at another: spec went back to what the VM was, and that is not allowed
@@ -109,12 +129,23 @@ func (p *planner) olds() int32 {
 	return n
 }
 
-// explainOlder tells of VMs that cannot be cloned in an older revision.
+// explainOlder reports VMs that cannot be cloned in an older revision. While one of the target is tried in their place, nobody has to act.
 func (p *planner) explainOlder(revision string, b Blocker) {
-	if slices.Contains(p.roll.told, revision) {
+	if slices.ContainsFunc(p.roll.told, func(told Blocker) bool { return strings.Contains(told.Message, revision) }) {
 		return
 	}
-	p.roll.told = append(p.roll.told, revision)
 	b.Message = fmt.Sprintf("No VM of the older revision %s can be cloned: %s", revision, b.Message)
+	p.roll.told = append(p.roll.told, b)
+	if p.roll.going && p.trying() {
+		b.Message = sentence(b.Message) + " VMs that are missing are cloned in the new revision once one of it has been ready."
+		b.Terminal = false
+	}
 	p.blockers.add(rankCreate, b)
+}
+
+// trying is true while a VM of the target can become the first one that is available.
+func (p *planner) trying() bool {
+	return slices.ContainsFunc(p.table(), func(m *member) bool {
+		return !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision && !p.failed(m)
+	})
 }

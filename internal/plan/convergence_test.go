@@ -51,13 +51,13 @@ var happenings = []happening{
 		s.boots[anyTemplate(t)] = rapid.IntRange(-1, 4).Draw(t, "boots")
 	}},
 	{"quota", func(t *rapid.T, s *sim, _ *simVM, _ string) {
-		s.room = SurgeRoom{Limited: true, VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "No room."}}
+		s.room = SurgeRoom{VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "No room."}}
 	}},
 	{"privileges", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.denies = rapid.Bool().Draw(t, "denies")
 		s.lacks = rapid.SampledFrom([][]string{nil, {vsphere.PrivilegeCPUs}, {vsphere.PrivilegeDevices}, {vsphere.PrivilegeCPUs, vsphere.PrivilegeMemory}}).Draw(t, "lacks")
 	}},
-	{"no quota", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.room = SurgeRoom{} }},
+	{"no quota", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.room = muchRoom }},
 	{"template gone", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.absent[anyTemplate(t)] = true }},
 	{"template back", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.absent = map[string]bool{} }},
 	{"forbid", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.forbidden[anyTemplate(t)] = true }},
@@ -198,7 +198,7 @@ func interrupted(t *rapid.T) func(Plan) Plan {
 func (s *sim) heal(t *rapid.T) {
 	s.blind, s.paused, s.spec.Repair = false, false, nil
 	s.denies = false // what was found when it was connected to stays
-	s.room, s.absent, s.forbidden, s.boots = SurgeRoom{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+	s.room, s.absent, s.forbidden, s.boots = muchRoom, map[string]bool{}, map[string]bool{}, map[string]int{}
 	if s.spec.DeletionPolicy == v1alpha1.DeletionRecycle {
 		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
 	}

@@ -32,7 +32,7 @@ type Input struct {
 	// UpdateBlocked says why no VM is updated now (the group is not allowed as written), or is nil. An update begins all the same: an edit is
 	// seen once only.
 	UpdateBlocked *Blocker
-	// Surge is how many VMs the quotas let in for an update.
+	// Surge is how many VMs quotas grant to an update.
 	Surge SurgeRoom
 	// Shapes are those that status records, the newest last. See Believed.
 	Shapes []Shape

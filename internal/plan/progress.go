@@ -28,7 +28,7 @@ func (p *planner) progress() Update {
 			"version of the operator, or status was lost), so they are not updated by themselves. To update them, set spec.updateStrategy.replaceTrigger to a new "+
 			"value, which replaces all VMs.", counts, enumerate(p.plan.Outdated))}
 	case p.in.UpdateBlocked != nil:
-		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, p.in.UpdateBlocked.Message)}
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, sentence(p.in.UpdateBlocked.Message))}
 	case p.in.Paused != nil:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
 	case p.stopped():
@@ -167,6 +167,7 @@ func (p *planner) waitsForOthers() string {
 			note("starting %s", m)
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
+		case m.missing() && len(p.roll.told) > 0:
 		default:
 			away = append(away, m)
 		}
@@ -182,6 +183,8 @@ func (p *planner) waitsForOthers() string {
 	switch {
 	case len(failed) > 0:
 		return p.waitsForFailed(failed)
+	case len(p.roll.told) > 0:
+		return "waiting. " + strings.TrimSuffix(p.roll.told[0].Message, ".")
 	case len(away) > 0:
 		return p.waitsForAway(away[0])
 	}

@@ -78,13 +78,12 @@ func sorted(list []string) []string {
 	return slices.Compact(out)
 }
 
-// SurgeRoom is how many VMs the quotas let in for an update.
+// SurgeRoom is how many VMs above spec.replicas quotas grant to an update. The zero value grants none: where quotas refused, or were not asked, nothing is
+// granted.
 type SurgeRoom struct {
-	// Limited is true if there is a limit at all.
-	Limited bool
-	// VMs above spec.replicas that may be there, those included that are.
+	// VMs above spec.replicas that can exist, those included that do.
 	VMs int32
-	// Blocker explains the limit. It is told when the update waits for it.
+	// Blocker explains why these are fewer than the update could have. It is reported when the update waits for them.
 	Blocker Blocker
 }
 

@@ -21,8 +21,8 @@ type rollout struct {
 	// surge is how many VMs above what is wanted there shall be; lacksQuota that a quota forbids them all.
 	surge      int32
 	lacksQuota bool
-	// told are the older revisions of which it was said that nothing can be cloned.
-	told []string
+	// told are the reasons why VMs of older revisions cannot be cloned.
+	told []Blocker
 }
 
 // active is true while there are VMs to update, or new ones to wait for.

@@ -196,18 +196,14 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 				n++
 			}
 		}
-		most := p.Desired + u.surge
-		if in.Surge.Limited {
-			most = p.Desired + min(u.surge, max(in.Surge.VMs, 0))
-		}
-		if n > most {
-			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, most-p.Desired)
+		if more := min(u.surge, max(in.Surge.VMs, 0)); n > p.Desired+more {
+			fail("there would be %d VMs with those that leave, and %d are wanted and %d more allowed", n, p.Desired, more)
 		}
 	}
 	if n := staying(in, p); in.Spec.DeletionPolicy == v1alpha1.DeletionRetain && n > p.Desired {
 		fail("there would be %d VMs, and %d are wanted: none may be destroyed when it is too many", n, p.Desired)
 	}
-	if in.Surge.Limited && p.Surge > max(in.Surge.VMs, p.Existing-p.Desired, 0) {
+	if p.Surge > max(in.Surge.VMs, p.Existing-p.Desired, 0) {
 		fail("the quota lets %d more VMs in, and the update wants %d", in.Surge.VMs, p.Surge)
 	}
 	for _, a := range p.Actions {

@@ -496,7 +496,7 @@ var sagas = []sagaTest{
 		s.strategy(nil, nil).Paused = true
 		s.looks(8)
 		s.note("others took the room that the fourth VM had: none returns for one that is lost, and the three that are wanted are there")
-		s.room = SurgeRoom{Limited: true, Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
+		s.room = SurgeRoom{Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
 		s.looks(2)
 		s.lose("web-0")
 		s.looks(6)
@@ -529,7 +529,7 @@ var sagas = []sagaTest{
 		s.until(settled)
 	}},
 	{"quota-without-room", 3, func(s *saga) {
-		s.room = SurgeRoom{Limited: true, Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
+		s.room = SurgeRoom{Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
 		s.template("debian-13")
 		s.looks(3)
 		s.note("one may be missing: no room is needed")
@@ -537,10 +537,10 @@ var sagas = []sagaTest{
 		s.until(settled)
 	}},
 	{"quota-without-room-for-a-restart", 2, func(s *saga) {
-		s.room = SurgeRoom{Limited: true, Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
+		s.room = SurgeRoom{Blocker: Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Message: "VmGroupLimits \"team\" has room for 0 more CPUs."}}
 		s.spec.CPU = 4
 		s.looks(3)
-		s.room = SurgeRoom{}
+		s.room = muchRoom
 		s.until(settled)
 	}},
 	{"template-gone", 3, func(s *saga) {

@@ -420,8 +420,9 @@ func anyUpdate(t *rapid.T, in *Input) {
 	if flag("update blocked") {
 		in.UpdateBlocked = &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: "Forbidden.", Terminal: true}
 	}
+	in.Surge = muchRoom
 	if flag("quota") {
-		in.Surge = SurgeRoom{Limited: true, VMs: rapid.Int32Range(0, 2).Draw(t, "room")}
+		in.Surge = SurgeRoom{VMs: rapid.Int32Range(0, 2).Draw(t, "room")}
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+// muchRoom is what quotas grant to an update where they are large.
+var muchRoom = SurgeRoom{VMs: 100}
+
 // sim is a vCenter with one group, and the controller around the planner: what status recorded, what was
 // submitted and what failed. Every call of step is one reconcile; tasks end at the next tick.
 type sim struct {
@@ -57,6 +60,8 @@ type sim struct {
 	// forbidden ones are refused by policy.
 	boots             map[string]int
 	absent, forbidden map[string]bool
+	// unread templates are in vCenter, and have not been looked up.
+	unread map[string]bool
 	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
 	denies bool
 	// unfit is true while vCenter refuses every other size, noRoom while it starts no VM.
@@ -128,7 +133,7 @@ func newSim(t fataler, replicas int32) *sim {
 	return &sim{
 		t: t, now: epoch, spec: validSpec(replicas), seen: validSpec(replicas), admitted: validSpec(replicas), vms: map[string]*simVM{}, hidden: map[string]bool{},
 		confirmed: map[string]bool{}, attempts: map[string]int{}, clones: 99, others: 99, made: map[string]v1alpha1.Revision{},
-		boots: map[string]int{}, absent: map[string]bool{}, forbidden: map[string]bool{},
+		boots: map[string]int{}, absent: map[string]bool{}, forbidden: map[string]bool{}, unread: map[string]bool{}, room: muchRoom,
 	}
 }
 
@@ -189,6 +194,9 @@ func (s *sim) input() Input {
 		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: *s.spec.DeepCopy(), Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
 		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Listed: slices.Clone(s.listed), Rollout: s.rollout,
 		Edited: !reflect.DeepEqual(s.spec, s.seen), Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
+	}
+	if s.forbidden[s.spec.Template] || s.absent[s.spec.Template] {
+		in.Surge = SurgeRoom{} // no quota is asked for what is refused, or not found
 	}
 	s.admit(&in)
 	for i := range in.Shapes {
@@ -268,6 +276,9 @@ func (s *sim) refuses(template string) *Blocker {
 
 // blocks says why nothing can be cloned of a template, or is nil.
 func (s *sim) blocks(template string) *Blocker {
+	if s.unread[template] {
+		return &Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: template + " has not been looked up."}
+	}
 	if s.absent[template] {
 		return &Blocker{Reason: v1alpha1.ReasonTemplateNotFound, Message: "There is no template " + template + ".", Terminal: true}
 	}

@@ -247,7 +247,7 @@ func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 		func(_ *rapid.T, s *saga, _ *simVM) { s.crash() },
 		func(t *rapid.T, s *saga, _ *simVM) { s.step(interrupted(t)); s.crash() },
 		func(t *rapid.T, s *saga, _ *simVM) {
-			s.room = SurgeRoom{Limited: rapid.Bool().Draw(t, "limited"), VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonWaitingForQuota}}
+			s.room = SurgeRoom{VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonWaitingForQuota}}
 		},
 		func(_ *rapid.T, _ *saga, vm *simVM) { vm.Connected = !vm.Connected },
 		func(_ *rapid.T, _ *saga, vm *simVM) { vm.boot = 3 },

@@ -14,7 +14,7 @@ const policiesUnread = "The VmGroupPolicies on the hub have not been read yet"
 // write is Waiting, and the group is notified. The holder of the group asks again in each pass; what was granted stays
 // granted, and costs nothing.
 //
-// A group that asks for no more than it holds is always granted.
+// A group that asks for no more than was admitted to it is always granted.
 func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
@@ -124,11 +124,13 @@ func (l *Ledger) grow(f facts, c Claim, seats []seat, quotas []*policy.Policy) (
 	if len(refusing) > 0 {
 		for _, s := range open {
 			s.forget(id)
+			s.count(c)
 		}
 		anew := false
 		for _, s := range refusing {
 			_, before := s.refused[id]
 			s.forget(id)
+			s.count(c)
 			s.refused[id] = struct{}{}
 			anew = anew || !before
 		}
@@ -185,7 +187,7 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 			granted = policy.UsageOf(old.Spec)
 		}
 		if e, ok := s.entry(id); ok {
-			granted = granted.Max(e.Usage)
+			granted = granted.Max(e.granted())
 		}
 		for _, p := range s.quotas {
 			used := minus(usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id), adoptable(&s.stored.State, keyOf(p, r), r, next))

@@ -27,7 +27,7 @@ func benchmarkGrant(b *testing.B, scope v1alpha1.QuotaScope) {
 			byTotal[e.Keys[0]] = map[Key]Entry{}
 		}
 		byTotal[e.Keys[0]][id] = e
-		byNamespace[r.Member+"/"+r.Namespace] = append(byNamespace[r.Member+"/"+r.Namespace], Group{UID: id.UID, Name: e.Name, Requester: r, Holds: e.Usage})
+		byNamespace[r.Member+"/"+r.Namespace] = append(byNamespace[r.Member+"/"+r.Namespace], Group{UID: id.UID, Name: e.Name, Requester: r, Holds: e.Usage, Granted: e.Usage})
 	}
 	groups := slices.Collect(maps.Values(byNamespace))
 	asking := groups[0][0]

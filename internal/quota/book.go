@@ -79,9 +79,15 @@ func (b *book) keep(c Claim, quotas []*policy.Policy) {
 		return
 	}
 	e, entered := b.entry(c.Key())
-	if !b.read || b.known && (!entered || !slices.Equal(e.Keys, keysOf(quotas, c.Requester)) || !e.Usage.Covers(c.Holds)) {
+	if !b.read || b.known && (!entered || !slices.Equal(e.Keys, keysOf(quotas, c.Requester)) || !e.Usage.Covers(c.Holds) || !e.granted().Covers(c.Granted)) {
 		b.enqueue(c)
 	}
+}
+
+// count enters what a group holds whose claim is refused: what exists counts, granted or not.
+func (s seat) count(c Claim) {
+	c.Wants, c.Surges = c.Granted, nil
+	s.keep(c, s.quotas)
 }
 
 // granted reports whether this holder of the group was granted what it asks for, and keeps it.
@@ -94,7 +100,7 @@ func (b *book) granted(c Claim, quotas []*policy.Policy) bool {
 	lower, lowering := b.lowers[c.Key()]
 	flight, flying := b.flying[c.Key()]
 	// What is given back meanwhile leaves enough.
-	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.Usage.Covers(c.Wants) &&
+	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.granted().Covers(c.Wants) &&
 		(!lowering || lower.to.Covers(c.Wants)) && (!flying || flight.Covers(c.Wants))
 }
 

@@ -16,8 +16,10 @@ type Group struct {
 	UID       types.UID
 	Name      string
 	Requester policy.Requester
-	// Holds is what status.admitted stands for, or what exists if nothing was ever admitted.
+	// Holds is what was admitted, or what exists if that is more. It counts.
 	Holds policy.Usage
+	// Granted is what of it needs no grant: what was admitted. What exists beyond that counts, and is claimed as growth.
+	Granted policy.Usage
 }
 
 // Key of the group.
@@ -36,7 +38,7 @@ type Claim struct {
 	Epoch v1alpha1.Epoch
 }
 
-func (c Claim) grows() bool { return !c.Holds.Covers(c.Wants) }
+func (c Claim) grows() bool { return !c.Granted.Covers(c.Wants) }
 
 // giveBack lowers an entry; to nothing removes it.
 type giveBack struct {
@@ -121,7 +123,7 @@ func newDraft(s State, f facts) *draft {
 // put enters a group, and keeps the totals in step.
 func (d *draft) put(id Key, e Entry) {
 	old, had := d.state.entry(id)
-	if had && old.Usage == e.Usage && old.Epoch == e.Epoch && old.Doubted == e.Doubted && slices.Equal(old.Keys, e.Keys) {
+	if had && old.Usage == e.Usage && old.Beyond == e.Beyond && old.Epoch == e.Epoch && old.Doubted == e.Doubted && slices.Equal(old.Keys, e.Keys) {
 		return
 	}
 	d.remove(id)
@@ -179,11 +181,7 @@ func (d *draft) lower(id Key, g giveBack) {
 			e.Epoch = g.epoch
 		}
 		e.Doubted = false
-		e.Usage = policy.Usage{
-			Groups: min(e.Usage.Groups, g.to.Groups), VMs: min(e.Usage.VMs, g.to.VMs),
-			CPU: min(e.Usage.CPU, g.to.CPU), Memory: min(e.Usage.Memory, g.to.Memory),
-		}
-		d.put(id, e)
+		d.put(id, e.counts(least(e.Usage, g.to), least(e.granted(), g.to)))
 	}
 }
 
@@ -226,7 +224,7 @@ func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
 	case !ok:
 		behind, e = true, entryOf(*g)
 	case !lowered && !e.Usage.Covers(g.Holds):
-		behind, e.Usage = true, e.Usage.Max(g.Holds)
+		behind, e = true, e.counts(e.Usage.Max(g.Holds), e.granted().Max(g.Granted))
 	case slices.Equal(e.Keys, keys):
 		return false
 	}
@@ -273,11 +271,12 @@ func (d *draft) mark() {
 	}
 }
 
+// entryOf counts what a group holds.
 func entryOf(g Group) Entry {
-	return Entry{Namespace: g.Requester.Namespace, Name: g.Name, Usage: g.Holds}
+	return Entry{Namespace: g.Requester.Namespace, Name: g.Name}.counts(g.Holds, g.Granted)
 }
 
-// claim grants or refuses one claim. What the group has already is entered in any case.
+// claim grants or refuses one claim. What the group has already counts in any case, and is granted only if the claim is.
 func (d *draft) claim(c Claim) Answer {
 	quotas := d.quotas(c.Requester)
 	if len(quotas) == 0 {
@@ -285,27 +284,27 @@ func (d *draft) claim(c Claim) Answer {
 	}
 	answer := evaluate(d.facts, &d.state, d.totals, c, quotas)
 	e, _ := d.state.entry(c.Key())
-	has, doubted := c.Holds, e.Doubted && answer.Outcome != Granted
+	has, granted, doubted := c.Holds, c.Granted, e.Doubted && answer.Outcome != Granted
 	if doubted || !e.Doubted {
-		has = has.Max(e.Usage)
+		has, granted = has.Max(e.Usage), granted.Max(e.granted())
 	}
 	if answer.Outcome == Granted {
-		has = has.Max(c.Wants)
+		has, granted = has.Max(c.Wants), granted.Max(c.Wants)
 	}
 	if has.Groups == 0 {
 		return answer
 	}
-	e = entryOf(c.Group)
-	e.Usage, e.Keys, e.Epoch, e.Doubted = has, keysOf(quotas, c.Requester), c.Epoch, doubted
+	e = entryOf(c.Group).counts(has, granted)
+	e.Keys, e.Epoch, e.Doubted = keysOf(quotas, c.Requester), c.Epoch, doubted
 	d.put(c.Key(), e)
 	return answer
 }
 
 // evaluate says what would become of a claim. It changes nothing.
 func evaluate(f facts, s *State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
-	granted := c.Holds
+	granted := c.Granted
 	if e, ok := s.entry(c.Key()); ok && !e.Doubted {
-		granted = granted.Max(e.Usage)
+		granted = granted.Max(e.granted())
 	}
 	var answer Answer
 	problem := ""

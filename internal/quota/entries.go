@@ -38,8 +38,10 @@ type part struct {
 // Entry is what one group was granted.
 type Entry struct {
 	Namespace, Name string
-	// Usage has no group once the group is gone and VMs of it are left.
+	// Usage is what counts. It has no group once the group is gone and VMs of it are left.
 	Usage policy.Usage
+	// Beyond is what of Usage exists without a grant. A group that asks for it claims it.
+	Beyond policy.Usage
 	// Keys are the totals that the group counts in; see keyOf.
 	Keys []string
 	// Epoch of the holder that wrote it.
@@ -47,6 +49,21 @@ type Entry struct {
 	// Doubted says that the ledger turned out to be behind what groups have, as one from a backup is. What this entry has beyond what its
 	// group holds may be from then, when others had less, and grants nothing before its holder has claimed it anew or given it back.
 	Doubted bool
+}
+
+// granted is what of the entry was granted.
+func (e Entry) granted() policy.Usage { return minus(e.Usage, e.Beyond) }
+
+// counts returns the entry with what counts now, and what of it was granted.
+func (e Entry) counts(usage, granted policy.Usage) Entry {
+	e.Usage, e.Beyond = usage, minus(usage, least(usage, granted))
+	e.Beyond.Groups = 0 // that the group exists needs no grant
+	return e
+}
+
+// least is the lesser amount of each kind.
+func least(a, b policy.Usage) policy.Usage {
+	return policy.Usage{Groups: min(a.Groups, b.Groups), VMs: min(a.VMs, b.VMs), CPU: min(a.CPU, b.CPU), Memory: min(a.Memory, b.Memory)}
 }
 
 // StateOf returns a state with these entries.
@@ -161,7 +178,7 @@ func changed(was, is *State) (ids []Key) {
 			after = p.entries
 		}
 		for id, e := range before {
-			if now, ok := after[id]; !ok || now.Usage != e.Usage || now.Doubted != e.Doubted {
+			if now, ok := after[id]; !ok || now.Usage != e.Usage || now.Beyond != e.Beyond || now.Doubted != e.Doubted {
 				ids = append(ids, id)
 			}
 		}

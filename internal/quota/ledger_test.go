@@ -93,6 +93,7 @@ func group(uid types.UID, member string, holds int32) quota.Group {
 	g := quota.Group{UID: uid, Name: string(uid), Requester: policy.Requester{Member: member, Namespace: "a"}}
 	if holds > 0 {
 		g.Holds = policy.UsageOf(spec(holds))
+		g.Granted = g.Holds
 	}
 	return g
 }

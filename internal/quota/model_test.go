@@ -83,7 +83,7 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 	var groups [][]quota.Group
 	for i, o := range r.view {
 		if o.exists {
-			groups = append(groups, []quota.Group{{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()}})
+			groups = append(groups, []quota.Group{{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: o.holds(), Granted: o.holds()}})
 		}
 	}
 	return groups, nil
@@ -198,7 +198,7 @@ func (m *model) pass(i int) {
 		m.due[i] = true // later
 	}
 	answer := r.ledger.Ask(m.t.Context(), quota.Claim{
-		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds()}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
+		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds(), Granted: o.holds()}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
 	})
 	next := o.admitted
 	switch {
@@ -481,7 +481,7 @@ func (m *model) settle() {
 		}
 		r := m.replicas[m.holder[i]]
 		if answer := r.ledger.Ask(m.t.Context(), quota.Claim{
-			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds()},
+			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds(), Granted: o.holds()},
 			Spec:  o.spec, Wants: policy.UsageOf(o.spec), Epoch: v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]},
 		}); answer.Outcome != quota.Refused || len(answer.Violations) == 0 {
 			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)

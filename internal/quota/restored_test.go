@@ -87,7 +87,7 @@ func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 			d.grant(far)
 			d.groups = []quota.Group{group("far", "other", 4)}
 			d.set = compile(between)
-			far.Holds = policy.UsageOf(spec(4))
+			far.Group = group("far", "other", 4)
 			d.ask(far, quota.Granted)
 			elsewhere := claim("elsewhere", "m", 0, 1, 1)
 			elsewhere.Requester.Namespace = "b"

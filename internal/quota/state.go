@@ -55,6 +55,7 @@ type storedEntry struct {
 	Namespace string   `json:"n"`
 	Name      string   `json:"g"`
 	Usage     [3]int64 `json:"u"` // VMs, CPUs, GiB
+	Beyond    [3]int64 `json:"b,omitzero"`
 	Keys      []string `json:"k,omitempty"`
 	Epoch     [2]int64 `json:"e"`
 	Doubted   bool     `json:"d,omitempty"`
@@ -162,7 +163,8 @@ func encodeEntries(entries map[Key]Entry, keys bool) map[string]storedEntry {
 	for id, e := range entries {
 		one := storedEntry{
 			Member: id.Member, Namespace: e.Namespace, Name: e.Name, Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory},
-			Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted, Gone: e.Usage.Groups == 0,
+			Beyond: [3]int64{e.Beyond.VMs, e.Beyond.CPU, e.Beyond.Memory},
+			Epoch:  [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted, Gone: e.Usage.Groups == 0,
 		}
 		if keys {
 			one.Keys = e.Keys
@@ -271,13 +273,14 @@ func decodePart(n int, text string, packed bool, keys []string) (*part, error) {
 func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry, error) {
 	entries := make(map[Key]Entry, len(stored))
 	for name, e := range stored {
-		if min(e.Usage[0], e.Usage[1], e.Usage[2]) < 0 {
+		if min(e.Usage[0], e.Usage[1], e.Usage[2], e.Beyond[0], e.Beyond[1], e.Beyond[2]) < 0 {
 			return nil, fmt.Errorf("the ledger of quotas has a negative entry for group %s/%s of member %q", e.Namespace, e.Name, e.Member)
 		}
 		one := Entry{
 			Namespace: e.Namespace, Name: e.Name, Keys: keys,
-			Usage: policy.Usage{Groups: 1, VMs: e.Usage[0], CPU: e.Usage[1], Memory: e.Usage[2]},
-			Epoch: v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]}, Doubted: e.Doubted,
+			Usage:  policy.Usage{Groups: 1, VMs: e.Usage[0], CPU: e.Usage[1], Memory: e.Usage[2]},
+			Beyond: policy.Usage{VMs: e.Beyond[0], CPU: e.Beyond[1], Memory: e.Beyond[2]},
+			Epoch:  v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]}, Doubted: e.Doubted,
 		}
 		if e.Gone {
 			one.Usage.Groups = 0

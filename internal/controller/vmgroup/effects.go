@@ -119,17 +119,7 @@ func (p *pass) removeFolder(ctx context.Context, s *group.Snapshot) error {
 func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) *group.QuotaAnswer {
 	answer := &group.QuotaAnswer{}
 	if p.r.Quotas == nil {
-		set, ok := p.r.Policies(ctx)
-		if q.Claims && ok && len(set.Quotas(s.Requester)) > 0 {
-			const noLedger = "This operator keeps no ledger of quotas"
-			if !q.Holds.Covers(q.Wants) {
-				answer.Unavailable = noLedger
-			}
-			if len(q.Surges) > 0 {
-				answer.Short = noLedger
-			}
-		}
-		return answer
+		return p.withoutLedger(ctx, s, q)
 	}
 	if q.Returns {
 		answer.Unwatched = !p.returnQuota(ctx, s, q)
@@ -138,7 +128,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		return answer
 	}
 	said := p.r.Quotas.Ask(ctx, quota.Claim{
-		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds},
+		Group: quota.Group{UID: s.Group.UID, Name: s.Group.Name, Requester: s.Requester, Holds: q.Holds, Granted: q.Granted},
 		Spec:  s.Group.Spec, Wants: q.Wants, Surges: q.Surges, Epoch: s.Epoch,
 	})
 	answer.Waiting, answer.Violations = said.Outcome == quota.Waiting, said.Violations
@@ -147,6 +137,26 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		answer.Unavailable = said.Problem
 	}
 	answer.Unwatched = answer.Unwatched || said.Problem != ""
+	return answer
+}
+
+// withoutLedger grants all where no quota holds, and nothing else.
+func (p *pass) withoutLedger(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) *group.QuotaAnswer {
+	answer := &group.QuotaAnswer{}
+	if !q.Claims {
+		return answer
+	}
+	if set, ok := p.r.Policies(ctx); ok && len(set.Quotas(s.Requester)) == 0 {
+		answer.Surge = int32(len(q.Surges))
+		return answer
+	}
+	const noLedger = "This operator keeps no ledger of quotas"
+	if !q.Granted.Covers(q.Wants) {
+		answer.Unavailable = noLedger
+	}
+	if len(q.Surges) > 0 {
+		answer.Short = noLedger
+	}
 	return answer
 }
 

@@ -79,11 +79,12 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 			places[[2]string{member, namespace}] = at
 			groups = append(groups, []quota.Group{{Requester: r}})
 		}
-		holds := e.shows
+		holds, granted := e.shows, policy.Usage{}
 		if record := w.record(members[member], key); record.Admitted != nil {
-			holds = policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, *record.Admitted))
+			granted = policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, *record.Admitted))
+			holds = granted
 		}
-		groups[at] = append(groups[at], quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: groups[at][0].Requester, Holds: holds})
+		groups[at] = append(groups[at], quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: groups[at][0].Requester, Holds: holds, Granted: granted})
 	}
 	for i := range groups {
 		groups[i] = groups[i][1:]

@@ -350,24 +350,6 @@ func TestAnUpdateWaitsForQuota(t *testing.T) {
 	}
 }
 
-func TestAnUpdateThatNeedsNoMoreVMsDoesNotAskForThem(t *testing.T) {
-	r := rolls(t, 3)
-	limit := int32(3)
-	r.setPolicy(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{VMs: &limit, Scope: v1alpha1.QuotaNamespace}})
-	ledger := r.ledgerOf(r.Reconciler, &quotatest.Store{})
-	r.edit(func(s *v1alpha1.VmGroupSpec) {
-		s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{MaxUnavailable: new(intstr.FromInt32(1))}
-	})
-	for range 60 {
-		r.inform(r.Reconciler)
-		r.mustPass()
-		flush(t, ledger)
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
-	says(t, r.group(), v1alpha1.ConditionUpToDate, "True", v1alpha1.ReasonUpToDate)
-}
-
 func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	r := rolls(t, 3)
 	old := r.group().Status.UpdateRevision
@@ -392,6 +374,33 @@ func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	g = r.work()
 	if n := len(r.vcenter.VMs()); n != 2 || !strings.Contains(g.Status.LastMessage, old) || !strings.Contains(g.Status.LastMessage, "debian-12") {
 		t.Errorf("%d VMs: %s", n, g.Status.LastMessage)
+	}
+}
+
+// The template of before was deleted, and spec is corrected: the group goes on, whatever it lacks.
+func TestAGroupGoesOnOnceItsMissingTemplateIsReplaced(t *testing.T) {
+	for story, c := range map[string]struct {
+		replicas int32
+		lost     []string
+		more     int32
+	}{
+		"and it is scaled up": {2, nil, 1}, "its only VM is lost": {1, []string{"web-0"}, 0}, "all of its VMs are lost": {2, []string{"web-0", "web-1"}, 0},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := rolls(t, c.replicas)
+			r.vcenter.RemoveTemplate("debian-12")
+			for _, name := range c.lost {
+				r.vcenter.ByHand().Delete(name)
+			}
+			if len(c.lost) > 0 {
+				says(t, r.work(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonTemplateNotFound)
+			}
+			r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, *s.Replicas = "debian-13", c.replicas+c.more })
+			r.watched(60, nil)
+			if names := r.are(r.group().Status.UpdateRevision); len(names) != int(c.replicas+c.more) || len(r.vcenter.VMs()) != len(names) {
+				t.Errorf("updated are %v of %d VMs", names, len(r.vcenter.VMs()))
+			}
+		})
 	}
 }
 

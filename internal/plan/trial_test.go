@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned: its template was deleted, or denied. VMs of the new revision are tried, since none of the
+// older one can show that it works.
+func TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned(t *testing.T) {
+	for name, c := range map[string]struct {
+		vms  int32
+		tell func(s *saga)
+	}{
+		"scaled up in the same edit": {2, func(s *saga) { s.template("debian-13"); s.replicas(3) }},
+		"scaled up before": {2, func(s *saga) {
+			s.replicas(3)
+			s.until(blocked(v1alpha1.ReasonTemplateNotFound))
+			s.template("debian-13")
+		}},
+		"scaled up by far":           {2, func(s *saga) { s.template("debian-13"); s.replicas(6) }},
+		"the only VM was lost":       {1, func(s *saga) { s.gone("web-0"); s.template("debian-13") }},
+		"all VMs were lost":          {2, func(s *saga) { s.gone("web-0", "web-1"); s.template("debian-13") }},
+		"all are lost after an edit": {2, func(s *saga) { s.template("debian-13"); s.looks(1); s.lose("web-0"); s.lose("web-1") }},
+		"one was lost, and none may be added": {3, func(s *saga) {
+			s.gone("web-1")
+			s.strategy(number(0), number(1))
+			s.template("debian-13")
+		}},
+		"one was lost, and the quota is full": {3, func(s *saga) { 
+			s.gone("web-1")
+			s.room = SurgeRoom{}
+			s.strategy(number(1), number(1))
+			s.template("debian-13")
+		}},
+		"it is forbidden, too":                {2, func(s *saga) { s.forbidden["debian-12"] = true; s.gone("web-0", "web-1"); s.template("debian-13") }},
+		"a third revision follows": {2, func(s *saga) {
+			s.gone("web-0", "web-1")
+			s.absent["debian-13"] = true
+			s.template("debian-13")
+			s.looks(5)
+			s.template("debian-14")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSaga(t, c.vms)
+			s.strategy(nil, nil)
+			s.absent["debian-12"] = true
+			c.tell(s)
+			s.watch = func(in Input, p Plan) {
+				u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
+				if n := untried(p); n > max(u.surge+u.unavailable, 1) {
+					t.Fatalf("%d VMs of a revision that was never seen working: %s", n, strings.Join(s.trail, "\n"))
+				}
+			}
+			p := s.run(settled)
+			if n := int(*s.spec.Replicas); len(s.first()) != n || len(p.Outdated) > 0 {
+				t.Errorf("in the end there are %v, outdated are %v", s.first(), p.Outdated)
+			}
+		})
+	}
+}
+
+// gone loses VMs and waits until vCenter has said so.
+func (s *saga) gone(names ...string) {
+	for _, name := range names {
+		s.lose(name)
+	}
+	s.looks(3)
+}
+
+// untried is how many VMs of the target there are or come, as long as none of them has been ready.
+func untried(p Plan) (n int32) {
+	for _, v := range p.VMs {
+		if v.Revision != p.Rollout.Revision || len(p.Rollout.From) == 0 || slices.Contains(p.Doomed, v.Ordinal) {
+			continue
+		}
+		if !v.ReadySince.IsZero() {
+			return 0
+		}
+		if v.MoRef != "" || v.Phase == v1alpha1.VMCloning {
+			n++
+		}
+	}
+	return n
+}
+
+// TestATrialThatFailsStopsTheUpdate: no more than one VM is tried at a time, and the group says what to do.
+func TestATrialThatFailsStopsTheUpdate(t *testing.T) {
+	s := newSaga(t, 2)
+	s.strategy(nil, nil)
+	s.absent["debian-12"] = true
+	s.gone("web-0", "web-1")
+	s.broken("debian-13")
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	s.looks(5)
+	if n := len(s.first()); n != 1 {
+		t.Errorf("%d VMs were tried", n)
+	}
+	s.template("debian-14")
+	s.until(settled)
+}
+
+// TestWhatIsOnlyUnreadIsWaitedFor: the older shape can be cloned again as soon as what it names has been looked up.
+func TestWhatIsOnlyUnreadIsWaitedFor(t *testing.T) {
+	s := newSaga(t, 2)
+	s.strategy(nil, nil)
+	s.unread["debian-12"] = true
+	s.lose("web-0")
+	s.template("debian-13")
+	s.boots["debian-13"] = 100
+	s.until(updated(1)) // the VM that the update adds
+	s.looks(5)
+	if vm := s.byName("web-0"); vm != nil || len(s.first()) != 2 {
+		t.Errorf("there are %v", s.first())
+	}
+	if !strings.Contains(s.text.String(), "debian-12 has not been looked up") {
+		t.Errorf("nothing says what is waited for:\n%s", s.text.String())
+	}
+	s.unread["debian-12"] = false
+	s.looks(2)
+	if vm := s.byName("web-0"); vm == nil || vm.template != "debian-12" {
+		t.Errorf("the lost VM came back as %+v", vm)
+	}
+}

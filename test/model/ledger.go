@@ -54,7 +54,7 @@ func (l *ledger) ask(q group.QuotaQuestion) *group.QuotaAnswer {
 	if !q.Claims {
 		return answer
 	}
-	has := l.entry.Max(q.Holds)
+	has := l.entry.Max(q.Granted)
 	if l.unread {
 		if !has.Covers(q.Wants) {
 			answer.Unavailable = "The quota cannot be read"

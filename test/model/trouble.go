@@ -78,9 +78,7 @@ var troubles = map[string]func(w *world, n int) string{
 		return "all hosts come back"
 	},
 	"hide": onVM("the inventory loses, or finds, ", func(w *world, m *machine, _ int) string {
-		if m.hidden = !m.hidden; !m.hidden {
-			m.backAt = w.now
-		}
+		m.hidden = !m.hidden
 		return fmt.Sprint("hidden ", m.hidden)
 	}),
 	"move-away": onVM("somebody moves away, or back,", func(w *world, m *machine, _ int) string {

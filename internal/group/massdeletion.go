@@ -35,12 +35,12 @@ func (s *Snapshot) Removes() bool {
 
 // removal says why VMs that are to leave are kept for now, or nil, and since when all of them are to leave, or zero. A group that is deleted, or wants
 // none, keeps its VMs until every replica has seen what else leaves; then, and whenever a group shrinks, it is seen whether that is too much. A group
-// that has vanished is new, and nobody could confirm anything for it.
+// that has vanished is new, and nobody could confirm anything for it. One that is paused removes nothing, so that no time runs for it.
 func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
 	confirmed := m.NamespaceUID != "" && m.NamespaceConfirms == m.NamespaceUID
 	allowed, _ := allowance.Counts(m.AllowedUntil, s.Now)
-	if m.Rules == (massdeletion.Rules{}) || s.Vanished || confirmed || allowed || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
+	if s.Paused != nil || m.Rules == (massdeletion.Rules{}) || s.Vanished || confirmed || allowed || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
 		return nil, time.Time{}
 	}
 	held := false

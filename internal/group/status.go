@@ -338,33 +338,44 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		}
 		return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "."
 	}
-	if len(blockers) > 0 {
-		b := blockers[0]
-		if t := terminal(blockers); t != nil {
+	holding := slices.DeleteFunc(slices.Clone(blockers), func(b plan.Blocker) bool { return b.Remark })
+	if len(holding) > 0 {
+		b := holding[0]
+		if t := terminal(holding); t != nil {
 			b = *t
 		}
 		return metav1.ConditionFalse, b.Reason, b.Message
 	}
+	reason, message := f.underWay(counts)
+	if len(blockers) > 0 {
+		message = strings.TrimSuffix(message, ".") + "; " + blockers[0].Message
+	}
+	return metav1.ConditionFalse, reason, message
+}
+
+// underWay says what is done until the group is as asked for.
+func (f Facts) underWay(counts string) (reason, message string) {
+	p, most := f.Plan, f.Plan.Desired+f.Plan.Surge
 	switch {
 	case f.Keeps:
-		return metav1.ConditionFalse, v1alpha1.ReasonReleasing, f.keeping()
+		return v1alpha1.ReasonReleasing, f.keeping()
 	case f.Deleting:
-		return metav1.ConditionFalse, v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left%s%s", are(int32(len(p.VMs))), f.guests(), f.WithoutEffect)
+		return v1alpha1.ReasonDeleting, fmt.Sprintf("deleting: %s left%s%s", are(int32(len(p.VMs))), f.guests(), f.WithoutEffect)
 	case f.updating():
-		return metav1.ConditionFalse, p.Update.Reason, p.Update.Message
+		return p.Update.Reason, p.Update.Message
 	case p.Repairing:
-		return metav1.ConditionFalse, v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
+		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
-		return metav1.ConditionFalse, v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
-	case p.Existing > p.Desired && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
-		return metav1.ConditionFalse, v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
+		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
+	case p.Existing > most && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
+		return v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
 			are(p.Desired), p.Existing, waitingFor(p.VMs))
-	case p.Existing > p.Desired || len(p.Doomed) > 0:
-		return metav1.ConditionFalse, v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s", are(p.Desired), len(p.Doomed), f.guests())
+	case p.Existing > most || len(p.Doomed) > 0:
+		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s", are(p.Desired), len(p.Doomed), f.guests())
 	case f.Spec.PowerState == v1alpha1.PowerOff:
-		return metav1.ConditionFalse, v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
+		return v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
 	default:
-		return metav1.ConditionFalse, v1alpha1.ReasonStarting, counts + waitingFor(p.VMs)
+		return v1alpha1.ReasonStarting, counts + waitingFor(p.VMs)
 	}
 }
 
@@ -372,7 +383,8 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 // than are wanted.
 func (f Facts) satisfied() bool {
 	p := &f.Plan
-	return !f.Deleting && !f.Admission.Held && p.Existing == p.Desired+p.Surge && p.Ready >= p.Desired && len(p.Doomed) == 0 && !f.updating()
+	return !f.Deleting && !f.Admission.Held && p.Existing == p.Desired+p.Surge && p.Ready >= p.Desired && len(p.Doomed) == 0 && !f.updating() &&
+		!slices.ContainsFunc(p.VMs, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning }) // more are on their way
 }
 
 // remark is what there is to say of a group although all of its VMs are ready, or "".

@@ -38,7 +38,12 @@ func (b *blockers) add(r rank, blocker Blocker) {
 }
 
 // addFailure adds a failure; of those with one reason the first is told and the others are counted.
-func (b *blockers) addFailure(f *failure) {
+func (b *blockers) addFailure(f *failure) { b.addOnce(f, false) }
+
+// addRemark adds a failure that holds nothing up.
+func (b *blockers) addRemark(f *failure) { b.addOnce(f, true) }
+
+func (b *blockers) addOnce(f *failure, remark bool) {
 	for i := range b.all {
 		if b.all[i].rank == rankFailure && b.all[i].Reason == f.reason {
 			b.all[i].more++
@@ -46,7 +51,7 @@ func (b *blockers) addFailure(f *failure) {
 			return
 		}
 	}
-	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Terminal: f.terminal})
+	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Terminal: f.terminal, Remark: remark})
 }
 
 // sorted returns the blockers, the most important first.

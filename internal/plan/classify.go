@@ -197,13 +197,13 @@ func (p *planner) explainNames() {
 				continue // somebody asked that it be kept
 			}
 			p.blockers.add(rankName, Blocker{
-				Reason: v1alpha1.ReasonNameConflict,
+				Reason: v1alpha1.ReasonNameConflict, Remark: true,
 				Message: fmt.Sprintf("The name %s in the group's folder is taken by %s, which is not the group's VM of "+
 					"that name; another ordinal is used instead. To free the name, rename or move %s.",
 					VMName(p.in.Name, ordinal), vm.Ref.Value, vm.Ref.Value),
 			})
 		} else if f := p.ops.nameHeld(ordinal); f != nil {
-			p.blockers.addFailure(f)
+			p.blockers.addRemark(f)
 		}
 	}
 }

@@ -79,6 +79,8 @@ type Blocker struct {
 	Message string
 	// Terminal is true when nothing goes on until somebody acts: the group is Stalled.
 	Terminal bool
+	// Remark is true when nothing waits for it: the group goes on in another way.
+	Remark bool
 }
 
 // VMStatus is one ordinal of the group: what it holds and in which state.

@@ -173,7 +173,7 @@ func (p *planner) finish() Plan {
 	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.VMs) == 0
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == p.wanted() && plan.Ready == p.wanted() && plan.Update.Reason != v1alpha1.ReasonRolloutProgressing &&
-		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Reason != v1alpha1.ReasonNameConflict })
+		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return !b.Remark })
 	plan.Kept = p.kept()
 	return *plan
 }

@@ -27,10 +27,12 @@ func (p *planner) progress() Update {
 		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. Nobody edited spec since these came (they are from a backup, from an older "+
 			"version of the operator, or status was lost), so they are not updated by themselves. To update them, set spec.updateStrategy.replaceTrigger to a new "+
 			"value, which replaces all VMs.", counts, enumerate(p.plan.Outdated))}
-	case p.in.UpdateBlocked != nil:
-		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, sentence(p.in.UpdateBlocked.Message))}
 	case p.in.Paused != nil:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
+	case p.plan.StampedBy != "":
+		return Update{v1alpha1.ReasonRolloutPending, counts + "; nothing is updated while another installation of the operator has stamped VMs of the group."}
+	case p.in.UpdateBlocked != nil:
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, sentence(p.in.UpdateBlocked.Message))}
 	case p.stopped():
 		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. %s", counts, p.whoFailed(), p.afterFailure())}
 	case p.spec.update.onDelete:

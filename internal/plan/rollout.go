@@ -236,7 +236,7 @@ func (p *planner) explainUpdate() {
 // the revision of spec.
 func (p *planner) explainMore() {
 	n := min(p.population()-p.spec.desired, p.roll.surge)
-	if p.in.UpdateBlocked == nil || p.in.Hold != nil || n <= 0 {
+	if p.in.UpdateBlocked == nil || p.handsOff || p.in.Hold != nil || n <= 0 {
 		return
 	}
 	p.plan.Update.Message += fmt.Sprintf(" Until then the group has %s more than spec.replicas (%d), from the update that was under way: set spec to what is "+

@@ -73,7 +73,7 @@ func Decide(v Findings) Admission {
 		a.Admitted.Replicas = min(a.Admitted.Replicas, max(replicas, 0))
 	}
 	same := a.Admitted != nil && SameShape(v.Spec, *a.Admitted)
-	within := same && v.Admitted.Replicas >= replicas
+	within := same && v.Admitted.Replicas >= replicas || a.Admitted != nil && replicas == 0 && v.tooFew() // without VMs no shape is held back
 	if same {
 		a.Admitted.Revision = v.Revision // an operator of another version may compute it in another way
 	}
@@ -138,7 +138,7 @@ func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 	switch {
 	case within && reason == v1alpha1.ReasonNotGranted:
 		a.Message = words
-	case within && onlyTooFew(v.Violations):
+	case within && v.tooFew():
 		a.Message = words + ". The group has shrunk below the minimum and is kept as it is; raise spec.replicas, or ask the platform team to change the policy."
 	case within:
 		a.Reason = v1alpha1.ReasonPolicyTightened
@@ -234,14 +234,14 @@ func secretName(ref *v1alpha1.LocalObjectReference) string {
 	return ref.Name
 }
 
-// onlyTooFew reports whether all that is refused is that the group is too small.
-func onlyTooFew(violations []Violation) bool {
-	for _, v := range violations {
-		if v.Enforced && v.Rule != RuleReplicasMinimum {
+// tooFew reports whether all that is refused is that the group is too small.
+func (v Findings) tooFew() bool {
+	for _, violation := range v.Violations {
+		if violation.Enforced && violation.Rule != RuleReplicasMinimum {
 			return false
 		}
 	}
-	return true
+	return anyEnforced(v.Violations) && !anyEnforced(v.Quota) && len(v.Denials) == 0
 }
 
 func anyEnforced(violations []Violation) bool {

@@ -314,8 +314,8 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		Edited: s.edited(), Rollout: s.rollout(), Desired: s.Group.Status.DesiredReplicas, Surge: s.surgeRoom(),
 	}
 	in.Hold, _ = s.removal()
-	in.UpdateBlocked = s.updateBlocked(admission, in.Hold)
 	in.Adoption = s.toAdopt(admission)
+	in.UpdateBlocked = s.updateBlocked(admission, in.Hold, in.Adoption)
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}

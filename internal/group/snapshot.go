@@ -202,7 +202,7 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 	}
 	for _, op := range observation.InFlight {
 		if op.Kind == vsphere.OpClone {
-			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(size{})
+			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(s.cloning(op.Ordinal))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Shows is what a group has by its status. It is for groups of which the hub has no record, and of which nobody looks into vCenter.
@@ -87,6 +88,16 @@ func (s *Snapshot) granted() policy.Usage {
 	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 }
 
+// misses reports whether vCenter does not show a VM that status names, and has not confirmed that it is gone: it counts.
+func (s *Snapshot) misses() bool {
+	o := &s.Observation
+	return slices.ContainsFunc(s.Group.Status.VMs, func(known v1alpha1.VMStatus) bool {
+		ref := vsphere.VMRef(known.MoRef)
+		is := func(vm vsphere.VM) bool { return vm.Ref == ref }
+		return !ref.IsZero() && !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) && !slices.Contains(o.Others, ref)
+	})
+}
+
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
 // others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
@@ -99,7 +110,7 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Holds, q.Granted = s.holds(), s.granted()
 	}
 	switch {
-	case !s.Observation.Complete: // nobody knows how large its VMs are
+	case !s.Observation.Complete || s.misses(): // it is not known how large its VMs are
 	case admitted:
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken())
 	default:

@@ -332,6 +332,9 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
+	if d.Names.Blocked == nil {
+		d.Names.Blocked = s.noRoom(d.Spec)
+	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	in.Shapes = s.shapes(admission, &d)
 	d.Plan = plan.Compute(in)

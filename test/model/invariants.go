@@ -110,10 +110,18 @@ func (a *audit) removals(w *world, actions []plan.Action) {
 		}
 		if w.hub.trips {
 			a.violated(w, "mass-deletion", "%s %s while many others go", action.Kind, action.Name)
-		} else if w.now.Before(g.DeletionTimestamp.Add(10 * time.Second)) {
+		} else if since := w.removingSince(g); w.now.Before(since.Add(10 * time.Second)) {
 			a.violated(w, "deletion-waits", "%s %s within 10 s of the deletion", action.Kind, action.Name)
 		}
 	}
+}
+
+// removingSince is since when all VMs are to leave: since the deletion, or since the group was scaled to 0.
+func (w *world) removingSince(g *v1alpha1.VmGroup) time.Time {
+	if c := condition(&g.Status, v1alpha1.ConditionRemoving); c != nil && c.LastTransitionTime.Time.Before(g.DeletionTimestamp.Time) {
+		return c.LastTransitionTime.Time
+	}
+	return g.DeletionTimestamp.Time
 }
 
 // action checks one action.
@@ -169,7 +177,7 @@ func (a *audit) creates(w *world, s *group.Snapshot, action *plan.Action) {
 
 // statusWritten sees each status, right after it was written.
 func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
-	if !a.quiet.IsZero() && !w.agedSince(a.quiet) {
+	if !a.quiet.IsZero() && !w.agedSince(a.quiet.Add(-restFor)) {
 		a.violated(w, "writes-at-rest", "%s", difference(&was.Status, &is.Status))
 	}
 	a.doomed(w, was, is)

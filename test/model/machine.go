@@ -64,7 +64,7 @@ func (m *machine) setPower(w *world, power vsphere.PowerState) {
 	m.power = power
 	switch {
 	case power == vsphere.PoweredOff:
-		m.onAt, m.upAt, m.asked = time.Time{}, time.Time{}, false
+		m.onAt, m.upAt = time.Time{}, time.Time{}
 		for _, t := range slices.Clone(w.vc.tasks) {
 			if t.op.Kind == vsphere.OpShutdownGuest && t.op.VM.Value == m.ref {
 				w.vc.end(t, nil)

@@ -119,6 +119,9 @@ func (v *vcenter) end(t *task, err error) {
 		v.failed(t, err)
 	}
 	t.done = true
+	if m := v.vm(t.op.VM.Value); m != nil && t.op.Kind == vsphere.OpShutdownGuest {
+		m.asked = false // it is on still, and nobody waits for it any more
+	}
 	v.tasks = slices.DeleteFunc(v.tasks, is)
 	v.orphans = slices.DeleteFunc(v.orphans, is)
 	v.changed()

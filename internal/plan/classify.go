@@ -202,10 +202,19 @@ func (p *planner) explainNames() {
 					"that name; another ordinal is used instead. To free the name, rename or move %s.",
 					VMName(p.in.Name, ordinal), vm.Ref.Value, vm.Ref.Value),
 			})
-		} else if f := p.ops.nameHeld(ordinal); f != nil {
+		} else if f := p.nameHeld(ordinal); f != nil {
 			p.blockers.addRemark(f)
 		}
 	}
+}
+
+// nameHeld returns the failure that says that the name of an ordinal is taken, and asks to be run again when it can be tried anew.
+func (p *planner) nameHeld(ordinal int32) *failure {
+	f := p.ops.nameHeld(ordinal)
+	if f != nil {
+		p.wake(f.RetryAt)
+	}
+	return f
 }
 
 // contested returns the ordinals whose name may be taken, sorted.

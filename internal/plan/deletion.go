@@ -46,6 +46,7 @@ func (p *planner) forget() {
 // doom makes a member leave for good.
 func (p *planner) doom(m *member) {
 	m.doomed, p.doomed[m.status.Ordinal] = true, true
+	m.forgetReadiness()
 	m.status.Phase, m.status.Available = v1alpha1.VMDeleting, false
 	switch {
 	case m.state == present && m.vm.Connected:

@@ -60,6 +60,9 @@ func (p *planner) assess(m *member) {
 	default:
 		p.assessStopped(m)
 	}
+	if m.doomed {
+		m.forgetReadiness()
+	}
 	if status.Message == "" && vm.Name != status.Name {
 		status.Message = fmt.Sprintf("%s was renamed to %s; it is still the group's", vm.Ref.Value, foreigntext.Quoted(vm.Name))
 	}
@@ -106,6 +109,13 @@ func (m *member) interrupted() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// forgetReadiness has a VM that leaves, and is seen not to be ready, be ready anew if it stays after all: its phase tells no more than that it leaves.
+func (m *member) forgetReadiness() {
+	if m.state == present && m.status.Phase != v1alpha1.VMReady && m.status.Phase != v1alpha1.VMDeleting {
+		m.status.ReadySince = time.Time{}
 	}
 }
 

@@ -97,7 +97,7 @@ func (p *planner) occupied(ordinal int32) bool {
 	if m := p.member(ordinal); m != nil && (!m.missing() || m.kept) {
 		return true
 	}
-	return p.doomed[ordinal] || p.taken[ordinal] != nil || p.ops.busy(ordinal) || p.ops.nameHeld(ordinal) != nil
+	return p.doomed[ordinal] || p.taken[ordinal] != nil || p.ops.busy(ordinal) || p.nameHeld(ordinal) != nil
 }
 
 // create plans a clone. If this clone was decided on before, it keeps its incarnation and its UUID: the VM of the earlier decision may

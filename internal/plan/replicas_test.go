@@ -101,7 +101,7 @@ func TestNamesTaken(t *testing.T) {
 		{"a name that vCenter refused is passed over",
 			input(1, failed(vsphere.Failure{Kind: vsphere.OpClone, Err: said{vsphere.KindNameTaken, "web-0 is taken."},
 				RetryAt: epoch.Add(time.Minute)})),
-			want{actions: "CreateVM web-1", blockers: "NameConflict", vms: "1:Cloning"}, []string{"web-0 is taken."}},
+			want{actions: "CreateVM web-1", blockers: "NameConflict", vms: "1:Cloning", wakeIn: time.Minute}, []string{"web-0 is taken."}},
 		{"and tried again in time",
 			input(1, failed(vsphere.Failure{Kind: vsphere.OpClone, Err: said{vsphere.KindNameTaken, "web-0 is taken."},
 				RetryAt: epoch})),

@@ -103,6 +103,9 @@ func (p *planner) updating(m *member) {
 		m.unstopped = true
 	case !asked.IsZero() && m.vm.ToolsRunning, restarts:
 		m.status.ShutdownTime = asked
+		if !asked.IsZero() && m.known != nil {
+			m.status.ReadySince = m.known.ReadySince // until it is off: it is ready anew once it turns out to stay on, and not in each look
+		}
 		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then it is not going down
 		m.goesDown()
 		m.status.Message = fmt.Sprintf("%s is restarted to be changed", m.vm.Ref.Value)

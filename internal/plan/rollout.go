@@ -160,16 +160,12 @@ func (p *planner) failedToReturn(m *member) bool {
 	if p.population() <= p.spec.desired-p.spec.update.unavailable {
 		return false
 	}
-	if start := m.status.StartTime; !start.IsZero() && !p.hadTime(m) {
-		p.wake(start.Add(p.spec.startup))
-	}
 	return p.hadTime(m)
 }
 
 // hadTime is true for a VM that was started at least startupTimeoutSeconds ago, and has not become ready since.
 func (p *planner) hadTime(m *member) bool {
-	start := m.status.StartTime
-	return !start.IsZero() && !p.in.Now.Before(start.Add(p.spec.startup))
+	return !m.status.StartTime.IsZero() && !p.in.Now.Before(p.startsUntil(m))
 }
 
 // removeNeedless replaces a VM that nobody misses, and reports whether it did.
@@ -224,6 +220,9 @@ func (p *planner) conclude() {
 	}
 	p.plan.Surge = p.roll.surge
 	p.plan.Behind = p.roll.going && p.population() >= p.spec.desired-p.spec.update.unavailable
+	if p.in.Hold != nil && p.in.UpdateBlocked != nil {
+		p.wake(p.in.Hold.Until)
+	}
 	p.plan.Rollout = p.roll.Rollout
 	p.plan.Revisions = p.revisions()
 	p.plan.Update = p.progress()

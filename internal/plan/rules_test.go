@@ -405,7 +405,7 @@ func anyUpdate(t *rapid.T, in *Input) {
 		}
 	}
 	if len(in.Shapes) > 0 && flag("shape blocked") {
-		in.Shapes[0].Blocked = &Blocker{Reason: v1alpha1.ReasonNotGranted, Message: "Not granted."}
+		in.Shapes[0].Blocked = &Blocker{Reason: v1alpha1.ReasonNotGranted, Message: "Not granted.", Terminal: flag("for good")}
 	}
 	if !flag("no rollout") {
 		in.Rollout = &Rollout{Revision: in.UpdateRevision, Start: epoch.Add(-time.Hour)}

@@ -250,6 +250,7 @@ func (s *sim) admit(in *Input) {
 		in.Revision, in.MayStay = Revision(in.Spec), *s.spec.Replicas
 	} else {
 		s.admitted = *s.spec.DeepCopy()
+		in.UpdateBlocked = s.blocks(s.spec.Template) // nobody knows whether what is not found is allowed
 	}
 	s.made[in.Revision] = ShapeOf(in.Spec)
 	in.CreateBlocked = s.blocks(in.Spec.Template)

@@ -37,7 +37,7 @@ func (p *planner) failedToStart(m *member) bool {
 // update neither fails by it nor waits for it.
 func (p *planner) failedBefore(m *member) bool {
 	start := m.status.StartTime
-	return m.state == present && m.vm.Connected && !start.IsZero() && !p.roll.Start.Before(start.Add(p.spec.startup))
+	return m.state == present && m.vm.Connected && !start.IsZero() && !p.roll.Start.Before(p.startsUntil(m))
 }
 
 // deadline is when a VM that has not been ready has had its time. What was before the update is not counted.
@@ -61,10 +61,19 @@ func (p *planner) starts(m *member) {
 	case m.vm.Power != vsphere.PoweredOn || m.wasReady:
 		status.StartTime = time.Time{}
 		return
+	case status.StartTime.IsZero() && m.doomed: // its time begins if it stays after all
+		return
 	case status.StartTime.IsZero():
 		status.StartTime = p.in.Now
 	}
-	if p.roll.active() && status.Revision == p.roll.Revision && !p.failedBefore(m) {
+	switch {
+	case !p.roll.active():
+	case p.outdated(m):
+		p.wake(p.startsUntil(m)) // see needless
+	case status.Revision == p.roll.Revision && !p.failedBefore(m):
 		p.wake(p.deadline(m))
 	}
 }
+
+// startsUntil is when a VM has had its time to become ready, whatever the update.
+func (p *planner) startsUntil(m *member) time.Time { return m.status.StartTime.Add(p.spec.startup) }

@@ -30,13 +30,13 @@ func TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned(t *testing.T) 
 			s.strategy(number(0), number(1))
 			s.template("debian-13")
 		}},
-		"one was lost, and the quota is full": {3, func(s *saga) { 
+		"one was lost, and the quota is full": {3, func(s *saga) {
 			s.gone("web-1")
 			s.room = SurgeRoom{}
 			s.strategy(number(1), number(1))
 			s.template("debian-13")
 		}},
-		"it is forbidden, too":                {2, func(s *saga) { s.forbidden["debian-12"] = true; s.gone("web-0", "web-1"); s.template("debian-13") }},
+		"it is forbidden, too": {2, func(s *saga) { s.forbidden["debian-12"] = true; s.gone("web-0", "web-1"); s.template("debian-13") }},
 		"a third revision follows": {2, func(s *saga) {
 			s.gone("web-0", "web-1")
 			s.absent["debian-13"] = true

@@ -22,9 +22,9 @@ func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(
 
 func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
 
-// cloning is the size of a VM that is being cloned: status has its revision, which can be another than that of spec by now. It is zero for a revision that
-// status does not describe.
-func (s *Snapshot) cloning(ordinal int32) size {
+// described is the size of a VM that vCenter does not show, by the revision that status has of it: it can be another than that of spec. It is zero for a
+// revision that status does not describe.
+func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
 		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal {
 			for _, shape := range plan.Believed(s.Group.Status.Revisions) {

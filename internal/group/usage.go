@@ -88,14 +88,14 @@ func (s *Snapshot) granted() policy.Usage {
 	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 }
 
-// misses reports whether vCenter does not show a VM that status names, and has not confirmed that it is gone: it counts.
-func (s *Snapshot) misses() bool {
-	o := &s.Observation
-	return slices.ContainsFunc(s.Group.Status.VMs, func(known v1alpha1.VMStatus) bool {
-		ref := vsphere.VMRef(known.MoRef)
-		is := func(vm vsphere.VM) bool { return vm.Ref == ref }
-		return !ref.IsZero() && !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) && !slices.Contains(o.Others, ref)
-	})
+// misses reports whether vCenter does not show a VM that status names: it counts.
+func (s *Snapshot) misses() bool { return slices.ContainsFunc(s.Group.Status.VMs, s.outOfSight) }
+
+// outOfSight reports whether vCenter does not show a VM of status, and has not confirmed that it is gone.
+func (s *Snapshot) outOfSight(known v1alpha1.VMStatus) bool {
+	o, ref := &s.Observation, vsphere.VMRef(known.MoRef)
+	is := func(vm vsphere.VM) bool { return vm.Ref == ref }
+	return !ref.IsZero() && !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) && !slices.Contains(o.Others, ref)
 }
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,

@@ -120,3 +120,20 @@ func TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe(t *testing.T) {
 		t.Errorf("three VMs and a larger one take %+v, want %+v", got, want)
 	}
 }
+
+// TestAVMThatLeavesAndIsOutOfSightCounts: somebody moved it away, or vCenter has not confirmed that it is gone.
+func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
+	s := edited()
+	s.Group.Status.Deleting = []int32{0}
+	o := s.Observation
+	o.VMs, o.Elsewhere = o.VMs[1:], []vsphere.Ref{vsphere.VMRef("vm-0")}
+	s.See(o)
+	if got := s.taken(); got.VMs != 3 || got.CPU != 3 {
+		t.Errorf("two VMs, and one that leaves, take %+v", got)
+	}
+	o.Elsewhere, o.Gone = nil, o.Elsewhere
+	s.See(o)
+	if got := s.taken(); got.VMs != 2 {
+		t.Errorf("when it is gone, two VMs take %+v", got)
+	}
+}

@@ -45,7 +45,7 @@ func (w *world) heal() {
 	home, exists := v.at(leafOf(groupUID))
 	v.vms = slices.DeleteFunc(v.vms, func(m *machine) bool { return m.stamp == nil && m.mark == nil })
 	for _, m := range slices.Clone(v.vms) {
-		if m.hidden || m.hostAway {
+		if m.hostAway {
 			m.backAt = w.now
 		}
 		if m.sick {

@@ -195,7 +195,10 @@ func (a *audit) doomed(w *world, was, is *v1alpha1.VmGroup) {
 	left := 0
 	var leaves []string
 	for _, m := range w.vc.living() {
-		if !m.available(w.now, &is.Spec) {
+		if (m.hidden || m.folder == elsewhere) && !slices.Contains(is.Status.Deleting, m.stamp.Ordinal) {
+			left++ // it counts, and cannot be removed
+		}
+		if !m.available(w.now, &is.Spec) || m.folder == elsewhere {
 			continue
 		}
 		sure := m.surelyAvailable(w.now, &is.Spec)

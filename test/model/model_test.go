@@ -20,6 +20,7 @@ func TestRandomHistories(t *testing.T) {
 		if *survey {
 			if v, _ := Run(generate(*seed+uint64(i)), false); v != nil {
 				broken[v.Rule] = append(broken[v.Rule], *seed+uint64(i))
+				t.Logf("seed %d: %s", *seed+uint64(i), v)
 			}
 			continue
 		}

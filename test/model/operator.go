@@ -63,9 +63,11 @@ func (o *operator) pass() {
 	}
 	s := o.gather()
 	for _, m := range w.vc.own() {
-		if s.Unseen() || m.hidden {
-			m.blinked = true
-		} else {
+		switch {
+		case m.blinked && (s.Unseen() || m.hidden):
+		case s.Unseen() || m.hidden:
+			m.lookedAt, m.blinked = w.now, true
+		default:
 			m.look(w.now, &w.api.group.Spec)
 		}
 	}

@@ -141,8 +141,8 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 		return
 	}
 	there := 0
-	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && m.disk }) {
-		return // it is in the way until somebody detaches the disk
+	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {
+		return // it is in the way until a person has acted
 	}
 	for _, m := range w.vc.living() {
 		if !slices.Contains(st.Deleting, m.stamp.Ordinal) {

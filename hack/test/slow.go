@@ -95,6 +95,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestTwentyVMsGrowWithOneCallEachAndWithoutARestart", 5},
 	{7, "rollout", "TestVMsThatShrinkAreRestartedOneByOne", 10},
 	{7, "rollout", "TestATemplateThatNeverBootsStopsTheUpdateAndIsUndoneByTheOldSpec", 25},
+	{7, "rollout", "TestAnUpdateNeverHasMoreVMsThanItsQuota", 60},
 	{7, "rollout", "TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem", 100},
 	{7, "rollout", "TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes", 30},
 	{7, "rollout", "TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate", 75},

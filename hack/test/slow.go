@@ -104,6 +104,7 @@ var slowStories = []slowStory{
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},
+	{9, "model", "TestRandomHistoriesForTenMinutes", 600},
 }
 
 // parts is the number of the last part.

@@ -42,7 +42,7 @@ func (w *world) heal() {
 	settle := v.pace.settle
 	v.pace = paceOf(Setup{})
 	v.pace.settle = settle
-	home, exists := v.at(leafOf(groupUID))
+	home, exists := v.at(groupLeaf())
 	v.vms = slices.DeleteFunc(v.vms, func(m *machine) bool { return m.stamp == nil && m.mark == nil })
 	for _, m := range slices.Clone(v.vms) {
 		if m.hostAway {

@@ -105,9 +105,22 @@ var themes = [][]string{
 	{"secret", "user-data", "privileges", "annotate-adopt"},
 }
 
+// kindsOf are the kinds of events of one history.
+func kindsOf(r *rand.Rand) []string {
+	some := make([]string, 0, 14)
+	some = append(some, "template", "scale")
+	for range 1 + r.IntN(3) {
+		theme := themes[r.IntN(len(themes))]
+		for range 2 + r.IntN(3) {
+			some = append(some, theme[r.IntN(len(theme))])
+		}
+	}
+	return some
+}
+
 // generate makes the history of a seed. Each has some kinds of events only, so that they meet more often.
 func generate(seed uint64) History {
-	r := rand.New(rand.NewPCG(seed, 0x6d6f64656c)) //nolint:gosec // a history has to be repeatable
+	r := rand.New(rand.NewPCG(seed, 0x6d6f64656c))
 	budget := budgets[r.IntN(len(budgets))]
 	h := History{Seed: seed, Setup: Setup{
 		Replicas: 1 + r.IntN(4), Surge: budget[0], Unavailable: budget[1], Old: r.IntN(2) == 0, Slow: r.IntN(4) == 0, Retain: r.IntN(12) == 0,
@@ -131,13 +144,7 @@ func generate(seed uint64) History {
 	if r.IntN(10) == 0 {
 		h.Setup.Adopts = 1 + r.IntN(3)
 	}
-	some := []string{"template", "scale"}
-	for range 1 + r.IntN(3) {
-		theme := themes[r.IntN(len(themes))]
-		for range 2 + r.IntN(3) {
-			some = append(some, theme[r.IntN(len(theme))])
-		}
-	}
+	some := kindsOf(r)
 	first := 30 * time.Second
 	if r.IntN(3) > 0 {
 		first = 10 * time.Minute // the group is at rest first

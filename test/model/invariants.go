@@ -143,17 +143,22 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 			a.violated(w, "revives", "%s has a tombstone", m.name)
 		}
 	case plan.PowerOffVM, plan.ShutdownGuest:
-		if m != nil && !m.tombstone && !slices.Contains(s.Group.Status.Deleting, action.Ordinal) {
+		if stays := m != nil && !m.tombstone && !slices.Contains(s.Group.Status.Deleting, action.Ordinal); stays {
 			f.take(a, w, m, string(action.Kind), 0)
 		}
 	case plan.ReconfigureVM:
-		if !a.edit {
-			a.violated(w, "update-without-edit", "%s is changed, and nobody edited the group: %s", action.Name, action.Reason)
-		}
-		if m != nil && action.Network != nil {
-			f.take(a, w, m, "rewiring", 1)
-		}
+		a.changes(w, m, action, f)
 	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM:
+	}
+}
+
+// changes checks a change in place.
+func (a *audit) changes(w *world, m *machine, action *plan.Action, f *floor) {
+	if !a.edit {
+		a.violated(w, "update-without-edit", "%s is changed, and nobody edited the group: %s", action.Name, action.Reason)
+	}
+	if m != nil && action.Network != nil {
+		f.take(a, w, m, "rewiring", 1)
 	}
 }
 

@@ -128,7 +128,7 @@ func (o *operator) carryOut(s *group.Snapshot, d group.Decision) (end, refused b
 			s.FolderMade.Err = fault(vsphere.KindTransient, "make the folder", "no route to host")
 			return false, false, nil
 		}
-		folder := w.vc.ensure(leafOf(groupUID))
+		folder := w.vc.ensure(groupLeaf())
 		s.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
 		return false, false, nil
 	case group.AskQuota:

@@ -101,7 +101,7 @@ var edits = map[string]func(w *world, n int) string{
 		return fmt.Sprintf("readiness %s, minReady %d, startup %d, deadline %d", gate, least, startup, deadline)
 	},
 	"delete-first": func(w *world, n int) string {
-		var names []string
+		names := make([]string, 0, 2)
 		for i := range 1 + n%2 {
 			names = append(names, fmt.Sprintf("%s-%d", groupName, (n/2+i)%5))
 		}

@@ -121,16 +121,17 @@ func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 	}
 }
 
+// leftToPeople reports whether a spec asks that VMs are not cloned, or not updated, by the operator alone.
+func leftToPeople(spec *v1alpha1.VmGroupSpec) bool {
+	u := spec.UpdateStrategy
+	return spec.Repair != nil && (spec.Repair.Mode == v1alpha1.RepairObserve || spec.Repair.MaxUnhealthy != nil) || spec.DeletionPolicy == v1alpha1.DeletionRetain ||
+		u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete)
+}
+
 // lacks sees to it that a group has as many VMs as its spec says, if nothing forbids that.
 func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	st, spec := &g.Status, &g.Spec
-	if !w.permitted(spec) || w.paused(g) != nil || w.vc.unreadCatalog || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" {
-		return
-	}
-	if spec.Repair != nil && (spec.Repair.Mode == v1alpha1.RepairObserve || spec.Repair.MaxUnhealthy != nil) || spec.DeletionPolicy == v1alpha1.DeletionRetain {
-		return
-	}
-	if u := spec.UpdateStrategy; u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete) {
+	if !w.permitted(spec) || w.paused(g) != nil || w.vc.unreadCatalog || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" || leftToPeople(spec) {
 		return
 	}
 	says := func(of string, reasons ...string) bool {

@@ -77,12 +77,12 @@ var troubles = map[string]func(w *world, n int) string{
 		w.vc.changed()
 		return "all hosts come back"
 	},
-	"hide": onVM("the inventory loses, or finds, ", func(w *world, m *machine, _ int) string {
+	"hide": onVM("the inventory loses, or finds,", func(_ *world, m *machine, _ int) string {
 		m.hidden = !m.hidden
 		return fmt.Sprint("hidden ", m.hidden)
 	}),
 	"move-away": onVM("somebody moves away, or back,", func(w *world, m *machine, _ int) string {
-		home, exists := w.vc.at(leafOf(groupUID))
+		home, exists := w.vc.at(groupLeaf())
 		switch {
 		case m.folder != elsewhere:
 			m.folder = elsewhere
@@ -98,7 +98,7 @@ var troubles = map[string]func(w *world, n int) string{
 		return fmt.Sprint(m.disk)
 	}),
 	"foreign-vm": func(w *world, n int) string {
-		home, exists := w.vc.at(leafOf(groupUID))
+		home, exists := w.vc.at(groupLeaf())
 		name := fmt.Sprintf("%s-%d", groupName, n%5)
 		if !exists || w.vc.nameTaken(home.Ref.Value, name) != nil {
 			return "nobody puts a VM into the folder"

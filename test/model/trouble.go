@@ -53,10 +53,11 @@ var troubles = map[string]func(w *world, n int) string{
 		return string(power)
 	}),
 	"sick": onVM("the guest gets sick of", func(w *world, m *machine, n int) string {
-		m.sick = n%4 > 0
-		if m.touched(); !m.sick {
+		if m.sick && n%4 == 0 {
 			m.healedAt = w.now
 		}
+		m.sick = n%4 > 0
+		m.touched()
 		return fmt.Sprint(m.sick)
 	}),
 	"stubborn": onVM("the guest ignores shutdowns of", func(_ *world, m *machine, n int) string {

@@ -22,11 +22,8 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 		return p.in.Revision, p.in.CreateBlocked
 	}
 	mayTarget := !p.stopped() && p.in.UpdateBlocked == nil
-	if had := p.had(m); had != "" && (had != target || mayTarget) {
-		shape := p.roll.shapes[had]
-		if shape != nil && (shape.Blocked == nil || !mayTarget || !p.proven() && !p.tries(shape.Blocked)) {
-			return had, shape.Blocked
-		}
+	if shape := p.returnsAs(m, mayTarget); shape != nil {
+		return shape.Recorded.Revision, shape.Blocked
 	}
 	switch {
 	case p.in.UpdateBlocked != nil:
@@ -45,6 +42,19 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 		return target, p.in.CreateBlocked
 	}
 	return older.Recorded.Revision, older.Blocked
+}
+
+// returnsAs is the shape in which a VM that was lost returns, or waits to return, or nil if it has none: the target is cloned in its place then.
+func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
+	had := p.had(m)
+	if had == "" || had == p.roll.Revision && !mayTarget {
+		return nil
+	}
+	shape := p.roll.shapes[had]
+	if shape == nil || shape.Blocked != nil && mayTarget && (p.proven() || p.tries(shape.Blocked)) {
+		return nil
+	}
+	return shape
 }
 
 // tries is true where a VM of the target is cloned in place of an older one that cannot be, although none of the target has been available: nothing else

@@ -161,17 +161,7 @@ func (p *planner) finish() Plan {
 		plan.Doomed = append(plan.Doomed, ordinal)
 	}
 	slices.Sort(plan.Doomed)
-	for _, m := range p.table() {
-		if at := m.status.ShutdownTime; !at.IsZero() && (p.handsOff || !m.vm.Connected) { // nothing can be done to it, and what is said of it changes
-			p.wake(p.ops.guests.end(at))
-			p.wake(p.ops.guests.end(at).Add(shutdownLapses))
-		}
-	}
-	for _, op := range p.in.Observation.InFlight {
-		if op.Kind == vsphere.OpShutdownGuest {
-			p.wake(p.ops.guests.end(p.ops.guests.earliest(op)))
-		}
-	}
+	p.wakeForGuests()
 	p.explainNames()
 	plan.Blockers = p.blockers.sorted()
 	complete := p.in.Observation.Complete

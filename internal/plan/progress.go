@@ -182,6 +182,11 @@ func (p *planner) waitsForOthers() string {
 			return fmt.Sprintf(what, name)
 		}
 	}
+	return p.waitsForSomebody(failed, away)
+}
+
+// waitsForSomebody names what does not come by itself.
+func (p *planner) waitsForSomebody(failed, away []*member) string {
 	switch {
 	case len(failed) > 0:
 		return p.waitsForFailed(failed)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -50,6 +51,23 @@ func (g guests) earliest(op vsphere.Operation) time.Time {
 func (g guests) end(asked time.Time) time.Time { return asked.Add(g.within) }
 
 func (g guests) overdue(asked time.Time) bool { return !g.now.Before(g.end(asked)) }
+
+// wakeForGuests asks to be run again when guests have had their time. Where nothing is done to the VM now, what is said of it changes then.
+func (p *planner) wakeForGuests() {
+	for _, m := range p.table() {
+		at := m.status.ShutdownTime
+		if at.IsZero() || slices.ContainsFunc(p.actions, func(a Action) bool { return a.Ordinal == m.status.Ordinal }) {
+			continue
+		}
+		p.wake(p.ops.guests.end(at))
+		p.wake(p.ops.guests.end(at).Add(shutdownLapses))
+	}
+	for _, op := range p.in.Observation.InFlight {
+		if op.Kind == vsphere.OpShutdownGuest {
+			p.wake(p.ops.guests.end(p.ops.guests.earliest(op)))
+		}
+	}
+}
 
 // stop brings a VM nearer to being off. A guest that can be asked is asked to shut down, and waited for; it may stop VMware Tools long before
 // the VM is off. Then, and where the guest cannot be asked, the plug is pulled.

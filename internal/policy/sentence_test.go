@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestAnEditOfAGroupWithoutVMsIsNotHeldForTheMinimum(t *testing.T) {
 	if a := Decide(v); a.Held || a.Terminal || a.NoCreate || a.Spec.CPU != 4 || a.Admitted.Replicas != 0 {
 		t.Errorf("held %t, terminal %t: %s", a.Held, a.Terminal, a.Message)
 	}
-	v.Violations = append(few, large)
+	v.Violations = append(slices.Clone(few), large)
 	if a := Decide(v); !a.Held || !a.Terminal {
 		t.Errorf("with too many CPUs: held %t, terminal %t: %s", a.Held, a.Terminal, a.Message)
 	}

@@ -3,6 +3,7 @@ package group
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -24,6 +25,11 @@ func (s *Snapshot) room(spec v1alpha1.VmGroupSpec) (n int, limited bool) {
 		return s.Quota.Unavailable != ""
 	}
 	free, taken, z := s.granted(), s.taken(), asked(spec)
+	for _, vm := range s.Group.Status.VMs {
+		if s.outOfSight(vm) && !slices.Contains(s.Group.Status.Deleting, vm.Ordinal) { // those that leave are taken already
+			taken = taken.Add(sum([]size{s.described(vm.Ordinal).max(z)}))
+		}
+	}
 	room := int64(math.MaxInt32)
 	for _, d := range []struct {
 		rule             policy.Rule

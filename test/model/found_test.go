@@ -63,6 +63,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 2, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 3}, Others: 1},
 		Events: []Event{{time.Minute, "user-data", 1}, {0, "retain", 0}},
 	},
+	"an update releases VMs while another is out of sight": {
+		Setup:  Setup{Replicas: 4, Surge: "50%", Unavailable: "50%", Quota: Quota{VMs: 4}},
+		Events: []Event{{time.Minute, "template", 1}, {0, "retain", 0}, {0, "hide", 0}},
+	},
 	"a VM is out of sight while others are released": {
 		Setup: Setup{Replicas: 2, Retain: true, Quota: Quota{VMs: 6}, Others: 1}, Events: []Event{{30 * time.Second, "hide", 0}, {0, "scale", 0}},
 	},

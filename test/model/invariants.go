@@ -138,6 +138,9 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 		if m != nil && (!m.tombstone || m.power != "Off") {
 			a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
 		}
+		if action.Cause == plan.RemovedByReplacement && !a.edit {
+			a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
+		}
 	case plan.PowerOnVM:
 		if m != nil && m.tombstone {
 			a.violated(w, "revives", "%s has a tombstone", m.name)
@@ -248,10 +251,11 @@ func (a *audit) afterPass(w *world) {
 	}
 }
 
-// agedSince reports whether the group became an hour old since then: from there on removals of all of its VMs are recorded.
+// agedSince reports whether the group became an hour old since then, or the word of an administrator lapsed: from there on removals of all of its VMs are
+// recorded.
 func (w *world) agedSince(then time.Time) bool {
-	aged := w.api.group.CreationTimestamp.Add(time.Hour)
-	return !aged.Before(then) && !aged.After(w.now)
+	within := func(at time.Time) bool { return !at.Before(then) && !at.After(w.now) }
+	return within(w.api.group.CreationTimestamp.Add(time.Hour)) || within(w.hub.massUntil)
 }
 
 // probe is a pass that nothing asked for: it must find nothing to do.
@@ -274,6 +278,11 @@ func (a *audit) probe(w *world) {
 		case group.ClaimAdoption:
 			w.op.claim(s)
 		case group.Wait:
+			return
+		case group.WriteReceipt:
+			if !w.hub.away { // else it is tried again every two seconds
+				a.violated(w, "slept", "a pass that nothing asked for writes the receipt")
+			}
 			return
 		case group.Report, group.Act:
 			if d.Status != nil {

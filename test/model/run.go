@@ -48,7 +48,7 @@ func Run(h History, logged bool) (*Violation, []string) {
 func (w *world) rest() {
 	w.say("REST")
 	w.vc.refuse = map[string]refusal{}
-	w.op.dies = lives
+	w.op.dies, w.api.before = lives, nil
 	if w.setup.Slow {
 		w.advance(slowFor)
 	}

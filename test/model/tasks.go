@@ -13,9 +13,8 @@ import (
 type task struct {
 	op       vsphere.Operation
 	revision string
-	// name of the VM, and cpu that a clone gets.
+	// name of the VM.
 	name string
-	cpu  int32
 	// effect is what happens when it ends; its error is why it fails.
 	effect func() error
 	// done is true once it had its effect: it stays in flight until the inventory shows that.

@@ -91,6 +91,7 @@ var troubles = map[string]func(w *world, n int) string{
 			m.folder = home.Ref.Value
 		}
 		m.touched()
+		w.forgetMoved()
 		return "to " + m.folder
 	}),
 	"disk": onVM("somebody attaches, or detaches, a disk of", func(_ *world, m *machine, n int) string {
@@ -182,7 +183,7 @@ var troubles = map[string]func(w *world, n int) string{
 			next.Spec, next.Generation, next.Annotations = w.api.group.Spec, w.api.group.Generation, w.api.group.Annotations
 		}
 		next.DeletionTimestamp = w.api.group.DeletionTimestamp
-		w.audit.edit = w.audit.edit || b.edited
+		w.audit.edit = w.audit.edit || b.edited || next.Status.ObservedGeneration < next.Generation // an edit since the backup counts anew
 		w.audit.restored(w)
 		w.api.store(next)
 		w.forgetMoved()

@@ -85,7 +85,7 @@ func (v *vcenter) living() (living []*machine) {
 	return living
 }
 
-// charged is how many VMs, and how many CPUs, count in quotas: those that exist, are being cloned, leave, or were released.
+// charged is how many VMs count in quotas: those that exist, are being cloned, leave, or were released; and how many CPUs those have that exist.
 func (v *vcenter) charged() (vms, cpus int64) {
 	for _, m := range v.vms {
 		if m.owned() || m.mark != nil && m.mark.Group == groupUID {
@@ -94,7 +94,7 @@ func (v *vcenter) charged() (vms, cpus int64) {
 	}
 	for _, t := range slices.Concat(v.tasks, v.orphans) {
 		if t.op.Kind == vsphere.OpClone && !t.done {
-			vms, cpus = vms+1, cpus+int64(t.cpu)
+			vms++ // how large it will be can be lost with status
 		}
 	}
 	return vms, cpus

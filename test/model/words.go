@@ -25,7 +25,7 @@ func condition(st *v1alpha1.VmGroupStatus, of string) *metav1.Condition {
 // words checks what each status says.
 func (a *audit) words(w *world, g *v1alpha1.VmGroup) {
 	st := &g.Status
-	if c := condition(st, v1alpha1.ConditionPolicyCompliant); c != nil && strings.Contains(c.Message, "shrunk below the minimum") && !w.below(&g.Spec) {
+	if c := condition(st, v1alpha1.ConditionPolicyCompliant); c != nil && g.DeletionTimestamp == nil && strings.Contains(c.Message, "shrunk below the minimum") && !w.below(&g.Spec) {
 		a.violated(w, "wrong-words", "no policy has a minimum: %s", c.Message)
 	}
 	for _, c := range st.Conditions {

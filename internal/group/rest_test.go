@@ -49,12 +49,12 @@ func TestAPausedGroupThatIsScaledToZeroWritesItsStatusOnce(t *testing.T) {
 			if n := writes(s, 60); n > 2 {
 				t.Errorf("%d writes in a minute: %+v", n, s.Group.Status.Conditions)
 			}
-			told := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionUpToDate)
-			if s.Paused != nil && told.Reason != v1alpha1.ReasonRolloutPaused {
-				t.Errorf("of the update it says %s: %s", told.Reason, told.Message)
+			upToDate := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionUpToDate)
+			if s.Paused != nil && upToDate.Reason != v1alpha1.ReasonRolloutPaused {
+				t.Errorf("of the update it says %s: %s", upToDate.Reason, upToDate.Message)
 			}
-			if strings.Contains(told.Message, "Otherwise they go then") {
-				t.Errorf("VMs that stay are said to go: %s", told.Message)
+			if strings.Contains(upToDate.Message, "Otherwise they go then") {
+				t.Errorf("VMs that stay are said to go: %s", upToDate.Message)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func resting(change func(*Facts)) Facts {
 	return f
 }
 
-// A group is told why it is not ready by what it waits for.
+// Ready names what the group waits for.
 func TestAGroupSaysWhatItWaitsFor(t *testing.T) {
 	taken := plan.Blocker{Reason: v1alpha1.ReasonNameConflict, Message: "The name vg-1-0 in the group's folder is taken by vm-9.", Remark: true}
 	for name, c := range map[string]struct {

@@ -3,40 +3,47 @@ package group
 import (
 	"testing"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestARefusedGroupClonesNoMoreThanItWasAdmitted: VMs that leave, were released, or are out of sight count.
-func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
-	refused := &QuotaAnswer{Violations: []policy.Violation{{Rule: policy.RuleQuotaVMs, Enforced: true}}}
+// A VM that leaves is one of those that the update takes: its successor waits for its room.
+func TestAnUpdateWantsNoRoomBesideWhatLeaves(t *testing.T) {
 	for story, c := range map[string]struct {
-		quota  *QuotaAnswer
-		change func(*Snapshot, *vsphere.Observation)
-		want   int
+		leave        int
+		wants, surge int64
 	}{
-		"one is lost":           {refused, func(_ *Snapshot, o *vsphere.Observation) { o.VMs, o.Gone = o.VMs[1:], []vsphere.Ref{o.VMs[0].Ref} }, 1},
-		"one is out of sight":   {refused, func(_ *Snapshot, o *vsphere.Observation) { o.VMs = o.VMs[1:] }, 0},
-		"one leaves":            {refused, func(_ *Snapshot, o *vsphere.Observation) { o.VMs[0].Tombstone = true }, 0},
-		"nothing can be asked":  {&QuotaAnswer{Unavailable: "away"}, func(_ *Snapshot, o *vsphere.Observation) { o.VMs[0].Tombstone = true }, 0},
-		"one leaves, and it is": {refused, func(s *Snapshot, o *vsphere.Observation) { s.Group.Status.Deleting, o.VMs = []int32{0}, o.VMs[1:] }, 0},
+		"none leaves yet":   {0, 3, 4},
+		"one leaves":        {1, 3, 4},
+		"all of them leave": {3, 3, 4},
 	} {
 		s := edited()
-		s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
-		o := s.Observation
-		c.change(s, &o)
-		s.Quota = c.quota
-		s.See(o)
-		if n, limited := s.room(s.Group.Spec); n != c.want || !limited {
-			t.Errorf("%s: room for %d, want %d", story, n, c.want)
+		for i := range c.leave {
+			s.Observation.VMs[i].Tombstone = true
 		}
-		if blocked := s.noRoom(s.Group.Spec); (blocked == nil) != (c.want > 0) {
-			t.Errorf("%s: %+v", story, blocked)
+		s.See(s.Observation)
+		if got, surges := s.wants(), s.surges(); got.VMs != c.wants || len(surges) != 1 || surges[0].VMs != c.surge {
+			t.Errorf("%s: it wants %+v, and %+v for the update", story, got, surges)
 		}
 	}
-	s := edited()
-	if _, limited := s.room(s.Group.Spec); limited {
-		t.Error("no quota refuses anything, and there is a limit")
+}
+
+// An update has no VM more than quotas granted, also where they refused, or were not asked.
+func TestARefusalAndNoAnswerGrantAnUpdateNothing(t *testing.T) {
+	for story, change := range map[string]func(*Snapshot){
+		"nothing was asked":   func(s *Snapshot) { s.Quota = nil },
+		"a quota refuses":     func(s *Snapshot) { s.Quota = &QuotaAnswer{Violations: []policy.Violation{{Enforced: true}}} },
+		"a quota is not read": func(s *Snapshot) { s.Quota = &QuotaAnswer{Unavailable: "why"} },
+		"there is no room":    func(s *Snapshot) { s.Quota = &QuotaAnswer{Short: "why"} },
+	} {
+		s := edited()
+		if change(s); s.surgeRoom().VMs != 0 {
+			t.Errorf("%s: the update gets %d VMs more", story, s.surgeRoom().VMs)
+		}
+		if d := Decide(s); d.Plan.Creates() > 0 {
+			t.Errorf("%s: %d VMs are cloned beside three", story, d.Plan.Creates())
+		}
+	}
+	if d := Decide(edited()); d.Plan.Creates() != 1 && d.Step != MakeFolder {
+		t.Errorf("with room, decided %s of %+v", d.Step, d.Plan.Actions)
 	}
 }

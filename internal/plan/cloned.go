@@ -139,13 +139,13 @@ func (p *planner) olds() int32 {
 	return n
 }
 
-// explainOlder reports VMs that cannot be cloned in an older revision. While one of the target is tried in their place, nobody has to act.
+// explainOlder reports VMs that cannot be cloned in an older revision. While one of the target is tried in their place, that is not terminal.
 func (p *planner) explainOlder(revision string, b Blocker) {
-	if slices.ContainsFunc(p.roll.told, func(told Blocker) bool { return strings.Contains(told.Message, revision) }) {
+	if slices.ContainsFunc(p.roll.blockedOlder, func(b Blocker) bool { return strings.Contains(b.Message, revision) }) {
 		return
 	}
 	b.Message = fmt.Sprintf("No VM of the older revision %s can be cloned: %s", revision, b.Message)
-	p.roll.told = append(p.roll.told, b)
+	p.roll.blockedOlder = append(p.roll.blockedOlder, b)
 	if p.roll.going && p.trying() {
 		b.Message = sentence(b.Message) + " VMs that are missing are cloned in the new revision once one of it has been ready."
 		b.Terminal = false

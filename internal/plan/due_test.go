@@ -58,8 +58,8 @@ func TestAMessageLosesItsTimeWhenThatIsOver(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfAGuestThatNobodyWaitsForLeavesStatus while the group is paused.
-func TestTheTimeOfAGuestThatNobodyWaitsForLeavesStatus(t *testing.T) {
+// TestTheTimeOfAGuestIsNotKeptInStatus while the group is paused.
+func TestTheTimeOfAGuestIsNotKeptInStatus(t *testing.T) {
 	s := newSaga(t, 1)
 	s.byName("web-0").ToolsRunning, s.byName("web-0").slow = true, -1
 	s.replicas(0)

@@ -138,6 +138,7 @@ func (p *planner) waitsForGuest(m *member) string {
 func (p *planner) waitsForRestart(m *member) string {
 	s := &m.status
 	if end := p.ops.guests.end(s.ShutdownTime); !s.ShutdownTime.IsZero() && p.in.Now.Before(end) {
+		p.wake(end)
 		return fmt.Sprintf("restarting %s; its guest was asked to shut down, and has until %s UTC", s.Name, end.UTC().Format(time.TimeOnly))
 	}
 	return "restarting " + s.Name
@@ -169,7 +170,7 @@ func (p *planner) waitsForOthers() string {
 			note("starting %s", m)
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
-		case m.missing() && len(p.roll.told) > 0:
+		case m.missing() && len(p.roll.blockedOlder) > 0:
 		default:
 			away = append(away, m)
 		}
@@ -182,16 +183,16 @@ func (p *planner) waitsForOthers() string {
 			return fmt.Sprintf(what, name)
 		}
 	}
-	return p.waitsForSomebody(failed, away)
+	return p.waitsForAction(failed, away)
 }
 
-// waitsForSomebody names what does not come by itself.
-func (p *planner) waitsForSomebody(failed, away []*member) string {
+// waitsForAction names what needs an action.
+func (p *planner) waitsForAction(failed, away []*member) string {
 	switch {
 	case len(failed) > 0:
 		return p.waitsForFailed(failed)
-	case len(p.roll.told) > 0:
-		return "waiting. " + strings.TrimSuffix(p.roll.told[0].Message, ".")
+	case len(p.roll.blockedOlder) > 0:
+		return "waiting. " + strings.TrimSuffix(p.roll.blockedOlder[0].Message, ".")
 	case len(away) > 0:
 		return p.waitsForAway(away[0])
 	}

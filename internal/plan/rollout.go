@@ -21,8 +21,8 @@ type rollout struct {
 	// surge is how many VMs above what is wanted there shall be; lacksQuota that a quota forbids them all.
 	surge      int32
 	lacksQuota bool
-	// told are the reasons why VMs of older revisions cannot be cloned.
-	told []Blocker
+	// blockedOlder are the reasons why VMs of older revisions cannot be cloned.
+	blockedOlder []Blocker
 }
 
 // active is true while there are VMs to update, or new ones to wait for.

@@ -52,14 +52,13 @@ func (g guests) end(asked time.Time) time.Time { return asked.Add(g.within) }
 
 func (g guests) overdue(asked time.Time) bool { return !g.now.Before(g.end(asked)) }
 
-// wakeForGuests asks to be run again when guests have had their time. Where nothing is done to the VM now, what is said of it changes then.
+// wakeForGuests asks to be run again when guests have had their time, and when the record of one that nothing is done to lapses.
 func (p *planner) wakeForGuests() {
 	for _, m := range p.table() {
 		at := m.status.ShutdownTime
 		if at.IsZero() || slices.ContainsFunc(p.actions, func(a Action) bool { return a.Ordinal == m.status.Ordinal }) {
 			continue
 		}
-		p.wake(p.ops.guests.end(at))
 		p.wake(p.ops.guests.end(at).Add(shutdownLapses))
 	}
 	for _, op := range p.in.Observation.InFlight {

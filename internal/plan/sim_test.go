@@ -250,7 +250,7 @@ func (s *sim) admit(in *Input) {
 		in.Revision, in.MayStay = Revision(in.Spec), *s.spec.Replicas
 	} else {
 		s.admitted = *s.spec.DeepCopy()
-		in.UpdateBlocked = s.blocks(s.spec.Template) // nobody knows whether what is not found is allowed
+		in.UpdateBlocked = s.blocks(s.spec.Template) // what is not found is neither allowed nor refused
 	}
 	s.made[in.Revision] = ShapeOf(in.Spec)
 	in.CreateBlocked = s.blocks(in.Spec.Template)

@@ -21,7 +21,7 @@ func TestWhatExistsBeyondItsGrantCountsAndIsNotGrantedForThat(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 4))
 	d.grant(claim("one", "m", 0, 3, 1))
-	for epoch := int64(1); epoch <= 3; epoch++ { // also for whoever holds the group next
+	for epoch := int64(1); epoch <= 3; epoch++ { // also for the next holder of the group
 		d.ask(beyond(5, 3, epoch), quota.Refused)
 		d.flush()
 		d.ask(beyond(5, 3, epoch), quota.Refused)

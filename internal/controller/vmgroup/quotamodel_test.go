@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Amounts of the quota of a namespace in which users do what they can.
@@ -40,6 +42,7 @@ func newGreedy(t *testing.T, c *rapid.T) *greedy {
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		c.Fatal(err)
 	}
+	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-13"})
 	vms, cpus, most := int32(mostVMs), int64(mostCPUs), int32(100)
 	r.setPolicy(v1alpha1.VmGroupPolicySpec{
 		Limits: &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: &most}, Replicas: &v1alpha1.CountRange{Max: &most}},
@@ -74,7 +77,10 @@ func (g *greedy) must(err error) {
 
 func (g *greedy) draw(c *rapid.T, s *v1alpha1.VmGroupSpec) {
 	replicas := int32(rapid.IntRange(0, mostVMs).Draw(c, "replicas"))
-	s.CPU, s.Memory, s.Replicas, s.Template = int32(rapid.IntRange(1, 5).Draw(c, "cpu")), 1, &replicas, "debian-12"
+	s.CPU, s.Memory, s.Replicas = int32(rapid.IntRange(1, 5).Draw(c, "cpu")), 1, &replicas
+	s.Template = rapid.SampledFrom([]string{"debian-12", "debian-13"}).Draw(c, "template")
+	surge, unavailable := intstr.FromInt(rapid.IntRange(0, 2).Draw(c, "surge")), intstr.FromInt(rapid.IntRange(0, 2).Draw(c, "unavailable"))
+	s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: &surge, MaxUnavailable: &unavailable}
 	s.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionRetain}).Draw(c, "deletion")
 	s.Paused = rapid.IntRange(0, 9).Draw(c, "paused") == 9
 }

@@ -31,7 +31,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	bug := flag.String("bug", "", "the one bug to plant")
-	names := flag.String("suites", "unit,whole", "unit: the tests beside the code; whole: crash points, outages and stories with real servers")
+	names := flag.String("suites", "unit,whole", "unit: the tests beside the code; whole: crash points, outages and stories with real servers; model: the model world alone")
 	flag.Parse()
 	if err := run(ctx, *bug, strings.Split(*names, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "test-planted:", err)
@@ -52,7 +52,7 @@ func run(ctx context.Context, only string, names []string) error {
 	}
 	for _, name := range names {
 		if _, ok := suites[name]; !ok {
-			return fmt.Errorf("there is no suite %q; there are unit and whole", name)
+			return fmt.Errorf("there is no suite %q; there are unit, whole and model", name)
 		}
 	}
 	programs, err := assets.Ensure(ctx, os.Stderr)

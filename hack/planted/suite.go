@@ -24,6 +24,7 @@ type suite []string
 var suites = map[string]suite{
 	"unit":  {"./internal/..."},
 	"whole": {"./test/crash", "./test/integration"},
+	"model": {"./test/model"},
 }
 
 // notice runs the suite with the files of an overlay and returns the first test that failed, or "" when none did.

@@ -114,6 +114,7 @@ var slowStories = []slowStory{
 	{9, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{9, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
 	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 300},
+	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
 }
 
 // parts is the number of the last part.

@@ -321,8 +321,8 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		Edited: s.edited(), Rollout: s.rollout(), Desired: s.Group.Status.DesiredReplicas, Surge: s.surgeRoom(),
 	}
 	in.Hold, _ = s.removal()
-	in.UpdateBlocked = s.updateBlocked(admission, in.Hold)
 	in.Adoption = s.toAdopt(admission)
+	in.UpdateBlocked = s.updateBlocked(admission, in.Hold, in.Adoption)
 	if admission.Held {
 		in.MayStay = ptr.Deref(s.Group.Spec.Replicas, 1)
 	}
@@ -338,6 +338,9 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	}
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
+	}
+	if d.Names.Blocked == nil {
+		d.Names.Blocked = s.noRoom(d.Spec)
 	}
 	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
 	in.Shapes = s.shapes(admission, &d)

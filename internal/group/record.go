@@ -57,11 +57,11 @@ type RecordAnswer struct {
 // delayed reports whether what an admission gives has no effect yet, since the hub has no record of it: the record waits, or the group is paused. Nothing
 // is cloned meanwhile, and status shows what was admitted before.
 func (s *Snapshot) delayed(a policy.Admission) bool {
-	return s.news(a) && (s.Paused != nil && !s.relearns(a) || s.Recorded != nil && s.Recorded.Wait > 0)
+	return s.news(a) && (s.Paused != nil && s.record.Admitted != nil || s.Recorded != nil && s.Recorded.Wait > 0)
 }
 
-// toRecord is what the hub is to have on record of an admission before anything is done for it, or nil if it has it, or was asked. Of a paused group nothing
-// is recorded until it is resumed, so that edits of it cause no write on the hub.
+// toRecord is what the hub is to have on record of an admission before anything is done for it, or nil if it has it, or was asked. Of a paused group that
+// has a record nothing is recorded until it is resumed, so that edits of it cause no write on the hub.
 func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 	if s.Recorded != nil || !s.news(a) || s.delayed(a) {
 		return nil
@@ -72,11 +72,6 @@ func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 // news reports whether an admission is not what the hub has on record.
 func (s *Snapshot) news(a policy.Admission) bool {
 	return a.Reason != "" && shaped(a.Admitted) && s.record.Unread == "" && !equality.Semantic.DeepEqual(a.Admitted, s.record.Admitted)
-}
-
-// relearns reports whether the hub has lost its record of what is admitted, and was admitted before.
-func (s *Snapshot) relearns(a policy.Admission) bool {
-	return s.record.Admitted == nil && equality.Semantic.DeepEqual(a.Admitted, s.Group.Status.Admitted)
 }
 
 // waitForRecord does nothing until the record is stored, and says so if that takes long.

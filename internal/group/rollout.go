@@ -191,12 +191,14 @@ func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
 }
 
 // updateBlocked says why no VM is updated now although it can be planned with spec, or is nil: only a group that is allowed as written goes on.
-func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalHold) *plan.Blocker {
+func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalHold, adoption *plan.Adoption) *plan.Blocker {
 	switch {
 	case s.deleting():
 		return nil
 	case hold != nil:
 		return &hold.Blocker
+	case adoption != nil && adoption.Waits != nil:
+		return adoption.Waits
 	case admission.Reason == "":
 		return waits("VMs of another group are taken over first")
 	case admission.Reason == v1alpha1.ReasonNotChecked && s.Names.Blocked != nil:

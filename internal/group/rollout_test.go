@@ -296,16 +296,20 @@ func TestOnlyAGroupThatIsAllowedAsWrittenIsUpdated(t *testing.T) {
 		admission policy.Admission
 		hold      *plan.RemovalHold
 		change    func(*Snapshot)
+		adoption  *plan.Adoption
 		want      string
 	}{
-		"allowed":                {allowed, nil, nil, ""},
-		"tightened":              {policy.Admission{Status: "False", Reason: v1alpha1.ReasonPolicyTightened}, nil, nil, v1alpha1.ReasonPolicyTightened},
-		"not known":              {policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonPolicyUnavailable}, nil, nil, v1alpha1.ReasonPolicyUnavailable},
-		"VMs are taken over":     {policy.Admission{}, nil, nil, v1alpha1.ReasonAdoptionWaits},
-		"its VMs are to be kept": {allowed, hold, nil, v1alpha1.ReasonMassDeletion},
+		"allowed":                {allowed, nil, nil, nil, ""},
+		"tightened":              {policy.Admission{Status: "False", Reason: v1alpha1.ReasonPolicyTightened}, nil, nil, nil, v1alpha1.ReasonPolicyTightened},
+		"not known":              {policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonPolicyUnavailable}, nil, nil, nil, v1alpha1.ReasonPolicyUnavailable},
+		"VMs are taken over":     {policy.Admission{}, nil, nil, nil, v1alpha1.ReasonAdoptionWaits},
+		"its VMs are to be kept": {allowed, hold, nil, nil, v1alpha1.ReasonMassDeletion},
 		"what it names is not there": {
 			policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonNotChecked}, nil,
-			func(s *Snapshot) { s.Names.Blocked = &plan.Blocker{Reason: v1alpha1.ReasonTemplateNotFound} }, v1alpha1.ReasonTemplateNotFound,
+			func(s *Snapshot) { s.Names.Blocked = &plan.Blocker{Reason: v1alpha1.ReasonTemplateNotFound} }, nil, v1alpha1.ReasonTemplateNotFound,
+		},
+		"what is to be adopted is not known": {
+			allowed, nil, nil, &plan.Adoption{Waits: &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused}}, v1alpha1.ReasonAdoptionRefused,
 		},
 	} {
 		s := edited()
@@ -313,7 +317,7 @@ func TestOnlyAGroupThatIsAllowedAsWrittenIsUpdated(t *testing.T) {
 			c.change(s)
 		}
 		got := ""
-		if b := s.updateBlocked(c.admission, c.hold); b != nil {
+		if b := s.updateBlocked(c.admission, c.hold, c.adoption); b != nil {
 			got = b.Reason
 		}
 		if got != c.want {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -20,6 +21,21 @@ func sizeOf(vm *vsphere.VM) size { return size{int64(vm.CPU), (vm.MemoryMiB + 10
 func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(spec.Memory)} }
 
 func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
+
+// described is the size of a VM that vCenter does not show, by the revision that status has of it: it can be another than that of spec. It is zero for a
+// revision that status does not describe.
+func (s *Snapshot) described(ordinal int32) size {
+	for i := range s.Group.Status.VMs {
+		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal {
+			for _, shape := range plan.Believed(s.Group.Status.Revisions) {
+				if shape.Recorded.Revision == vm.Revision {
+					return size{int64(shape.Recorded.CPU), int64(shape.Recorded.Memory)}
+				}
+			}
+		}
+	}
+	return size{}
+}
 
 // existing is the number of VMs of the group, by ordinal, with those whose clone is under way: a copy of a VM is no other one.
 func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }

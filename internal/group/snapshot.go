@@ -1,6 +1,7 @@
 package group
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -204,12 +205,17 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 			s.sizes[vm.Stamp.Ordinal] = s.sizes[vm.Stamp.Ordinal].max(sizeOf(vm))
 		}
 	}
+	for _, vm := range s.Group.Status.VMs {
+		if slices.Contains(s.Group.Status.Deleting, vm.Ordinal) && s.outOfSight(vm) { // it counts until it is gone
+			s.leaving = append(s.leaving, s.described(vm.Ordinal).max(asked(s.Group.Spec)))
+		}
+	}
 	for i := range observation.Released {
 		s.released = append(s.released, sizeOf(&observation.Released[i]))
 	}
 	for _, op := range observation.InFlight {
 		if op.Kind == vsphere.OpClone {
-			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(size{})
+			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(s.described(op.Ordinal))
 		}
 	}
 }

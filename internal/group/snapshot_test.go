@@ -3,6 +3,7 @@ package group
 import (
 	"testing"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -14,7 +15,7 @@ func TestAGroupsFolderIsItsOwnForEver(t *testing.T) {
 
 // A VM whose clone is about to end, and copies that carry the stamp, are not more VMs.
 func TestExistingVMsAreCountedOnce(t *testing.T) {
-	s := Snapshot{ID: vsphere.GroupID{Group: "u"}}
+	s := Snapshot{Group: &v1alpha1.VmGroup{}, ID: vsphere.GroupID{Group: "u"}}
 	stamped := func(ordinal int32, group string) vsphere.VM {
 		return vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: group}, Ordinal: ordinal}}
 	}

@@ -125,6 +125,16 @@ func (s *Snapshot) granted() policy.Usage {
 	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 }
 
+// misses reports whether vCenter does not show a VM that status names: it counts.
+func (s *Snapshot) misses() bool { return slices.ContainsFunc(s.Group.Status.VMs, s.outOfSight) }
+
+// outOfSight reports whether vCenter does not show a VM of status, and has not confirmed that it is gone.
+func (s *Snapshot) outOfSight(known v1alpha1.VMStatus) bool {
+	o, ref := &s.Observation, vsphere.VMRef(known.MoRef)
+	is := func(vm vsphere.VM) bool { return vm.Ref == ref }
+	return !ref.IsZero() && !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) && !slices.Contains(o.Others, ref)
+}
+
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
 // others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them. What status shows
 // counts in the sums of others, so it is not given back either before status is corrected.
@@ -138,7 +148,7 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Holds, q.Granted = s.holds(), s.granted()
 	}
 	switch {
-	case !s.Observation.Complete: // nobody knows how large its VMs are
+	case !s.Observation.Complete || s.misses(): // it is not known how large its VMs are
 	case admitted:
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:

@@ -8,7 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
@@ -76,5 +78,62 @@ func TestAGroupCountsOnWhatItWantsAndOnWhatItDoesNotDelete(t *testing.T) {
 		if got := Expects(c.group); got != c.want {
 			t.Errorf("%s: it counts on %d VMs, want %d", story, got, c.want)
 		}
+	}
+}
+
+// TestNothingIsGivenBackWhileAVMIsMissing: it is out of sight, and counts until vCenter has confirmed that it is gone.
+func TestNothingIsGivenBackWhileAVMIsMissing(t *testing.T) {
+	s := edited()
+	seen := s.Observation
+	seen.VMs = seen.VMs[1:]
+	for story, c := range map[string]struct {
+		change  func(*vsphere.Observation)
+		returns bool
+	}{
+		"it is not found":        {func(*vsphere.Observation) {}, false},
+		"it was moved away":      {func(o *vsphere.Observation) { o.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-0")} }, false},
+		"it is gone":             {func(o *vsphere.Observation) { o.Gone = []vsphere.Ref{vsphere.VMRef("vm-0")} }, true},
+		"it is somebody else's":  {func(o *vsphere.Observation) { o.Others = []vsphere.Ref{vsphere.VMRef("vm-0")} }, true},
+		"it was released before": {func(o *vsphere.Observation) { o.Released = []vsphere.VM{{Ref: vsphere.VMRef("vm-0")}} }, true},
+	} {
+		o := seen
+		c.change(&o)
+		s.See(o)
+		if q := s.quotaQuestion(policy.Usage{}, false); q.Returns != c.returns {
+			t.Errorf("%s: gives back %v, want %v", story, q.Returns, c.returns)
+		}
+	}
+}
+
+// TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe: spec can ask for smaller ones by then.
+func TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe(t *testing.T) {
+	s := edited()
+	large := s.Group.Spec
+	large.CPU, large.Memory = 8, 16
+	shape := plan.ShapeOf(large)
+	s.Group.Status.Revisions = append(s.Group.Status.Revisions, shape)
+	s.Group.Status.VMs = append(s.Group.Status.VMs, v1alpha1.VMStatus{Name: "web-3", Ordinal: 3, Revision: shape.Revision, Phase: v1alpha1.VMCloning})
+	o := s.Observation
+	o.InFlight = []vsphere.Operation{{Kind: vsphere.OpClone, Ordinal: 3}}
+	s.See(o)
+	if got, want := s.taken(), (policy.Usage{Groups: 1, VMs: 4, CPU: 3 + 8, Memory: 3 + 16}); got != want {
+		t.Errorf("three VMs and a larger one take %+v, want %+v", got, want)
+	}
+}
+
+// TestAVMThatLeavesAndIsOutOfSightCounts: somebody moved it away, or vCenter has not confirmed that it is gone.
+func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
+	s := edited()
+	s.Group.Status.Deleting = []int32{0}
+	o := s.Observation
+	o.VMs, o.Elsewhere = o.VMs[1:], []vsphere.Ref{vsphere.VMRef("vm-0")}
+	s.See(o)
+	if got := s.taken(); got.VMs != 3 || got.CPU != 3 {
+		t.Errorf("two VMs, and one that leaves, take %+v", got)
+	}
+	o.Elsewhere, o.Gone = nil, o.Elsewhere
+	s.See(o)
+	if got := s.taken(); got.VMs != 2 {
+		t.Errorf("when it is gone, two VMs take %+v", got)
 	}
 }

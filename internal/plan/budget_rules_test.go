@@ -26,7 +26,7 @@ func takenBy(in Input, p Plan) taken {
 		if unproven := !s.Available && (s.Revision == p.Rollout.Revision || s.Updating); !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
 			t.left++
 		}
-		if (chosenNow(in, p, s) || stoppedNow(in, s) || goesDownNow(in, p, s)) && slices.Contains(from, s.Revision) && !needless(in, p, s) {
+		if (chosenNow(in, p, s) || stoppedNow(in, s) || goesDownNow(in, p, s)) && slices.Contains(from, s.Revision) && !needless(in, p, s) && !didNotReturn(in, s) {
 			t.vms++
 			t.available = t.available || wasAvailable(in, s)
 			t.listed = t.listed || in.Spec.ScaleDown != nil && slices.Contains(in.Spec.ScaleDown.DeleteFirst, s.Name)
@@ -51,6 +51,13 @@ func needless(in Input, p Plan, s VMStatus) bool {
 		}
 	}
 	return knownByRef(in)[s.MoRef].ReadySince.IsZero() && n >= p.Desired && available
+}
+
+// didNotReturn is true for a VM that was restarted for an update, and was not ready in its time: it was taken away before.
+func didNotReturn(in Input, s VMStatus) bool {
+	k := knownByRef(in)[s.MoRef]
+	spec := settingsOf(&in)
+	return k.Updating && !wasAvailable(in, s) && !k.StartTime.IsZero() && !in.Now.Before(k.StartTime.Add(spec.startup))
 }
 
 // checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than

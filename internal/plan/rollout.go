@@ -138,7 +138,7 @@ func (p *planner) goOn(m *member, c change, b *budget) bool {
 		p.restart(m)
 	case m.status.Updating && c == changeRestart:
 		p.restart(m)
-	case m.status.Updating && c == changeReplace && !m.status.Available && b.there >= 0 && p.mayReplace():
+	case m.status.Updating && c == changeReplace && !m.status.Available && (b.there >= 0 || p.failedToReturn(m)) && p.mayReplace():
 		p.plan.Replaces = p.plan.Replaces || p.population() <= p.spec.desired
 		p.doom(m) // it did not come back
 	case p.removeNeedless(m, c):
@@ -154,6 +154,20 @@ func (p *planner) mayReplace() bool {
 	return p.spec.policy == v1alpha1.DeletionDelete && (p.in.CreateBlocked == nil || p.population() > p.spec.desired)
 }
 
+// failedToReturn is true for a VM that was stopped for an update and has not become ready in its time, while more VMs are there than must be. It makes up for
+// none, so that it can go before others are available: if several did not return, each would wait for the others.
+func (p *planner) failedToReturn(m *member) bool {
+	if p.population() <= p.spec.desired-p.spec.update.unavailable {
+		return false
+	}
+	return p.hadTime(m)
+}
+
+// hadTime is true for a VM that was started at least startupTimeoutSeconds ago, and has not become ready since.
+func (p *planner) hadTime(m *member) bool {
+	return !m.status.StartTime.IsZero() && !p.in.Now.Before(p.startsUntil(m))
+}
+
 // removeNeedless replaces a VM that nobody misses, and reports whether it did.
 func (p *planner) removeNeedless(m *member, c change) bool {
 	if c != changeReplace || p.spec.policy != v1alpha1.DeletionDelete || !p.needless(m) {
@@ -167,8 +181,7 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 // up for none of these that is not. So undo removes what failed, also where the group was short of a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
-	hadTime := !m.status.StartTime.IsZero() && !p.in.Now.Before(p.startsUntil(m))
-	return never && hadTime && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
+	return never && p.hadTime(m) && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return !o.doomed && o.status.Available && o.status.Revision == p.roll.Revision
 	})
 }

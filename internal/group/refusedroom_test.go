@@ -1,0 +1,42 @@
+package group
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// TestARefusedGroupClonesNoMoreThanItWasAdmitted: VMs that leave, were released, or are out of sight count.
+func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
+	refused := &QuotaAnswer{Violations: []policy.Violation{{Rule: policy.RuleQuotaVMs, Enforced: true}}}
+	for story, c := range map[string]struct {
+		quota  *QuotaAnswer
+		change func(*Snapshot, *vsphere.Observation)
+		want   int
+	}{
+		"one is lost":           {refused, func(_ *Snapshot, o *vsphere.Observation) { o.VMs, o.Gone = o.VMs[1:], []vsphere.Ref{o.VMs[0].Ref} }, 1},
+		"one is out of sight":   {refused, func(_ *Snapshot, o *vsphere.Observation) { o.VMs = o.VMs[1:] }, 0},
+		"one leaves":            {refused, func(_ *Snapshot, o *vsphere.Observation) { o.VMs[0].Tombstone = true }, 0},
+		"nothing can be asked":  {&QuotaAnswer{Unavailable: "away"}, func(_ *Snapshot, o *vsphere.Observation) { o.VMs[0].Tombstone = true }, 0},
+		"one leaves, and it is": {refused, func(s *Snapshot, o *vsphere.Observation) { s.Group.Status.Deleting, o.VMs = []int32{0}, o.VMs[1:] }, 0},
+	} {
+		s := edited()
+		s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
+		o := s.Observation
+		c.change(s, &o)
+		s.Quota = c.quota
+		s.See(o)
+		if n, limited := s.room(s.Group.Spec); n != c.want || !limited {
+			t.Errorf("%s: room for %d, want %d", story, n, c.want)
+		}
+		if blocked := s.noRoom(s.Group.Spec); (blocked == nil) != (c.want > 0) {
+			t.Errorf("%s: %+v", story, blocked)
+		}
+	}
+	s := edited()
+	if _, limited := s.room(s.Group.Spec); limited {
+		t.Error("no quota refuses anything, and there is a limit")
+	}
+}

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// found are histories that broke a rule once, shrunk.
+var found = map[string]History{
+	"an update finds its quota full": {
+		Setup: Setup{Replicas: 3, Unavailable: "1", Quota: Quota{VMs: 3}}, Events: []Event{{10 * time.Minute, "template", 1}},
+	},
+	"an update finds room for one of two VMs": {
+		Setup: Setup{Replicas: 4, Surge: "2", Unavailable: "1", Quota: Quota{VMs: 5}}, Events: []Event{{0, "template", 1}},
+	},
+	"an update is taken back to what is not granted any more": {
+		Setup:  Setup{Replicas: 2, Surge: "2", Unavailable: "2", Quota: Quota{VMs: 3}},
+		Events: []Event{{10 * time.Minute, "template", 2}, {30 * time.Second, "grant", 6}, {0, "template", 0}},
+	},
+	"the older template is gone, and more VMs are wanted": {
+		Setup: Setup{Replicas: 2}, Events: []Event{{10 * time.Minute, "template-goes", 6}, {0, "template-and-scale", 13}},
+	},
+	"the older template is gone, and so is the only VM": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{10 * time.Minute, "template-goes", 6}, {0, "lose", 0}, {time.Minute, "template", 1}},
+	},
+	"a paused group with an update is scaled to 0": {
+		Setup: Setup{Replicas: 1, Old: true}, Events: []Event{{10 * time.Minute, "pause", 1}, {0, "template", 1}, {0, "scale", 0}},
+	},
+	"an update is taken back while a VM that it added boots": {
+		Setup:  Setup{Replicas: 2, Gate: "GuestHeartbeat", Startup: 300},
+		Events: []Event{{10 * time.Minute, "template", 3}, {time.Minute, "sick", 13}, {time.Minute, "template", 0}},
+	},
+	"a quota refuses a group that has no minimum": {
+		Setup: Setup{Replicas: 2, Unavailable: "1", Surge: "0", Quota: Quota{VMs: 3}, Others: 1}, Events: []Event{{0, "template", 1}},
+	},
+	"guests get sick while an update is paused": {
+		Setup:  Setup{Replicas: 2, Gate: "GuestHeartbeat"},
+		Events: []Event{{10 * time.Minute, "template", 1}, {25 * time.Second, "pause-update", 1}, {5 * time.Minute, "sick", 9}, {0, "sick", 10}},
+	},
+	"a foreign VM has a name of the group's while policies are unread": {
+		Setup: Setup{Replicas: 2}, Events: []Event{{0, "foreign-vm", 0}, {0, "template", 1}, {0, "policies-unread", 1}},
+	},
+	"a VM that was to leave stays, and its host was away": {
+		Setup: Setup{Replicas: 2, MinReady: 30},
+		Events: []Event{
+			{10 * time.Minute, "host", 0}, {time.Minute, "scale-by-one", 0}, {20 * time.Minute, "outage", 1}, {0, "hosts-back", 0}, {0, "template", 1}, {10 * time.Second, "outage", 0},
+		},
+	},
+	"a guest takes its time to shut down for another size": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "size", 0}, {24 * time.Second, "scale", 1}},
+	},
+	"the host goes while a guest shuts down": {
+		Setup: Setup{Replicas: 1, Slow: true, Old: true}, Events: []Event{{10 * time.Minute, "scale", 0}, {22 * time.Second, "host", 0}},
+	},
+	"two VMs do not return from a restart": {
+		Setup: Setup{Replicas: 2, Surge: "2", Unavailable: "1", Gate: "GuestIP"}, Events: []Event{{0, "template", 3}, {time.Minute, "size", 0}},
+	},
+	"status is lost during an update, and the quota is full": {
+		Setup: Setup{Replicas: 4, Surge: "50%", Unavailable: "50%", Quota: Quota{VMs: 4}}, Events: []Event{{time.Minute, "template", 1}, {0, "wipe-status", 0}},
+	},
+	"an update releases a VM, and the quota is full": {
+		Setup:  Setup{Replicas: 2, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 3}, Others: 1},
+		Events: []Event{{time.Minute, "user-data", 1}, {0, "retain", 0}},
+	},
+	"an update releases VMs while another is out of sight": {
+		Setup:  Setup{Replicas: 4, Surge: "50%", Unavailable: "50%", Quota: Quota{VMs: 4}},
+		Events: []Event{{time.Minute, "template", 1}, {0, "retain", 0}, {0, "hide", 0}},
+	},
+	"a VM is out of sight while others are released": {
+		Setup: Setup{Replicas: 2, Retain: true, Quota: Quota{VMs: 6}, Others: 1}, Events: []Event{{30 * time.Second, "hide", 0}, {0, "scale", 0}},
+	},
+	"a VM that leaves is moved away": {
+		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 2, CPUs: 4}}, Events: []Event{{10 * time.Second, "scale", 0}, {10 * time.Second, "move-away", 0}, {0, "scale", 1}},
+	},
+	"a VM is being cloned while spec gets smaller": {
+		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 6}}, Events: []Event{{0, "size-and-scale", 0}},
+	},
+	"an update waits for an adoption that is refused": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{0, "annotate-adopt", 3}, {0, "user-data", 1}},
+	},
+}
+
+func TestWhatWasFoundBefore(t *testing.T) {
+	for story, h := range found {
+		t.Run(story, func(t *testing.T) {
+			for _, end := range []End{Healed, Deleted} {
+				if h.End = end; end == Healed || !testing.Short() {
+					if v, _ := Run(h, false); v != nil {
+						_, log := Run(h, true)
+						t.Fatalf("%s\n%s\n%s", v, h, strings.Join(log, "\n"))
+					}
+				}
+			}
+		})
+	}
+}

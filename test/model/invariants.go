@@ -1,0 +1,355 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// Violation is a rule that a run broke.
+type Violation struct {
+	// Rule is its name; a shrunk history breaks the same one.
+	Rule string
+	// At is how long after the begin, What is what happened.
+	At   time.Duration
+	What string
+}
+
+func (v *Violation) String() string {
+	return fmt.Sprintf("%s after %s: %s", v.Rule, v.At, v.What)
+}
+
+// audit checks the rules.
+type audit struct {
+	violation *Violation
+	// edit is true while an edit of the shape of VMs may be on its way to them.
+	edit bool
+	// quiet is since when nothing may be done any more, or zero.
+	quiet time.Time
+	// clones is how many VMs were asked for, edits how often spec was edited.
+	clones, edits int
+}
+
+func (a *audit) failed() bool { return a.violation != nil }
+
+// violated records the first violation.
+func (a *audit) violated(w *world, rule, format string, args ...any) {
+	if a.violation == nil {
+		a.violation = &Violation{Rule: rule, At: w.now.Sub(epoch), What: fmt.Sprintf(format, args...)}
+		w.say("VIOLATION %s", a.violation)
+	}
+}
+
+// edited sees an edit of spec.
+func (a *audit) edited(_ *world, was, is *v1alpha1.VmGroup) {
+	a.edits++
+	a.edit = a.edit || plan.Revision(was.Spec) != plan.Revision(is.Spec)
+}
+
+// restored sees a record or a status from a backup: what that has was granted then.
+func (a *audit) restored(w *world) {
+	l := &w.ledger
+	usage := l.granted.Max(l.entry)
+	if r := w.hub.record; r != nil {
+		usage.VMs, usage.CPU = max(usage.VMs, int64(r.Replicas)), max(usage.CPU, int64(r.Replicas)*int64(r.CPU))
+	}
+	l.granted = usage
+}
+
+// beforeActions sees what is asked of vCenter, right before that.
+func (a *audit) beforeActions(w *world, s *group.Snapshot, d group.Decision, actions []plan.Action) {
+	if len(actions) == 0 {
+		return
+	}
+	first := fmt.Sprintf("%s %s", actions[0].Kind, actions[0].Name)
+	switch g := w.api.group; {
+	case s.Paused != nil:
+		a.violated(w, "acts-while-paused", "%s", first)
+	case w.vc.away:
+		a.violated(w, "acts-while-away", "%s", first)
+	case w.vc.partial || w.vc.inherits():
+		a.violated(w, "acts-while-blind", "%s", first)
+	case !a.quiet.IsZero() && slices.ContainsFunc(actions, func(action plan.Action) bool { return !w.retries(&action) }):
+		a.violated(w, "acts-at-rest", "%s, because %s", first, actions[0].Reason)
+	case w.api.deleting() && w.hub.crdGoing && !v1alpha1.DeletionConfirmed(g) && !v1alpha1.ReleaseAsked(g):
+		a.violated(w, "acts-while-crd-goes", "%s", first)
+	}
+	a.removals(w, actions)
+	f := newFloor(w, int(d.Plan.Desired))
+	for i := range actions {
+		a.action(w, s, &actions[i], f)
+	}
+}
+
+// retries reports whether an action is tried every few minutes until a person has acted.
+func (w *world) retries(action *plan.Action) bool {
+	m := w.vc.vm(action.MoRef)
+	return action.Kind == plan.DestroyVM && m != nil && m.disk || action.Kind == plan.ReconfigureVM && action.Quiet
+}
+
+// removals sees to it that a mass deletion is held.
+func (a *audit) removals(w *world, actions []plan.Action) {
+	g := w.api.group
+	guarded := w.setup.Old && g.DeletionTimestamp != nil && g.Spec.DeletionPolicy != v1alpha1.DeletionRetain && g.Annotations[v1alpha1.ReleaseAnnotation] != groupUID &&
+		g.Annotations[v1alpha1.ConfirmDeletionAnnotation] != groupUID && !w.now.Before(w.hub.massUntil)
+	if !guarded {
+		return
+	}
+	for _, action := range actions {
+		if action.Kind != plan.MarkVM && action.Kind != plan.DestroyVM {
+			continue
+		}
+		if w.hub.trips {
+			a.violated(w, "mass-deletion", "%s %s while many others go", action.Kind, action.Name)
+		} else if since := w.removingSince(g); w.now.Before(since.Add(10 * time.Second)) {
+			a.violated(w, "deletion-waits", "%s %s within 10 s of the deletion", action.Kind, action.Name)
+		}
+	}
+}
+
+// removingSince is since when all VMs are to leave: since the deletion, or since the group was scaled to 0.
+func (w *world) removingSince(g *v1alpha1.VmGroup) time.Time {
+	if c := condition(&g.Status, v1alpha1.ConditionRemoving); c != nil && c.LastTransitionTime.Time.Before(g.DeletionTimestamp.Time) {
+		return c.LastTransitionTime.Time
+	}
+	return g.DeletionTimestamp.Time
+}
+
+// action checks one action.
+func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floor) {
+	m := w.vc.vm(action.MoRef)
+	if m != nil && !m.owned() && !slices.Contains([]plan.ActionKind{plan.MoveVM, plan.RenameVM, plan.AdoptVM}, action.Kind) {
+		a.violated(w, "foreign-vm", "%s %s (%s) is not the group's", action.Kind, m.name, m.ref)
+	}
+	switch action.Kind {
+	case plan.CreateVM:
+		a.clones++
+		a.creates(w, s, action)
+	case plan.DestroyVM:
+		if m != nil && (!m.tombstone || m.power != "Off") {
+			a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
+		}
+		if action.Cause == plan.RemovedByReplacement && !a.edit {
+			a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
+		}
+	case plan.PowerOnVM:
+		if m != nil && m.tombstone {
+			a.violated(w, "revives", "%s has a tombstone", m.name)
+		}
+	case plan.PowerOffVM, plan.ShutdownGuest:
+		if stays := m != nil && !m.tombstone && !slices.Contains(s.Group.Status.Deleting, action.Ordinal); stays {
+			f.take(a, w, m, string(action.Kind), 0)
+		}
+	case plan.ReconfigureVM:
+		a.changes(w, m, action, f)
+	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM:
+	}
+}
+
+// changes checks a change in place.
+func (a *audit) changes(w *world, m *machine, action *plan.Action, f *floor) {
+	if !a.edit {
+		a.violated(w, "update-without-edit", "%s is changed, and nobody edited the group: %s", action.Name, action.Reason)
+	}
+	if m != nil && action.Network != nil {
+		f.take(a, w, m, "rewiring", 1)
+	}
+}
+
+// creates sees to it that an update has no more VMs than it may.
+func (a *audit) creates(w *world, s *group.Snapshot, action *plan.Action) {
+	r, spec := s.Group.Status.Rollout, &w.api.group.Spec
+	if r == nil || len(r.From) == 0 {
+		return
+	}
+	total, _ := w.vc.charged()
+	for _, m := range w.vc.vms {
+		if m.mark != nil && m.stamp == nil && m.mark.Group == groupUID {
+			total--
+		}
+	}
+	updating := slices.ContainsFunc(w.vc.living(), func(m *machine) bool { return slices.Contains(r.From, m.stamp.Revision) })
+	if most := replicas(spec) + surgeOf(spec); updating && action.Revision == r.Revision && int(total) >= most && s.Group.Status.DesiredReplicas == int32(replicas(spec)) {
+		a.violated(w, "too-many", "%s is cloned while there are %d VMs, and %d may be", action.Name, total, most)
+	}
+}
+
+// statusWritten sees each status, right after it was written.
+func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
+	if !a.quiet.IsZero() && !w.agedSince(a.quiet.Add(-restFor)) {
+		a.violated(w, "writes-at-rest", "%s", difference(&was.Status, &is.Status))
+	}
+	a.doomed(w, was, is)
+	a.words(w, is)
+	if c := condition(&is.Status, v1alpha1.ConditionUpToDate); c != nil && c.Status == "True" && (is.Status.Rollout == nil || len(is.Status.Rollout.From) == 0) && is.Status.ObservedGeneration == is.Generation {
+		a.edit = false
+	}
+}
+
+// doomed sees to it that no available VM is chosen to leave below the floor.
+func (a *audit) doomed(w *world, was, is *v1alpha1.VmGroup) {
+	if is.DeletionTimestamp != nil || is.Spec.PowerState == v1alpha1.PowerOff {
+		return
+	}
+	left := 0
+	var leaves []string
+	for _, m := range w.vc.living() {
+		if (m.hidden || m.folder == elsewhere) && !slices.Contains(is.Status.Deleting, m.stamp.Ordinal) {
+			left++ // it counts, and cannot be removed
+		}
+		if !m.available(w.now, &is.Spec) || m.folder == elsewhere {
+			continue
+		}
+		sure := m.surelyAvailable(w.now, &is.Spec)
+		switch goes := slices.Contains(is.Status.Deleting, m.stamp.Ordinal); {
+		case !goes:
+			left++
+		case sure && !slices.Contains(was.Status.Deleting, m.stamp.Ordinal) && !w.vc.marking(m) && !listed(&is.Spec, m.name):
+			leaves = append(leaves, m.name)
+		}
+	}
+	desired := min(int(is.Status.DesiredReplicas), replicas(&is.Spec))
+	if r := w.hub.record; r != nil {
+		desired = min(desired, int(r.Replicas))
+	}
+	if least := desired - unavailableOf(&is.Spec); len(leaves) > 0 && left < least {
+		a.violated(w, "floor", "%v are available and chosen to leave: %d are left, %d must be", leaves, left, least)
+	}
+}
+
+func listed(spec *v1alpha1.VmGroupSpec, name string) bool {
+	return spec.ScaleDown != nil && slices.Contains(spec.ScaleDown.DeleteFirst, name)
+}
+
+// afterPass sees the world after a pass.
+func (a *audit) afterPass(w *world) {
+	if w.ledger.limited() {
+		vms, cpus := w.vc.charged()
+		l := &w.ledger
+		if l.limit.VMs > 0 && vms > l.granted.VMs {
+			a.violated(w, "quota", "there are %d VMs, and %d were granted", vms, l.granted.VMs)
+		}
+		if l.limit.CPUs > 0 && cpus > l.granted.CPU {
+			a.violated(w, "quota-cpu", "there are %d CPUs, and %d were granted", cpus, l.granted.CPU)
+		}
+	}
+	seen := map[int32]string{}
+	for _, m := range w.vc.living() {
+		if other, twice := seen[m.stamp.Ordinal]; twice {
+			a.violated(w, "twice", "%s and %s have one ordinal", other, m.ref)
+		}
+		seen[m.stamp.Ordinal] = m.ref
+	}
+}
+
+// agedSince reports whether the group became an hour old since then, or the word of an administrator lapsed: from there on removals of all of its VMs are
+// recorded.
+func (w *world) agedSince(then time.Time) bool {
+	within := func(at time.Time) bool { return !at.Before(then) && !at.After(w.now) }
+	return within(w.api.group.CreationTimestamp.Add(time.Hour)) || within(w.hub.massUntil)
+}
+
+// probe is a pass that nothing asked for: it must find nothing to do.
+func (a *audit) probe(w *world) {
+	if a.failed() || w.op.due || w.api.group == nil || w.agedSince(w.op.passed) || !w.op.wakeAt.IsZero() && !w.op.wakeAt.After(w.now) {
+		return
+	}
+	op, book := w.op, w.ledger
+	defer func() { w.op, w.ledger = op, book }()
+	s := w.op.gather()
+	for range 12 {
+		d := group.Decide(s)
+		switch d.Step {
+		case group.AskQuota:
+			s.Quota = w.ledger.ask(d.Quota)
+		case group.LookAtDefinition:
+			s.Definition = w.definition()
+		case group.ReadUserData:
+			s.UserData = w.secrets(d.Secrets)
+		case group.ClaimAdoption:
+			w.op.claim(s)
+		case group.RecordOwner: // the first write of a process
+			s.Written = true
+		case group.Wait:
+			return
+		case group.WriteReceipt:
+			if !w.hub.away { // else it is tried again every two seconds
+				a.violated(w, "slept", "a pass that nothing asked for writes the receipt")
+			}
+			return
+		case group.Report, group.Act:
+			if d.Status != nil {
+				a.violated(w, "another-status", "a pass that nothing asked for writes status: %s", difference(&w.api.group.Status, d.Status))
+			} else if todo := w.op.limited(&d.Plan); len(todo) > 0 {
+				a.violated(w, "slept", "a pass that nothing asked for does %s %s: %s", todo[0].Kind, todo[0].Name, todo[0].Reason)
+			}
+			return
+		default:
+			a.violated(w, "slept", "a pass that nothing asked for does %s", d.Step)
+			return
+		}
+	}
+}
+
+// floor is how many VMs must stay available.
+type floor struct{ available, least int }
+
+func newFloor(w *world, desired int) *floor {
+	f := &floor{least: desired - unavailableOf(&w.api.group.Spec)}
+	for _, m := range w.vc.living() {
+		if m.available(w.now, &w.api.group.Spec) && !slices.Contains(w.api.group.Status.Deleting, m.stamp.Ordinal) {
+			f.available++
+		}
+	}
+	return f
+}
+
+// take sees a VM taken away that is not to leave. So many may be, whatever spec says.
+func (f *floor) take(a *audit, w *world, m *machine, what string, atLeast int) {
+	spec := &w.api.group.Spec
+	if w.api.deleting() || spec.PowerState == v1alpha1.PowerOff || !m.surelyAvailable(w.now, spec) || m.asked {
+		return
+	}
+	f.available--
+	if f.available < min(f.least, f.least+unavailableOf(spec)-atLeast) {
+		a.violated(w, "floor", "%s of %s, which is available: %d are left, %d must be", what, m.name, f.available, f.least)
+	}
+}
+
+// surgeOf is how many VMs more there may be during an update: a percentage is rounded up.
+func surgeOf(spec *v1alpha1.VmGroupSpec) int {
+	if u := spec.UpdateStrategy; u != nil && u.MaxSurge != nil {
+		return amount(*u.MaxSurge, replicas(spec), math.Ceil)
+	}
+	return 1
+}
+
+// unavailableOf is how many VMs may be missing during an update: a percentage is rounded down, and percentages that both are zero count as one.
+func unavailableOf(spec *v1alpha1.VmGroupSpec) int {
+	u := spec.UpdateStrategy
+	if u == nil || u.MaxUnavailable == nil {
+		return 0
+	}
+	n := amount(*u.MaxUnavailable, replicas(spec), math.Floor)
+	if n == 0 && u.MaxUnavailable.Type == intstr.String && u.MaxSurge != nil && u.MaxSurge.Type == intstr.String && surgeOf(spec) == 0 {
+		return 1
+	}
+	return n
+}
+
+func amount(n intstr.IntOrString, of int, round func(float64) float64) int {
+	if n.Type == intstr.Int {
+		return int(n.IntVal)
+	}
+	percent, _ := strconv.Atoi(strings.TrimSuffix(n.StrVal, "%"))
+	return int(round(float64(percent) * float64(of) / 100))
+}

@@ -1,0 +1,159 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// machine is a VM of the world's vCenter.
+type machine struct {
+	ref, name, folder, uuid string
+	stamp                   *vsphere.Stamp
+	mark                    *vsphere.ReleaseMark
+	tombstone               bool
+	template, network       string
+	boots                   bool
+	hotAdd                  bool
+	cpu                     int32
+	memory                  int64
+	power                   vsphere.PowerState
+	// hidden VMs are missing from the inventory. isTemplate is true for one that somebody converted.
+	hidden, isTemplate bool
+	// hostAway: its host is disconnected. backAt is when the host came back last.
+	hostAway bool
+	backAt   time.Time
+	// sick: the guest has no heartbeat and no address. healedAt is when it was healed last.
+	sick     bool
+	healedAt time.Time
+	// onAt is when it was powered on, upAt when its guest is up, both zero while it is off. rewiredAt is when it got another network.
+	onAt, upAt, rewiredAt time.Time
+	// stubborn guests ignore a request to shut down. asked is true once this guest was asked, or its power-off, since it was powered on.
+	stubborn, asked bool
+	version         int
+	// seenReady is since when the operator has seen it ready, without a break for longer than it has to be ready; lookedAt is when it saw it last.
+	seenReady, lookedAt time.Time
+	// blinked: the operator could not see it since it looked last.
+	blinked bool
+	// disk is true while it has a disk that is not its own.
+	disk bool
+}
+
+// owned reports whether the VM carries the group's stamp.
+func (m *machine) owned() bool {
+	return m.stamp != nil && m.stamp.Group == groupUID && m.folder != ""
+}
+
+// up reports whether the guest of a VM runs, by what its host can say.
+func (m *machine) up(now time.Time) bool {
+	return m.power == vsphere.PoweredOn && !m.upAt.IsZero() && !m.upAt.After(now)
+}
+
+// healthy reports whether the guest shows a heartbeat and an address.
+func (m *machine) healthy(now time.Time) bool { return m.up(now) && !m.sick }
+
+// touched gives the VM another change version.
+func (m *machine) touched() { m.version++ }
+
+// setPower changes the power state, and what follows from it.
+func (m *machine) setPower(w *world, power vsphere.PowerState) {
+	was := m.power
+	m.power = power
+	switch {
+	case power == vsphere.PoweredOff:
+		m.onAt, m.upAt = time.Time{}, time.Time{}
+		for _, t := range slices.Clone(w.vc.tasks) {
+			if t.op.Kind == vsphere.OpShutdownGuest && t.op.VM.Value == m.ref {
+				w.vc.end(t, nil)
+			}
+		}
+	case power == vsphere.PoweredOn && was != vsphere.PoweredOn:
+		m.onAt, m.asked = w.now, false
+		if m.boots {
+			m.upAt = w.now.Add(w.vc.pace.boot)
+			w.agenda.add(m.upAt, w.vc.changed)
+		}
+	}
+	w.vc.changed()
+}
+
+// shown is the VM as the inventory has it.
+func (m *machine) shown(now time.Time) vsphere.VM {
+	vm := vsphere.VM{
+		Ref: vsphere.VMRef(m.ref), Name: m.name, Folder: vsphere.FolderRef(m.folder), InstanceUUID: m.uuid, Power: m.power, Connected: !m.hostAway,
+		CPU: m.cpu, MemoryMiB: m.memory, HotAdd: vsphere.HotAdd{CPU: m.hotAdd, Memory: m.hotAdd}, IsTemplate: m.isTemplate,
+		ChangeVersion: strconv.Itoa(m.version), Tombstone: m.tombstone,
+	}
+	if m.power == vsphere.PoweredOn {
+		vm.BootTime = m.onAt
+	}
+	if m.up(now) {
+		vm.ToolsRunning = true
+		if !m.sick {
+			vm.HeartbeatGreen, vm.GuestIP = true, "10.0.0."+strconv.Itoa(m.version%250+1)
+		}
+	}
+	if m.stamp != nil {
+		stamp := *m.stamp
+		vm.Stamp = &stamp
+	} else if m.mark != nil {
+		mark := *m.mark
+		vm.Released = &mark
+	}
+	return vm
+}
+
+// readySince is since when the VM passes a readiness gate without a break, or false.
+func (m *machine) readySince(now time.Time, gate v1alpha1.ReadinessGate) (time.Time, bool) {
+	if m.power != vsphere.PoweredOn || m.hostAway || m.hidden || m.isTemplate || m.tombstone {
+		return time.Time{}, false
+	}
+	since := maxTime(maxTime(m.onAt, m.backAt), m.rewiredAt)
+	if gate == v1alpha1.GateGuestHeartbeat || gate == v1alpha1.GateGuestIP {
+		if !m.healthy(now) {
+			return time.Time{}, false
+		}
+		since = maxTime(maxTime(since, m.upAt), m.healedAt)
+	}
+	return since, true
+}
+
+// look is what a pass sees of the VM: whether it is ready, by what the spec says of readiness.
+func (m *machine) look(now time.Time, spec *v1alpha1.VmGroupSpec) {
+	gate, least := readinessOf(spec)
+	since, ready := m.readySince(now, gate)
+	switch {
+	case !ready:
+		m.seenReady = time.Time{}
+	case m.seenReady.IsZero() || m.seenReady.Before(since) || now.Sub(m.lookedAt) > least && m.blinked:
+		m.seenReady = now
+	}
+	m.lookedAt, m.blinked = now, false
+}
+
+// readinessOf is the gate of a spec, and how long a VM has to pass it.
+func readinessOf(spec *v1alpha1.VmGroupSpec) (v1alpha1.ReadinessGate, time.Duration) {
+	if r := spec.Readiness; r != nil {
+		return r.Gate, time.Duration(r.MinReadySeconds) * time.Second
+	}
+	return v1alpha1.GatePoweredOn, 0
+}
+
+// surelyAvailable reports whether the VM is available, and the operator has seen that for long enough.
+func (m *machine) surelyAvailable(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
+	_, least := readinessOf(spec)
+	return m.available(now, spec) && (spec.PowerState == v1alpha1.PowerOff || !m.seenReady.IsZero() && now.Sub(m.seenReady) >= least)
+}
+
+// available reports whether the VM has been ready for long enough, by what the spec says of readiness.
+func (m *machine) available(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
+	if spec.PowerState == v1alpha1.PowerOff {
+		return m.power == vsphere.PoweredOff && !m.hostAway && !m.hidden && !m.tombstone && !m.isTemplate
+	}
+	gate, least := readinessOf(spec)
+	since, ready := m.readySince(now, gate)
+	return ready && !m.asked && now.Sub(since) >= least
+}

@@ -1,0 +1,156 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+// atRest checks what has become of the group after the rest.
+func (a *audit) atRest(w *world) {
+	g := w.api.group
+	if most := 14 * (a.edits + len(w.backups) + 4); a.clones > most && !a.failed() {
+		a.violated(w, "clones", "%d clones, at most %d make sense", a.clones, most)
+	}
+	if g == nil || a.failed() || w.blind() {
+		return
+	}
+	if g.DeletionTimestamp != nil {
+		a.deletionAtRest(w, g)
+		return
+	}
+	if g.Status.ObservedGeneration != g.Generation && !w.hub.away {
+		a.violated(w, "unobserved", "generation is %d, and %d was observed", g.Generation, g.Status.ObservedGeneration)
+		return
+	}
+	if g.Status.ObservedGeneration != g.Generation {
+		return
+	}
+	a.agrees(w, g)
+	a.names(w, g)
+	a.lacks(w, g)
+}
+
+// blind reports whether the operator does not see the whole inventory.
+func (w *world) blind() bool {
+	return w.vc.away || w.vc.partial || w.vc.inherits() || slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.hidden || m.folder == elsewhere })
+}
+
+// deletionAtRest sees to it that a deletion ends that nothing holds.
+func (a *audit) deletionAtRest(w *world, g *v1alpha1.VmGroup) {
+	held := w.paused(g) != nil || w.hub.trips || w.hub.crdGoing || w.hub.away || w.vc.slots > 0 && len(w.vc.own()) > 4 ||
+		slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.hostAway || m.disk })
+	if removing := condition(&g.Status, v1alpha1.ConditionRemoving); removing != nil && (removing.Reason == v1alpha1.ReasonMassDeletion || removing.Reason == v1alpha1.ReasonCRDTerminating) {
+		held = true // what was held stays held
+	}
+	if !held {
+		a.violated(w, "stuck-deletion", "the group is still there: %s", g.Status.LastMessage)
+	}
+}
+
+// agrees compares status with the world.
+func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
+	st := &g.Status
+	there, updated, available := 0, 0, 0
+	for _, m := range w.vc.living() {
+		at := slices.IndexFunc(st.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
+		if at < 0 {
+			a.violated(w, "status", "%s (%s) is not in status", m.name, m.ref)
+			return
+		}
+		if slices.Contains(st.Deleting, m.stamp.Ordinal) {
+			continue
+		}
+		there++
+		if m.stamp.Revision == plan.Revision(g.Spec) {
+			updated++
+		}
+		if m.available(w.now, &g.Spec) {
+			available++
+		}
+	}
+	if int(st.Replicas) != there || int(st.UpdatedReplicas) != updated {
+		a.violated(w, "status", "there are %d VMs, %d of them as spec says; status says %d and %d", there, updated, st.Replicas, st.UpdatedReplicas)
+	}
+	if c := condition(st, v1alpha1.ConditionReady); c != nil && c.Status == "True" {
+		if want := replicas(&g.Spec); available < want && w.paused(g) == nil {
+			a.violated(w, "ready", "Ready is True with %d of %d VMs available: %s", available, want, c.Message)
+		}
+	}
+	if c := condition(st, v1alpha1.ConditionUpToDate); c != nil && c.Status == "True" && updated != there {
+		a.violated(w, "up-to-date", "UpToDate is True with %d of %d VMs as spec says: %s", updated, there, c.Message)
+	}
+	if c := condition(st, v1alpha1.ConditionPolicyCompliant); c != nil && c.Reason == v1alpha1.ReasonQuotaExceeded && !w.ledger.limited() && w.paused(g) == nil {
+		a.violated(w, "quota-words", "there is no quota: %s", c.Message)
+	}
+}
+
+// progress are reasons that name work; at rest they have to name what is waited for.
+var progress = []string{
+	v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping, v1alpha1.ReasonRepairing, v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonDeleting,
+}
+
+// names sees to it that a group that waits says for what.
+func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
+	st := &g.Status
+	for _, c := range st.Conditions {
+		if strings.Contains(c.Message, "going on.") {
+			a.violated(w, "goes-on-at-rest", "%s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+		if strings.Contains(c.Message, "removing 0") {
+			a.violated(w, "removes-none", "%s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	c := condition(st, v1alpha1.ConditionReady)
+	if c == nil || c.Status != "False" {
+		return
+	}
+	var waited []string
+	for _, m := range w.vc.living() {
+		if !m.available(w.now, &g.Spec) && !slices.Contains(st.Deleting, m.stamp.Ordinal) {
+			waited = append(waited, m.name)
+		}
+	}
+	switch {
+	case c.Reason == v1alpha1.ReasonNameConflict:
+		a.violated(w, "name-hides", "a name that another VM has holds nothing up: %s; not available: %v", c.Message, waited)
+	case slices.Contains(progress, c.Reason) && !strings.Contains(c.Message, groupName+"-"):
+		a.violated(w, "nothing-named", "Ready=False/%s names nothing: %s; not available: %v", c.Reason, c.Message, waited)
+	}
+}
+
+// leftToPeople reports whether a spec asks that VMs are not cloned, or not updated, by the operator alone.
+func leftToPeople(spec *v1alpha1.VmGroupSpec) bool {
+	u := spec.UpdateStrategy
+	return spec.Repair != nil && (spec.Repair.Mode == v1alpha1.RepairObserve || spec.Repair.MaxUnhealthy != nil) || spec.DeletionPolicy == v1alpha1.DeletionRetain ||
+		u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete)
+}
+
+// lacks sees to it that a group has as many VMs as its spec says, if nothing forbids that.
+func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
+	st, spec := &g.Status, &g.Spec
+	if !w.permitted(spec) || w.paused(g) != nil || w.vc.unreadCatalog || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" || leftToPeople(spec) {
+		return
+	}
+	says := func(of string, reasons ...string) bool {
+		c := condition(st, of)
+		return c != nil && slices.Contains(reasons, c.Reason)
+	}
+	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
+		return
+	}
+	there := 0
+	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {
+		return // it is in the way until a person has acted
+	}
+	for _, m := range w.vc.living() {
+		if !slices.Contains(st.Deleting, m.stamp.Ordinal) {
+			there++
+		}
+	}
+	if want := replicas(spec); there < want {
+		a.violated(w, "lacks", "%d of %d VMs, and spec is allowed: %s", there, want, st.LastMessage)
+	}
+}

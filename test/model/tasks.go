@@ -1,0 +1,192 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// task is an operation that vCenter accepted.
+type task struct {
+	op       vsphere.Operation
+	revision string
+	// name of the VM.
+	name string
+	// effect is what happens when it ends; its error is why it fails.
+	effect func() error
+	// done is true once it had its effect: it stays in flight until the inventory shows that.
+	done bool
+}
+
+// refusal is how calls of one kind fail.
+type refusal struct {
+	kind vsphere.Kind
+	// times is how many fail; late ones fail when their task ends. lost ones do not fail: their reply is lost, and happens says whether they reached vCenter.
+	times               int
+	late, lost, happens bool
+}
+
+// lostFor is how long it takes until the operator knows what became of a call whose reply was lost.
+const lostFor = 10 * time.Second
+
+func fault(kind vsphere.Kind, op, why string) error {
+	return &vsphere.Error{Kind: kind, Op: op, Err: errors.New(why)}
+}
+
+// submit has vCenter accept an operation, which takes d.
+func (v *vcenter) submit(t *task, d time.Duration) error {
+	what := fmt.Sprintf("%s %s", t.op.Kind, t.name)
+	if v.away {
+		return fault(vsphere.KindTransient, what, "no route to host")
+	}
+	for _, other := range slices.Clone(v.tasks) {
+		if other.op.Ordinal != t.op.Ordinal {
+			continue
+		}
+		overtakes := other.op.Kind == vsphere.OpShutdownGuest && (t.op.Kind == vsphere.OpPowerOff || t.op.Kind == vsphere.OpMark)
+		if !overtakes && !other.done {
+			return fault(vsphere.KindBusy, what, "another operation is in flight")
+		}
+		v.end(other, nil)
+	}
+	t.op.Since = v.world.now
+	r, refused := v.refuse[string(t.op.Kind)]
+	if refused {
+		if r.times--; r.times <= 0 {
+			delete(v.refuse, string(t.op.Kind))
+		} else {
+			v.refuse[string(t.op.Kind)] = r
+		}
+		switch {
+		case r.lost:
+			t.op.OutcomeUnknown = true
+			d = max(d, lostFor)
+			if !r.happens {
+				t.effect = nil
+			}
+		case r.late:
+			t.effect = func() error { return fault(r.kind, what, "vCenter says no in the end") }
+		default:
+			err := fault(r.kind, what, "vCenter says no")
+			v.failed(t, err)
+			v.changed()
+			return err
+		}
+	}
+	v.tasks = append(v.tasks, t)
+	v.changed()
+	if t.op.Kind != vsphere.OpShutdownGuest || refused && r.lost {
+		v.world.agenda.add(v.world.now.Add(d), func() { v.finish(t) })
+	}
+	return nil
+}
+
+// finish is the end of a task, whoever waits for it.
+func (v *vcenter) finish(t *task) {
+	known, orphan := slices.Contains(v.tasks, t), slices.Contains(v.orphans, t)
+	if !known && !orphan || t.done {
+		return
+	}
+	t.done = true
+	var err error
+	if t.effect != nil {
+		err = t.effect()
+	}
+	v.world.say("vCenter: %s %s ends: %v", t.op.Kind, t.name, err)
+	switch {
+	case err != nil:
+		v.end(t, err)
+	case known && v.pace.settle > 0:
+		v.succeeded(t)
+		v.world.agenda.add(v.world.now.Add(v.pace.settle), func() { v.end(t, nil) })
+		v.changed()
+	default:
+		if t.effect != nil {
+			v.succeeded(t)
+		}
+		v.end(t, nil)
+	}
+}
+
+// end takes a task out of flight, with the error that it failed with.
+func (v *vcenter) end(t *task, err error) {
+	is := func(other *task) bool { return other == t }
+	if err != nil && slices.Contains(v.tasks, t) {
+		v.failed(t, err)
+	}
+	t.done = true
+	if m := v.vm(t.op.VM.Value); m != nil && t.op.Kind == vsphere.OpShutdownGuest {
+		m.asked = false // it is on still, and nobody waits for it any more
+	}
+	v.tasks = slices.DeleteFunc(v.tasks, is)
+	v.orphans = slices.DeleteFunc(v.orphans, is)
+	v.changed()
+}
+
+// failed remembers a failure, with the time to try again.
+func (v *vcenter) failed(t *task, err error) {
+	f := &vsphere.Failure{Kind: t.op.Kind, Ordinal: t.op.Ordinal, VM: t.op.VM, Err: err, At: v.world.now, Count: 1, Revision: t.revision}
+	v.failures = slices.DeleteFunc(v.failures, func(last *vsphere.Failure) bool {
+		if last.Kind != f.Kind || last.Ordinal != f.Ordinal {
+			return false
+		}
+		if last.Revision == f.Revision {
+			f.Count = last.Count + 1
+		}
+		return true
+	})
+	f.RetryAt = f.At.Add(pause(vsphere.KindOf(err), f.Count))
+	v.failures = append(v.failures, f)
+}
+
+// succeeded forgets what failed on the ordinal before. That a VM could not be changed stays known until it was, or there is another.
+func (v *vcenter) succeeded(t *task) {
+	if !slices.Contains(v.tasks, t) {
+		return
+	}
+	v.failures = slices.DeleteFunc(v.failures, func(f *vsphere.Failure) bool {
+		return f.Ordinal == t.op.Ordinal && (f.Kind != vsphere.OpReconfigure || t.op.Kind == vsphere.OpReconfigure || t.op.Kind == vsphere.OpClone)
+	})
+}
+
+// pause is how long the operator waits after so many failures in a row: what heals by itself is tried soon, what a person has to change every few minutes.
+func pause(kind vsphere.Kind, count int) time.Duration {
+	first, last := time.Minute, 10*time.Minute
+	switch kind {
+	case vsphere.KindTransient, vsphere.KindBusy:
+		first, last = 2*time.Second, 2*time.Minute
+	case vsphere.KindCapacity:
+		first = 30 * time.Second
+	case vsphere.KindConflict, vsphere.KindNotFound:
+		first, last = time.Second, 10*time.Second
+	case vsphere.KindNotEmpty:
+		first, last = 5*time.Second, time.Minute
+	}
+	for ; count > 1 && first < last; count-- {
+		first *= 2
+	}
+	return min(first, last)
+}
+
+// takeover is what another process knows of the tasks of the one before: none. They go on.
+func (v *vcenter) takeover() {
+	for _, t := range v.tasks {
+		if !t.done {
+			v.orphans = append(v.orphans, t)
+		}
+	}
+	v.tasks, v.failures = nil, nil
+}
+
+// inherits reports whether clones run that another process started: they may be the group's.
+func (v *vcenter) inherits() bool {
+	return slices.ContainsFunc(v.orphans, func(t *task) bool { return t.op.Kind == vsphere.OpClone })
+}
+
+// marking reports whether a VM is being marked to be destroyed.
+func (v *vcenter) marking(m *machine) bool {
+	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool { return t.op.Kind == vsphere.OpMark && t.op.VM.Value == m.ref && !t.done })
+}

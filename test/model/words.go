@@ -1,0 +1,89 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// condition finds a condition of a status, or returns nil.
+func condition(st *v1alpha1.VmGroupStatus, of string) *metav1.Condition {
+	for i := range st.Conditions {
+		if st.Conditions[i].Type == of {
+			return &st.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// words checks what each status says.
+func (a *audit) words(w *world, g *v1alpha1.VmGroup) {
+	st := &g.Status
+	if c := condition(st, v1alpha1.ConditionPolicyCompliant); c != nil && g.DeletionTimestamp == nil && strings.Contains(c.Message, "shrunk below the minimum") && !w.below(&g.Spec) {
+		a.violated(w, "wrong-words", "no policy has a minimum: %s", c.Message)
+	}
+	for _, c := range st.Conditions {
+		if i := strings.Index(c.Message, " Until then"); i > 0 && !strings.ContainsRune(".;:,", rune(c.Message[i-1])) {
+			a.violated(w, "punctuation", "%s", c.Message)
+		}
+	}
+}
+
+// text is a VM of a status, without what it does not set.
+func text(vm v1alpha1.VMStatus) string {
+	out, err := json.Marshal(vm)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// difference says what two statuses do not have in common.
+func difference(was, is *v1alpha1.VmGroupStatus) string {
+	var all []string
+	for _, c := range is.Conditions {
+		old := condition(was, c.Type)
+		switch {
+		case old == nil:
+			all = append(all, fmt.Sprintf("new %s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message))
+		case old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message:
+			all = append(all, fmt.Sprintf("%s from %s/%s: %q to %s/%s: %q", c.Type, old.Status, old.Reason, old.Message, c.Status, c.Reason, c.Message))
+		case !equality.Semantic.DeepEqual(*old, c):
+			all = append(all, fmt.Sprintf("%s from %+v to %+v", c.Type, *old, c))
+		}
+	}
+	for _, c := range was.Conditions {
+		if condition(is, c.Type) == nil {
+			all = append(all, fmt.Sprintf("no %s any more (%s)", c.Type, c.Message))
+		}
+	}
+	for _, vm := range is.VMs {
+		for _, old := range was.VMs {
+			if old.Ordinal == vm.Ordinal && !equality.Semantic.DeepEqual(old, vm) {
+				all = append(all, fmt.Sprintf("%s from %s to %s", vm.Name, text(old), text(vm)))
+			}
+		}
+	}
+	if len(was.VMs) != len(is.VMs) {
+		all = append(all, fmt.Sprintf("%d VMs to %d", len(was.VMs), len(is.VMs)))
+	}
+	if was.LastMessage != is.LastMessage {
+		all = append(all, fmt.Sprintf("message from %q to %q", was.LastMessage, is.LastMessage))
+	}
+	if !equality.Semantic.DeepEqual(was.Rollout, is.Rollout) {
+		all = append(all, fmt.Sprintf("rollout from %+v to %+v", was.Rollout, is.Rollout))
+	}
+	if !equality.Semantic.DeepEqual(was.Deleting, is.Deleting) {
+		all = append(all, fmt.Sprintf("deleting from %v to %v", was.Deleting, is.Deleting))
+	}
+	if !equality.Semantic.DeepEqual(was.Admitted, is.Admitted) {
+		all = append(all, fmt.Sprintf("admitted from %+v to %+v", was.Admitted, is.Admitted))
+	}
+	return strings.Join(all, "; ")
+}

@@ -117,12 +117,16 @@ func (s *Snapshot) Reshaped() bool {
 func (s *Snapshot) holds() policy.Usage { return s.granted().Max(s.taken()) }
 
 // granted is what needs no grant of what the group holds: what was admitted. What exists beyond that counts, and is claimed as growth. Without a record it
-// is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them.
-func (s *Snapshot) granted() policy.Usage {
-	if !shaped(s.Admitted) || s.takesOver() {
-		return s.taken()
+// is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them. What spec asks for beyond that was
+// granted to none.
+func (s *Snapshot) granted() (u policy.Usage) {
+	if shaped(s.Admitted) {
+		u = policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
 	}
-	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
+	if !shaped(s.Admitted) || s.takesOver() {
+		u = u.Max(s.stands())
+	}
+	return u
 }
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,

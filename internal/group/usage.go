@@ -116,12 +116,29 @@ func (s *Snapshot) Reshaped() bool {
 // holds is what was admitted to the group, or what vCenter has of it if that is more: status can show any number of VMs.
 func (s *Snapshot) holds() policy.Usage { return s.granted().Max(s.taken()) }
 
+// Admits is what status shows as admitted. It has no group if there is nothing.
+func Admits(group *v1alpha1.VmGroup) policy.Usage {
+	if a := group.Status.Admitted; shaped(a) {
+		return policy.UsageOf(policy.AdmittedSpec(group.Spec, *a))
+	}
+	return policy.Usage{}
+}
+
+// Grants is what of a group needs no grant, by what the hub has on record and by what status admits. Status can only lower it: what a record from a backup
+// has beyond that, others may have been granted since.
+func Grants(record, admits policy.Usage) policy.Usage {
+	if admits.Groups == 0 {
+		return record
+	}
+	return record.Min(admits)
+}
+
 // granted is what needs no grant of what the group holds: what was admitted. What exists beyond that counts, and is claimed as growth. Without a record it
 // is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them. What spec asks for beyond that was
 // granted to none.
 func (s *Snapshot) granted() (u policy.Usage) {
 	if shaped(s.Admitted) {
-		u = policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
+		u = Grants(policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted)), Admits(s.Group))
 	}
 	if !shaped(s.Admitted) || s.takesOver() {
 		u = u.Max(s.stands())

@@ -148,7 +148,7 @@ func (s *Snapshot) granted() (u policy.Usage) {
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
 // others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them. What status shows
-// counts in the sums of others, so it is not given back either before status is corrected.
+// counts in the sums of others, so it is not given back either before status is corrected, and neither is what is on record of a group whose record is not corrected now.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Admitted)
@@ -164,6 +164,9 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:
 		q.Returns, q.Occupies = true, q.Holds.Max(Shows(s.Group))
+	}
+	if r := s.record.Admitted; shaped(r) && (s.Paused != nil || s.deleting()) {
+		q.Occupies = q.Occupies.Max(policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *r)))
 	}
 	return q
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -99,6 +100,22 @@ func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
 		s.Believe(Record{Admitted: new(of(3, 4))})
 		if got := s.granted(); got != c.want {
 			t.Errorf("%s: %+v is granted, want %+v", story, got, c.want)
+		}
+	}
+}
+
+// What is on record counts in the sums of others. Given back, it would be entered anew with each write of the ledger, for as long as a paused group
+// keeps a record of a backup.
+func TestWhatIsOnRecordOfAPausedGroupIsNotGivenBack(t *testing.T) {
+	record, shown := v1alpha1.Admitted{Replicas: 4, CPU: 1, Memory: 1, Template: "t"}, v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
+	s.Group.Status.Admitted = &shown
+	s.Believe(Record{Admitted: &record})
+	s.Observation.Complete = true
+	for paused, want := range map[*plan.Blocker]int64{nil: 1, {Reason: v1alpha1.ReasonPaused}: 4} {
+		s.Paused = paused
+		if q := s.quotaQuestion(s.wants(), true); !q.Returns || q.Occupies.VMs != want || q.Granted.VMs != 1 {
+			t.Errorf("paused %v, with one admitted VM, and four on record, it occupies %d, and %d are granted", paused != nil, q.Occupies.VMs, q.Granted.VMs)
 		}
 	}
 }

@@ -275,7 +275,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		}
 		claims := !v.Refused() && !v.Unresolved && v.Unavailable == ""
 		if claims && takesOver {
-			wants = s.taken()
+			wants = s.stands()
 			wants.Groups = 1
 		}
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}

@@ -3,6 +3,8 @@ package group
 import (
 	"testing"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -45,5 +47,29 @@ func TestARefusalAndNoAnswerGrantAnUpdateNothing(t *testing.T) {
 	}
 	if d := Decide(edited()); d.Plan.Creates() != 1 && d.Step != MakeFolder {
 		t.Errorf("with room, decided %s of %+v", d.Step, d.Plan.Actions)
+	}
+}
+
+// An edit that makes VMs larger is not granted by the VMs that exist, also where the hub has lost its record of the group.
+func TestWithoutARecordOnlyWhatExistsIsGranted(t *testing.T) {
+	for story, change := range map[string]func(*Snapshot){
+		"larger VMs": func(s *Snapshot) { s.Group.Spec.CPU, s.Group.Spec.Memory = 8, 16 },
+		"more VMs":   func(s *Snapshot) { s.Group.Spec.Replicas = ptr.To[int32](4) },
+		"as it is":   func(*Snapshot) {},
+	} {
+		s := edited()
+		s.Admitted = nil
+		change(s)
+		s.See(s.Observation)
+		q := s.quotaQuestion(s.wants(), true)
+		if want := (policy.Usage{Groups: 1, VMs: 3, CPU: 3, Memory: 3}); q.Granted != want {
+			t.Errorf("%s: %+v is granted to three VMs of one CPU", story, q.Granted)
+		}
+		if grows := !q.Granted.Covers(q.Wants); grows != (story != "as it is") {
+			t.Errorf("%s: it claims growth %v", story, grows)
+		}
+		if !q.Holds.Covers(q.Granted) {
+			t.Errorf("%s: it holds %+v, of which %+v was granted", story, q.Holds, q.Granted)
+		}
 	}
 }

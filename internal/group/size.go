@@ -47,7 +47,15 @@ func (s *Snapshot) taken() policy.Usage {
 	if a := s.Admitted; shaped(a) {
 		shape = policy.AdmittedSpec(shape, *a)
 	}
-	u := s.live(asked(shape)).Add(sum(s.leaving)).Add(sum(s.released))
+	return s.counted(asked(shape))
+}
+
+// stands is what the VMs take that exist, as vCenter shows them.
+func (s *Snapshot) stands() policy.Usage { return s.counted(size{}) }
+
+// counted adds up all VMs that count, those that do not leave each at least of a size.
+func (s *Snapshot) counted(least size) policy.Usage {
+	u := s.live(least).Add(sum(s.leaving)).Add(sum(s.released))
 	if u.VMs > 0 {
 		u.Groups = 1
 	}

@@ -116,13 +116,34 @@ func (s *Snapshot) Reshaped() bool {
 // holds is what was admitted to the group, or what vCenter has of it if that is more: status can show any number of VMs.
 func (s *Snapshot) holds() policy.Usage { return s.granted().Max(s.taken()) }
 
-// granted is what needs no grant of what the group holds: what was admitted. What exists beyond that counts, and is claimed as growth. Without a record it
-// is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them.
-func (s *Snapshot) granted() policy.Usage {
-	if !shaped(s.Admitted) || s.takesOver() {
-		return s.taken()
+// Admits is what status shows as admitted. It has no group if there is nothing.
+func Admits(group *v1alpha1.VmGroup) policy.Usage {
+	if a := group.Status.Admitted; shaped(a) {
+		return policy.UsageOf(policy.AdmittedSpec(group.Spec, *a))
 	}
-	return policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted))
+	return policy.Usage{}
+}
+
+// Grants is what of a group needs no grant, by what the hub has on record and by what status admits. Status can only lower it: what a record from a backup
+// has beyond that, others may have been granted since.
+func Grants(record, admits policy.Usage) policy.Usage {
+	if admits.Groups == 0 {
+		return record
+	}
+	return record.Min(admits)
+}
+
+// granted is what needs no grant of what the group holds: what was admitted. What exists beyond that counts, and is claimed as growth. Without a record it
+// is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them. What spec asks for beyond that was
+// granted to none.
+func (s *Snapshot) granted() (u policy.Usage) {
+	if shaped(s.Admitted) {
+		u = Grants(policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted)), Admits(s.Group))
+	}
+	if !shaped(s.Admitted) || s.takesOver() {
+		u = u.Max(s.stands())
+	}
+	return u
 }
 
 // misses reports whether vCenter does not show a VM that status names: it counts.
@@ -137,7 +158,7 @@ func (s *Snapshot) outOfSight(known v1alpha1.VMStatus) bool {
 
 // quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
 // others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them. What status shows
-// counts in the sums of others, so it is not given back either before status is corrected.
+// counts in the sums of others, so it is not given back either before status is corrected, and neither is what is on record of a group whose record is not corrected now.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Admitted)
@@ -153,6 +174,9 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:
 		q.Returns, q.Occupies = true, q.Holds.Max(Shows(s.Group))
+	}
+	if r := s.record.Admitted; shaped(r) && (s.Paused != nil || s.deleting()) {
+		q.Occupies = q.Occupies.Max(policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *r)))
 	}
 	return q
 }

@@ -137,3 +137,43 @@ func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
 		t.Errorf("when it is gone, two VMs take %+v", got)
 	}
 }
+
+// A record from a backup can have more than was admitted last, in number and in size.
+func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
+	of := func(replicas, cpu int32) v1alpha1.Admitted {
+		return v1alpha1.Admitted{Revision: "r", Replicas: replicas, CPU: cpu, Memory: 1, Template: "t"}
+	}
+	for story, c := range map[string]struct {
+		shown *v1alpha1.Admitted
+		want  policy.Usage
+	}{
+		"status shows the same":    {new(of(3, 4)), policy.Usage{Groups: 1, VMs: 3, CPU: 12, Memory: 3}},
+		"status shows fewer VMs":   {new(of(1, 4)), policy.Usage{Groups: 1, VMs: 1, CPU: 4, Memory: 1}},
+		"status shows smaller VMs": {new(of(3, 1)), policy.Usage{Groups: 1, VMs: 3, CPU: 3, Memory: 3}},
+		"status shows more":        {new(of(9, 9)), policy.Usage{Groups: 1, VMs: 3, CPU: 12, Memory: 3}},
+		"status was wiped":         {nil, policy.Usage{Groups: 1, VMs: 3, CPU: 12, Memory: 3}},
+	} {
+		s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 4, Memory: 1, Template: "t", Replicas: ptr.To[int32](3)}}}
+		s.Group.Status.Admitted = c.shown
+		s.Believe(Record{Admitted: new(of(3, 4))})
+		if got := s.granted(); got != c.want {
+			t.Errorf("%s: %+v is granted, want %+v", story, got, c.want)
+		}
+	}
+}
+
+// What is on record counts in the sums of others. Given back, it would be entered anew with each write of the ledger, for as long as a paused group
+// keeps a record of a backup.
+func TestWhatIsOnRecordOfAPausedGroupIsNotGivenBack(t *testing.T) {
+	record, shown := v1alpha1.Admitted{Replicas: 4, CPU: 1, Memory: 1, Template: "t"}, v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
+	s.Group.Status.Admitted = &shown
+	s.Believe(Record{Admitted: &record})
+	s.Observation.Complete = true
+	for paused, want := range map[*plan.Blocker]int64{nil: 1, {Reason: v1alpha1.ReasonPaused}: 4} {
+		s.Paused = paused
+		if q := s.quotaQuestion(s.wants(), true); !q.Returns || q.Occupies.VMs != want || q.Granted.VMs != 1 {
+			t.Errorf("paused %v, with one admitted VM, and four on record, it occupies %d, and %d are granted", paused != nil, q.Occupies.VMs, q.Granted.VMs)
+		}
+	}
+}

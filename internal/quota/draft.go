@@ -208,16 +208,31 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 		}
 	}
 	behind = d.countRemnants(lowered) || behind
-	if !behind {
-		return
+	if behind {
+		d.doubtAll(groups)
 	}
+}
+
+// doubtAll doubts the entries that have more than their groups, or more granted than was admitted to them, and those of groups that nobody can look at.
+func (d *draft) doubtAll(groups [][]Group) {
+	listed, doubted := map[Key]bool{}, map[Key]Entry{}
 	for _, of := range groups {
 		for i := range of {
-			if e, ok := d.state.entry(of[i].Key()); ok && !of[i].Holds.Covers(e.Usage) {
-				e.Doubted = true
-				d.put(of[i].Key(), e)
+			g := &of[i]
+			listed[g.Key()] = true
+			if e, ok := d.state.entry(g.Key()); ok && (!g.Holds.Covers(e.Usage) || !g.Granted.Covers(e.granted())) {
+				doubted[g.Key()] = e
 			}
 		}
+	}
+	for id, e := range d.state.all() {
+		if e.Usage.Groups > 0 && !listed[id] {
+			doubted[id] = e
+		}
+	}
+	for id, e := range doubted {
+		e.Doubted = true
+		d.put(id, e)
 	}
 }
 

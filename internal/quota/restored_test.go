@@ -253,3 +253,29 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.flush()
 	d.grant(claim("two", "m", 0, 3, 1))
 }
+
+// The grant of a group whose member was away when a restored ledger was corrected may be from then, when another group had less.
+func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
+	d.grant(claim("far", "other", 0, 4, 1))
+	backup := store.Version()
+	d.groups = []quota.Group{group("far", "other", 1)}
+	d.GiveBack(quota.Key{Member: "other", UID: "far"}, policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.flush()
+	d.grant(claim("one", "m", 0, 4, 1))
+	store.GoBack(backup, 1000)
+
+	fresh := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
+	fresh.groups = []quota.Group{group("one", "m", 4)}
+	fresh.away["other"] = true
+	fresh.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
+	fresh.flush()
+	delete(fresh.away, "other")
+	fresh.groups = append(fresh.groups, group("far", "other", 1))
+	for range 3 {
+		fresh.Ask(t.Context(), claim("far", "other", 1, 4, 1))
+		fresh.flush()
+	}
+	fresh.ask(claim("far", "other", 1, 4, 1), quota.Refused)
+}

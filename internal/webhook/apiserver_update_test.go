@@ -66,7 +66,7 @@ func (c *cluster) foretold(w *changingKnowledge) {
 func running(g *v1alpha1.VmGroup) *group.Snapshot {
 	was := plan.ShapeOf(g.Spec)
 	s := &group.Snapshot{
-		Now: someTime, VCenter: "default", Member: testMember, ID: vsphere.GroupID{Group: string(g.UID)},
+		Now: someTime, Group: g, VCenter: "default", Member: testMember, ID: vsphere.GroupID{Group: string(g.UID)},
 		Names: group.Names{Template: vsphere.Template{Name: "linux-13", Host: "host-1"}}, Folder: &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"},
 		Old: []group.OldShape{{Recorded: was}},
 	}

@@ -57,6 +57,8 @@ type groupEntry struct {
 	expects int
 	// shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
 	shows policy.Usage
+	// admits is what its status shows as admitted.
+	admits policy.Usage
 	// counts is what counts of it in a mass deletion, whatever its namespace says.
 	counts massdeletion.Group
 	// percentages is true if its spec has any.
@@ -105,7 +107,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	g.keys[request] = key
 	was, known := g.byKey[key]
 	is := groupEntry{
-		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), counts: massdeletion.Of(of),
+		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), admits: group.Admits(of), counts: massdeletion.Of(of),
 		percentages: group.HasPercentages(&of.Spec), acted: group.Acted(of),
 	}
 	twin, isTwin := groupEntry{}, false
@@ -161,7 +163,7 @@ func (g *Groups) keep(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if counts.Wanted = 0; counts.Deleted.IsZero() {
 		counts.Deleted = g.now()
 	}
-	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.Shows(of), counts: counts, acted: true})
+	g.put(key, groupEntry{request: request, vcenter: vcenter, vms: int(of.Status.Replicas), shows: group.Shows(of), admits: group.Admits(of), counts: counts, acted: true})
 }
 
 // forgetKey drops a group, and not another one that has its name by now.

@@ -94,7 +94,7 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 		}
 		of := quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)}
 		if record := w.record(at.member, key); record.Admitted != nil {
-			of.Granted = recorded(*record.Admitted)
+			of.Granted = group.Grants(recorded(*record.Admitted), e.admits)
 		}
 		at.groups = append(at.groups, of)
 	}

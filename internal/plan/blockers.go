@@ -46,7 +46,9 @@ func (b *blockers) addRemark(f *failure) { b.addOnce(f, true) }
 func (b *blockers) addOnce(f *failure, remark bool) {
 	for i := range b.all {
 		if b.all[i].rank == rankFailure && b.all[i].Reason == f.reason {
-			b.all[i].more++
+			if b.all[i].more++; b.all[i].Remark && !remark { // what holds something up is told
+				b.all[i].Message, b.all[i].Remark = f.message, false
+			}
 			b.all[i].Terminal = b.all[i].Terminal || f.terminal
 			return
 		}

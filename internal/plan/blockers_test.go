@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -16,6 +17,24 @@ func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 		}
 		if all := b.sorted(); len(all) != 1 || !all[0].Terminal {
 			t.Errorf("of %+v is told %+v", order, all)
+		}
+	}
+}
+
+// A name that only makes the group use another ordinal hides no failure of the same reason that holds something up.
+func TestARemarkHidesNoFailure(t *testing.T) {
+	remark, fails := &failure{reason: "NameConflict", message: "a name is taken"}, &failure{reason: "NameConflict", message: "a VM cannot be moved"}
+	for _, first := range []bool{true, false} {
+		var b blockers
+		if first {
+			b.addRemark(remark)
+		}
+		b.addFailure(fails)
+		if !first {
+			b.addRemark(remark)
+		}
+		if all := b.sorted(); len(all) != 1 || all[0].Remark || !strings.HasPrefix(all[0].Message, fails.message) {
+			t.Errorf("the remark came first %v: %+v", first, all)
 		}
 	}
 }

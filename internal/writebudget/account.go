@@ -138,7 +138,7 @@ func (a *account) withdraw(now time.Time, turn Turn) {
 
 // estimate is when the turn of a write comes, if those before it are as large and others do not come.
 func (a *account) estimate(now time.Time, w *waiter) time.Duration {
-	ahead := (w.place - a.lines[w.Namespace].left) * len(a.order) * w.bytes
+	ahead := ((w.place-a.lines[w.Namespace].left)*len(a.order) + slices.Index(a.order, w.Namespace)) * w.bytes
 	missing := float64(ahead) - a.credit.TokensAt(now)
 	return max(soonest, min(latest, time.Duration(missing/a.rate*float64(time.Second))))
 }

@@ -156,3 +156,29 @@ func TestMembersHaveBudgetsOfTheirOwn(t *testing.T) {
 		t.Errorf("after five seconds it waits %v still", wait)
 	}
 }
+
+// Who is next in its namespace waits for those of other namespaces whose turn comes before.
+func TestTheEstimateCountsOtherNamespacesWhoseTurnIsEarlier(t *testing.T) {
+	const bytes, rate = 4000, 64_000
+	a := newAccount(Limits{rate, bytes})
+	a.ask(begun, Turn{"first", "0"}, bytes)
+	for i := range 160 {
+		a.ask(begun, Turn{fmt.Sprint("namespace-", i), "0"}, bytes)
+	}
+	wait, _ := a.ask(begun, Turn{"last", "0"}, bytes)
+	if least := 160 * bytes / rate * time.Second * 9 / 10; wait < least {
+		t.Errorf("after 160 namespaces it is to ask again in %v", wait)
+	}
+}
+
+// A name that a MemberCluster had before is another's now.
+func TestAMemberThatTookANameKeepsItsBudget(t *testing.T) {
+	b := New(Default, func() time.Time { return begun })
+	b.Meet("one", "name")
+	b.Meet("two", "name")
+	b.Meet("one", "another name")
+	b.Meet("two", "name")
+	if uid := b.UID("name"); uid != "two" {
+		t.Errorf("the budget of the name is that of %q", uid)
+	}
+}

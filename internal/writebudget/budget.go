@@ -47,8 +47,10 @@ func New(limits Limits, now func() time.Time) *Budget {
 func (b *Budget) Meet(uid, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.names[uid] != name {
-		delete(b.uids, b.names[uid])
+	if old := b.names[uid]; old != name || b.uids[name] != uid {
+		if b.uids[old] == uid { // and not another member that has the name now
+			delete(b.uids, old)
+		}
 		b.names[uid], b.uids[name] = name, uid
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,9 +21,11 @@ import (
 // desk is one replica's ledger in a world that the test makes.
 type desk struct {
 	*quota.Ledger
-	t        *testing.T
-	set      *policy.Set
-	groups   []quota.Group
+	t      *testing.T
+	set    *policy.Set
+	groups []quota.Group
+	// mu guards groups where they change while the ledger runs.
+	mu       sync.Mutex
 	remnants []quota.Remnant
 	members  []string
 	away     map[string]bool
@@ -48,6 +51,8 @@ func (d *desk) Members(context.Context) ([]string, error) {
 	return d.members, nil
 }
 func (d *desk) Groups(context.Context) (groups [][]quota.Group, _ error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, g := range d.groups {
 		if !d.away[g.Requester.Member] {
 			groups = append(groups, []quota.Group{g})

@@ -113,7 +113,9 @@ func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("a claim had to wait for %s", took)
 		}
+		d.mu.Lock()
 		d.groups = []quota.Group{group("one", "m", 1)}
+		d.mu.Unlock()
 		<-time.After(25 * time.Second) // on the clock of this test
 		if entries := store.Entries(); len(entries) < 60 || entries[quota.Key{Member: "other", UID: "gone"}].Usage.VMs != 0 {
 			t.Errorf("%d entries are left; want those of the member that does not answer", len(entries))

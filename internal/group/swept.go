@@ -17,6 +17,14 @@ import (
 // DefinitionInterval is how old an answer about the CRD can be. No event reports that a CRD is being deleted, or that its deletion is confirmed.
 const DefinitionInterval = 10 * time.Second
 
+const (
+	// sweepLasts is for how long after a CRD was created groups from before it can still get a deletionTimestamp because the CRD before it was deleted. An API
+	// server deletes the objects of a CRD one after the other, and goes on although the CRD is gone and exists again meanwhile.
+	sweepLasts = 10 * time.Minute
+	// clocksDiffer is by how much the clocks of a member's API servers can differ.
+	clocksDiffer = time.Minute
+)
+
 // DefinitionAnswer is the result of reading the CRD of a group that is being deleted. The zero value is a CRD that the operator is not allowed to read.
 type DefinitionAnswer struct {
 	// Definition is the metadata of the CRD, or nil if it does not exist or is not known.
@@ -64,14 +72,18 @@ func (s *Snapshot) crdConfirmed() bool {
 	return s.deleting() && s.Definition.Going() && !s.Definition.Missing && v1alpha1.DeletionConfirmed(s.Definition.Definition)
 }
 
-// outlived reports whether the group was deleted before this CRD was created. A group that was created with it, or later, was deleted later, too, whatever the
-// clock says that wrote its deletionTimestamp.
+// outlived reports whether the group was deleted before this CRD was created, or soon after that although it is from before this CRD. A group that was created with
+// the CRD, or later, was deleted later, too, whatever the clock says that wrote its deletionTimestamp.
 func (s *Snapshot) outlived(definition metav1.Object) bool {
-	deleted := s.Group.DeletionTimestamp.Time
-	if created := s.Group.CreationTimestamp.Time; created.After(deleted) {
+	created, deleted := s.Group.CreationTimestamp.Time, s.Group.DeletionTimestamp.Time
+	if created.After(deleted) {
 		deleted = created
 	}
-	return !deleted.After(definition.GetCreationTimestamp().Time)
+	swept := definition.GetCreationTimestamp().Time
+	if created.Add(clocksDiffer).Before(swept) {
+		swept = swept.Add(sweepLasts)
+	}
+	return !deleted.After(swept)
 }
 
 // sweptHold keeps the VMs of a group that is deleted because its CRD was; nil for any other.
@@ -92,7 +104,7 @@ func (s *Snapshot) sweptHold() *plan.RemovalHold {
 		what, again = "the CRD is being deleted", DefinitionInterval
 		ways = append(ways, "for all VmGroups of this cluster: "+confirmCommand("crd", answer.Definition.GetName(), string(answer.Definition.GetUID())))
 	case answer.Definition != nil && s.outlived(answer.Definition):
-		what = "the CRD that exists now was created later"
+		what = "the CRD that exists now was created later, or a moment before"
 	}
 	ways = append(ways, "for all VmGroups of this cluster, by a hub administrator on the hub: "+massdeletion.AllowCommand(s.Member))
 	return &plan.RemovalHold{Until: s.Now.Add(again), Blocker: plan.Blocker{Reason: v1alpha1.ReasonCRDTerminating, Terminal: true, Message: fmt.Sprintf(

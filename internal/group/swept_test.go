@@ -54,6 +54,9 @@ func remembersSweep(s *Snapshot) {
 func TestStoredFactsDecideWhetherAGroupWasDeletedWithItsCRD(t *testing.T) {
 	const before, after = -time.Hour, time.Minute
 	nothing := func(*Snapshot) {}
+	from := func(created time.Time) func(*Snapshot) {
+		return func(s *Snapshot) { s.Group.CreationTimestamp = metav1.NewTime(created) }
+	}
 	annotated := func(uid string) func(*Snapshot) {
 		return func(s *Snapshot) { s.Group.Annotations = map[string]string{v1alpha1.ConfirmDeletionAnnotation: uid} }
 	}
@@ -83,6 +86,12 @@ func TestStoredFactsDecideWhetherAGroupWasDeletedWithItsCRD(t *testing.T) {
 		{"the group was created with the CRD, by a clock that is ahead", definition(after), func(s *Snapshot) {
 			s.Group.CreationTimestamp = metav1.NewTime(noon.Add(after + time.Second))
 		}, Act, nil},
+		{"an API server went on to delete groups when the CRD was back", definition(-20 * time.Second), from(noon.Add(-time.Hour)), Report, []string{
+			"kubectl annotate vmgroup web -n team --overwrite vm.codeconnect.vmworld.com/release=u",
+		}},
+		{"a group from before the CRD was deleted long after the CRD was back", definition(-11 * time.Minute), from(noon.Add(-time.Hour)), Act, nil},
+		{"a group of a new member was deleted at once", definition(-20 * time.Second), from(noon.Add(-15 * time.Second)), Act, nil},
+		{"it was created with the CRD, by a clock that is behind", definition(-20 * time.Second), from(noon.Add(-70 * time.Second)), Act, nil},
 		{"the CRD is being deleted", definition(before, terminating), nothing, Report, []string{
 			"kubectl annotate vmgroup web -n team --overwrite vm.codeconnect.vmworld.com/confirm-deletion=u",
 			"kubectl annotate crd vmgroups.example --overwrite vm.codeconnect.vmworld.com/confirm-deletion=crd-uid",

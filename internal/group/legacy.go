@@ -15,12 +15,17 @@ import (
 // abandonsOwn keeps the VMs of a group that is being deleted and was about to adopt those of the original operator. Annotation adopt=abandon leaves VMs to the user, but
 // those that are adopted already would be destroyed. It is nil for any other group.
 func (s *Snapshot) abandonsOwn() *plan.Blocker {
-	if !s.deleting() || s.releases() || s.confirmed() || !slices.Contains(s.Group.Finalizers, v1alpha1.VmGroupFinalizer) || len(s.Group.Status.VMs) == 0 {
+	if !s.deleting() || s.releases() || s.confirmed() || !slices.Contains(s.Group.Finalizers, v1alpha1.VmGroupFinalizer) || s.hasNone() {
 		return nil
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
-		"annotation %s=%s leaves the VMs of the original operator to you, but VMs in status.vms are this VmGroup's already. The VmGroup is being deleted and keeps its VMs until you decide. "+
+		"annotation %s=%s leaves the VMs of the original operator to you, but this VmGroup has VMs of its own already. The VmGroup is being deleted and keeps its VMs until you decide. "+
 			"To keep the VMs: %s. To destroy the VMs: %s", v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, s.toKeep(), s.annotate(v1alpha1.ConfirmDeletionAnnotation))}
+}
+
+// hasNone reports whether the group certainly has no VM. A status that was wiped or restored does not show that alone.
+func (s *Snapshot) hasNone() bool {
+	return len(s.Group.Status.VMs) == 0 && s.existing() == 0 && len(s.leaving) == 0 && (s.Observation.Complete || s.neverActed())
 }
 
 // adoptsLegacy reports whether the VMs of the original operator are to be taken over.

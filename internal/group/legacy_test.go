@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // A user who abandons the VMs of the original operator wants them to stay, also those that were adopted a moment ago.
@@ -16,7 +17,8 @@ func TestADeletedGroupThatAbandonsVMsKeepsThoseThatItHasAdopted(t *testing.T) {
 		"VMs were adopted":   {func(*Snapshot) {}, Report},
 		"they are released":  {annotation(v1alpha1.ReleaseAnnotation, "u"), RemoveLegacyFinalizer},
 		"they are confirmed": {annotation(v1alpha1.ConfirmDeletionAnnotation, "u"), RemoveLegacyFinalizer},
-		"none was adopted":   {func(s *Snapshot) { s.Group.Status.VMs = nil }, RemoveLegacyFinalizer},
+		"none was adopted":   {func(s *Snapshot) { s.Group.Status.VMs = nil; s.See(vsphere.Observation{Complete: true}) }, RemoveLegacyFinalizer},
+		"status was wiped":   {func(s *Snapshot) { s.Group.Status.VMs = nil }, Report},
 		"the group lives":    {func(s *Snapshot) { s.Group.DeletionTimestamp = nil }, RemoveLegacyFinalizer},
 		"it was never ours":  {func(s *Snapshot) { s.Group.Finalizers = []string{v1alpha1.LegacyFinalizer} }, RemoveLegacyFinalizer},
 	} {

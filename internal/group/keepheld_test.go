@@ -278,6 +278,30 @@ func TestAMassDeletionIsHeldAgainWhenTheAnnotationIsRemoved(t *testing.T) {
 	}
 }
 
+// A release that is taken back while it waits for an operation confirms nothing.
+func TestWhatWasHeldIsHeldAgainWhenAReleaseIsTakenBack(t *testing.T) {
+	for _, reason := range []string{v1alpha1.ReasonMassDeletion, v1alpha1.ReasonCRDTerminating} {
+		s := oldGroup()
+		if s.MassDeletion.Trips = true; reason == v1alpha1.ReasonCRDTerminating {
+			s.Definition = &DefinitionAnswer{Missing: true}
+		}
+		s.Group.Status = *Decide(s).Status
+		annotation(v1alpha1.ReleaseAnnotation, string(s.Group.UID))(s)
+		s.Observation.InFlight = []vsphere.Operation{{Kind: vsphere.OpPowerOn, Ordinal: 0}}
+		s.See(s.Observation)
+		if d := Decide(s); d.Status != nil {
+			s.Group.Status = *d.Status
+		}
+		s.Observation.InFlight = nil
+		s.See(s.Observation)
+		s.Group.Annotations, s.MassDeletion.Trips = nil, false
+		s.Definition = &DefinitionAnswer{}
+		if got := whatBecomes(t, s); got != reason {
+			t.Errorf("without the annotation: %s, want %s", got, reason)
+		}
+	}
+}
+
 // Retain destroys nothing, so there is nothing to decide.
 func TestAGroupThatRetainsItsVMsIsNotHeldForAnAnnotation(t *testing.T) {
 	for _, name := range []string{v1alpha1.ForgetAnnotation, v1alpha1.ReleaseAnnotation} {

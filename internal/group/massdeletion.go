@@ -152,7 +152,7 @@ func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 	switch old := meta.FindStatusCondition(s.Conditions, is.Type); {
 	case !f.Complete, f.Paused != nil, f.Plan.StampedBy != "":
 		return
-	case old != nil && old.Reason == v1alpha1.ReasonMassDeletion && f.asksToKeep() && len(f.Plan.VMs) > 0:
+	case old != nil && f.heldBefore(old.Reason) && len(f.Plan.VMs) > 0:
 		return // what was held is held again when the annotation is removed
 	case f.RemovingSince.IsZero(), len(f.Plan.VMs) == 0:
 		drop(s, is.Type)
@@ -161,4 +161,16 @@ func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 		drop(s, is.Type) // or its time would stay
 	}
 	meta.SetStatusCondition(&s.Conditions, is)
+}
+
+// heldBefore reports whether VMs of a group were held for a reason that an annotation which keeps VMs replaces for a while. To set such an annotation confirms
+// nothing.
+func (f Facts) heldBefore(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonMassDeletion:
+		return f.asksToKeep() || f.Keeps
+	case v1alpha1.ReasonCRDTerminating:
+		return f.Keeps
+	}
+	return false
 }

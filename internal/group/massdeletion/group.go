@@ -39,6 +39,9 @@ func Of(group *v1alpha1.VmGroup) Group {
 		c := meta.FindStatusCondition(group.Status.Conditions, conditionType)
 		g.Held = g.Held || c != nil && c.Reason == v1alpha1.ReasonMassDeletion
 	}
+	if v1alpha1.ReleaseAsked(group) { // status keeps why it was held, for when the annotation is removed
+		g.Held, g.Swept = false, false
+	}
 	if group.DeletionTimestamp != nil {
 		g.Deleted = group.DeletionTimestamp.Time
 		return g

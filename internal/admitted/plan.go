@@ -30,6 +30,8 @@ type plan struct {
 
 // patch is what one page gets.
 type patch struct {
+	// version, unless it is empty, is the only one of the page that may change.
+	version string
 	// values by key; nil removes one.
 	values map[string]*string
 	// puts are the changes that are written with it.

@@ -29,6 +29,9 @@ func (h *hub) apply(member string, number int, p *patch) {
 		object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{memberAnnotation: member, formatAnnotation: format}}, Data: map[string]string{}}
 		h.objects[name] = object
 	}
+	if p.version != "" && p.version != object.ResourceVersion {
+		return // a conflict
+	}
 	h.version++
 	object.ResourceVersion = strconv.Itoa(h.version)
 	for key, value := range p.values {
@@ -79,7 +82,7 @@ func TestRecordsStayOnSmallPagesWhateverBecomesOfThem(t *testing.T) {
 				}
 			}
 			if random.IntN(4) > 0 { // or the replica ends here
-				for number, p := range leftBehind(changes) {
+				for number, p := range leftBehind(h.shelf(), changes) {
 					h.apply("member", number, p)
 				}
 			}
@@ -91,6 +94,40 @@ func TestRecordsStayOnSmallPagesWhateverBecomesOfThem(t *testing.T) {
 					t.Fatalf("seed %d, round %d: the record of %s is %+v, want %d replicas", seed, round, name, got, replicas)
 				}
 			}
+		}
+	}
+}
+
+// TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway: a replica moves a record from one page to another. Before it removes the old copy, the next owner
+// moves the record back.
+func TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway(t *testing.T) {
+	for story, seesTheMoveBack := range map[string]bool{"and sees that": true, "and does not see it yet": false} {
+		h := &hub{objects: map[string]*corev1.ConfigMap{}}
+		const name = "00000001-aaaa"
+		write := func(replicas int32, number, from int) *change {
+			last, _ := h.shelf().newest(name)
+			text, err := encode(entryOf(replicas, 0), last.turn+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.apply("member", number, &patch{values: map[string]*string{name: &text}})
+			return &change{name: name, from: []int{from}}
+		}
+		write(1, 3, 3)
+		away := write(2, 7, 3)
+		seen := h.shelf()
+		back := write(3, 3, 7)
+		if seesTheMoveBack {
+			seen = h.shelf()
+		}
+		for number, p := range leftBehind(seen, []*change{away}) {
+			h.apply("member", number, p)
+		}
+		for number, p := range leftBehind(h.shelf(), []*change{back}) {
+			h.apply("member", number, p)
+		}
+		if got, _ := h.shelf().newest(name); got.Admitted.Replicas != 3 || len(h.shelf().homes[name]) != 1 {
+			t.Errorf("%s: the record is %+v on %d pages, want that of 3 replicas on one", story, got, len(h.shelf().homes[name]))
 		}
 	}
 }

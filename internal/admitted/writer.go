@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -102,7 +103,13 @@ func (r *Records) carryOut(member string) {
 				w.done <- outcome{c.bytes, c.err}
 			}
 		}
-		r.write(member, leftBehind(changes))
+		r.mu.Lock()
+		left := map[int]*patch{}
+		if s := r.members[member]; s != nil {
+			left = leftBehind(s, changes)
+		}
+		r.mu.Unlock()
+		r.write(member, left)
 	}
 }
 
@@ -121,18 +128,23 @@ func changesOf(batch []*write) (changes []*change) {
 	return changes
 }
 
-// leftBehind removes records from where they were before they moved.
-func leftBehind(changes []*change) map[int]*patch {
+// leftBehind removes records from where they were before they moved. It removes no record that counts, and changes no page that another replica has
+// written meanwhile: the next write of the record finds what stays.
+func leftBehind(s *shelf, changes []*change) map[int]*patch {
 	pages := map[int]*patch{}
 	for _, c := range changes {
-		for _, number := range c.from {
-			if c.err != nil {
+		if c.err != nil || len(c.from) == 0 {
+			continue
+		}
+		_, newest := s.newest(c.name)
+		for _, home := range s.homes[c.name] {
+			if home == newest || !slices.Contains(c.from, home.number) {
 				continue
 			}
-			if pages[number] == nil {
-				pages[number] = &patch{values: map[string]*string{}}
+			if pages[home.number] == nil {
+				pages[home.number] = &patch{version: home.version, values: map[string]*string{}}
 			}
-			pages[number].values[c.name] = nil
+			pages[home.number].values[c.name] = nil
 		}
 	}
 	return pages
@@ -144,7 +156,7 @@ func (r *Records) write(member string, pages map[int]*patch) {
 	writing.SetLimit(width)
 	for number, p := range pages {
 		writing.Go(func() error {
-			bytes, err := r.patch(member, number, p.values)
+			bytes, err := r.patch(member, number, p)
 			for _, c := range p.puts {
 				c.bytes, c.err = c.bytes+bytes/len(p.puts), err
 			}
@@ -155,11 +167,11 @@ func (r *Records) write(member string, pages map[int]*patch) {
 }
 
 // patch writes one ConfigMap, and returns how many bytes the hub keeps for that.
-func (r *Records) patch(member string, number int, values map[string]*string) (int, error) {
+func (r *Records) patch(member string, number int, p *patch) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	name := pageName(member, number)
-	written, err := r.send(ctx, member, name, values)
+	written, err := r.send(ctx, member, name, p)
 	switch {
 	case err != nil:
 		return MostWritten, fmt.Errorf("write ConfigMap %q with records of what was admitted: %w", name, err)
@@ -173,8 +185,12 @@ func (r *Records) patch(member string, number int, values map[string]*string) (i
 }
 
 // send merges values into a ConfigMap, which is made if it is not there. There is none if nothing was to be removed.
-func (r *Records) send(ctx context.Context, member, name string, values map[string]*string) (*corev1.ConfigMap, error) {
-	body, err := json.Marshal(map[string]any{"data": values})
+func (r *Records) send(ctx context.Context, member, name string, p *patch) (*corev1.ConfigMap, error) {
+	change := map[string]any{"data": p.values}
+	if p.version != "" {
+		change["metadata"] = map[string]any{"resourceVersion": p.version}
+	}
+	body, err := json.Marshal(change)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the caller does
 	}
@@ -189,7 +205,7 @@ func (r *Records) send(ctx context.Context, member, name string, values map[stri
 		},
 		Data: map[string]string{},
 	}
-	for key, value := range values {
+	for key, value := range p.values {
 		if value != nil {
 			object.Data[key] = *value
 		}

@@ -146,8 +146,12 @@ type modest struct {
 	edits int
 }
 
-// modestGroups are so many that each is edited every ten seconds at most.
-const modestGroups = 120
+// modestGroups are so many that each is edited every twelve seconds: the operator records a group once in ten seconds, after its first four edits. The pace
+// is fixed. Without it, the load would depend on the delay that the test measures.
+const (
+	modestGroups       = 120
+	modestEditsASecond = 10
+)
 
 func newModest(t *testing.T, w *world) *modest {
 	t.Helper()
@@ -174,11 +178,13 @@ func (m *modest) whileEditing(took map[string][]time.Duration, what string, do f
 		defer close(done)
 		do()
 	}()
+	tick := time.NewTicker(time.Second / modestEditsASecond)
+	defer tick.Stop()
 	for {
 		select {
 		case <-done:
 			return turn{n, float64(stored(m.t, m.w) - before)}
-		default:
+		case <-tick.C:
 			took[what] = append(took[what], m.edit())
 			n++
 		}

@@ -40,6 +40,8 @@ type desk struct {
 	older bool
 	// onMembers runs when the members are asked for, as before each write.
 	onMembers func()
+	// onRemnants returns what is left of groups when that is asked for; nil for what remnants has.
+	onRemnants func() []quota.Remnant
 }
 
 func (d *desk) Policies(context.Context) (*policy.Set, bool) { return d.set, d.set != nil }
@@ -61,7 +63,12 @@ func (d *desk) Groups(context.Context) (groups [][]quota.Group, _ error) {
 	return groups, nil
 }
 
-func (d *desk) Remnants(context.Context) ([]quota.Remnant, error) { return d.remnants, nil }
+func (d *desk) Remnants(context.Context) ([]quota.Remnant, error) {
+	if d.onRemnants != nil {
+		return d.onRemnants(), nil
+	}
+	return d.remnants, nil
+}
 
 func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
 	d := &desk{

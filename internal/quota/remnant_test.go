@@ -162,3 +162,19 @@ func TestVMsThatMayNotBeEnteredOnlyRaiseAnEntry(t *testing.T) {
 		t.Errorf("the ledger has %+v", entries)
 	}
 }
+
+func TestAGroupWhoseMemberGoesAwayWhileAllGroupsAreListedStillCounts(t *testing.T) {
+	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaMatch, 5))
+	d.groups = []quota.Group{group("there", "other", 4)}
+	d.onRemnants = func() []quota.Remnant {
+		if !d.away["other"] {
+			d.away["other"] = true // after this answer
+			return nil
+		}
+		return []quota.Remnant{{Group: group("there", "other", 4), Stands: standing(4)}}
+	}
+	c := claim("next", "m", 0, 5, 1)
+	d.ask(c, quota.Waiting)
+	d.flush()
+	d.ask(c, quota.Refused)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -36,24 +37,13 @@ func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the MemberClusters on the hub: %w", err)
 	}
-	served := map[string]bool{}
-	for _, member := range members {
-		served[member] = l.opts.Lister.Served(member)
-	}
-	remnants, err := l.opts.Lister.Remnants(ctx)
+	all, err := l.holders(ctx, members)
 	if err != nil {
-		return nil, fmt.Errorf("list what exists of groups that no member has: %w", err)
+		return nil, err
 	}
-	groups, err := l.opts.Lister.Groups(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the groups of all members: %w", err)
-	}
-	for _, member := range members {
-		// One that came or went meanwhile may have its groups in the list, or not.
-		served[member] = served[member] && l.opts.Lister.Served(member)
-	}
+	groups := all.groups
 	return &survey{
-		facts:  facts{set: set, members: members, remnants: remnants, served: func(member string) bool { return served[member] }},
+		facts:  facts{set: set, members: members, remnants: all.remnants, served: func(member string) bool { return all.served[member] }},
 		groups: groups,
 		byTotal: sync.OnceValue(func() map[string][][]Group {
 			byTotal := map[string][][]Group{}
@@ -65,4 +55,35 @@ func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 			return byTotal
 		}),
 	}, nil
+}
+
+// holders are all that hold a share of a quota, and the members that were served all the while that these were listed.
+type holders struct {
+	served   map[string]bool
+	remnants []Remnant
+	groups   [][]Group
+}
+
+// surveys is how often the holders are listed while members go away meanwhile.
+const surveys = 3
+
+// holders lists what is left of groups that no member has, and the groups of members. A member that goes away between the two lists has its groups in neither:
+// then both are listed again.
+func (l *Ledger) holders(ctx context.Context, members []string) (h holders, err error) {
+	for range surveys {
+		h.served = map[string]bool{}
+		for _, member := range members {
+			h.served[member] = l.opts.Lister.Served(member)
+		}
+		if h.remnants, err = l.opts.Lister.Remnants(ctx); err != nil {
+			return h, fmt.Errorf("list what exists of groups that no member has: %w", err)
+		}
+		if h.groups, err = l.opts.Lister.Groups(ctx); err != nil {
+			return h, fmt.Errorf("list the groups of all members: %w", err)
+		}
+		if !slices.ContainsFunc(members, func(member string) bool { return h.served[member] && !l.opts.Lister.Served(member) }) {
+			return h, nil
+		}
+	}
+	return h, fmt.Errorf("members went away %d times in a row while all groups were listed", surveys)
 }

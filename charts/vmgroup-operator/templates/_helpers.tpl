@@ -1,3 +1,24 @@
+{{/*
+Fills in the chart's defaults for values that are missing. Each file begins with it, since Helm renders files in no order that it promises. Helm has none for
+what a later chart adds (--reuse-values), and none for what somebody sets to null.
+*/}}
+{{- define "vmgroup-operator.defaults" -}}
+{{- include "vmgroup-operator.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml) "path" "") -}}
+{{- end }}
+
+{{/* Arguments: values, defaults, path. What a person may take away by null stays away: Kubernetes has defaults of its own for it. */}}
+{{- define "vmgroup-operator.fill" -}}
+{{- $removable := list "resources" "jobs.resources" "livenessProbe" "readinessProbe" "strategy.rollingUpdate" "nodeSelector" -}}
+{{- range $key, $default := .defaults -}}
+{{- $path := print $.path $key -}}
+{{- if not (hasKey $.values $key) -}}
+{{- $_ := set $.values $key $default -}}
+{{- else if and (kindIs "map" $default) (kindIs "map" (get $.values $key)) (not (has $path $removable)) -}}
+{{- include "vmgroup-operator.fill" (dict "values" (get $.values $key) "defaults" $default "path" (print $path ".")) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* Labels by which the operator's Pods are selected: Services, the Deployment, and the operator itself. The Pods of Jobs have others. */}}
 {{- define "vmgroup-operator.selector" -}}
 app.kubernetes.io/name: vmgroup-operator

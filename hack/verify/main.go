@@ -56,6 +56,7 @@ func run() (failed int, err error) {
 		{"the chart falls back to its defaults for values that are missing", chart.MissingValues},
 		{"the chart's objects fit the schemas of their kinds", chart.Schemas},
 		{"the chart's Pods meet the security standard restricted", chart.PodSecurity},
+		{"OpenShift's restricted-v2 accepts the chart's Pods", chart.OpenShift},
 		{"the chart and config/ grant the same", chart.SameAsConfig},
 		{"the chart grants nothing with a star, and no Secrets of all namespaces", chart.Rights},
 		{"the metrics of the chart's alerts exist", chart.Alerts},

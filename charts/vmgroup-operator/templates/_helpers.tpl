@@ -57,7 +57,7 @@ charts leave out the one of git's tags.
 
 {{- define "vmgroup-operator.image" -}}
 {{- $name := .Values.image.repository -}}
-{{- with .Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
+{{- with .Values.image.registry | default (.Values.global | default dict).imageRegistry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
 {{- if .Values.image.digest -}}
 {{ printf "%s@%s" $name .Values.image.digest }}
 {{- else -}}
@@ -65,24 +65,31 @@ charts leave out the one of git's tags.
 {{- end -}}
 {{- end }}
 
-{{/* What Pod Security asks for in its profile "restricted". */}}
+{{/*
+What Pod Security demands in its profile "restricted". OpenShift chooses user and groups from the range of the namespace, and rejects Pods that
+name others (SecurityContextConstraints "restricted-v2").
+*/}}
 {{- define "vmgroup-operator.pod-security" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
+{{- $context := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}
+{{- if not (include "vmgroup-operator.openshift" .) -}}
+{{- $context = merge $context (dict "runAsUser" 65532 "runAsGroup" 65532 "fsGroup" 65532) -}}
+{{- end -}}
+{{- range $field, $value := .Values.podSecurityContext }}{{ $_ := set $context $field $value }}{{ end -}}
+{{ toYaml $context }}
 {{- end }}
 
 {{- define "vmgroup-operator.container-security" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-capabilities:
-  drop: [ALL]
+{{- $context := dict "runAsNonRoot" true "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) -}}
+{{- if not (include "vmgroup-operator.openshift" .) -}}
+{{- $context = merge $context (dict "runAsUser" 65532 "runAsGroup" 65532) -}}
+{{- end -}}
+{{- range $field, $value := .Values.securityContext }}{{ $_ := set $context $field $value }}{{ end -}}
+{{ toYaml $context }}
+{{- end }}
+
+{{/* Whether the hub is an OpenShift cluster, as "true" or nothing. */}}
+{{- define "vmgroup-operator.openshift" -}}
+{{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}true{{- end -}}
 {{- end }}
 
 {{/* Name of the Secret with the webhooks' certificate. */}}

@@ -68,8 +68,6 @@ const (
 	ConditionMassDeletion = "MassDeletion"
 	// ConditionCRDDeletion of a MemberCluster (abnormal): VmGroups are held that are deleted because their CRD was.
 	ConditionCRDDeletion = "CRDDeletion"
-	// ConditionPercentages of a MemberCluster: VmGroups have percentages, which releases that know numbers only cannot read.
-	ConditionPercentages = "Percentages"
 )
 
 // Reasons of a VmGroup's conditions.
@@ -243,9 +241,6 @@ const (
 	ReasonRevisionWentBack   = "RevisionWentBack"
 	// ReasonRemovalsHeld: VmGroups have MassDeletion.
 	ReasonRemovalsHeld = "RemovalsHeld"
-	// ReasonPercentagesUsed and ReasonNoPercentages are those of Percentages.
-	ReasonPercentagesUsed = "PercentagesUsed"
-	ReasonNoPercentages   = "NoPercentages"
 	// ReasonAllowanceInvalid, also of a VCenter: an annotation is no time, or one that is too far ahead.
 	ReasonAllowanceInvalid = "AllowanceInvalid"
 	// Reasons of AdmissionReady.

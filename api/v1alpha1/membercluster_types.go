@@ -68,7 +68,7 @@ type MemberAdmission struct {
 	// url under which the member's API server reaches the hub's webhook, https only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self == '' || isURL(self) && url(self).getHostname() != '' && !self.matches('^[^:]*://[^/]*@') && !self.contains('?') && !self.contains('#')",message="url must be of the form https://<host>[:port][/path], without a user name, a query or a fragment"
+	// +kubebuilder:validation:XValidation:rule="self == '' || isURL(self) && url(self).getHostname() != '' && !self.matches('^[^:]*://[^/]*@') && url(self).getEscapedPath() in ['', '/'] && !self.contains('?') && !self.contains('#')",message="url must be of the form https://<host>[:port], without a user name, a path, a query or a fragment"
 	URL string `json:"url,omitempty"`
 	// failurePolicy is Ignore or Fail.
 	// +optional

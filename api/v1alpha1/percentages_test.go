@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A list of groups is decoded as a whole: one group that cannot be read would take those of its whole member away. The schema of a later
-// release may let percentages in while replicas of this one still run.
+// A list of groups is decoded as a whole: one group that cannot be read would take those of its whole member away.
 func TestAGroupWithPercentagesDoesNotSpoilTheListOfItsMember(t *testing.T) {
 	const written = `{"metadata":{},"items":[` +
 		`{"metadata":{"name":"a"},"spec":{"cpu":1,"memory":1,"template":"t","updateStrategy":{"maxSurge":"25%","maxUnavailable":"10%"},"repair":{"maxUnhealthy":"40%"}}},` +

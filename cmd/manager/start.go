@@ -89,9 +89,8 @@ func start(ctx context.Context, o options) error {
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
 		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
-		Percentages: groups.Percentages,
-		Restored:    func(name string) { reconciler.MemberRestored(name) },
-		Orphans:     func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
+		Restored: func(name string) { reconciler.MemberRestored(name) },
+		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)

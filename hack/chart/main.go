@@ -1,6 +1,6 @@
 // Command chart writes the files of the Helm chart that say the same as files below config/: the CRDs, the operator's RBAC, the hub's
-// webhooks, and in the schema of the chart's values the specs of the kinds that can be made from values. `make manifests` runs it, so
-// that `make verify` notices a chart that was left behind. Before, it stamps the generated CRDs with their versions.
+// webhooks, and in the schema of the chart's values the specs of the kinds that can be made from values. It also copies values.yaml to where
+// templates can read it. `make manifests` runs it, so that `make verify` notices a chart that was left behind. Before, it stamps the generated CRDs with their versions.
 package main
 
 import (
@@ -37,5 +37,17 @@ func run() error {
 	if err := keepCRDs(filepath.Join(chart, "crds")); err != nil {
 		return err
 	}
+	if err := copyDefaults(chart); err != nil {
+		return err
+	}
 	return writeSchema(bases, filepath.Join(chart, "values.schema.json"))
+}
+
+// copyDefaults copies the values to a file that templates can read: Helm keeps values.yaml itself from them.
+func copyDefaults(chart string) error {
+	content, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	return os.WriteFile(filepath.Join(chart, "files", "defaults.yaml"), content, 0o644) //nolint:wrapcheck // the same
 }

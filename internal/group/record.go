@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -43,8 +44,8 @@ func (s *Snapshot) unrecorded() string {
 	if s.Admitted != nil || s.record.Unread != "" || !shaped(shown) {
 		return ""
 	}
-	return fmt.Sprintf("The hub has no record of what status.admitted shows (%s). If it is right, the platform team accepts what all groups of MemberCluster %q show, for at most an hour: "+
-		"kubectl annotate membercluster %s --overwrite %s=$(date -u -d '+10 minutes' +%%Y-%%m-%%dT%%H:%%M:%%SZ)", policy.Describe(*shown), s.Member, s.Member, v1alpha1.AcceptAdmittedAnnotation)
+	return fmt.Sprintf("The hub has no record of what status.admitted shows (%s). If it is right, the platform team accepts what all groups of MemberCluster %q show, for at most an hour: %s",
+		policy.Describe(*shown), s.Member, allowance.Command("membercluster", s.Member, v1alpha1.AcceptAdmittedAnnotation))
 }
 
 // RecordAnswer is what became of putting a record: it is stored, or there is no room for it, or it waits.

@@ -210,7 +210,7 @@ func TestMemberClusters(t *testing.T) {
 	address := func(url string) *v1alpha1.MemberCluster {
 		return member("good", func(s *v1alpha1.MemberClusterSpec) { s.Admission = &v1alpha1.MemberAdmission{URL: url} })
 	}
-	const noURL = "spec.admission.url: Invalid value: must be a URL of the form https://<host>[:port][/path]"
+	const noURL = "spec.admission.url: Invalid value: must be a URL of the form https://<host>[:port]"
 	for _, c := range []hubStory[*v1alpha1.MemberCluster]{
 		{story: "good", object: member("good", nil)},
 		{story: "local", object: member("good", func(s *v1alpha1.MemberClusterSpec) { s.KubeconfigSecretRef = nil })},
@@ -218,7 +218,8 @@ func TestMemberClusters(t *testing.T) {
 		{story: "a kubeconfig that would be refused", object: member("bad", func(s *v1alpha1.MemberClusterSpec) {
 			s.BootstrapKubeconfigSecretRef = &v1alpha1.KubeconfigReference{Name: "bad"}
 		})},
-		{story: "an address", object: address("https://hub.example.com:9443/vmgroup")},
+		{story: "an address", object: address("https://hub.example.com:9443/")},
+		{story: "a path, which nothing on the way can take off again", object: address("https://hub.example.com:9443/vmgroup"), refused: noURL},
 		{story: "no address", object: address("")},
 		{story: "http", object: address("http://hub"), refused: noURL},
 		{story: "no host", object: address("https://:9443"), refused: noURL},

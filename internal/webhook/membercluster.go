@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"net/url"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -57,8 +58,8 @@ func checkAdmissionURL(where *field.Path, address string) field.ErrorList {
 	}
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Scheme != "https" || u.Hostname() == "":
-		return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "must be a URL of the form https://<host>[:port][/path]")}
+	case err != nil || u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "":
+		return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "must be a URL of the form https://<host>[:port]")}
 	case u.User != nil:
 		return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "must not contain a user name or password")}
 	case u.RawQuery != "" || u.Fragment != "":

@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 )
 
 // TestMakeHelpListsEveryTarget asks make itself: a target whose name the list does not match is one that nobody finds.
@@ -44,5 +47,35 @@ func TestKubeconfigsAreReadWithTheFilesTheyName(t *testing.T) {
 	}
 	if count == 0 {
 		t.Error("no page reads a kubeconfig any more")
+	}
+}
+
+// TestTimesOfCommandsAreThoseOfEachShell looks at the commands of pages and of messages that give a time: the date of macOS and BSD has no -d.
+func TestTimesOfCommandsAreThoseOfEachShell(t *testing.T) {
+	times := regexp.MustCompile(`\$\(date [^)]*\)`)
+	// The time is the one of a message of the operator.
+	found := map[string]string{allowance.Command("vcenter", "a", "b"): "a message"}
+	for _, page := range pages(t) {
+		found[read(t, page)] = page
+	}
+	count := 0
+	for text, where := range found {
+		for _, command := range times.FindAllString(strings.ReplaceAll(text, `\|`, "|"), -1) {
+			count++
+			if !regexp.MustCompile(`^\$\(date -u -v\+(\d+)M \+%FT%TZ 2>/dev/null \|\| date -u -d \+(\d+)min \+%FT%TZ\)$`).MatchString(command) {
+				t.Errorf("%s: %s works with one kind of date only", where, command)
+			}
+			out, err := exec.CommandContext(t.Context(), "sh", "-c", "echo "+command).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			until, err := time.Parse(time.RFC3339, strings.TrimSpace(string(out)))
+			if counts, _ := allowance.Counts(until, time.Now()); err != nil || !counts {
+				t.Errorf("%s: %s is %s, which allows nothing (%v)", where, command, out, err)
+			}
+		}
+	}
+	if count < 10 {
+		t.Errorf("%d commands with a time were found", count)
 	}
 }

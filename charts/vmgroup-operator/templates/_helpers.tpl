@@ -1,3 +1,24 @@
+{{/*
+Fills in the chart's defaults for values that are missing. Each file begins with it, since Helm renders files in no order that it promises. Helm has none for
+what a later chart adds (--reuse-values), and none for what somebody sets to null.
+*/}}
+{{- define "vmgroup-operator.defaults" -}}
+{{- include "vmgroup-operator.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml) "path" "") -}}
+{{- end }}
+
+{{/* Arguments: values, defaults, path. What a person may take away by null stays away: Kubernetes has defaults of its own for it. */}}
+{{- define "vmgroup-operator.fill" -}}
+{{- $removable := list "resources" "jobs.resources" "livenessProbe" "readinessProbe" "strategy.rollingUpdate" "nodeSelector" -}}
+{{- range $key, $default := .defaults -}}
+{{- $path := print $.path $key -}}
+{{- if not (hasKey $.values $key) -}}
+{{- $_ := set $.values $key $default -}}
+{{- else if and (kindIs "map" $default) (kindIs "map" (get $.values $key)) (not (has $path $removable)) -}}
+{{- include "vmgroup-operator.fill" (dict "values" (get $.values $key) "defaults" $default "path" (print $path ".")) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* Labels by which the operator's Pods are selected: Services, the Deployment, and the operator itself. The Pods of Jobs have others. */}}
 {{- define "vmgroup-operator.selector" -}}
 app.kubernetes.io/name: vmgroup-operator
@@ -36,7 +57,7 @@ charts leave out the one of git's tags.
 
 {{- define "vmgroup-operator.image" -}}
 {{- $name := .Values.image.repository -}}
-{{- with .Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
+{{- with .Values.image.registry | default (.Values.global | default dict).imageRegistry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
 {{- if .Values.image.digest -}}
 {{ printf "%s@%s" $name .Values.image.digest }}
 {{- else -}}
@@ -44,24 +65,31 @@ charts leave out the one of git's tags.
 {{- end -}}
 {{- end }}
 
-{{/* What Pod Security asks for in its profile "restricted". */}}
+{{/*
+What Pod Security demands in its profile "restricted". OpenShift chooses user and groups from the range of the namespace, and rejects Pods that
+name others (SecurityContextConstraints "restricted-v2").
+*/}}
 {{- define "vmgroup-operator.pod-security" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
+{{- $context := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}
+{{- if not (include "vmgroup-operator.openshift" .) -}}
+{{- $context = merge $context (dict "runAsUser" 65532 "runAsGroup" 65532 "fsGroup" 65532) -}}
+{{- end -}}
+{{- range $field, $value := .Values.podSecurityContext }}{{ $_ := set $context $field $value }}{{ end -}}
+{{ toYaml $context }}
 {{- end }}
 
 {{- define "vmgroup-operator.container-security" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-capabilities:
-  drop: [ALL]
+{{- $context := dict "runAsNonRoot" true "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) -}}
+{{- if not (include "vmgroup-operator.openshift" .) -}}
+{{- $context = merge $context (dict "runAsUser" 65532 "runAsGroup" 65532) -}}
+{{- end -}}
+{{- range $field, $value := .Values.securityContext }}{{ $_ := set $context $field $value }}{{ end -}}
+{{ toYaml $context }}
+{{- end }}
+
+{{/* Whether the hub is an OpenShift cluster, as "true" or nothing. */}}
+{{- define "vmgroup-operator.openshift" -}}
+{{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}true{{- end -}}
 {{- end }}
 
 {{/* Name of the Secret with the webhooks' certificate. */}}

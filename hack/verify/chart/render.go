@@ -2,7 +2,6 @@ package chart
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -41,13 +40,9 @@ func render(ctx context.Context, root string) (map[string]string, error) {
 	}
 	files := map[string]string{}
 	err = eachSet(root, func(set string) error {
-		command, err := command(ctx, "helm", "template", release, filepath.Join(root, folder), "--namespace", namespace, "--values", set)
+		out, err := template(ctx, filepath.Join(root, folder), "--values", set)
 		if err != nil {
 			return err
-		}
-		out, err := command.Output()
-		if err != nil {
-			return fmt.Errorf("helm template: %w%s", err, stderrOf(err))
 		}
 		path := filepath.Join(dir, nameOf(set)+".yaml")
 		files[nameOf(set)] = path

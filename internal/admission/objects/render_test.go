@@ -214,11 +214,10 @@ func TestWithoutURLOrCertificateThereIsNoWebhook(t *testing.T) {
 	}
 }
 
-func TestAPathBelowTheHubsHostIsKept(t *testing.T) {
+func TestASlashAfterTheHubsHostIsLeftOut(t *testing.T) {
 	for base, want := range map[string]string{
-		"https://hub.example.com":           "https://hub.example.com",
-		"https://hub.example.com:8443//":    "https://hub.example.com:8443",
-		"https://hub.example.com/vmgroups/": "https://hub.example.com/vmgroups",
+		"https://hub.example.com":        "https://hub.example.com",
+		"https://hub.example.com:8443//": "https://hub.example.com:8443",
 	} {
 		if got, problem := parseBase(base); got != want || problem != "" {
 			t.Errorf("parseBase(%q) = %q, %q", base, got, problem)

@@ -68,9 +68,9 @@ func parseBase(base string) (trimmed, problem string) {
 	}
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Scheme != "https" || parsed.Host == "" || parsed.User != nil || parsed.Opaque != "" ||
-		parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" {
+		strings.Trim(parsed.Path, "/") != "" || parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" {
 		return "", fmt.Sprintf("The URL %q of the hub's webhook is not one that the member can call: it must be https, with a host, "+
-			"and without user, query and fragment.", base)
+			"and without user, path, query and fragment.", base)
 	}
 	return strings.TrimRight(base, "/#"), ""
 }

@@ -75,9 +75,6 @@ type Options struct {
 	Counts func(member string) (groups, vms int)
 	// Held counts the groups whose removals are held, and their VMs; nil leaves them at zero.
 	Held func(member string) massdeletion.Held
-	// Percentages returns the groups of a member whose specs have percentages, as namespace/name in order, from memory; known is false while there may
-	// be others. Nil tells nothing of it. Tell the Provider with CountsChanged.
-	Percentages func(member string) (groups []string, known bool)
 	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
 	// tells of none. Tell the Provider with CountsChanged.
 	Orphans func(member string) (groups []orphans.Group, known bool)

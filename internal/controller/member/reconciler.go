@@ -288,12 +288,12 @@ func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now
 	r.mu.Lock()
 	r.countedAt[mc.Name] = now
 	r.mu.Unlock()
-	is, s := counts{percentages: opts.percentagesOf(&mc.Status, mc.Name)}, &mc.Status
+	is, s := counts{}, &mc.Status
 	is.groups, is.vms = opts.Counts(mc.Name)
 	if opts.Held != nil {
 		is.held(mc.Name, opts.Held(mc.Name))
 	}
-	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs), sweptMessage(s), percentagesTold(s)}) {
+	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs), sweptMessage(s)}) {
 		return nil, 0
 	}
 	return &is, 0

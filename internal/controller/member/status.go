@@ -25,8 +25,6 @@ type counts struct {
 	heldGroups, heldVMs int
 	// swept is the message about groups that are held because their CRD was deleted, or empty.
 	swept string
-	// percentages says which groups have percentages; empty keeps what was said last.
-	percentages string
 }
 
 // statusInput is everything that a MemberCluster's status is computed from.
@@ -85,7 +83,6 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	setCRDDeletion(&status, in)
 	setAllowances(&status, in)
 	setOrphans(&status, in)
-	setPercentages(&status, in)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}

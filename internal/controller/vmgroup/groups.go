@@ -61,8 +61,6 @@ type groupEntry struct {
 	admits policy.Usage
 	// counts is what counts of it in a mass deletion, whatever its namespace says.
 	counts massdeletion.Group
-	// percentages is true if its spec has any.
-	percentages bool
 }
 
 // NewGroups returns an empty registry.
@@ -108,7 +106,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	was, known := g.byKey[key]
 	is := groupEntry{
 		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), admits: group.Admits(of), counts: massdeletion.Of(of),
-		percentages: group.HasPercentages(&of.Spec), acted: group.Acted(of),
+		acted: group.Acted(of),
 	}
 	twin, isTwin := groupEntry{}, false
 	if !known {
@@ -122,7 +120,7 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	if isTwin {
 		g.twins(key.Group(), is, twin)
 	}
-	if !known || was.vms != is.vms || was.percentages != is.percentages || massdeletion.HeldOf(was.counts) != massdeletion.HeldOf(is.counts) {
+	if !known || was.vms != is.vms || massdeletion.HeldOf(was.counts) != massdeletion.HeldOf(is.counts) {
 		g.counted(string(request.ClusterName))
 	}
 }

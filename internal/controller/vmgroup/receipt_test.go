@@ -16,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -503,7 +504,7 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 		t.Errorf("looked at again after %s", after)
 	}
 	g.now = since.Add(group.ForgetAfter)
-	const word = "kubectl annotate vcenter default vm.codeconnect.vmworld.com/allow-forget-until=$(date -u -d +30min +%FT%TZ) --overwrite"
+	word := allowance.Command("vcenter", "default", v1alpha1.AllowForgetAnnotation)
 	contains(t, g.stays(v1alpha1.ReasonForgetHeld), word)
 	g.allow(g.now.Add(2 * time.Hour))
 	contains(t, g.stays(v1alpha1.ReasonForgetHeld), word, "more than an hour ahead")

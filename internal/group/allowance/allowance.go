@@ -33,9 +33,12 @@ func Counts(until, now time.Time) (counts bool, again time.Time) {
 	return true, time.Time{}
 }
 
+// halfAnHour is a time in half an hour, for shells: the date of macOS and BSD has -v, and that of GNU has -d.
+const halfAnHour = "$(date -u -v+30M +%FT%TZ 2>/dev/null || date -u -d +30min +%FT%TZ)"
+
 // Command allows something for half an hour. The resource is that of the object, in the singular.
 func Command(resource, name, annotation string) string {
-	return fmt.Sprintf("kubectl annotate %s %s %s=$(date -u -d +30min +%%FT%%TZ) --overwrite", resource, name, annotation)
+	return fmt.Sprintf("kubectl annotate %s %s %s=%s --overwrite", resource, name, annotation, halfAnHour)
 }
 
 // Problem says which of these annotations of an object allow nothing, and what to do: they are no time, or one that is too far ahead. Of one that is over nothing

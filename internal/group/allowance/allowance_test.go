@@ -41,7 +41,7 @@ func TestAnAllowanceThatDoesNotCountIsTold(t *testing.T) {
 		"too far ahead":                       {at(3 * time.Hour), "is 2026-03-01T15:00:00Z, more than an hour ahead, and allows nothing before 2026-03-01T14:00:00Z; to allow it now: kubectl annotate vcenter team-a a=", "14:00"},
 		"a time of day":                       {value: "13:00", says: `is "13:00", which is no time in RFC 3339`},
 		"what a date that knows no -d leaves": {value: "", says: `is "", which is no time in RFC 3339`},
-		"a word":                              {value: "true", says: "kubectl annotate vcenter team-a a=$(date -u -d +30min +%FT%TZ) --overwrite"},
+		"a word":                              {value: "true", says: "kubectl annotate vcenter team-a a=" + halfAnHour + " --overwrite"},
 		"a value that is no message":          {value: strings.Repeat("x", 1<<16), says: "no time in RFC 3339"},
 	} {
 		object := annotated(map[string]string{"a": test.value})

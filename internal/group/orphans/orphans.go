@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -120,5 +121,5 @@ func WayOut(groups []Group) string {
 		}
 	}
 	return fmt.Sprintf("Nobody touches these VMs. To take VMs over, create a VmGroup in the namespace that they were of, with the annotation %s=%s (the UID of the VmGroup that is gone), once a hub administrator has allowed it: "+
-		"kubectl annotate membercluster %s --overwrite %s=$(date -u -d +30min +%%FT%%TZ). Delete in vCenter what is not needed", v1alpha1.AdoptAnnotation, uid, member, v1alpha1.AllowAdoptionAnnotation)
+		"%s. Delete in vCenter what is not needed", v1alpha1.AdoptAnnotation, uid, allowance.Command("membercluster", member, v1alpha1.AllowAdoptionAnnotation))
 }

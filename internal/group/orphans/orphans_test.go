@@ -48,7 +48,7 @@ func TestOrphansAreToldByTheGroupThatTheyWereOf(t *testing.T) {
 	}
 	text := Describe(got) + ". " + WayOut(got)
 	for _, word := range []string{"web-0 (vm-1) in /DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d, web-1", "VmGroup web in namespace shop of member team-a, UID " + uid,
-		"no MemberCluster leads to (cluster-b), UID 77777777-1", "adopt=" + uid, "kubectl annotate membercluster team-a --overwrite vm.codeconnect.vmworld.com/allow-adoption-until=$(date"} {
+		"no MemberCluster leads to (cluster-b), UID 77777777-1", "adopt=" + uid, "kubectl annotate membercluster team-a vm.codeconnect.vmworld.com/allow-adoption-until=$(date"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("%q does not say %q", text, word)
 		}

@@ -1,0 +1,99 @@
+package chart
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// OpenShift looks whether the default SecurityContextConstraints of OpenShift ("restricted-v2") accept every Pod, where the cluster serves their API.
+func OpenShift(ctx context.Context, root string, _ []string) error {
+	return eachSet(root, func(set string) error {
+		out, err := template(ctx, filepath.Join(root, folder), "--api-versions", "security.openshift.io/v1", "--values", set)
+		if err != nil {
+			return err
+		}
+		pods, err := podsOf(out)
+		if err != nil {
+			return err
+		}
+		if len(pods) == 0 {
+			return errors.New("no Pod")
+		}
+		var problems []error
+		for name, pod := range pods {
+			if err := restrictedV2(pod); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+		return errors.Join(problems...)
+	})
+}
+
+// podsOf returns the Pods of manifests, by kind and name of the object that has them.
+func podsOf(manifests []byte) (map[string]*corev1.PodSpec, error) {
+	pods := map[string]*corev1.PodSpec{}
+	for _, document := range bytes.Split(manifests, []byte("\n---\n")) {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &o.Object); err != nil {
+			return nil, err
+		}
+		path := []string{"spec"}
+		if o.GetKind() != "Pod" {
+			path = []string{"spec", "template", "spec"}
+		}
+		spec, found, err := unstructured.NestedMap(o.Object, path...)
+		if err != nil || !found || spec["containers"] == nil {
+			continue // another kind
+		}
+		pod := &corev1.PodSpec{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(spec, pod); err != nil {
+			return nil, err
+		}
+		pods[o.GetKind()+" "+o.GetName()] = pod
+	}
+	return pods, nil
+}
+
+// restrictedV2 has the rules of the SecurityContextConstraints that are OpenShift's default. User and fsGroup have to be of the namespace's range, which
+// nobody knows before: so a Pod may not name them.
+func restrictedV2(pod *corev1.PodSpec) error {
+	var problems []error
+	refuse := func(broken bool, why string) {
+		if broken {
+			problems = append(problems, errors.New(why))
+		}
+	}
+	refuse(pod.HostNetwork || pod.HostPID || pod.HostIPC, "uses a namespace of the host")
+	of := pod.SecurityContext
+	refuse(of == nil || of.SeccompProfile == nil || of.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault, "has no seccomp profile RuntimeDefault")
+	refuse(of != nil && (of.RunAsUser != nil || of.FSGroup != nil || of.SELinuxOptions != nil), "names a user, an fsGroup or SELinux options")
+	for _, volume := range pod.Volumes {
+		v := volume.VolumeSource
+		allowed := v.ConfigMap != nil || v.CSI != nil || v.DownwardAPI != nil || v.EmptyDir != nil || v.Ephemeral != nil || v.PersistentVolumeClaim != nil ||
+			v.Projected != nil || v.Secret != nil
+		refuse(!allowed, "has a volume of a kind that is not allowed: "+volume.Name)
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		of := c.SecurityContext
+		if of == nil || of.Capabilities == nil || !slices.Equal(of.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(of.Capabilities.Add) > 0 {
+			refuse(true, c.Name+" does not drop all capabilities")
+			continue
+		}
+		refuse(of.RunAsUser != nil || of.SELinuxOptions != nil, c.Name+" names a user or SELinux options")
+		refuse(of.AllowPrivilegeEscalation == nil || *of.AllowPrivilegeEscalation, c.Name+" may gain privileges")
+		refuse(of.Privileged != nil && *of.Privileged, c.Name+" is privileged")
+		for _, port := range c.Ports {
+			refuse(port.HostPort != 0, c.Name+" takes a port of the host")
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -69,8 +69,8 @@ func (p *planner) explainElsewhere() {
 	if len(away) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
-			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs: %s. "+
-				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back or delete them.", enumerate(labels(away))),
+			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs and clones none in their place: %s. "+
+				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back into the group's folder, or delete them.", enumerate(p.places(away))),
 			Terminal: true,
 		})
 	}

@@ -22,7 +22,7 @@ func TestRemoval(t *testing.T) {
 		{"a disconnected VM waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff), disconnected))),
 			with("", "VMsLost!"), []string{"web-0 (vm-100)", "bring the host"}},
 		{"a suspect VM waits", input(0, knowsOrdinals(0), doomed(0)), with("", ""), []string{"not seen any more"}},
-		{"a VM elsewhere waits", input(0, awayVMs(0), doomed(0)), with("", "VMsLost!"), []string{"move them back or delete them"}},
+		{"a VM elsewhere waits", input(0, awayVMs(0), doomed(0)), with("", "VMsLost!"), []string{"move them back into the group's folder, or delete them"}},
 		{"one that was chosen waits while a suspect VM would be missed", input(2, healthy(0, 2), knowsOrdinals(1), doomed(2)),
 			want{vms: "0:Ready 1:Lost 2:Deleting", doomed: "2", existing: 2, ready: 1, updated: 2}, nil},
 		{"it does not wait if enough are left in any case", input(1, healthy(0, 2), knowsOrdinals(1), doomed(2)),

@@ -23,8 +23,7 @@ func (p *planner) readiness() {
 				m.status.Message = "not seen while the inventory of vCenter is incomplete"
 			}
 		case elsewhere:
-			p.lost(m, fmt.Sprintf("%s was moved out of the operator's root folder; ask the platform team to move it back or to delete it",
-				m.status.MoRef))
+			p.lost(m, p.away(m)+"; ask the platform team to move it back or to delete it")
 		case gone:
 			p.lost(m, "does not exist in vCenter any more")
 		case cloning, intended:

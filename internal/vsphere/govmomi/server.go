@@ -118,6 +118,8 @@ type Server struct {
 	state health
 	// refetch are VMs and folders to read again, asked are objects that somebody wants a verdict on.
 	refetch, asked map[vsphere.Ref]struct{}
+	// uuids are the instance UUIDs by which groups know the objects that are asked for.
+	uuids map[vsphere.Ref][]string
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
@@ -193,6 +195,7 @@ func New(cfg Config) *Server {
 		acted:           map[vsphere.Ref]time.Time{},
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
+		uuids:           map[vsphere.Ref][]string{},
 		looked:          map[vsphere.Ref]time.Time{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},

@@ -104,6 +104,8 @@ type Server struct {
 	// predecessorKick is that of the search for sessions of a predecessor.
 	predecessorKick chan struct{}
 
+	// strayKick is that of the look for VMs outside of the root folder.
+	strayKick chan struct{}
 	// guestKick is that of the reads of what guests have written.
 	guestKick chan struct{}
 	guests    guestValues
@@ -125,8 +127,11 @@ type Server struct {
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
 	landed bool
 	// viewStale asks the feed for another view, because an object below the root is not in the present one.
-	viewStale   bool
-	inherited   bool
+	viewStale bool
+	inherited bool
+	// strays is what the last look through the whole vCenter found, strayTried when the last one began.
+	strays      vsphere.Strays
+	strayTried  time.Time
 	predecessor predecessor
 	inheritance inheritance
 	unseen      unseen
@@ -189,6 +194,7 @@ func New(cfg Config) *Server {
 		leftoverKick: make(chan struct{}, 1),
 
 		predecessorKick: make(chan struct{}, 1),
+		strayKick:       make(chan struct{}, 1),
 		guestKick:       make(chan struct{}, 1),
 		questions:       make(chan question, mostQuestions),
 		told:            map[vsphere.Ref]int32{},

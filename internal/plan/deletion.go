@@ -49,7 +49,7 @@ func (p *planner) doom(m *member) {
 	m.forgetReadiness()
 	m.status.Phase, m.status.Available = v1alpha1.VMDeleting, false
 	switch {
-	case m.state == present && m.vm.Connected:
+	case m.state == present && m.vm.Connected():
 		m.status.Message = ""
 	case m.state == suspect && p.in.Observation.Complete:
 		m.status.Message = "not seen any more; waiting for vCenter to confirm that it is gone"
@@ -92,7 +92,7 @@ func (p *planner) removal() {
 		switch {
 		case p.spec.policy == v1alpha1.DeletionRecycle:
 			p.notRecycled = append(p.notRecycled, m)
-		case !m.vm.Connected:
+		case !m.vm.Connected():
 			unreachable = append(unreachable, m)
 		case p.spec.policy == v1alpha1.DeletionRetain:
 			p.try(m, Action{Kind: ReleaseVM, Reason: why + " and spec.deletionPolicy is Retain"})
@@ -107,10 +107,8 @@ func (p *planner) removal() {
 	p.explainRecycle()
 	if len(unreachable) > 0 {
 		p.blockers.add(rankLost, Blocker{
-			Reason: v1alpha1.ReasonVMsLost,
-			Message: fmt.Sprintf("Not removed, because the host is disconnected or the VM's files cannot be reached: %s. "+
-				"Ask the platform team to bring the host or its storage back; the removal then goes on by itself.",
-				enumerate(labels(unreachable))),
+			Reason:   v1alpha1.ReasonVMsLost,
+			Message:  fmt.Sprintf("Not removed, because vCenter does not reach them: %s. The removal then goes on by itself.", outOfReach(unreachable)),
 			Terminal: true,
 		})
 	}

@@ -20,7 +20,7 @@ func TestRemoval(t *testing.T) {
 			want{actions: "DestroyVM web-0, CreateVM web-1", vms: "0:Deleting 1:Cloning", doomed: "0"}, nil},
 		{"one operation at a time", input(0, has(makeVM(0, marked)), running(vsphere.OpPowerOff, 0, time.Hour)), with("", ""), nil},
 		{"a disconnected VM waits", input(0, has(makeVM(0, marked, power(vsphere.PoweredOff), disconnected))),
-			with("", "VMsLost!"), []string{"web-0 (vm-100)", "bring the host"}},
+			with("", "VMsLost!"), []string{"web-0 (vm-100)", "bring its host"}},
 		{"a suspect VM waits", input(0, knowsOrdinals(0), doomed(0)), with("", ""), []string{"not seen any more"}},
 		{"a VM elsewhere waits", input(0, awayVMs(0), doomed(0)), with("", "VMsLost!"), []string{"move them back into the group's folder, or delete them"}},
 		{"one that was chosen waits while a suspect VM would be missed", input(2, healthy(0, 2), knowsOrdinals(1), doomed(2)),

@@ -49,10 +49,9 @@ func (p *planner) assess(m *member) {
 		status.Phase = v1alpha1.VMUnhealthy
 		status.Message = fmt.Sprintf("%s was converted to a template; ask the platform team to convert it back to a virtual machine", vm.Ref.Value)
 		p.templates = append(p.templates, m)
-	case !vm.Connected:
+	case !vm.Connected():
 		status.Phase = v1alpha1.VMUnhealthy
-		status.Message = fmt.Sprintf("%s is on a host that is disconnected, or its files cannot be reached: "+
-			"bring the host or its storage back", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s is not reached by vCenter, since %s; ask the platform team to %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
 	case p.spec.wantOn:
 		p.assessRunning(m)
 		p.updating(m)
@@ -188,7 +187,7 @@ func (p *planner) unhealthy(m *member) bool {
 		if p.spec.wantOn {
 			want = vsphere.PoweredOn
 		}
-		return !m.vm.Connected || m.vm.Power != want && (m.wasReady || m.vm.Power != vsphere.PoweredOff) || m.status.Phase == v1alpha1.VMUnhealthy
+		return !m.vm.Connected() || m.vm.Power != want && (m.wasReady || m.vm.Power != vsphere.PoweredOff) || m.status.Phase == v1alpha1.VMUnhealthy
 	case cloning:
 		return p.ops.cloneFailure(m.status.Ordinal, m.status.Revision) != nil
 	default:

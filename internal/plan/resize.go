@@ -12,7 +12,7 @@ import (
 // new network, an available VM counts as one that was taken away. One that is not available loses nothing.
 func (p *planner) changeInPlace(b *budget) {
 	for _, m := range p.table() {
-		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive && m != p.deniedNow && m != p.busyNow {
+		if m.doomed || m.state != present || !m.vm.Connected() || p.change(m) != changeLive && m != p.deniedNow && m != p.busyNow {
 			continue
 		}
 		if p.busyOff(m) {

@@ -97,7 +97,7 @@ func (p *planner) takeAway(b *budget) {
 	var candidates []*member
 	for _, m := range p.table() {
 		change := p.change(m)
-		if m.doomed || m.state != present || !m.vm.Connected || m.vm.IsTemplate || change != changeReplace && change != changeRestart {
+		if m.doomed || m.state != present || !m.vm.Connected() || m.vm.IsTemplate || change != changeReplace && change != changeRestart {
 			continue
 		}
 		if !p.goOn(m, change, b) {

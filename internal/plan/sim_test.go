@@ -429,7 +429,7 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 	switch {
 	case vm == nil:
 		return ""
-	case vm.Stamp == nil || !vm.Connected || vm.away:
+	case vm.Stamp == nil || !vm.Connected() || vm.away:
 		return vsphere.KindTransient
 	}
 	switch task.Kind {
@@ -472,7 +472,7 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 	}
 	vm := s.put(vsphere.VM{
 		CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
-		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
+		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connection: vsphere.Connected, ToolsRunning: a.Ordinal%2 == 0,
 		Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
 			CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
 	}, true)

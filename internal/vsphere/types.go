@@ -154,9 +154,8 @@ type VM struct {
 	// InstanceUUID is vCenter's UUID of the VM; vCenter may reassign it when two VMs would share one.
 	InstanceUUID string
 	Power        PowerState
-	// Connected is false when the VM's host is disconnected or the VM is inaccessible, orphaned or invalid:
-	// the rest is then what vCenter last knew.
-	Connected bool
+	// Connection says whether vCenter reaches the VM. If it does not, the rest is what vCenter last knew.
+	Connection Connection
 	// GuestIP is the primary address that VMware Tools reports, or empty.
 	GuestIP string
 	// HeartbeatGreen is true when VMware Tools' heartbeat is green.

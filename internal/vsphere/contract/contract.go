@@ -51,7 +51,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 func life(r *run) {
 	vm := r.clone(0)
 	want := r.request(0)
-	if vm.Name != want.Name || vm.Folder != r.folder.Ref || vm.Power != vsphere.PoweredOff || !vm.Connected ||
+	if vm.Name != want.Name || vm.Folder != r.folder.Ref || vm.Power != vsphere.PoweredOff || !vm.Connected() ||
 		vm.CPU != want.CPU || vm.MemoryMiB != want.MemoryMiB || vm.InstanceUUID != want.UUID || vm.Tombstone || vm.IsTemplate {
 		r.t.Errorf("cloned %+v", vm)
 	}

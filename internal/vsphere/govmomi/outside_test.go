@@ -68,6 +68,18 @@ func TestGuestStateIsSeen(t *testing.T) {
 	})
 }
 
+func TestWhyAVMIsNotReachedIsSeen(t *testing.T) {
+	r := newRig(t, govmomi.Watch).ensure()
+	r.clone(0)
+	for _, state := range []vsphere.Connection{vsphere.Orphaned, vsphere.Invalid, vsphere.Inaccessible, vsphere.Disconnected, vsphere.Connected} {
+		must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"SET.runtime.connectionState": string(state)}))
+		r.until(string(state), func() bool {
+			vm, _ := find(r.observe(), 0)
+			return vm.Connection == state && vm.Connected() == (state == vsphere.Connected)
+		})
+	}
+}
+
 func TestMovedOutOfTheRootIsElsewhere(t *testing.T) {
 	// The simulator's watch says nothing of a move: the resync finds it.
 	both(t, func(t *testing.T, mode govmomi.Mode) {

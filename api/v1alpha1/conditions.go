@@ -45,6 +45,8 @@ const (
 	ConditionInventoryComplete = "InventoryComplete"
 	// ConditionOrphanedVMs of a VCenter or a MemberCluster (abnormal): VMs carry this installation's stamp and belong to no VmGroup.
 	ConditionOrphanedVMs = "OrphanedVMs"
+	// ConditionStrayVMs of a VCenter (abnormal): VMs outside of the operator's root folder carry this installation's stamp.
+	ConditionStrayVMs = "StrayVMs"
 
 	// ConditionPredecessorGone of a VCenter (only while a predecessor is named): nothing is left of the installation whose VMs this one
 	// takes over.
@@ -205,7 +207,10 @@ const (
 	ReasonInventoryComplete      = "InventoryComplete"
 	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty"
 	ReasonGroupGone              = "GroupGone"
-	ReasonNotAdopted             = "NotAdopted"
+	// ReasonOutsideOfRoot: VMs with the stamp are outside of the root folder; ReasonNotLookedEverywhere: there may be some where the account may not look.
+	ReasonOutsideOfRoot       = "OutsideOfRoot"
+	ReasonNotLookedEverywhere = "NotLookedEverywhere"
+	ReasonNotAdopted          = "NotAdopted"
 	// ReasonNoSignOfLife: the predecessor has no session; ReasonPredecessorLives: it has, or nobody can tell.
 	ReasonNoSignOfLife     = "NoSignOfLife"
 	ReasonPredecessorLives = "PredecessorLives"

@@ -143,6 +143,12 @@ type VMStatus struct {
 	// updating is true from before the VM is stopped for an update until it is ready again.
 	// +optional
 	Updating bool `json:"updating,omitempty"`
+	// stoppedForChange is when the operator began to stop the VM for a change that it has not got yet.
+	// +optional
+	StoppedForChange *metav1.Time `json:"stoppedForChange,omitempty"`
+	// changeRefused is when vCenter refused that change as busy. The VM was started again, and is not stopped for a while.
+	// +optional
+	ChangeRefused *metav1.Time `json:"changeRefused,omitempty"`
 	// restartPending is true while the VM needs a restart to be as spec says, and updateStrategy.resize is Hot.
 	// +optional
 	RestartPending bool `json:"restartPending,omitempty"`

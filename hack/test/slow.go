@@ -143,7 +143,7 @@ func lastSteps(args []string) []step {
 	return []step{
 		{label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args, binaryArgs: []string{"-protocol.runs=5000"}},
 		{label: "the random model of a world that goes back, at length", packages: []string{"./internal/controller/vmgroup"}, args: args,
-			binaryArgs: []string{"-goesback.histories=10000", "-quota.histories=1000"}},
+			binaryArgs: []string{"-goesback.histories=10000", "-quota.histories=1000", "-returned.histories=500"}},
 		{label: "updates after random histories, at length", packages: []string{"./internal/plan"}, args: args, binaryArgs: []string{"-plan.histories=100000"}},
 	}
 }

@@ -157,6 +157,12 @@ func known(status *v1alpha1.VmGroupStatus) []plan.Known {
 		if vm.StartTime != nil {
 			k.StartTime = vm.StartTime.Time
 		}
+		if vm.StoppedForChange != nil {
+			k.StoppedAt = vm.StoppedForChange.Time
+		}
+		if vm.ChangeRefused != nil {
+			k.RefusedAt = vm.ChangeRefused.Time
+		}
 		if vm.ShutdownTime != nil {
 			k.ShutdownTime = vm.ShutdownTime.Time
 		}

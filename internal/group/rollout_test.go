@@ -31,7 +31,7 @@ func edited(changes ...func(*v1alpha1.VmGroupSpec)) *Snapshot {
 		uuid := plan.InstanceUUID(s.ID.Key(), ordinal, 0)
 		vm := vsphere.VM{
 			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName("web", ordinal), InstanceUUID: uuid, Folder: o.Folder.Ref,
-			Power: vsphere.PoweredOn, Connected: true, CPU: 1, MemoryMiB: 1024,
+			Power: vsphere.PoweredOn, Connection: vsphere.Connected, CPU: 1, MemoryMiB: 1024,
 			Stamp: &vsphere.Stamp{GroupID: s.ID, Ordinal: ordinal, Revision: was.Revision},
 		}
 		o.VMs = append(o.VMs, vm)

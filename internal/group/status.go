@@ -168,6 +168,12 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		if !vm.ReadySince.IsZero() {
 			s.ReadySince = &metav1.Time{Time: vm.ReadySince.Truncate(time.Second)}
 		}
+		if !vm.StoppedAt.IsZero() {
+			s.StoppedForChange = &metav1.Time{Time: vm.StoppedAt.Truncate(time.Second)}
+		}
+		if !vm.RefusedAt.IsZero() {
+			s.ChangeRefused = &metav1.Time{Time: vm.RefusedAt.Truncate(time.Second)}
+		}
 		if !vm.ShutdownTime.IsZero() {
 			s.ShutdownTime = &metav1.Time{Time: vm.ShutdownTime.Truncate(time.Second)}
 		}

@@ -23,7 +23,7 @@ func doomedGroup() *Snapshot {
 	s.Group.Status.VMs = []v1alpha1.VMStatus{{Name: "web-0", MoRef: "vm-1", UUID: "uuid"}}
 	s.Group.Status.Deleting, s.Quota = []int32{0}, &QuotaAnswer{}
 	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{
-		Ref: vsphere.VMRef("vm-1"), Name: "web-0", Connected: true, Power: vsphere.PoweredOn,
+		Ref: vsphere.VMRef("vm-1"), Name: "web-0", Connection: vsphere.Connected, Power: vsphere.PoweredOn,
 		Stamp: &vsphere.Stamp{GroupID: s.ID}, InstanceUUID: "uuid",
 	}}})
 	return s

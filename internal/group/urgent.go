@@ -38,10 +38,11 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 }
 
 // urgentOf is Urgent for one VM. That the guest of a VM which is restarted has shut down is stored before the VM is started: who goes on would take the new
-// guest for the old one, and wait for its end.
+// guest for the old one, and wait for its end. That its change was refused is stored before as well: who goes on would stop it again.
 func urgentOf(was, vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
 		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating ||
+		vm.ChangeRefused != nil && !vm.ChangeRefused.Equal(was.ChangeRefused) ||
 		vm.Updating && vm.ShutdownTime == nil && was.ShutdownTime != nil
 }
 

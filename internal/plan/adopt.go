@@ -187,8 +187,8 @@ func (p *planner) take(m *member) {
 	}
 	moved := p.inFolder(vm)
 	switch f := p.ops.failure(m.status.Ordinal, vsphere.OpMove); {
-	case !vm.Connected:
-		m.status.Message = fmt.Sprintf("%s is to be taken over, and its host is disconnected, or its files cannot be reached: bring the host or its storage back", vm.Ref.Value)
+	case !vm.Connected():
+		m.status.Message = fmt.Sprintf("%s is to be taken over, and %s: %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
 		return
 	case a.Origin.Stamp == nil && a.Origin.Released == nil:
 		a.Kind = ClaimVM // so that it is told from others wherever it lies

@@ -72,9 +72,19 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
 }
 
+// returned says whether vm is the recorded VM by another reference: its old one is gone, and it has the instance UUID that was recorded. That is so once
+// somebody has registered it again, under whatever name and in whatever folder below the root.
+func returned(vm *vsphere.VM, m *member) bool {
+	return m != nil && m.state == gone && m.known.UUID != "" && strings.EqualFold(vm.InstanceUUID, m.known.UUID) &&
+		vm.Stamp.Ordinal == m.known.Ordinal && vm.Stamp.Incarnation >= m.known.Incarnation
+}
+
 // genuine says whether vm is what a clone of ours looks like, given what is recorded of its ordinal.
 func (p *planner) genuine(vm *vsphere.VM, m *member) bool {
 	s := vm.Stamp
+	if returned(vm, m) {
+		return true
+	}
 	made := p.ops.made(s.Ordinal, vm.Ref.Value)
 	if s.Ordinal < 0 || !p.inFolder(vm) || vm.Name != VMName(p.in.Name, s.Ordinal) || !made && !Genuine(vm) {
 		return false

@@ -134,7 +134,7 @@ func (p *planner) adds() int32 {
 	for _, m := range p.table() {
 		switch change := p.change(m); {
 		case m.doomed || !m.exists():
-		case m.status.Updating || change == changeRestart || change == changeDenied && there: // who makes up for others leaves last
+		case m.status.Updating || change == changeRestart || (change == changeDenied || change == changeBusy) && there: // who makes up for others leaves last
 			restarted++
 		case change == changeReplace && p.mayAdd():
 			replaced++

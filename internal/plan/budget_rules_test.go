@@ -133,7 +133,7 @@ func leavesInFlight(in Input, ordinal int32) bool {
 func wasAvailable(in Input, s VMStatus) bool {
 	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
 	switch {
-	case !vm.Connected || vm.IsTemplate, k.Updating && !k.ShutdownTime.IsZero(): // its guest was asked to shut down
+	case !vm.Connected() || vm.IsTemplate, k.Updating && !k.ShutdownTime.IsZero(): // its guest was asked to shut down
 		return false
 	case vm.Stamp != nil && k.Revision != vm.Stamp.Revision && in.Spec.Readiness != nil && in.Spec.Readiness.MinReadySeconds > 0:
 		return false // it may have got another network since, and has to show itself there

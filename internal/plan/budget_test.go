@@ -108,7 +108,7 @@ func TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway(t *testing.T) {
 		s.strategy(number(0), number(test.missing))
 		s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownHard}
 		s.chosen(test.chosen...)
-		s.byName("web-0").Connected = false
+		s.byName("web-0").Connection = vsphere.Disconnected
 		s.looks(1)
 		s.others = 9
 		p := s.step(nil)

@@ -62,7 +62,7 @@ func moRefOf(ordinal int32) string { return fmt.Sprintf("vm-%d", 100+ordinal) }
 func makeVM(ordinal int32, edits ...func(*vsphere.VM)) vsphere.VM {
 	vm := vsphere.VM{
 		Ref: vsphere.VMRef(moRefOf(ordinal)), Name: VMName(groupName, ordinal), InstanceUUID: InstanceUUID(groupID.Key(), ordinal, 0),
-		Folder: folder, Power: vsphere.PoweredOn, Connected: true, ChangeVersion: "v1",
+		Folder: folder, Power: vsphere.PoweredOn, Connection: vsphere.Connected, ChangeVersion: "v1",
 		Stamp: &vsphere.Stamp{
 			GroupID: groupID, Ordinal: ordinal, Revision: revision, CloneMode: string(v1alpha1.CloneFull),
 			Created: epoch.Add(time.Duration(ordinal-1000) * time.Minute),
@@ -85,7 +85,7 @@ func strange(vm *vsphere.VM) { // somebody else's
 	vm.Stamp, vm.InstanceUUID = nil, "52d6d2c5-9b5b-4b9d-a3c5-7d1f0d9c1a77"
 }
 func outside(vm *vsphere.VM)      { vm.Folder = away }
-func disconnected(vm *vsphere.VM) { vm.Connected = false }
+func disconnected(vm *vsphere.VM) { vm.Connection = vsphere.Disconnected }
 func tools(vm *vsphere.VM)        { vm.ToolsRunning = true }
 func outdated(vm *vsphere.VM)     { s := *vm.Stamp; s.Revision = "1-old"; vm.Stamp = &s }
 func created(at time.Duration) func(*vsphere.VM) {

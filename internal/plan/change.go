@@ -23,6 +23,8 @@ const (
 	changePending
 	// changeDenied: it has to be off for that, and the operator's account may not change it.
 	changeDenied
+	// changeBusy: it has to be off for that, and was stopped for it a short while ago in vain.
+	changeBusy
 	// changeWaits: nobody knows yet, or it is on its way to be off.
 	changeWaits
 )
@@ -57,6 +59,8 @@ func (p *planner) change(m *member) change {
 		return changePending
 	case p.unfit(m, c) != nil, p.wasRefused(m):
 		return changePending
+	case p.wasBusy(m):
+		return changeBusy
 	case p.denied(m, c):
 		return changeDenied
 	}

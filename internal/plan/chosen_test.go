@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // TestVMsThatWaitToBeRestartedKeepToTheBudget (see checkBudget): slots are few, VMs are sick for a while, and the owner changes. All the same the update ends;
@@ -26,7 +27,7 @@ func TestVMsThatWaitToBeRestartedKeepToTheBudget(t *testing.T) {
 			case 0:
 				vm.boot = 1000 - vm.boot // sick, or well again
 			case 1:
-				vm.Connected = !vm.Connected
+				toggle(vm)
 			case 2:
 				s.crash()
 			}
@@ -36,13 +37,13 @@ func TestVMsThatWaitToBeRestartedKeepToTheBudget(t *testing.T) {
 		}
 		s.others = 99
 		for _, vm := range s.sorted() {
-			vm.boot, vm.Connected = 1, true
+			vm.boot, vm.Connection = 1, vsphere.Connected
 		}
 		if missing > 1 && len(s.vms) > missing {
 			away := rapid.SampledFrom(s.sorted()).Draw(t, "away")
-			away.Connected = false
+			away.Connection = vsphere.Disconnected
 			s.until(func(p Plan) bool { return len(p.Outdated) <= 1 })
-			away.Connected = true
+			away.Connection = vsphere.Connected
 		}
 		s.until(settled)
 	})

@@ -104,7 +104,7 @@ func (p *planner) toAdopt() map[string]*Candidate {
 func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 	status := VMStatus{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
-		ReadySince: k.ReadySince, StartTime: k.StartTime, Updating: k.Updating,
+		ReadySince: k.ReadySince, StartTime: k.StartTime, Updating: k.Updating, StoppedAt: k.StoppedAt, RefusedAt: k.RefusedAt,
 	}
 	switch {
 	case vm != nil:

@@ -59,7 +59,16 @@ func TestClassification(t *testing.T) {
 		{"a copy while the recorded VM is suspect", input(1, knowsOrdinals(0), sees(makeVM(0, ref("vm-9")))),
 			"0:Lost", []Foreign{{MoRef: "vm-9", Name: "web-0", Copy: true, TakesName: true}}},
 		{"a copy of the same incarnation when the recorded VM is gone",
-			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9"), called("copy")))), "0:Cloning", []Foreign{copied}},
+			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9"), called("copy"), func(vm *vsphere.VM) { vm.InstanceUUID = "of-the-copy" }))), "0:Cloning", []Foreign{copied}},
+		{"gone, and registered again under another name, with the instance UUID that was recorded",
+			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9"), called("old-web-0")))), "0:Ready", nil},
+		{"gone, and registered again in another folder, with the instance UUID that was recorded",
+			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9"), outside))), "0:Ready", nil},
+		{"a stale verdict replaces nothing", func() Input {
+			in := input(1, goneVMs(0))
+			in.Observation.Stale = in.Observation.Gone
+			return in
+		}(), "0:Lost", nil},
 		{"gone, and registered again under another reference: its name, folder and UUID prove that it is ours",
 			input(1, goneVMs(0), sees(makeVM(0, ref("vm-9")))), "0:Ready", nil},
 		{"the replacement of a VM that is gone",

@@ -94,8 +94,8 @@ var happenings = []happening{
 	{"slow guest", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.slow = rapid.IntRange(-1, 5).Draw(t, "slow") }},
 	{"Tools", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.ToolsRunning = rapid.Bool().Draw(t, "tools") }},
 	{"shutdown", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Shutdown = anyShutdown(t) }},
-	{"host down", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connected = false }},
-	{"host up", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connected = true }},
+	{"host down", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connection = vsphere.Disconnected }},
+	{"host up", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Connection = vsphere.Connected }},
 	{"unstamp", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Stamp, vm.ours = nil, false }},
 	{"move", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.Folder = away }},
 	{"take away", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.away = true }},
@@ -107,7 +107,7 @@ var happenings = []happening{
 	}},
 	{"put foreign", func(_ *rapid.T, s *sim, _ *simVM, name string) {
 		if s.byName(name) == nil {
-			s.put(vsphere.VM{Name: name, Folder: folder, Power: vsphere.PoweredOn, Connected: true}, false)
+			s.put(vsphere.VM{Name: name, Folder: folder, Power: vsphere.PoweredOn, Connection: vsphere.Connected}, false)
 		}
 	}},
 	{"hide", func(_ *rapid.T, s *sim, _ *simVM, name string) { s.hidden[name] = true }},
@@ -209,7 +209,7 @@ func (s *sim) heal(t *rapid.T) {
 		s.spec.UpdateStrategy.Type = v1alpha1.UpdateOnDelete
 	}
 	for _, vm := range s.vms {
-		vm.Connected, vm.boot = true, max(vm.boot, 0)
+		vm.Connection, vm.boot = vsphere.Connected, max(vm.boot, 0)
 		if vm.Power == vsphere.PowerUnknown {
 			vm.Power = vsphere.PoweredOff
 		}

@@ -49,7 +49,7 @@ func (p *planner) doom(m *member) {
 	m.forgetReadiness()
 	m.status.Phase, m.status.Available = v1alpha1.VMDeleting, false
 	switch {
-	case m.state == present && m.vm.Connected:
+	case m.state == present && m.vm.Connected():
 		m.status.Message = ""
 	case m.state == suspect && p.in.Observation.Complete:
 		m.status.Message = "not seen any more; waiting for vCenter to confirm that it is gone"
@@ -69,8 +69,8 @@ func (p *planner) explainElsewhere() {
 	if len(away) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
-			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs: %s. "+
-				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back or delete them.", enumerate(labels(away))),
+			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs and clones none in their place: %s. "+
+				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back into the group's folder, or delete them.", enumerate(p.places(away))),
 			Terminal: true,
 		})
 	}
@@ -92,7 +92,7 @@ func (p *planner) removal() {
 		switch {
 		case p.spec.policy == v1alpha1.DeletionRecycle:
 			p.notRecycled = append(p.notRecycled, m)
-		case !m.vm.Connected:
+		case !m.vm.Connected():
 			unreachable = append(unreachable, m)
 		case p.spec.policy == v1alpha1.DeletionRetain:
 			p.try(m, Action{Kind: ReleaseVM, Reason: why + " and spec.deletionPolicy is Retain"})
@@ -107,10 +107,8 @@ func (p *planner) removal() {
 	p.explainRecycle()
 	if len(unreachable) > 0 {
 		p.blockers.add(rankLost, Blocker{
-			Reason: v1alpha1.ReasonVMsLost,
-			Message: fmt.Sprintf("Not removed, because the host is disconnected or the VM's files cannot be reached: %s. "+
-				"Ask the platform team to bring the host or its storage back; the removal then goes on by itself.",
-				enumerate(labels(unreachable))),
+			Reason:   v1alpha1.ReasonVMsLost,
+			Message:  fmt.Sprintf("Not removed, because vCenter does not reach them: %s. The removal then goes on by itself.", outOfReach(unreachable)),
 			Terminal: true,
 		})
 	}

@@ -28,7 +28,7 @@ func (p *planner) denied(m *member, c InPlace) bool {
 // stopped meanwhile, and one try tells of all. One that cannot be tried tells nothing, so that nobody waits for it.
 func (p *planner) deniedToTry(b budget) *member {
 	for _, m := range p.table() {
-		if p.isDenied(m) && m.vm.Connected && !m.vm.IsTemplate && (!p.cutsOff(m) || p.reconnects(m) || b.lend(p.spec.update.unavailable)) {
+		if p.isDenied(m) && m.vm.Connected() && !m.vm.IsTemplate && (!p.cutsOff(m) || p.reconnects(m) || b.lend(p.spec.update.unavailable)) {
 			return m
 		}
 	}
@@ -65,8 +65,8 @@ func (p *planner) explainUntried() string {
 	switch {
 	case m.vm.IsTemplate:
 		when = "it is a virtual machine again"
-	case !m.vm.Connected:
-		when = "its host and its storage are back"
+	case !m.vm.Connected():
+		when = fmt.Sprintf("vCenter reaches it again (%s: %s)", m.vm.Connection.Problem(), m.vm.Connection.WayOut())
 	}
 	return fmt.Sprintf(". The operator's account in vCenter lacked %s to change %s, which is tried again when %s", p.lacking(m), m.status.Name, when)
 }

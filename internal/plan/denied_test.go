@@ -42,7 +42,7 @@ func deniedFirst(unavailable int, network string, edits ...func(vms []vsphere.VM
 
 // TestNobodyWaitsForADeniedVMThatCannotBeTried: the privilege may have been granted since, and only a try tells.
 func TestNobodyWaitsForADeniedVMThatCannotBeTried(t *testing.T) {
-	hostAway := func(vms []vsphere.VM) { vms[0].Connected = false }
+	hostAway := func(vms []vsphere.VM) { vms[0].Connection = vsphere.Disconnected }
 	hangs := func(in Input) Input { in.Observation.VMs[1].GuestIP = ""; return in }
 	for _, test := range []struct {
 		name    string
@@ -53,7 +53,7 @@ func TestNobodyWaitsForADeniedVMThatCannotBeTried(t *testing.T) {
 		{"one that can be tried is, and no other is stopped", deniedFirst(2, ""), "ReconfigureVM web-0",
 			"lacks the privilege VirtualMachine.Config.CPUCount to change web-0"},
 		{"its host is away", deniedFirst(2, "", hostAway), "PowerOffVM web-2",
-			"lacked the privilege VirtualMachine.Config.CPUCount to change web-0, which is tried again when its host and its storage are back"},
+			"lacked the privilege VirtualMachine.Config.CPUCount to change web-0, which is tried again when vCenter reaches it again (its host is disconnected: bring its host back)"},
 		{"it is a template", deniedFirst(2, "", func(vms []vsphere.VM) { vms[0].IsTemplate = true }), "PowerOffVM web-2",
 			"which is tried again when it is a virtual machine again"},
 		{"its host is away, and no more may be missing", deniedFirst(1, "", hostAway), "",

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // wakes runs the group only when a task ended or the planner asked to be run again, until it asks for nothing more. It returns the last plan.
@@ -51,7 +52,7 @@ func TestAMessageLosesItsTimeWhenThatIsOver(t *testing.T) {
 	s.spec.CPU = 4
 	s.until(updating)
 	s.looks(1)
-	s.byName("web-0").Connected = false
+	s.byName("web-0").Connection = vsphere.Disconnected
 	s.tasks = nil
 	if p := s.wakes(20); strings.Contains(p.Update.Message, "and has until") {
 		t.Errorf("at %s it says %s", s.now.Format(time.TimeOnly), p.Update.Message)

@@ -84,6 +84,8 @@ type Known struct {
 	// for an update. See VMStatus.
 	StartTime time.Time
 	Updating  bool
+	// StoppedAt and RefusedAt are as in VMStatus.
+	StoppedAt, RefusedAt time.Time
 	// ShutdownTime is when its guest was asked to shut down, or zero.
 	ShutdownTime time.Time
 	// Phase that status recorded last, or empty. ReadySince outlives an outage, so that a VM that was ready once

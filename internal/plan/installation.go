@@ -43,16 +43,16 @@ func (p *planner) installation() {
 // inherit stamps VMs of the predecessor anew.
 func (p *planner) inherit(members []*member) {
 	message := fmt.Sprintf("Stamping %s that installation %s left to this one: %s.", vms(len(members)), p.in.Predecessor, enumerate(labels(members)))
-	away := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.vm.Connected })
+	away := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.vm.Connected() })
 	if len(away) > 0 {
-		message += fmt.Sprintf(" The host is disconnected, or the files cannot be reached, of %s: bring it back.", enumerate(labels(away)))
+		message += fmt.Sprintf(" Not reached by vCenter: %s.", outOfReach(away))
 	}
 	p.blockers.add(rankInstallation, Blocker{Reason: v1alpha1.ReasonRestamping, Message: message})
 	if p.handsOff {
 		return
 	}
 	for _, m := range members {
-		if m.vm.Connected {
+		if m.vm.Connected() {
 			p.try(m, Action{Kind: RestampVM, Reason: "the installation that cloned it left it to this one"})
 		}
 	}

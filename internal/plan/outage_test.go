@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // TestAVMThatWasToLeaveAndWasAwayIsReadyAnew: it was chosen to leave while its host was away, is kept after all, and has to be ready for minReadySeconds
@@ -15,7 +16,7 @@ func TestAVMThatWasToLeaveAndWasAwayIsReadyAnew(t *testing.T) {
 			s := newSaga(t, 2)
 			s.spec.Readiness.MinReadySeconds = 30
 			s.until(settled)
-			s.byName("web-0").Connected = false
+			s.byName("web-0").Connection = vsphere.Disconnected
 			s.replicas(1)
 			s.looks(looks)
 			if v := vmStatus(t, s.step(nil), 0); v.Phase != v1alpha1.VMDeleting {
@@ -25,7 +26,7 @@ func TestAVMThatWasToLeaveAndWasAwayIsReadyAnew(t *testing.T) {
 			s.now = s.now.Add(30 * time.Minute)
 			s.looks(1)
 			back := s.now
-			s.blind, s.byName("web-0").Connected = false, true
+			s.blind, s.byName("web-0").Connection = false, vsphere.Connected
 			s.template("debian-13")
 			for s.now.Before(back.Add(20 * time.Second)) {
 				p := s.step(nil)

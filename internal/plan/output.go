@@ -110,6 +110,9 @@ type VMStatus struct {
 	// Updating is true from before the VM is stopped for an update until it is ready again. It must be persisted before the VM is stopped, so that it
 	// is started again whoever goes on.
 	Updating bool
+	// StoppedAt is when the operator began to stop the VM for a change that it has not got yet, RefusedAt when vCenter refused that change as busy. Both must be
+	// persisted, RefusedAt before the VM is started again, so that whoever goes on does not stop it again.
+	StoppedAt, RefusedAt time.Time
 	// RestartPending is true for a VM that spec.updateStrategy.resize Hot leaves as it is until it is off.
 	RestartPending bool
 	// Message says what is wrong and what to do; empty when nothing is.

@@ -37,6 +37,8 @@ type planner struct {
 	roll rollout
 	// deniedNow is the VM by which is found out whether the account may change VMs, or nil: see deniedToTry.
 	deniedNow *member
+	// busyNow is the VM that was stopped to be changed in vain, or nil: see busy.go. No other is stopped before its time is over.
+	busyNow *member
 	// repairHeld is true when maxUnhealthy forbids repairs.
 	repairHeld bool
 	// templates are members that somebody converted to templates: vCenter changes nothing of such a VM but its mark.
@@ -229,6 +231,9 @@ func (p *planner) failureOf(m *member, a Action) *failure {
 		return p.ops.cloneFailure(a.Ordinal, a.Revision)
 	case ReconfigureVM:
 		f := p.ops.reconfigureFailure(a.Ordinal, a.Revision)
+		if f != nil && m.vm.Power == vsphere.PoweredOff && m.status.Updating && f.At.Before(m.status.StoppedAt) {
+			return nil // it was on then
+		}
 		if f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly && m.vm.Power == vsphere.PoweredOff {
 			return nil // it is off now
 		}

@@ -18,7 +18,7 @@ func (p *planner) power() {
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || m.state != present:
-		case !m.vm.Connected:
+		case !m.vm.Connected():
 			unreachable = append(unreachable, m)
 		case m.changes:
 		case !p.spec.wantOn:
@@ -59,9 +59,8 @@ func (p *planner) powerOff(m *member) {
 func (p *planner) explainPower(unreachable, observed []*member) {
 	if len(unreachable) > 0 {
 		p.blockers.add(rankLost, Blocker{
-			Reason: v1alpha1.ReasonVMsLost,
-			Message: fmt.Sprintf("Out of reach, because the host is disconnected or the VM's files cannot be reached: %s. "+
-				"Ask the platform team to bring the host or its storage back.", enumerate(labels(unreachable))),
+			Reason:   v1alpha1.ReasonVMsLost,
+			Message:  fmt.Sprintf("Out of reach: %s.", outOfReach(unreachable)),
 			Terminal: true,
 		})
 	}

@@ -106,6 +106,9 @@ func (p *planner) waitsFor() string {
 	if p.repairHeld {
 		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
+	if p.busyNow != nil {
+		return p.explainBusy(p.busyNow)
+	}
 	if p.deniedNow != nil {
 		return p.explainDenied(p.deniedNow)
 	}

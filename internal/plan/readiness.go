@@ -23,8 +23,7 @@ func (p *planner) readiness() {
 				m.status.Message = "not seen while the inventory of vCenter is incomplete"
 			}
 		case elsewhere:
-			p.lost(m, fmt.Sprintf("%s was moved out of the operator's root folder; ask the platform team to move it back or to delete it",
-				m.status.MoRef))
+			p.lost(m, p.away(m)+"; ask the platform team to move it back or to delete it")
 		case gone:
 			p.lost(m, "does not exist in vCenter any more")
 		case cloning, intended:
@@ -50,10 +49,9 @@ func (p *planner) assess(m *member) {
 		status.Phase = v1alpha1.VMUnhealthy
 		status.Message = fmt.Sprintf("%s was converted to a template; ask the platform team to convert it back to a virtual machine", vm.Ref.Value)
 		p.templates = append(p.templates, m)
-	case !vm.Connected:
+	case !vm.Connected():
 		status.Phase = v1alpha1.VMUnhealthy
-		status.Message = fmt.Sprintf("%s is on a host that is disconnected, or its files cannot be reached: "+
-			"bring the host or its storage back", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s is not reached by vCenter, since %s; ask the platform team to %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
 	case p.spec.wantOn:
 		p.assessRunning(m)
 		p.updating(m)
@@ -189,7 +187,7 @@ func (p *planner) unhealthy(m *member) bool {
 		if p.spec.wantOn {
 			want = vsphere.PoweredOn
 		}
-		return !m.vm.Connected || m.vm.Power != want && (m.wasReady || m.vm.Power != vsphere.PoweredOff) || m.status.Phase == v1alpha1.VMUnhealthy
+		return !m.vm.Connected() || m.vm.Power != want && (m.wasReady || m.vm.Power != vsphere.PoweredOff) || m.status.Phase == v1alpha1.VMUnhealthy
 	case cloning:
 		return p.ops.cloneFailure(m.status.Ordinal, m.status.Revision) != nil
 	default:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // replicas plans to clone what is missing, at the lowest free ordinals, or to remove what is too much, in the scale-down order. Clones
@@ -83,6 +84,8 @@ func (p *planner) cloneOrSay(ordinal int32, m *member, reason string) {
 		p.explainOlder(revision, *blocked)
 	}
 	switch {
+	case m != nil && p.stale(m):
+		m.kept = true // it is being looked for, and the group is told of the result
 	case !p.spec.noCreate && blocked == nil:
 		p.create(ordinal, m, revision, reason)
 	case m != nil:
@@ -130,4 +133,9 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	p.try(m, Action{
 		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Revision: status.Revision, Reason: reason,
 	})
+}
+
+// stale is true for a VM that is gone as far as is known, and that somebody may have registered again since vCenter was asked.
+func (p *planner) stale(m *member) bool {
+	return m.state == gone && slices.ContainsFunc(p.in.Observation.Stale, func(ref vsphere.Ref) bool { return ref.Value == m.status.MoRef })
 }

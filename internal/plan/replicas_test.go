@@ -35,7 +35,7 @@ func TestReplicasUp(t *testing.T) {
 			[]string{"not found; waiting for vCenter to confirm"}},
 		{"a VM elsewhere counts", input(2, healthy(0), awayVMs(1)),
 			want{blockers: "VMsLost!", vms: "0:Ready 1:Lost", existing: 2, ready: 1, updated: 2},
-			[]string{"web-1 (vm-101)", "move them back or delete them"}},
+			[]string{"web-1 (vm-101)", "move them back into the group's folder, or delete them"}},
 		{"a doomed VM does not count, and its ordinal is not free", input(1, has(makeVM(0, marked)), doomed(0)),
 			want{actions: "PowerOffVM web-0, CreateVM web-1", vms: "0:Deleting 1:Cloning", doomed: "0"}, nil},
 		{"an ordinal whose doomed VM is gone is free again", input(1, goneVMs(0), doomed(0)),

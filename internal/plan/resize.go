@@ -12,7 +12,11 @@ import (
 // new network, an available VM counts as one that was taken away. One that is not available loses nothing.
 func (p *planner) changeInPlace(b *budget) {
 	for _, m := range p.table() {
-		if m.doomed || m.state != present || !m.vm.Connected || p.change(m) != changeLive && m != p.deniedNow {
+		if m.doomed || m.state != present || !m.vm.Connected() || p.change(m) != changeLive && m != p.deniedNow && m != p.busyNow {
+			continue
+		}
+		if p.busyOff(m) {
+			m.changes = false // it is started as it is
 			continue
 		}
 		cuts := p.cutsOff(m) && !p.tooEarly(m) // one that only waits leaves the budget to others
@@ -74,6 +78,9 @@ func (p *planner) reconfigure(m *member) {
 
 // restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.
 func (p *planner) restart(m *member) {
+	if !m.status.Updating || m.status.StoppedAt.IsZero() {
+		m.status.StoppedAt, m.status.RefusedAt = p.in.Now, time.Time{}
+	}
 	m.changes, m.status.Updating = true, true
 	m.goesDown()
 	m.status.Message = "it is restarted to be changed"

@@ -76,6 +76,7 @@ func (p *planner) outdated(m *member) bool { return p.roll.from[m.status.Revisio
 // update takes the next steps.
 func (p *planner) update() {
 	b := p.budget()
+	p.seeBusy()
 	if p.roll.going {
 		p.deniedNow = p.deniedToTry(b)
 	}
@@ -96,7 +97,7 @@ func (p *planner) takeAway(b *budget) {
 	var candidates []*member
 	for _, m := range p.table() {
 		change := p.change(m)
-		if m.doomed || m.state != present || !m.vm.Connected || m.vm.IsTemplate || change != changeReplace && change != changeRestart {
+		if m.doomed || m.state != present || !m.vm.Connected() || m.vm.IsTemplate || change != changeReplace && change != changeRestart {
 			continue
 		}
 		if !p.goOn(m, change, b) {
@@ -105,12 +106,12 @@ func (p *planner) takeAway(b *budget) {
 	}
 	slices.SortStableFunc(candidates, func(a, b *member) int {
 		// One that was ready before may be ready again.
-		return cmp.Or(availability(a)-availability(b), wasReady(a)-wasReady(b), p.compareLeaving(a, b))
+		return cmp.Or(availability(a)-availability(b), wasReady(a)-wasReady(b), a.status.RefusedAt.Compare(b.status.RefusedAt), p.compareLeaving(a, b))
 	})
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		if p.change(m) == changeRestart {
-			if p.deniedNow == nil && b.take(m.status.Available) { // what one VM was denied may be denied to the next
+			if p.deniedNow == nil && p.busyNow == nil && b.take(m.status.Available) { // what one VM was denied may be denied to the next
 				p.restart(m)
 			}
 			continue
@@ -130,7 +131,7 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
-	case m.unstopped && p.deniedNow != nil: // what one VM was denied may be denied to this one
+	case m.unstopped && (p.deniedNow != nil || p.busyNow != nil): // what one VM was denied may be denied to this one
 	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
 		b.available++
 	case m.unstopped:

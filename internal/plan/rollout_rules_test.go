@@ -87,6 +87,9 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 		if stoppedNow(in, s) && !recordedTwice(in) && (wasDenied(in, s.Ordinal) || slices.Contains(in.Observation.Lacks, vsphere.PrivilegeExtraConfig) && !wasOffOnly(in, s.Ordinal)) {
 			fail("%s is stopped to be changed, and nobody may change it", s.Name)
 		}
+		if stoppedNow(in, s) && !recordedTwice(in) && slices.ContainsFunc(p.VMs, func(o VMStatus) bool { return wasBusyIn(p, in, o.Ordinal) && slices.Contains(from, o.Revision) }) {
+			fail("%s is stopped to be changed, and vCenter refused that to another a short while ago", s.Name)
+		}
 	}
 }
 
@@ -96,9 +99,16 @@ func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, re
 	}
 	vm := observedVM(in, a.MoRef)
 	cpus, memory := a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU), a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)
-	if vm.Power == vsphere.PoweredOn && (cpus || memory) && !deniedIn(in, a.Ordinal) {
+	if vm.Power == vsphere.PoweredOn && (cpus || memory) && !deniedIn(in, a.Ordinal) && !wasBusyIn(p, in, a.Ordinal) {
 		fail("%s cannot be changed while it is on", a.Name)
 	}
+}
+
+// wasBusyIn is true for a VM that was stopped in vain a short while ago: it is tried while it is on.
+func wasBusyIn(p Plan, in Input, ordinal int32) bool {
+	return slices.ContainsFunc(p.VMs, func(s VMStatus) bool {
+		return s.Ordinal == ordinal && !s.RefusedAt.IsZero() && in.Now.Before(s.RefusedAt.Add(busyPause))
+	})
 }
 
 // deniedIn is true where the account may lack what a change of a VM needs.

@@ -473,10 +473,10 @@ var sagas = []sagaTest{
 		s.until(settled)
 	}},
 	{"host-away", 3, func(s *saga) {
-		s.byName("web-1").Connected = false
+		s.byName("web-1").Connection = vsphere.Disconnected
 		s.template("debian-13")
 		s.looks(12)
-		s.byName("web-1").Connected = true
+		s.byName("web-1").Connection = vsphere.Connected
 		s.until(settled)
 	}},
 	{"pause", 3, func(s *saga) {

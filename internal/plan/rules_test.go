@@ -165,7 +165,7 @@ func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 			fail("%s of %s, which is not doomed", a.Kind, a.Name)
 		}
 	case DestroyVM:
-		if !isDoomed || !vm.Tombstone || vm.Power != vsphere.PoweredOff || !vm.Connected {
+		if !isDoomed || !vm.Tombstone || vm.Power != vsphere.PoweredOff || !vm.Connected() {
 			fail("%s is destroyed without a tombstone, running, or out of reach", a.Name)
 		}
 	}
@@ -179,7 +179,7 @@ func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 	switch {
 	case isDoomed && (!vm.Tombstone || retained), !isDoomed && !updating && in.Spec.PowerState != v1alpha1.PowerOff:
 		fail("%s %s, which is not to be stopped", a.Kind, a.Name)
-	case !vm.Connected:
+	case !vm.Connected():
 		fail("%s %s, which is out of reach", a.Kind, a.Name)
 	case a.Kind == ShutdownGuest && (vm.Power != vsphere.PoweredOn || !vm.ToolsRunning || !graceful || a.Within <= 0 || a.Within > within):
 		fail("the guest of %s, which cannot or must not be asked, is asked, and has %s", a.Name, a.Within)
@@ -310,7 +310,10 @@ func anyInput(t *rapid.T) Input {
 		vm := makeVM(o, ref(moRef), incarnation(o, rapid.Int32Range(0, 2).Draw(t, "incarnation")),
 			created(time.Duration(rapid.IntRange(0, 3).Draw(t, "created"))*time.Minute))
 		vm.Power = rapid.SampledFrom([]vsphere.PowerState{vsphere.PoweredOn, vsphere.PoweredOff, vsphere.Suspended, vsphere.PowerUnknown}).Draw(t, "power")
-		vm.Connected, vm.Tombstone = !rarely("disconnected"), rarely("tombstone")
+		vm.Tombstone = rarely("tombstone")
+		if vm.Connection = vsphere.Connected; rarely("disconnected") {
+			vm.Connection = vsphere.Disconnected
+		}
 		if rarely("outside") {
 			vm.Folder = away
 		}

@@ -63,7 +63,9 @@ type sim struct {
 	// unread templates are in vCenter, and have not been looked up.
 	unread map[string]bool
 	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
-	denies bool
+	// locked is what vCenter says to each change of a VM that is off, lockedOn what it says to one of a VM that is on, if that is another.
+	locked, lockedOn vsphere.Kind
+	denies           bool
 	// unfit is true while vCenter refuses every other size, noRoom while it starts no VM.
 	unfit, noRoom bool
 	lacks         []string
@@ -387,7 +389,7 @@ func (s *sim) tick() {
 			backoff := 25 * time.Second << s.attempts[attempt]
 			s.attempts[attempt] = min(s.attempts[attempt]+1, 4)
 			s.failures = append(s.failures, vsphere.Failure{
-				Kind: task.Kind, Ordinal: task.Ordinal, At: s.now, RetryAt: s.now.Add(backoff), Revision: task.revision,
+				Kind: task.Kind, Ordinal: task.Ordinal, At: s.now, RetryAt: s.now.Add(backoff), Revision: task.revision, Count: s.attempts[attempt],
 				Err: said{kind, fmt.Sprintf("%s of %s failed.", task.Kind, task.action.Name)},
 			})
 		}
@@ -427,7 +429,7 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 	switch {
 	case vm == nil:
 		return ""
-	case vm.Stamp == nil || !vm.Connected || vm.away:
+	case vm.Stamp == nil || !vm.Connected() || vm.away:
 		return vsphere.KindTransient
 	}
 	switch task.Kind {
@@ -470,7 +472,7 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 	}
 	vm := s.put(vsphere.VM{
 		CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
-		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connected: true, ToolsRunning: a.Ordinal%2 == 0,
+		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connection: vsphere.Connected, ToolsRunning: a.Ordinal%2 == 0,
 		Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
 			CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
 	}, true)
@@ -483,6 +485,10 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	switch {
 	case s.denies:
 		return vsphere.KindPermission
+	case s.locked != "" && (vm.Power == vsphere.PoweredOff || s.lockedOn == ""):
+		return s.locked
+	case s.locked != "":
+		return s.lockedOn
 	case s.unfit && vm.Power == vsphere.PoweredOff && (a.CPU != 0 || a.MemoryMiB != 0):
 		return vsphere.KindSpec
 	case a.ChangeVersion != vm.ChangeVersion:
@@ -529,6 +535,7 @@ func persist(p Plan) []Known {
 			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
 			ReadySince: s.ReadySince.Truncate(time.Second), ShutdownTime: s.ShutdownTime.Truncate(time.Second), Phase: s.Phase,
 			StartTime: s.StartTime.Truncate(time.Second), Updating: s.Updating,
+			StoppedAt: s.StoppedAt.Truncate(time.Second), RefusedAt: s.RefusedAt.Truncate(time.Second),
 		})
 	}
 	return ks

@@ -22,7 +22,7 @@ func (p *planner) failures() {
 // failedToStart is true for a VM that says so itself, or has had its time.
 func (p *planner) failedToStart(m *member) bool {
 	vm := m.vm
-	if vm.IsTemplate || !vm.Connected || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" || p.failedBefore(m) || p.unread(m) {
+	if vm.IsTemplate || !vm.Connected() || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" || p.failedBefore(m) || p.unread(m) {
 		return false
 	}
 	start := m.status.StartTime
@@ -37,7 +37,7 @@ func (p *planner) failedToStart(m *member) bool {
 // update neither fails by it nor waits for it.
 func (p *planner) failedBefore(m *member) bool {
 	start := m.status.StartTime
-	return m.state == present && m.vm.Connected && !start.IsZero() && !p.roll.Start.Before(p.startsUntil(m))
+	return m.state == present && m.vm.Connected() && !start.IsZero() && !p.roll.Start.Before(p.startsUntil(m))
 }
 
 // deadline is when a VM that has not been ready has had its time. What was before the update is not counted.
@@ -51,7 +51,7 @@ func (p *planner) deadline(m *member) time.Time {
 
 // startsAnew is true for a VM that has all its time from now on: it was changed since status told of it, or its host was away, and nobody saw what it did.
 func (m *member) startsAnew() bool {
-	return !m.vm.Connected || m.known != nil && m.known.Revision != m.status.Revision
+	return !m.vm.Connected() || m.known != nil && m.known.Revision != m.status.Revision
 }
 
 // starts keeps since when a VM that is on has not been ready. Once it was, another outage is no start.

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+import (
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
 
 // startupSagas are about VMs that are not ready, and may have had their time.
 var startupSagas = []sagaTest{
@@ -69,10 +72,10 @@ var startupSagas = []sagaTest{
 		s.broken("debian-13")
 		s.until(updated(1))
 		s.looks(3)
-		s.byName("web-2").Connected = false
+		s.byName("web-2").Connection = vsphere.Disconnected
 		s.looks(8)
 		s.note("the host is back; what web-2 did meanwhile, nobody saw")
-		s.byName("web-2").Connected, s.byName("web-2").boot, s.boots["debian-13"] = true, s.byName("web-2").up+3, 1
+		s.byName("web-2").Connection, s.byName("web-2").boot, s.boots["debian-13"] = vsphere.Connected, s.byName("web-2").up+3, 1
 		s.until(settled)
 	}},
 }

@@ -43,7 +43,7 @@ func TestStartTime(t *testing.T) {
 		"off":                       {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Power = vsphere.PoweredOff }}, never, false},
 		"ready":                     {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.GuestIP = "10.0.0.2" }}, never, false},
 		"ready before":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(_ *vsphere.VM, k *Known) { k.ReadySince = epoch.Add(-time.Hour) }}, never, false},
-		"out of reach":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Connected = false }}, never, false},
+		"out of reach":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, _ *Known) { vm.Connection = vsphere.Disconnected }}, never, false},
 		"an older one":              {[]func(*vsphere.VM, *Known){ago(time.Hour), func(vm *vsphere.VM, k *Known) { outdated(vm); k.Revision = "1-old" }}, epoch.Add(-time.Hour), false},
 		"changed since":             {[]func(*vsphere.VM, *Known){ago(time.Hour), func(_ *vsphere.VM, k *Known) { k.Revision = "1-old" }}, epoch, false},
 	} {

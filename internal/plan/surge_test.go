@@ -56,9 +56,9 @@ func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
 		},
 		"a host is away when the last one is done": func(s *saga) {
 			s.until(lastDone)
-			s.byName("web-1").Connected = false
+			s.byName("web-1").Connection = vsphere.Disconnected
 			s.looks(3)
-			s.byName("web-1").Connected = true
+			s.byName("web-1").Connection = vsphere.Connected
 		},
 		"somebody stops the last one": func(s *saga) {
 			s.until(updated(3))
@@ -249,7 +249,7 @@ func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 		func(t *rapid.T, s *saga, _ *simVM) {
 			s.room = SurgeRoom{VMs: rapid.Int32Range(0, 2).Draw(t, "room"), Blocker: Blocker{Reason: v1alpha1.ReasonWaitingForQuota}}
 		},
-		func(_ *rapid.T, _ *saga, vm *simVM) { vm.Connected = !vm.Connected },
+		func(_ *rapid.T, _ *saga, vm *simVM) { toggle(vm) },
 		func(_ *rapid.T, _ *saga, vm *simVM) { vm.boot = 3 },
 		func(t *rapid.T, s *saga, _ *simVM) {
 			surge := rapid.IntRange(0, 2).Draw(t, "surge")

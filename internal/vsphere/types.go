@@ -154,9 +154,8 @@ type VM struct {
 	// InstanceUUID is vCenter's UUID of the VM; vCenter may reassign it when two VMs would share one.
 	InstanceUUID string
 	Power        PowerState
-	// Connected is false when the VM's host is disconnected or the VM is inaccessible, orphaned or invalid:
-	// the rest is then what vCenter last knew.
-	Connected bool
+	// Connection says whether vCenter reaches the VM. If it does not, the rest is what vCenter last knew.
+	Connection Connection
 	// GuestIP is the primary address that VMware Tools reports, or empty.
 	GuestIP string
 	// HeartbeatGreen is true when VMware Tools' heartbeat is green.
@@ -275,6 +274,9 @@ type Query struct {
 	Path   FolderPath
 	// Known are the VMs that the group's status has recorded.
 	Known []Ref
+	// UUIDs are the instance UUIDs that status has of those of Known. A VM that does not exist by its reference any more is looked for by its
+	// instance UUID: it has another reference once somebody has registered it again.
+	UUIDs map[Ref]string
 	// Templates are the names or paths of the templates that the group's VMs are cloned from. A clone of another one that somebody
 	// started before this process is not waited for. Without any, all are.
 	Templates []string
@@ -283,6 +285,18 @@ type Query struct {
 	// GuestInfo asks for a value that the guests of the group's VMs write. While a VM that is on has not the wanted one, it is read now and then, and the
 	// group is notified of what was read. That costs calls; a group that asks for nothing, or whose VMs all have it, costs none.
 	GuestInfo GuestInfoQuery
+}
+
+// Record adds a VM that the group's status has recorded, with its instance UUID if it has that.
+func (q *Query) Record(ref Ref, uuid string) {
+	q.Known = append(q.Known, ref)
+	if uuid == "" {
+		return
+	}
+	if q.UUIDs == nil {
+		q.UUIDs = map[Ref]string{}
+	}
+	q.UUIDs[ref] = uuid
 }
 
 // Observation is what is known of one group, from memory.
@@ -306,9 +320,14 @@ type Observation struct {
 	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
 	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
 	Gone []Ref
+	// Stale are those of Gone that were looked for some time ago and that somebody may have registered again since. They are looked for anew, and
+	// the group is notified of the result: no VM is cloned in their place before.
+	Stale []Ref
 	// Elsewhere are those of Query.Known that exist outside of the operator's root folder, and carry the group's stamp as far as
-	// anybody can tell.
+	// anybody can tell. They are there by another reference if somebody has registered them again.
 	Elsewhere []Ref
+	// Found is where those of Elsewhere are, by their reference in Elsewhere, as far as that is known.
+	Found map[Ref]Found
 	// Others are those of Query.Known that exist outside of the root folder, and certainly do not carry the group's stamp.
 	Others []Ref
 	// Folder is Query.Folder, or what is at Query.Path if there is none, as it was seen last; the zero Folder while
@@ -325,6 +344,14 @@ type Observation struct {
 	InFlight []Operation
 	// Failures are the last failures that no later success has cleared.
 	Failures []Failure
+}
+
+// Found is where a VM is that left the operator's root folder.
+type Found struct {
+	// Ref that the VM has now.
+	Ref Ref
+	// Path is the inventory path, for people; empty if it cannot be read.
+	Path string
 }
 
 // OperationKind names what was asked of vCenter.

@@ -78,7 +78,7 @@ func running(g *v1alpha1.VmGroup) *group.Snapshot {
 	for ordinal := range *g.Spec.Replicas {
 		vm := vsphere.VM{
 			Ref: vsphere.VMRef(fmt.Sprint("vm-", ordinal)), Name: plan.VMName(g.Name, ordinal), InstanceUUID: plan.InstanceUUID(s.ID.Key(), ordinal, 0), Folder: o.Folder.Ref,
-			Power: vsphere.PoweredOn, Connected: true, CPU: g.Spec.CPU, MemoryMiB: int64(g.Spec.Memory) * 1024,
+			Power: vsphere.PoweredOn, Connection: vsphere.Connected, CPU: g.Spec.CPU, MemoryMiB: int64(g.Spec.Memory) * 1024,
 			Stamp: &vsphere.Stamp{GroupID: s.ID, Ordinal: ordinal, Revision: was.Revision},
 		}
 		o.VMs = append(o.VMs, vm)

@@ -33,7 +33,7 @@ func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Pla
 			power = vsphere.PoweredOff
 		}
 		in.Observation.VMs = append(in.Observation.VMs, vsphere.VM{
-			Ref: vsphere.VMRef(ref), Name: plan.VMName(after.Name, ordinal), InstanceUUID: uuid, Folder: in.Folder, Power: power, Connected: true,
+			Ref: vsphere.VMRef(ref), Name: plan.VMName(after.Name, ordinal), InstanceUUID: uuid, Folder: in.Folder, Power: power, Connection: vsphere.Connected,
 			ToolsRunning: ordinal == 0,
 			Stamp:        &vsphere.Stamp{GroupID: in.ID, Ordinal: ordinal, Revision: plan.Revision(before.Spec), Created: someTime.Add(-time.Hour)},
 		})

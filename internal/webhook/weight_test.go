@@ -160,7 +160,7 @@ func TestTheLargestGroupsAreLight(t *testing.T) {
 				Name: fmt.Sprintf("a-group-with-a-name-of-usual-length-%d", i), Ordinal: int32(i), Incarnation: 7,
 				UUID: "01234567-89ab-cdef-0123-456789abcdef", MoRef: "vm-123456", Phase: v1alpha1.VMReady, PowerState: "poweredOn",
 				IPAddress: "2001:db8:85a3:1234:5678:8a2e:370:7334", Revision: "0123456789abcdef", CloneMode: v1alpha1.CloneLinked, ReadySince: now(),
-				ShutdownTime: now(), StartTime: now(), Updating: true, RestartPending: true, Message: strings.Repeat("m", 512),
+				ShutdownTime: now(), StartTime: now(), StoppedForChange: now(), ChangeRefused: now(), Updating: true, RestartPending: true, Message: strings.Repeat("m", 512),
 			})
 			fmt.Fprintf(&fields, `"k:{\"name\":\"%s\"}":{".":{},"f:name":{},"f:phase":{},"f:ip":{},"f:moRef":{},"f:instanceUUID":{},"f:message":{}},`, g.Status.VMs[i].Name)
 		}

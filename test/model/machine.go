@@ -83,7 +83,7 @@ func (m *machine) setPower(w *world, power vsphere.PowerState) {
 // shown is the VM as the inventory has it.
 func (m *machine) shown(now time.Time) vsphere.VM {
 	vm := vsphere.VM{
-		Ref: vsphere.VMRef(m.ref), Name: m.name, Folder: vsphere.FolderRef(m.folder), InstanceUUID: m.uuid, Power: m.power, Connected: !m.hostAway,
+		Ref: vsphere.VMRef(m.ref), Name: m.name, Folder: vsphere.FolderRef(m.folder), InstanceUUID: m.uuid, Power: m.power, Connection: m.connection(),
 		CPU: m.cpu, MemoryMiB: m.memory, HotAdd: vsphere.HotAdd{CPU: m.hotAdd, Memory: m.hotAdd}, IsTemplate: m.isTemplate,
 		ChangeVersion: strconv.Itoa(m.version), Tombstone: m.tombstone,
 	}
@@ -156,4 +156,12 @@ func (m *machine) available(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
 	gate, least := readinessOf(spec)
 	since, ready := m.readySince(now, gate)
 	return ready && !m.asked && now.Sub(since) >= least
+}
+
+// connection is what vCenter says of the VM's host.
+func (m *machine) connection() vsphere.Connection {
+	if m.hostAway {
+		return vsphere.Disconnected
+	}
+	return vsphere.Connected
 }

@@ -279,6 +279,9 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 			if l.orphans, l.released, err = r.lookForOrphans(ctx, vc.Name, current); err != nil {
 				return l, 0, err
 			}
+			if r.leading() {
+				l.strays = current.Strays()
+			}
 			_, l.defaults = current.Placement(vsphere.Placement{})
 			r.sweep(ctx, vc, current)
 		} else {

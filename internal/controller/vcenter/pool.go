@@ -27,6 +27,9 @@ type Connection interface {
 	FolderPath(folder vsphere.Ref) string
 	// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, or may be; none while that is not certain.
 	EmptyGroupFolders() []vsphere.GroupFolder
+	// Strays returns the VMs with this installation's stamp outside of the root folder, as they were found within the last hour, and asks for another look
+	// after that. It does not block.
+	Strays() vsphere.Strays
 	// EndLeftovers asks for the sessions of dead processes at this vCenter to be ended soon. It does not block.
 	EndLeftovers()
 }

@@ -24,6 +24,7 @@ type connectionForTest struct {
 	owned  []vsphere.VM
 	// empty are its empty folders, refuses is why none is removed.
 	empty   []vsphere.GroupFolder
+	strays  vsphere.Strays
 	refuses error
 }
 
@@ -82,6 +83,8 @@ func (c *connectionForTest) DestroyFolder(ctx context.Context, folder vsphere.Re
 	c.diary.note("removed " + folder.Value)
 	return c.refuses
 }
+
+func (c *connectionForTest) Strays() vsphere.Strays { return c.strays }
 
 func (c *connectionForTest) EndLeftovers() { c.diary.note("leftovers " + c.name) }
 

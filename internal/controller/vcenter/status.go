@@ -41,6 +41,8 @@ type look struct {
 	doubtful bool
 	// orphans are the groups that do not exist any more and have VMs here, released those of which somebody kept them.
 	orphans, released []orphaned.Group
+	// strays are VMs with this installation's stamp outside of the root folder.
+	strays vsphere.Strays
 	// unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
 	unbound notice
 	// plainHTTP says what to do about a password that is sent in the clear; empty if it is not.
@@ -77,6 +79,11 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 		conditions = append(conditions, orphanedVMs(l.orphans))
 	} else if health.Complete {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
+	}
+	if stray, known := strayVMs(l.strays); known && stray.reason != "" {
+		conditions = append(conditions, stray)
+	} else if known {
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionStrayVMs)
 	}
 	if len(l.released) > 0 {
 		conditions = append(conditions, releasedVMs(l.released))

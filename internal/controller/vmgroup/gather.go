@@ -238,7 +238,7 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
 		if vm.MoRef != "" {
-			q.Known = append(q.Known, vsphere.VMRef(vm.MoRef))
+			q.Record(vsphere.VMRef(vm.MoRef), vm.UUID)
 		}
 	}
 	observation := inventory.Observe(q)

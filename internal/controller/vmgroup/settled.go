@@ -29,7 +29,7 @@ func (r *Reconciler) ReceiptSettled(ctx context.Context, receipt receipts.Receip
 	}
 	for _, vm := range receipt.VMs {
 		if vm.MoRef != "" {
-			query.Known = append(query.Known, vsphere.VMRef(vm.MoRef))
+			query.Record(vsphere.VMRef(vm.MoRef), vm.UUID)
 		}
 	}
 	seen := server.Observe(query)

@@ -39,6 +39,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a VM without either is adopted from the folder that was granted", adoptedFromAFolder},
 		{"an adopted VM gets no name that is taken", adoptedIntoATakenName},
 		{"a VM that left is gone or elsewhere", left},
+		{"a VM that was registered again is found by its instance UUID", registeredAgain},
 		{"nothing is cloned into a folder that was moved out", folderMovedOut},
 		{"names are found", names},
 		{"slots", slots},
@@ -50,7 +51,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 func life(r *run) {
 	vm := r.clone(0)
 	want := r.request(0)
-	if vm.Name != want.Name || vm.Folder != r.folder.Ref || vm.Power != vsphere.PoweredOff || !vm.Connected ||
+	if vm.Name != want.Name || vm.Folder != r.folder.Ref || vm.Power != vsphere.PoweredOff || !vm.Connected() ||
 		vm.CPU != want.CPU || vm.MemoryMiB != want.MemoryMiB || vm.InstanceUUID != want.UUID || vm.Tombstone || vm.IsTemplate {
 		r.t.Errorf("cloned %+v", vm)
 	}
@@ -316,6 +317,24 @@ func left(r *run) {
 	if err := r.Server.PowerOn(r.ctx, target(gone)); vsphere.KindOf(err) != vsphere.KindNotFound {
 		r.t.Errorf("powering on a VM that is gone: %v, want an error of kind %s", err, vsphere.KindNotFound)
 	}
+}
+
+func registeredAgain(r *run) {
+	away, back, gone := r.clone(0), r.clone(1), r.clone(2)
+	r.clone(3) // stays: an inventory that is empty at once is an alarm
+	outside := r.Person.Reregister(r.folder, away, true)
+	inside := r.Person.Reregister(r.folder, back, false)
+	r.Person.Delete(r.folder, gone)
+	r.until("one is elsewhere, one is there by another reference, and one is gone", func() bool {
+		o := r.seek(away, back, gone)
+		at := o.Found[away.Ref]
+		there := slices.ContainsFunc(o.VMs, func(vm vsphere.VM) bool {
+			return vm.Ref == inside && vm.InstanceUUID == back.InstanceUUID && vm.Stamp != nil && *vm.Stamp == *back.Stamp
+		})
+		slices.SortFunc(o.Gone, func(a, b vsphere.Ref) int { return strings.Compare(a.Value, b.Value) })
+		return o.Complete && there && slices.Equal(o.Elsewhere, []vsphere.Ref{away.Ref}) && slices.Contains(o.Gone, gone.Ref) && slices.Contains(o.Gone, back.Ref) &&
+			at == (vsphere.Found{Ref: outside, Path: r.Person.OutsidePath + "/" + away.Name})
+	})
 }
 
 func folderMovedOut(r *run) {

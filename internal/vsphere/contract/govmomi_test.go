@@ -71,8 +71,17 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				_, err := person.Copy(ctx, f.Path+"/"+vm.Name, f.Path, as)
 				must(err)
 			},
-			Delete:      func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
-			MoveOut:     func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm/elsewhere")) },
+			Delete:  func(f vsphere.Folder, vm vsphere.VM) { must(person.Destroy(ctx, f.Path+"/"+vm.Name)) },
+			MoveOut: func(f vsphere.Folder, vm vsphere.VM) { must(person.Move(ctx, f.Path+"/"+vm.Name, "/DC0/vm/elsewhere")) },
+			Reregister: func(f vsphere.Folder, vm vsphere.VM, outside bool) vsphere.Ref {
+				into := f.Path
+				if outside {
+					into = "/DC0/vm/elsewhere"
+				}
+				ref, err := person.Reregister(ctx, f.Path+"/"+vm.Name, into)
+				must(err)
+				return vsphere.VMRef(ref.Value)
+			},
 			OutsidePath: "/DC0/vm/elsewhere",
 			Outside: func() vsphere.Ref {
 				found, err := object.NewSearchIndex(person.Client()).FindByInventoryPath(ctx, "/DC0/vm/elsewhere")

@@ -36,6 +36,8 @@ type Person struct {
 	CopyVM func(folder vsphere.Folder, vm vsphere.VM, as string)
 	// Delete deletes a VM that is powered off, MoveOut moves one out of the operator's root folder.
 	Delete, MoveOut func(folder vsphere.Folder, vm vsphere.VM)
+	// Reregister takes a VM out of the inventory and registers it again, outside of the operator's root folder or where it was, and returns its reference.
+	Reregister func(folder vsphere.Folder, vm vsphere.VM, outside bool) vsphere.Ref
 	// Outside is the folder that MoveOut moves VMs into, OutsidePath its path.
 	Outside     func() vsphere.Ref
 	OutsidePath string
@@ -127,6 +129,15 @@ func (r *run) refused(err error, kind vsphere.Kind) {
 	if !errors.As(err, &e) || e.Kind != kind {
 		r.t.Fatalf("got error %v, want one of kind %s", err, kind)
 	}
+}
+
+// seek observes VMs that are recorded with their instance UUIDs.
+func (r *run) seek(known ...vsphere.VM) vsphere.Observation {
+	q := vsphere.Query{ID: id, Folder: r.folder.Ref}
+	for _, vm := range known {
+		q.Record(vm.Ref, vm.InstanceUUID)
+	}
+	return r.Server.Observe(q)
 }
 
 func (r *run) observe(known ...vsphere.Ref) vsphere.Observation {

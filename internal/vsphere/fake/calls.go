@@ -64,7 +64,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 // addVM adds a VM that is powered off.
 func (s *Server) addVM(vm *vsphere.VM) *vsphere.VM {
 	vm.Ref = s.ref(vsphere.TypeVirtualMachine, "vm-")
-	vm.Connected, vm.Power, vm.ChangeVersion = true, vsphere.PoweredOff, "1"
+	vm.Connection, vm.Power, vm.ChangeVersion = vsphere.Connected, vsphere.PoweredOff, "1"
 	s.vms[vm.Ref] = vm
 	s.touched(vm)
 	return vm

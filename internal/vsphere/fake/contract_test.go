@@ -23,10 +23,17 @@ func TestContract(t *testing.T) {
 		return contract.Rig{
 			Server: s, Template: "debian-12", Network: "other", Progress: func() { s.Step() },
 			Person: contract.Person{
-				AddVM:       func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
-				CopyVM:      func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
-				Delete:      func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
-				MoveOut:     func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				AddVM:   func(f vsphere.Folder, name string) { hands.AddForeignVM(f.Ref, name) },
+				CopyVM:  func(_ vsphere.Folder, vm vsphere.VM, as string) { hands.CopyVM(vm.Ref.Value, as) },
+				Delete:  func(_ vsphere.Folder, vm vsphere.VM) { hands.Delete(vm.Ref.Value) },
+				MoveOut: func(_ vsphere.Folder, vm vsphere.VM) { hands.MoveOut(vm.Ref.Value) },
+				Reregister: func(f vsphere.Folder, vm vsphere.VM, outside bool) vsphere.Ref {
+					files := hands.Unregister(vm.Ref.Value)
+					if outside {
+						f = vsphere.Folder{}
+					}
+					return hands.Register(files, f.Ref)
+				},
 				OutsidePath: fake.Outside,
 				Outside:     func() vsphere.Ref { return vsphere.FolderRef("group-v-elsewhere") },
 				Unstamp:     func(_ vsphere.Folder, vm vsphere.VM) { reconfigure(vm, func(vm *vsphere.VM) { vm.Stamp = nil }) },

@@ -104,6 +104,39 @@ func (h Hands) Delete(name string) {
 	})
 }
 
+// Unregister takes a VM out of the inventory, and returns what its files say: Register brings it back.
+func (h Hands) Unregister(name string) (files vsphere.VM) {
+	h.do(func() {
+		vm := h.s.must(name)
+		h.s.touched(vm)
+		files = clone(vm)
+		delete(h.s.vms, vm.Ref)
+	})
+	return files
+}
+
+// Register brings a VM back that was unregistered: in a folder of the root, or outside of the root without one. It has another reference, and all that its
+// files say, its instance UUID included unless another VM has it.
+func (h Hands) Register(files vsphere.VM, folder vsphere.Ref) vsphere.Ref {
+	if folder.IsZero() {
+		folder = vsphere.FolderRef(outside)
+	}
+	var vm *vsphere.VM
+	h.do(func() {
+		c := clone(&files)
+		c.Folder = folder
+		h.s.mustBeFree(folder, c.Name)
+		another := h.s.byUUID(c.InstanceUUID) != nil
+		uuid := c.InstanceUUID
+		vm = h.s.addVM(&c)
+		if vm.InstanceUUID = uuid; another {
+			vm.InstanceUUID = "registered-" + vm.Ref.Value
+		}
+		h.s.setPower(vm, files.Power)
+	})
+	return vm.Ref
+}
+
 // AttachDisks attaches disks to a VM, instead of those that were attached before. None detaches them.
 func (h Hands) AttachDisks(name string, disks ...vsphere.Disk) {
 	h.do(func() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -127,11 +128,34 @@ func (s *Server) observeKnown(q vsphere.Query, o *vsphere.Observation) {
 		case exists && !s.below(vm.Folder) && (vm.Stamp == nil || !vm.Stamp.SameGroup(q.ID)):
 			o.Others = append(o.Others, ref)
 		case exists && !s.below(vm.Folder):
-			o.Elsewhere = append(o.Elsewhere, ref)
+			s.elsewhere(ref, vm, o)
 		case !exists && s.isConfirmed(ref, q.ID.Key()):
-			o.Gone = append(o.Gone, ref)
+			if vm := s.byUUID(q.UUIDs[ref]); vm != nil && !s.below(vm.Folder) && vm.Stamp != nil && vm.Stamp.SameGroup(q.ID) {
+				s.elsewhere(ref, vm, o)
+			} else {
+				o.Gone = append(o.Gone, ref)
+			}
 		}
 	}
+}
+
+// elsewhere tells that a known VM is outside of the root.
+func (s *Server) elsewhere(known vsphere.Ref, vm *vsphere.VM, o *vsphere.Observation) {
+	o.Elsewhere = append(o.Elsewhere, known)
+	if o.Found == nil {
+		o.Found = map[vsphere.Ref]vsphere.Found{}
+	}
+	o.Found[known] = vsphere.Found{Ref: vm.Ref, Path: Outside + "/" + vm.Name}
+}
+
+// byUUID returns the VM that has an instance UUID, or nil: no two have the same.
+func (s *Server) byUUID(uuid string) *vsphere.VM {
+	for _, vm := range s.vms {
+		if uuid != "" && strings.EqualFold(vm.InstanceUUID, uuid) {
+			return vm
+		}
+	}
+	return nil
 }
 
 // at returns the folder at a path below the root, or the zero Ref.

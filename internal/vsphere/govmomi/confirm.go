@@ -149,6 +149,7 @@ func (s *Server) answered(ref vsphere.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.asked, ref)
+	delete(s.uuids, ref)
 }
 
 // confirm looks objects up with one call, and asks about each that is not found by itself: only the word
@@ -172,7 +173,9 @@ func (s *Server) confirm(ctx context.Context, c *connection, refs []vsphere.Ref)
 			continue
 		}
 		if _, err := exact(ctx, c.client, ref, propName); notFound(err, ref) {
-			s.index.Confirm(began, ref, inventory.Gone)
+			if err := s.missing(ctx, c, began, ref); err != nil {
+				return err
+			}
 			s.answered(ref)
 		} else if err != nil {
 			return err
@@ -188,7 +191,7 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 		// A VM of a vApp has no parent folder; it stays a suspect, which keeps it safe.
 		return nil
 	}
-	inside, err := s.belowRoot(ctx, c, parent)
+	inside, path, err := s.whereabouts(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -203,7 +206,7 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 		if err != nil {
 			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref}, Unread: true} // whose it is cannot be seen there
 		}
-		s.index.ConfirmElsewhere(began, seen)
+		s.index.ConfirmElsewhere(began, inventory.Outside{Seen: seen, Path: path})
 		return nil
 	}
 	s.listAnew()

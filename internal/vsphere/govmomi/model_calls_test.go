@@ -64,7 +64,7 @@ func (c *modelCalls) RoundTrip(ctx context.Context, req, res soap.HasFault) erro
 	method := strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 	call := func() error { return c.call(ctx, method, req, res) }
 	switch method {
-	case "RetrievePropertiesEx", "CreatePropertyCollector", "CreateContainerView", "FindChild":
+	case "RetrievePropertiesEx", "CreatePropertyCollector", "CreateContainerView", "FindChild", "FindAllByUuid":
 		return session.Repeat(ctx, call)
 	}
 	return call()
@@ -187,6 +187,14 @@ func (c *modelCalls) act(req, res soap.HasFault) error {
 		m.destroy(fromRef(req.Req.This))
 		c.moved()
 		res.(*methods.Destroy_TaskBody).Res = &types.Destroy_TaskResponse{Returnval: types.ManagedObjectReference{Type: "Task", Value: c.id("task")}}
+	case *methods.FindAllByUuidBody:
+		found := new(types.FindAllByUuidResponse)
+		for _, t := range m.things {
+			if t.ref.Type == vsphere.TypeVirtualMachine && strings.EqualFold(t.uuid, req.Req.Uuid) {
+				found.Returnval = append(found.Returnval, toRef(t.ref))
+			}
+		}
+		res.(*methods.FindAllByUuidBody).Res = found
 	default:
 		panic(fmt.Sprintf("the model does not know %T", req))
 	}

@@ -25,9 +25,12 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		complete, why = s.settledFor(q)
 	}
 	g := s.index.Group(q)
+	var stale []vsphere.Ref
 	if complete {
+		s.claim(g.Ask, q.UUIDs)
 		s.ask(g.Ask)
 		s.askAgain(q, g)
+		stale = s.stale(q, g.Searched)
 	}
 	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
 		kick(s.guestKick)
@@ -38,7 +41,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
-		VMs: g.VMs, Released: g.Released, Unread: unknown, Gone: g.Gone, Elsewhere: g.Elsewhere, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
+		VMs: g.VMs, Released: g.Released, Unread: unknown, Gone: g.Gone, Stale: stale, Elsewhere: g.Elsewhere, Found: g.Found, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(group), Lacks: s.lacks(),
 	}
 }
@@ -69,7 +72,10 @@ func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (boo
 		if vm.Folder == folder {
 			name = fmt.Sprintf("VM %s (%s)", foreigntext.Name(vm.Name), vm.Ref)
 		}
-		return false, fmt.Sprintf("vCenter does not show the configuration of %s; check the state of its host", name)
+		if vm.Connection == "" || vm.Connected() {
+			return false, fmt.Sprintf("vCenter does not show the configuration of %s; check the state of its host", name)
+		}
+		return false, fmt.Sprintf("vCenter does not show the configuration of %s, since %s; ask the platform team to %s", name, vm.Connection.Problem(), vm.Connection.WayOut())
 	}
 	return true, ""
 }
@@ -93,6 +99,7 @@ func unread(g inventory.Group, recorded []vsphere.Ref, cloning map[string]bool) 
 // tells when somebody moves them back or deletes them.
 func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
 	refs := slices.Concat(g.Elsewhere, g.Others)
+	s.claim(refs, q.UUIDs)
 	if g.FolderElsewhere {
 		refs = append(refs, q.Folder)
 	}

@@ -3,11 +3,16 @@ package govmomi_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 func TestDeletedOutsideIsGoneOnceConfirmed(t *testing.T) {
@@ -38,6 +43,61 @@ func TestDeletedOutsideIsConfirmedThoughNoGroupAsks(t *testing.T) {
 	})
 }
 
+// A VM that is gone is replaced with no delay to speak of, so the search for it is one call. What the operator destroyed itself is not looked for.
+func TestALostVMCostsOneSearch(t *testing.T) {
+	r := newRig(t, govmomi.Watch).ensure()
+	lost, destroyed, other := r.clone(0), r.clone(1), r.clone(2)
+	gone := func(vms ...vsphere.VM) func() bool {
+		return func() bool {
+			q := vsphere.Query{ID: group, Folder: r.folder.Ref}
+			for _, vm := range append(vms, other) {
+				q.Record(vm.Ref, vm.InstanceUUID)
+			}
+			o := r.server.Observe(q)
+			return o.Complete && len(o.Gone) == len(vms) && len(o.Stale) == 0
+		}
+	}
+	must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
+	r.until("gone", gone(lost))
+	must(t, r.server.Mark(r.ctx, target(destroyed)))
+	r.until("marked", func() bool { vm, _ := find(r.observe(), 1); return vm.Tombstone && len(r.observe().InFlight) == 0 })
+	marked, _ := find(r.observe(), 1)
+	must(t, r.server.Destroy(r.ctx, target(marked)))
+	r.until("both gone", gone(lost, destroyed))
+	if n := r.proxy.Count("FindAllByUuid", agent); n != 1 {
+		t.Errorf("%d searches for one VM that was lost, want 1", n)
+	}
+}
+
+// A group may wait for long before it may clone. Meanwhile somebody registers the VM again.
+func TestAVMThatIsGoneIsLookedForAgainBeforeItIsReplaced(t *testing.T) {
+	var later atomic.Int64
+	r := newRig(t, govmomi.Watch, func(_ *sim.Options, cfg *govmomi.Config) {
+		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	}).ensure()
+	vm := r.clone(0)
+	r.clone(1)
+	observe := func() vsphere.Observation {
+		q := vsphere.Query{ID: group, Folder: r.folder.Ref}
+		q.Record(vm.Ref, vm.InstanceUUID)
+		return r.server.Observe(q)
+	}
+	files, err := r.person.Copy(r.ctx, vmPath+"vg-0", "/DC0/vm", "vg-0")
+	must(t, err)
+	must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
+	r.until("gone, and may be replaced", func() bool { o := observe(); return len(o.Gone) == 1 && len(o.Stale) == 0 })
+	task, err := object.NewVirtualMachine(r.person.Client(), files).Reconfigure(r.ctx, types.VirtualMachineConfigSpec{InstanceUuid: vm.InstanceUUID})
+	must(t, err)
+	must(t, task.Wait(r.ctx))
+	before := r.told.count(group.Key())
+	later.Store(int64(time.Minute))
+	if o := observe(); !slices.Equal(o.Stale, []vsphere.Ref{vm.Ref}) {
+		t.Errorf("a minute later %v are stale, want %s", o.Stale, vm.Ref.Value)
+	}
+	r.toldAfter(before)
+	r.until("elsewhere", func() bool { o := observe(); return o.Found[vm.Ref].Ref.Value == files.Value && len(o.Gone) == 0 })
+}
+
 func TestPoweredOffOutsideIsSeen(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
@@ -66,6 +126,18 @@ func TestGuestStateIsSeen(t *testing.T) {
 			return vm.GuestIP == "192.0.2.7" && vm.HeartbeatGreen && vm.ToolsRunning
 		})
 	})
+}
+
+func TestWhyAVMIsNotReachedIsSeen(t *testing.T) {
+	r := newRig(t, govmomi.Watch).ensure()
+	r.clone(0)
+	for _, state := range []vsphere.Connection{vsphere.Orphaned, vsphere.Invalid, vsphere.Inaccessible, vsphere.Disconnected, vsphere.Connected} {
+		must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"SET.runtime.connectionState": string(state)}))
+		r.until(string(state), func() bool {
+			vm, _ := find(r.observe(), 0)
+			return vm.Connection == state && vm.Connected() == (state == vsphere.Connected)
+		})
+	}
 }
 
 func TestMovedOutOfTheRootIsElsewhere(t *testing.T) {

@@ -212,7 +212,7 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 	case propBootTime:
 		vm.BootTime = bootTime(o)
 	case propConnection:
-		vm.Connected = o.text(name) == string(types.VirtualMachineConnectionStateConnected)
+		vm.Connection = vsphere.Connection(o.text(name))
 	case propGuestIP:
 		vm.GuestIP = o.text(name)
 	case propHeartbeat:

@@ -182,6 +182,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	g.Go(func() error { return s.watchPredecessor(ctx, sess) })
 	g.Go(func() error { return s.answerQuestions(ctx, c) })
 	g.Go(func() error { return s.readGuests(ctx, c) })
+	g.Go(func() error { return s.keepLookingForStrays(ctx, c) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():

@@ -104,6 +104,8 @@ type Server struct {
 	// predecessorKick is that of the search for sessions of a predecessor.
 	predecessorKick chan struct{}
 
+	// strayKick is that of the look for VMs outside of the root folder.
+	strayKick chan struct{}
 	// guestKick is that of the reads of what guests have written.
 	guestKick chan struct{}
 	guests    guestValues
@@ -118,13 +120,18 @@ type Server struct {
 	state health
 	// refetch are VMs and folders to read again, asked are objects that somebody wants a verdict on.
 	refetch, asked map[vsphere.Ref]struct{}
+	// uuids are the instance UUIDs by which groups know the objects that are asked for.
+	uuids map[vsphere.Ref][]string
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
 	landed bool
 	// viewStale asks the feed for another view, because an object below the root is not in the present one.
-	viewStale   bool
-	inherited   bool
+	viewStale bool
+	inherited bool
+	// strays is what the last look through the whole vCenter found, strayTried when the last one began.
+	strays      vsphere.Strays
+	strayTried  time.Time
 	predecessor predecessor
 	inheritance inheritance
 	unseen      unseen
@@ -187,12 +194,14 @@ func New(cfg Config) *Server {
 		leftoverKick: make(chan struct{}, 1),
 
 		predecessorKick: make(chan struct{}, 1),
+		strayKick:       make(chan struct{}, 1),
 		guestKick:       make(chan struct{}, 1),
 		questions:       make(chan question, mostQuestions),
 		told:            map[vsphere.Ref]int32{},
 		acted:           map[vsphere.Ref]time.Time{},
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
+		uuids:           map[vsphere.Ref][]string{},
 		looked:          map[vsphere.Ref]time.Time{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},

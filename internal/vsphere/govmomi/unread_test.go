@@ -40,7 +40,7 @@ func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(
 	index.ApplyListing(index.Begin(), []inventory.Seen{{VM: dark, Unread: true}, {VM: read}}, []vsphere.Folder{folder})
 	f := &watchFeed{shown: inventory.NewShown()}
 	for _, vm := range []vsphere.VM{dark, read} {
-		vm.Connected = true
+		vm.Connection = vsphere.Connected
 		f.shown.PutVM(vm)
 		if !f.show(types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: types.ManagedObjectReference{Type: "VirtualMachine", Value: vm.Ref.Value},
 			ChangeSet: []types.PropertyChange{{Name: propConnection, Val: types.VirtualMachineConnectionStateDisconnected}}}) {
@@ -50,7 +50,7 @@ func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(
 	if unread := index.Show([]vsphere.VM{f.shown.VM(dark.Ref), f.shown.VM(read.Ref)}); !slices.Equal(unread, []vsphere.Ref{dark.Ref}) {
 		t.Errorf("%v are to be read whole, want the VM whose configuration is not known alone", unread)
 	}
-	if vm, _ := index.VM(read.Ref); vm.Connected || vm.ChangeVersion != "7" {
+	if vm, _ := index.VM(read.Ref); vm.Connected() || vm.ChangeVersion != "7" {
 		t.Errorf("the VM that was read is %+v", vm)
 	}
 	if g := index.Group(vsphere.Query{Folder: folder.Ref}); len(g.Unread) != 1 || len(g.VMs) != 1 {

@@ -34,7 +34,7 @@ func TestChangesOfOurVMsAreToldOnce(t *testing.T) {
 		{"powered on", off, put(func(*vsphere.VM) {}), ""},
 		{"renamed", nil, put(func(vm *vsphere.VM) { vm.Name, vm.ChangeVersion = "mine", "2" }), vsphere.ChangeRenamed},
 		{"moved", nil, put(func(vm *vsphere.VM) { vm.Folder = vsphere.FolderRef("group-v2") }), vsphere.ChangeMoved},
-		{"moved out", nil, func(x *Index) { x.Left(ref); x.ConfirmElsewhere(x.Begin(), Seen{VM: known}) }, vsphere.ChangeMoved},
+		{"moved out", nil, func(x *Index) { x.Left(ref); x.ConfirmElsewhere(x.Begin(), Outside{Seen: Seen{VM: known}}) }, vsphere.ChangeMoved},
 		{"reconfigured", nil, put(func(vm *vsphere.VM) { vm.ChangeVersion = "2" }), vsphere.ChangeReconfigured},
 		{"an address is no change", nil, put(func(vm *vsphere.VM) { vm.GuestIP, vm.ToolsRunning = "192.0.2.1", true }), ""},
 		{"deleted", nil, gone, vsphere.ChangeDeleted},

@@ -95,6 +95,7 @@ func (x *Index) enter(e *vmEntry, vm vsphere.VM, unread bool, s State, touched g
 	e.vm, e.state, e.unread, e.age, e.version = vm, s, unread, 0, x.nextVersion()
 	x.link(e, touched)
 	if s == Present {
+		e.path, e.search, e.destroyed = "", nil, false
 		delete(x.waiting, vm.Ref) // these groups look again, and wait again if they have to
 	}
 }

@@ -56,6 +56,11 @@ type vmEntry struct {
 	leaving bool
 	// age counts listings since the VM is Gone or Elsewhere.
 	age int
+	// path is where the VM is while it is Elsewhere; search is what a search for it found since it is Gone. destroyed is true for one that is Gone
+	// because we destroyed it: nobody looks for that.
+	path      string
+	search    *Search
+	destroyed bool
 }
 
 type folderEntry struct {

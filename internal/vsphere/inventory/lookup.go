@@ -22,6 +22,10 @@ type Group struct {
 	Suspects []vsphere.VM
 	// Gone and Elsewhere are known VMs with a verdict.
 	Gone, Elsewhere []vsphere.Ref
+	// Searched are those of Gone that were looked for by their instance UUID; the others were destroyed by the operator.
+	Searched []vsphere.Ref
+	// Found is where those of Elsewhere are.
+	Found map[vsphere.Ref]vsphere.Found
 	// Others are known VMs outside of the root folder that do not carry the group's stamp.
 	Others []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
@@ -100,13 +104,11 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 	case e.state == Present:
 		g.VMs = append(g.VMs, clone(e.vm))
 	case e.state == Gone && known:
-		g.Gone = append(g.Gone, ref)
+		x.gone(e, q, g)
+	case e.state == Elsewhere && known && (e.unread || e.stampedFor(q.ID)):
+		g.elsewhere(ref, vsphere.Found{Ref: ref, Path: e.path})
 	case e.state == Elsewhere && known:
-		to := &g.Elsewhere
-		if !e.unread && !e.stampedFor(q.ID) {
-			to = &g.Others
-		}
-		*to = append(*to, ref)
+		g.Others = append(g.Others, ref)
 	case e.state == Suspect && known:
 		g.Ask = append(g.Ask, ref)
 	case e.state == Suspect && (e.stampedFor(q.ID) || e.unread && e.vm.Folder == q.Folder):
@@ -164,7 +166,7 @@ func (g *Group) sort() {
 	for _, vms := range [][]vsphere.VM{g.VMs, g.Released, g.Unread, g.Suspects} {
 		slices.SortFunc(vms, func(a, b vsphere.VM) int { return compareRefs(a.Ref, b.Ref) })
 	}
-	for _, refs := range [][]vsphere.Ref{g.Gone, g.Elsewhere, g.Others, g.Ask} {
+	for _, refs := range [][]vsphere.Ref{g.Gone, g.Searched, g.Elsewhere, g.Others, g.Ask} {
 		sortRefs(refs)
 	}
 }

@@ -107,7 +107,7 @@ func TestALookUpOutsideThatOverlapsAMoveInDoesNotTakeTheVMAway(t *testing.T) {
 	x.list()
 	asked := x.Begin()
 	x.list(a)
-	x.ConfirmElsewhere(asked, with(a, func(vm *vsphere.VM) { vm.Folder = vsphere.FolderRef("group-out") }))
+	x.ConfirmElsewhere(asked, Outside{Seen: with(a, func(vm *vsphere.VM) { vm.Folder = vsphere.FolderRef("group-out") })})
 	if _, state := x.VM(a.Ref); state != Present {
 		t.Errorf("the VM is in state %d", state)
 	}
@@ -193,7 +193,7 @@ func TestWhatAReadSawAndTheStreamDoesNotShowIsFound(t *testing.T) {
 	if got := x.Differences(s); len(got) != 0 {
 		t.Errorf("after they were looked up there are differences: %v", got)
 	}
-	x.ConfirmElsewhere(x.Begin(), off)
+	x.ConfirmElsewhere(x.Begin(), Outside{Seen: off})
 	if got := x.Differences(s); len(got) != 1 || got[0].Both {
 		t.Errorf("a VM that the stream shows, and a verdict does not: %v", got)
 	}

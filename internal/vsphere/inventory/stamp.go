@@ -103,6 +103,14 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 	return &s, values[KeyTombstone] != ""
 }
 
+// OwnerOf returns the installation that the owner of a stamp names, without the rest of the stamp; nothing if it is no owner.
+func OwnerOf(owner string) (installation string) {
+	if parts := strings.Split(owner, ";"); len(parts) == 6 && parts[0] == ownerVersion {
+		return parts[1]
+	}
+	return ""
+}
+
 // EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp but the UUID.
 func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	if !separable(m.Installation, m.Member, m.Namespace, m.Group) || m.Ordinal < 0 {

@@ -3,10 +3,14 @@ package inventory
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
 // ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
-func (x *Index) ConfirmElsewhere(began Moment, vm Seen) {
+func (x *Index) ConfirmElsewhere(began Moment, vm Outside) {
 	touched := groups{}
 	x.mu.Lock()
-	x.confirmVM(began, vm.Ref, Elsewhere, &vm, touched)
+	x.confirmVM(began, vm.Ref, Elsewhere, &vm.Seen, touched)
+	if e := x.vms[vm.Ref]; e.state == Elsewhere && e.path != vm.Path {
+		e.path = vm.Path
+		x.touch(e, touched)
+	}
 	x.mu.Unlock()
 	x.notify(touched, false)
 }
@@ -66,6 +70,7 @@ func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Se
 	}
 	e.since = x.now()
 	x.left(e, verdict, seen)
+	e.destroyed = e.destroyed || e.leaving && verdict == Gone
 	e.leaving = e.leaving && verdict != Gone
 	if seen != nil && (!seen.Unread || e.vm.Stamp == nil) {
 		x.unlink(e, touched) // who waits for it is told: whose it is may be news

@@ -98,7 +98,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 		if m.This.Type == "Folder" {
 			m.This = deskRef
 		}
-	case *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
+	case *types.FindAllByUuid, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
 		*types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef

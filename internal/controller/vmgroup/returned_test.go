@@ -1,0 +1,216 @@
+package vmgroup
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// A VM that comes back by another reference has its instance UUID. It is the same VM, so nothing is cloned beside it.
+func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
+	for story, c := range map[string]struct {
+		happens func(r *rig, vm vsphere.VM)
+		// clones is how many VMs are made; away is true when the VM is named as outside of the root folder.
+		clones int
+		away   bool
+	}{
+		"its host is removed and added again, so that it is among the discovered VMs": {happens: func(r *rig, vm vsphere.VM) {
+			r.vcenter.ByHand().Register(r.vcenter.ByHand().Unregister(vm.Ref.Value), vsphere.Ref{})
+		}, away: true},
+		"it is unregistered, and registered where it was": {happens: func(r *rig, vm vsphere.VM) {
+			r.vcenter.ByHand().Register(r.vcenter.ByHand().Unregister(vm.Ref.Value), vm.Folder)
+		}},
+		"it is unregistered, and registered in another folder below the root by another name": {happens: func(r *rig, vm vsphere.VM) {
+			files := r.vcenter.ByHand().Unregister(vm.Ref.Value)
+			files.Name = "web-0 (registered)"
+			r.vcenter.ByHand().Register(files, r.vcenter.Root())
+		}},
+		"it is moved out of the root folder": {happens: func(r *rig, vm vsphere.VM) { r.vcenter.ByHand().MoveOut(vm.Ref.Value) }, away: true},
+		"it is moved to another vCenter and comes back": {happens: func(r *rig, vm vsphere.VM) {
+			files := r.vcenter.ByHand().Unregister(vm.Ref.Value)
+			r.work() // it is not in this vCenter: it is replaced
+			r.vcenter.ByHand().Register(files, vsphere.Ref{})
+		}, clones: 1},
+		"it is deleted": {happens: func(r *rig, vm vsphere.VM) { r.vcenter.ByHand().Delete(vm.Ref.Value) }, clones: 1},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			r.settle()
+			vm := *r.vm("web-0")
+			r.vcenter.ClearJournal()
+			c.happens(r, vm)
+			g := r.work()
+			if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != c.clones {
+				t.Errorf("cloned %v, want %d", calls, c.clones)
+			}
+			if calls := r.vcenter.Calls(vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease); len(calls) > 0 {
+				t.Errorf("not left alone: %v", calls)
+			}
+			if !c.away {
+				says(t, g, v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+				return
+			}
+			now := r.vm("web-0")
+			message := says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonVMsLost)
+			for _, want := range []string{now.Ref.Value, vm.Ref.Value, `"/DC0/vm/elsewhere/web-0"`, "move them back"} {
+				if !strings.Contains(message, want) {
+					t.Errorf("%q does not have %q", message, want)
+				}
+			}
+			// Whoever does what the message says is done.
+			r.vcenter.ByHand().MoveInto(now.Ref.Value, vm.Folder)
+			says(t, r.work(), v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+			if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) > 0 {
+				t.Errorf("cloned %v", calls)
+			}
+		})
+	}
+}
+
+var wanderingHistories = flag.Int("returned.histories", 12, "how many random histories of VMs that people take away and bring back")
+
+// In random histories no VM is cloned while the one before it is in the inventory, by whatever reference, and none is destroyed.
+func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
+	for seed := range uint64(*wanderingHistories) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { newWanderings(t, seed).run() })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// wanderings are a history of a group whose VMs people take away and bring back.
+type wanderings struct {
+	*rig
+	dice *rand.Rand
+	// shelf are the files of VMs that are not registered; ever are the instance UUIDs of all that the group had.
+	shelf []vsphere.VM
+	ever  map[string]bool
+	log   []string
+}
+
+func newWanderings(t *testing.T, seed uint64) *wanderings {
+	w := &wanderings{rig: newRig(t), dice: rand.New(rand.NewPCG(seed, 42)), ever: map[string]bool{}}
+	w.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	w.settle()
+	return w
+}
+
+func (w *wanderings) run() {
+	for range 14 {
+		w.happen()
+		for range w.dice.IntN(6) {
+			w.passWatched()
+		}
+	}
+	if calls := w.vcenter.Calls(vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease); len(calls) > 0 {
+		w.t.Errorf("not left alone: %v after %s", calls, strings.Join(w.log, "; "))
+	}
+	there := map[string]bool{}
+	for _, vm := range append(w.vcenter.VMs(), w.shelf...) {
+		there[strings.ToLower(vm.InstanceUUID)] = true
+	}
+	for uuid := range w.ever {
+		if !there[uuid] {
+			w.t.Errorf("%s was destroyed: %s", uuid, strings.Join(w.log, "; "))
+		}
+	}
+}
+
+// happen is what one person does.
+func (w *wanderings) happen() {
+	hands, vms := w.vcenter.ByHand(), w.vcenter.VMs()
+	vm := vms[w.dice.IntN(len(vms))]
+	outside := vsphere.FolderRef("group-v-elsewhere")
+	free := func(folder vsphere.Ref, name string) bool {
+		for _, other := range w.vcenter.VMs() {
+			if other.Folder == folder && other.Name == name {
+				return false
+			}
+		}
+		return true
+	}
+	home := vsphere.FolderRef(w.group().Status.Folder.MoRef)
+	places := []vsphere.Ref{outside, w.vcenter.Root(), home}
+	place := places[w.dice.IntN(len(places))]
+	switch w.dice.IntN(7) {
+	case 0, 1:
+		w.log = append(w.log, "unregister "+vm.Ref.Value)
+		w.shelf = append(w.shelf, hands.Unregister(vm.Ref.Value))
+	case 2:
+		if n := len(w.shelf); n > 0 && free(place, w.shelf[n-1].Name) && (place != home || w.misses(&w.shelf[n-1])) {
+			ref := hands.Register(w.shelf[n-1], place)
+			w.log, w.shelf = append(w.log, "register "+ref.Value+" in "+place.Value), w.shelf[:n-1]
+		}
+	case 3:
+		if vm.Folder != place && free(place, vm.Name) && (place != home || w.misses(&vm)) {
+			w.log = append(w.log, "move "+vm.Ref.Value+" to "+place.Value)
+			hands.Edit(vm.Ref.Value, func(vm *vsphere.VM) { vm.Folder = place })
+		}
+	case 4:
+		name := fmt.Sprintf("copy-%d", w.dice.IntN(1000))
+		if free(vm.Folder, name) {
+			w.log = append(w.log, "copy "+vm.Ref.Value)
+			hands.CopyVM(vm.Ref.Value, name)
+		}
+	case 5:
+		w.log = append(w.log, "a host is removed and added again")
+		var files []vsphere.VM
+		for _, vm := range vms {
+			if w.dice.IntN(2) == 0 && free(outside, vm.Name) {
+				files = append(files, hands.Unregister(vm.Ref.Value))
+			}
+		}
+		for range w.dice.IntN(3) {
+			w.passWatched()
+		}
+		for _, f := range files {
+			if free(outside, f.Name) {
+				hands.Register(f, outside)
+			} else {
+				w.shelf = append(w.shelf, f)
+			}
+		}
+	case 6:
+		w.log = append(w.log, "takeover")
+		w.restarts()
+	}
+}
+
+// misses reports whether status records a VM. One that was replaced and is put back under its own name is the group's as well, which has more VMs than it wants
+// then and scales down: people were told where it is before.
+func (w *wanderings) misses(vm *vsphere.VM) bool {
+	return slices.ContainsFunc(w.group().Status.VMs, func(s v1alpha1.VMStatus) bool { return strings.EqualFold(s.UUID, vm.InstanceUUID) })
+}
+
+// passWatched runs a pass and looks at what it cloned.
+func (w *wanderings) passWatched() {
+	w.t.Helper()
+	recorded := map[int32]v1alpha1.VMStatus{}
+	for _, s := range w.group().Status.VMs {
+		recorded[s.Ordinal] = s
+	}
+	here := map[string]vsphere.VM{}
+	for _, vm := range w.vcenter.VMs() {
+		here[strings.ToLower(vm.InstanceUUID)] = vm
+		if vm.Stamp != nil {
+			w.ever[strings.ToLower(vm.InstanceUUID)] = true
+		}
+	}
+	before := len(w.vcenter.Journal())
+	w.mustPass()
+	for _, e := range w.vcenter.Journal()[before:] {
+		s, known := recorded[e.Ordinal]
+		if vm, there := here[strings.ToLower(s.UUID)]; e.Kind == vsphere.OpClone && known && s.MoRef != "" && there {
+			w.t.Fatalf("%s was cloned while %s, recorded as %s, is %s in %s: %s", e.Name, s.UUID, s.MoRef, vm.Ref.Value, vm.Folder.Value, strings.Join(w.log, "; "))
+		}
+	}
+	w.vcenter.Finish(-1)
+	w.now = w.now.Add(2e9)
+}

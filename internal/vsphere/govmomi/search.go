@@ -1,0 +1,144 @@
+package govmomi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+// mostStale bounds how many of a group's VMs that are gone are known to be so since a moment ago. Only that many can be replaced at once, and only
+// that many are looked for again and again while a group waits for something else.
+const mostStale = 20
+
+// missing gives the verdict on an object that does not exist by its reference. Whoever unregisters a VM and registers it again gives it another
+// reference, so a VM is gone only if none has its instance UUID either.
+func (s *Server) missing(ctx context.Context, c *connection, began inventory.Moment, ref vsphere.Ref) error {
+	if ref.Type != vsphere.TypeVirtualMachine {
+		s.index.Confirm(began, ref, inventory.Gone)
+		return nil
+	}
+	search := inventory.Search{UUIDs: s.index.SearchFor(ref, s.claimed(ref)...)}
+	for _, uuid := range search.UUIDs {
+		found, err := s.findByUUID(ctx, c, uuid)
+		if err != nil {
+			return err
+		}
+		search.Found = append(search.Found, found...)
+	}
+	s.index.ConfirmGone(began, ref, search)
+	now := s.cfg.Now()
+	s.mu.Lock()
+	s.looked[ref] = now
+	s.mu.Unlock()
+	return nil
+}
+
+// findByUUID returns the VMs outside of the root folder that have an instance UUID, and that the account may see. Those below the root are put into the
+// inventory.
+func (s *Server) findByUUID(ctx context.Context, c *connection, uuid string) ([]inventory.Outside, error) {
+	began := s.index.Begin()
+	resp, err := methods.FindAllByUuid(ctx, c.client, &types.FindAllByUuid{
+		This: *c.client.ServiceContent.SearchIndex, Uuid: uuid, VmSearch: true, InstanceUuid: types.NewBool(true),
+	})
+	if has[types.BaseNoPermission](err) {
+		return nil, nil //nolint:nilerr // where the account may not look, nothing is known, as with a VM that it may not see
+	}
+	if err != nil || len(resp.Returnval) == 0 {
+		return nil, err
+	}
+	refs := make([]vsphere.Ref, len(resp.Returnval))
+	for i, ref := range resp.Returnval {
+		refs[i] = fromRef(ref)
+	}
+	objects, err := reader{client: c.client, index: s.index}.fetch(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var outside []inventory.Outside
+	for _, o := range objects {
+		inside, path, err := s.whereabouts(ctx, c, o)
+		if err != nil {
+			return nil, err
+		}
+		if inside {
+			if err := s.verdict(ctx, c, began, o); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		seen, err := seenOf(baseOf(o), o)
+		if err != nil {
+			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref, InstanceUUID: uuid}, Unread: true} // whose it is cannot be seen there
+		}
+		outside = append(outside, inventory.Outside{Seen: seen, Path: path})
+	}
+	return outside, nil
+}
+
+// whereabouts follows the parents of an object. It reports whether it is below the root folder, and otherwise its inventory path; the path is empty if
+// the account may not see all of it.
+func (s *Server) whereabouts(ctx context.Context, c *connection, o object) (inside bool, path string, err error) {
+	const deepest = 64
+	path = "/" + o.text(propName)
+	at := o.refOf(propParent)
+	for range deepest {
+		switch at {
+		case c.root.Ref:
+			return true, "", nil
+		case c.datacenter.vmFolder:
+			return false, c.datacenter.path + "/vm" + path, nil
+		case fromRef(c.client.ServiceContent.RootFolder):
+			return false, path, nil
+		case vsphere.Ref{}:
+			return false, "", nil // a VM of a vApp has no parent folder
+		}
+		parent, err := exact(ctx, c.client, at, propName, propParent)
+		if has[types.BaseNoPermission](err) || err == nil && !parent.has(propName) {
+			return false, "", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+		path, at = "/"+parent.text(propName)+path, parent.refOf(propParent)
+	}
+	return false, "", nil
+}
+
+// claim remembers by which instance UUIDs groups know objects that are being looked up.
+func (s *Server) claim(refs []vsphere.Ref, uuids map[vsphere.Ref]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range refs {
+		if uuid := uuids[ref]; uuid != "" && !slices.Contains(s.uuids[ref], uuid) {
+			s.uuids[ref] = append(s.uuids[ref], uuid)
+		}
+	}
+}
+
+// claimed returns the instance UUIDs by which groups know an object.
+func (s *Server) claimed(ref vsphere.Ref) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.uuids[ref])
+}
+
+// stale returns those of a group's VMs that are gone, by a search, and that were not looked for lately, and has some of them looked for again.
+func (s *Server) stale(q vsphere.Query, searched []vsphere.Ref) []vsphere.Ref {
+	now := s.cfg.Now()
+	s.mu.Lock()
+	old := slices.DeleteFunc(slices.Clone(searched), func(ref vsphere.Ref) bool {
+		at := s.looked[ref]
+		return !at.IsZero() && now.Sub(at) < lookAgainAfter
+	})
+	s.mu.Unlock()
+	fresh := len(searched) - len(old)
+	again := old[:min(len(old), max(mostStale-fresh, 0))]
+	s.claim(again, q.UUIDs)
+	s.ask(again)
+	return old
+}

@@ -1,0 +1,134 @@
+package govmomi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+const (
+	// strayEvery is how often the whole vCenter is looked through: that reads two properties of each of its VMs.
+	strayEvery = time.Hour
+	// strayRetry is the pause after a look that failed.
+	strayRetry = 5 * time.Minute
+	// mostStrays bounds how many VMs are named. Each costs some calls for its path.
+	mostStrays = 20
+)
+
+// Strays returns what the last look through the whole vCenter found of VMs with this installation's stamp outside of the root folder. It does not block. It asks
+// for another look when the last one is an hour old, so only one replica should call it.
+func (s *Server) Strays() vsphere.Strays {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.cfg.Now(); now.Sub(s.strays.At) >= strayEvery && now.Sub(s.strayTried) >= strayRetry {
+		kick(s.strayKick)
+	}
+	return s.strays
+}
+
+// keepLookingForStrays looks through the whole vCenter when somebody asks for that. An error ends nothing: whoever asked asks again.
+func (s *Server) keepLookingForStrays(ctx context.Context, c *connection) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.strayKick:
+		}
+		now := s.cfg.Now()
+		s.mu.Lock()
+		s.strayTried = now
+		s.mu.Unlock()
+		found, err := s.lookForStrays(ctx, c)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.log.Info("Cannot look for VMs of this installation outside of the root folder; trying again later", "reason", err.Error())
+			continue
+		}
+		found.At = now
+		s.mu.Lock()
+		s.strays = found
+		s.mu.Unlock()
+		s.serverChanged()
+	}
+}
+
+// lookForStrays reads the name and the owner of each VM that the account may see.
+func (s *Server) lookForStrays(ctx context.Context, c *connection) (vsphere.Strays, error) {
+	owner := extraConfigPath(inventory.KeyOwner)
+	all, err := contained(ctx, c.client, fromRef(c.client.ServiceContent.RootFolder),
+		[]types.PropertySpec{{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, owner}}})
+	if err != nil {
+		return vsphere.Strays{}, translate("look for VMs outside of the root folder", err)
+	}
+	var found vsphere.Strays
+	unread := 0
+	var outside []object
+	for _, o := range all {
+		if has[types.BaseNoPermission](o.denied[owner]) {
+			unread++
+			continue
+		}
+		if inventory.OwnerOf(extraValue(o, owner)) != s.cfg.Installation {
+			continue
+		}
+		if _, state := s.index.VM(o.ref); state != inventory.Present {
+			outside = append(outside, o)
+		}
+	}
+	slices.SortFunc(outside, func(a, b object) int { return strings.Compare(a.ref.Value, b.ref.Value) })
+	for _, o := range outside {
+		if len(found.VMs) == mostStrays {
+			found.Count++
+			continue
+		}
+		stray, inside, err := s.stray(ctx, c, o)
+		if err != nil {
+			return vsphere.Strays{}, translate("look for VMs outside of the root folder", err)
+		}
+		if !inside {
+			found.Count, found.VMs = found.Count+1, append(found.VMs, stray)
+		}
+	}
+	found.Limits = s.notLooked(ctx, c, unread)
+	return found, nil
+}
+
+// stray finds out where a VM is. One that came below the root a moment ago, or that has gone, is none.
+func (s *Server) stray(ctx context.Context, c *connection, o object) (stray vsphere.Stray, inside bool, err error) {
+	objects, err := existing(ctx, c.client, []vsphere.Ref{o.ref}, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: folderProperties})
+	if err != nil || len(objects) == 0 {
+		return stray, true, err
+	}
+	inside, path, err := s.whereabouts(ctx, c, objects[0])
+	if path == "" {
+		path = objects[0].text(propName)
+	}
+	return vsphere.Stray{Ref: o.ref, Path: path}, inside, err
+}
+
+// notLooked says where the account may not look.
+func (s *Server) notLooked(ctx context.Context, c *connection, unread int) string {
+	var parts []string
+	if manager := c.client.ServiceContent.AuthorizationManager; manager != nil {
+		resp, err := methods.FetchUserPrivilegeOnEntities(ctx, c.client, &types.FetchUserPrivilegeOnEntities{
+			This: *manager, Entities: []types.ManagedObjectReference{c.client.ServiceContent.RootFolder}, UserName: c.session.User(),
+		})
+		if err == nil && len(resp.Returnval) == 1 && !slices.Contains(resp.Returnval[0].Privileges, "System.Read") {
+			parts = append(parts, "the operator's account sees only the objects of vCenter that it has a role on")
+		}
+	}
+	if unread > 0 {
+		parts = append(parts, fmt.Sprintf("it may not read the configuration of %d VMs", unread))
+	}
+	return strings.Join(parts, ", and ")
+}

@@ -1,0 +1,30 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// FindAllByUuid finds VMs by their instance UUID. The simulator's own ends the call without an answer as soon as it meets an object that is none of its own.
+func (d *desk) FindAllByUuid(ctx *simulator.Context, req *types.FindAllByUuid) soap.HasFault {
+	if !req.VmSearch || req.InstanceUuid == nil || !*req.InstanceUuid {
+		return &methods.FindAllByUuidBody{Fault_: simulator.Fault("", &types.NotSupported{})}
+	}
+	res := new(types.FindAllByUuidResponse)
+	for _, entity := range ctx.Map.All("VirtualMachine") {
+		vm, ok := entity.(*simulator.VirtualMachine)
+		if !ok {
+			continue
+		}
+		ctx.WithLock(vm, func() {
+			if vm.Config != nil && strings.EqualFold(vm.Config.InstanceUuid, req.Uuid) {
+				res.Returnval = append(res.Returnval, vm.Self)
+			}
+		})
+	}
+	return &methods.FindAllByUuidBody{Res: res}
+}

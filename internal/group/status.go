@@ -379,7 +379,7 @@ func (f Facts) underWay(counts string) (reason, message string) {
 		return v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
 			are(p.Desired), p.Existing, waitingFor(p.VMs))
 	case p.Existing > most || len(p.Doomed) > 0:
-		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s", are(p.Desired), len(p.Doomed), f.guests())
+		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s%s", are(p.Desired), len(p.Doomed), f.guests(), delayed(p.VMs))
 	case f.Spec.PowerState == v1alpha1.PowerOff:
 		return v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
 	default:
@@ -442,6 +442,16 @@ func waitingFor(vms []plan.VMStatus) string {
 			return fmt.Sprintf("; %s has not been ready for spec.readiness.minReadySeconds yet", vm.Name)
 		default:
 			return fmt.Sprintf("; %s is in phase %s", vm.Name, vm.Phase)
+		}
+	}
+	return ""
+}
+
+// delayed names the first VM that leaves and does not yet, with the reason.
+func delayed(vms []plan.VMStatus) string {
+	for i := range vms {
+		if vm := &vms[i]; vm.Phase == v1alpha1.VMDeleting && vm.Message != "" {
+			return fmt.Sprintf("; %s: %s", vm.Name, vm.Message)
 		}
 	}
 	return ""

@@ -130,7 +130,7 @@ func (w *world) leave(how End) {
 	had := w.api.deleting()
 	if how == Kept {
 		w.api.annotate(v1alpha1.ReleaseAnnotation, groupUID)
-	} else if !had {
+	} else if !had || w.undecided(w.api.group) {
 		w.api.annotate(v1alpha1.ReleaseAnnotation, "")
 	}
 	released := w.api.group != nil && w.api.group.Annotations[v1alpha1.ReleaseAnnotation] == groupUID

@@ -76,6 +76,15 @@ var found = map[string]History{
 	"a VM is being cloned while spec gets smaller": {
 		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 6}}, Events: []Event{{0, "size-and-scale", 0}},
 	},
+	"a VM of a group whose template was denied is lost while one that it released counts": {
+		Setup: Setup{Replicas: 3, Retain: true, Quota: Quota{VMs: 5}}, Events: []Event{{0, "scale", 2}, {0, "deny", 6}, {time.Minute, "lose", 0}},
+	},
+	"a VM that was released is out of sight": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{30 * time.Second, "retain", 0}, {0, "scale", 0}, {0, "hide", 0}},
+	},
+	"a quota begins while a VM is being cloned": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
+	},
 	"an update waits for an adoption that is refused": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{0, "annotate-adopt", 3}, {0, "user-data", 1}},
 	},

@@ -13,8 +13,9 @@ import (
 type task struct {
 	op       vsphere.Operation
 	revision string
-	// name of the VM.
+	// name of the VM, and how many CPUs a clone will have.
 	name string
+	cpu  int32
 	// effect is what happens when it ends; its error is why it fails.
 	effect func() error
 	// done is true once it had its effect: it stays in flight until the inventory shows that.

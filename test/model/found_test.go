@@ -82,6 +82,12 @@ var found = map[string]History{
 	"a VM that was released is out of sight": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{30 * time.Second, "retain", 0}, {0, "scale", 0}, {0, "hide", 0}},
 	},
+	"a VM whose host is away goes out of sight": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{42 * time.Second, "host", 0}, {0, "hide", 0}},
+	},
+	"a removal is held after an update has marked the VMs": {
+		Setup: Setup{Replicas: 2, Old: true, Surge: "0", Unavailable: "1"}, Events: []Event{{0, "scale-by-one", 0}, {10 * time.Second, "template", 1}, {10 * time.Second, "mass-deletion", 1}},
+	},
 	"a quota begins while a VM is being cloned": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
 	},

@@ -189,9 +189,29 @@ func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 		a.violated(w, "writes-at-rest", "%s", difference(&was.Status, &is.Status))
 	}
 	a.doomed(w, was, is)
+	a.readySince(w, is)
 	a.words(w, is)
 	if c := condition(&is.Status, v1alpha1.ConditionUpToDate); c != nil && c.Status == "True" && (is.Status.Rollout == nil || len(is.Status.Rollout.From) == 0) && is.Status.ObservedGeneration == is.Generation {
 		a.edit = false
+	}
+}
+
+// readySince sees to it that no VM is ready since before the operator saw last that it was not.
+func (a *audit) readySince(w *world, is *v1alpha1.VmGroup) {
+	if w.blind() || is.Spec.PowerState == v1alpha1.PowerOff {
+		return
+	}
+	gate, _ := readinessOf(&is.Spec)
+	for _, m := range w.vc.living() {
+		if _, ready := m.readySince(w.now, gate); !ready {
+			m.shownDown = w.now
+			continue
+		}
+		for _, vm := range is.Status.VMs {
+			if vm.MoRef == m.ref && vm.Phase == v1alpha1.VMReady && vm.ReadySince != nil && vm.ReadySince.Time.Before(m.shownDown.Truncate(time.Second)) {
+				a.violated(w, "ready-since", "%s is ready since %s, and was seen not to be at %s", m.name, vm.ReadySince.UTC().Format(time.TimeOnly), m.shownDown.Format(time.TimeOnly))
+			}
+		}
 	}
 }
 

@@ -36,6 +36,8 @@ type machine struct {
 	version         int
 	// seenReady is since when the operator has seen it ready, without a break for longer than it has to be ready; lookedAt is when it saw it last.
 	seenReady, lookedAt time.Time
+	// shownDown is when a status was written last while the operator saw the VM not ready.
+	shownDown time.Time
 	// blinked: the operator could not see it since it looked last.
 	blinked bool
 	// disk is true while it has a disk that is not its own.

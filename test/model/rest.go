@@ -168,6 +168,9 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
 		return
 	}
+	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
+		return // nothing is done before a person has confirmed it
+	}
 	there := 0
 	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {
 		return // it is in the way until a person has acted

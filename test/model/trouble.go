@@ -168,7 +168,7 @@ var troubles = map[string]func(w *world, n int) string{
 		w.api.edit(func(g *v1alpha1.VmGroup) { g.Status = v1alpha1.VmGroupStatus{} })
 		w.audit.edit = false
 		for _, m := range w.vc.own() {
-			m.seenReady = time.Time{}
+			m.seenReady, m.shownDown = time.Time{}, time.Time{}
 		}
 		w.forgetMoved()
 		return "status is wiped"
@@ -188,7 +188,7 @@ var troubles = map[string]func(w *world, n int) string{
 		w.api.store(next)
 		w.forgetMoved()
 		for _, m := range w.vc.own() {
-			m.seenReady = time.Time{}
+			m.seenReady, m.shownDown = time.Time{}, time.Time{}
 		}
 		return fmt.Sprintf("status comes back from a backup, with spec %v", n/8%2 == 1)
 	},

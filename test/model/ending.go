@@ -45,10 +45,10 @@ func (w *world) heal() {
 	home, exists := v.at(groupLeaf())
 	v.vms = slices.DeleteFunc(v.vms, func(m *machine) bool { return m.stamp == nil && m.mark == nil })
 	for _, m := range slices.Clone(v.vms) {
-		if m.hostAway {
+		if m.hostAway && !m.unnoticed() {
 			m.backAt = w.now
 		}
-		if m.sick {
+		if m.sick && !m.unnoticed() {
 			m.healedAt = w.now
 		}
 		m.hidden, m.hostAway, m.sick, m.stubborn, m.disk = false, false, false, false, false

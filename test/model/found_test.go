@@ -88,6 +88,12 @@ var found = map[string]History{
 	"a removal is held after an update has marked the VMs": {
 		Setup: Setup{Replicas: 2, Old: true, Surge: "0", Unavailable: "1"}, Events: []Event{{0, "scale-by-one", 0}, {10 * time.Second, "template", 1}, {10 * time.Second, "mass-deletion", 1}},
 	},
+	"the guest of a VM out of sight gets sick": {
+		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat", MinReady: 30}, Events: []Event{{time.Minute, "hide", 0}, {0, "template", 1}, {0, "size-and-scale", 1071}, {0, "sick", 13}},
+	},
+	"an update begins while the only VM is out of sight": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "hide", 0}, {0, "template", 1}},
+	},
 	"a quota begins while a VM is being cloned": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
 	},

@@ -121,6 +121,9 @@ var plots = []plot{
 	{{0, "host", chance}, {time.Minute, "scale-by-one", 0}, {20 * time.Minute, "outage", 1}, {time.Minute, "hosts-back", chance}, {time.Minute, "template", chance}, {time.Minute, "outage", 0}},
 	{{0, "quota-tight", chance}, {time.Minute, "template", chance}, {time.Minute, "deny", 6}, {time.Minute, "undo", 0}, {time.Minute, "lose", chance}},
 	{{0, "retain", 0}, {time.Minute, "scale-by-one", 0}, {time.Minute, "deny", 6}, {5 * time.Minute, "lose", chance}},
+	{{0, "mass-deletion", 1}, {time.Minute, "confirm", 3}, {time.Minute, "delete", 0}},
+	{{0, "annotate-release", 1}, {time.Minute, "delete", 0}},
+	{{0, "stubborn", chance}, {time.Minute, "scale-by-one", 0}, {time.Minute, "takeover", 0}},
 	{{0, "pause", chance}, {time.Minute, "template", chance}, {time.Minute, "scale", chance}, {5 * time.Minute, "pause", chance}},
 }
 

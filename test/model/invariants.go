@@ -151,7 +151,20 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 		}
 	case plan.ReconfigureVM:
 		a.changes(w, m, action, f)
-	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM:
+	case plan.AdoptVM:
+		if home, exists := w.vc.at(groupLeaf()); m != nil && (!exists || m.folder != home.Ref.Value) {
+			a.violated(w, "stamps-early", "%s is stamped before it is in the group's folder", m.name)
+		}
+	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM:
+	}
+}
+
+// lets sees a group let go that keeps its VMs: only its own UID asks for that.
+func (a *audit) lets(w *world) {
+	g := w.api.group
+	asked := g.Annotations[v1alpha1.ReleaseAnnotation] == groupUID || g.Annotations[v1alpha1.ForgetAnnotation] == groupUID
+	if !asked && g.Spec.DeletionPolicy != v1alpha1.DeletionRetain {
+		a.violated(w, "keeps-unasked", "the group goes without its VMs; annotations %v", g.Annotations)
 	}
 }
 

@@ -145,6 +145,7 @@ func (o *operator) carryOut(s *group.Snapshot, d group.Decision) (end, refused b
 		s.FolderRemoved = &group.Attempt{Err: w.vc.destroyFolder(s.Folder.MoRef)}
 		return false, false, nil
 	case group.WriteReceipt:
+		w.audit.lets(w)
 		s.Receipt = &group.ReceiptAnswer{Receipt: *d.Receipt}
 		if w.hub.away {
 			s.Receipt.Err = errors.New("the hub does not answer")

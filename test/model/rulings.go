@@ -119,9 +119,13 @@ var rulings = map[string]func(w *world, n int) string{
 		return w.ruled("other groups remove VMs: %v", w.hub.trips)
 	},
 	"confirm": func(w *world, n int) string {
-		if n%2 == 0 {
+		switch n % 4 {
+		case 0, 2:
 			w.api.annotate(v1alpha1.ConfirmDeletionAnnotation, groupUID)
 			return "the removal is confirmed"
+		case 3:
+			w.api.annotate(v1alpha1.ConfirmDeletionAnnotation, "another")
+			return "the removal of another object is confirmed"
 		}
 		w.hub.massUntil = w.now.Add(30 * time.Minute)
 		return w.ruled("a hub administrator lets removals pass for half an hour")

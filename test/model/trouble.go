@@ -53,8 +53,11 @@ var troubles = map[string]func(w *world, n int) string{
 		return string(power)
 	}),
 	"sick": onVM("the guest gets sick of", func(w *world, m *machine, n int) string {
-		if m.sick && n%4 == 0 {
+		switch heals := n%4 == 0; {
+		case m.sick && heals && !m.unnoticed():
 			m.healedAt = w.now
+		case !m.sick && !heals:
+			m.downAt = w.now
 		}
 		m.sick = n%4 > 0
 		m.touched()
@@ -65,14 +68,19 @@ var troubles = map[string]func(w *world, n int) string{
 		return fmt.Sprint(m.stubborn)
 	}),
 	"host": onVM("the host goes, or comes back, of", func(w *world, m *machine, _ int) string {
-		m.hostAway = !m.hostAway
-		m.backAt = w.now
+		if m.hostAway = !m.hostAway; m.hostAway {
+			m.downAt = w.now
+		} else if !m.unnoticed() {
+			m.backAt = w.now
+		}
 		return fmt.Sprint("away ", m.hostAway)
 	}),
 	"hosts-back": func(w *world, _ int) string {
 		for _, m := range w.vc.vms {
 			if m.hostAway {
-				m.hostAway, m.backAt = false, w.now
+				if m.hostAway = false; !m.unnoticed() {
+					m.backAt = w.now
+				}
 			}
 		}
 		w.vc.changed()

@@ -374,7 +374,7 @@ func (f Facts) underWay(counts string) (reason, message string) {
 	case p.Repairing:
 		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
-		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
+		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
 	case p.Existing > most && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
 		return v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
 			are(p.Desired), p.Existing, waitingFor(p.VMs))
@@ -445,6 +445,15 @@ func waitingFor(vms []plan.VMStatus) string {
 		}
 	}
 	return ""
+}
+
+// cloning says what becomes of VMs that are not there: they may wait for one that leaves, and is out of sight.
+func cloning(vms []plan.VMStatus) string {
+	waits := delayed(vms)
+	if waits == "" || slices.ContainsFunc(vms, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning || vm.Phase == v1alpha1.VMPending }) {
+		return "cloning the others"
+	}
+	return "the others are cloned once it is known what becomes of those that leave" + waits
 }
 
 // delayed names the first VM that leaves and does not yet, with the reason.

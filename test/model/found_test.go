@@ -94,6 +94,10 @@ var found = map[string]History{
 	"an update begins while the only VM is out of sight": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "hide", 0}, {0, "template", 1}},
 	},
+	"a VM is lost while one that was released is out of sight": {
+		Setup:  Setup{Replicas: 3},
+		Events: []Event{{0, "retain", 0}, {28 * time.Second, "scale-by-one", 0}, {0, "hide", 2}, {0, "lose", 0}},
+	},
 	"a quota begins while a VM is being cloned": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
 	},

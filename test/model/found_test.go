@@ -98,6 +98,9 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3},
 		Events: []Event{{0, "retain", 0}, {28 * time.Second, "scale-by-one", 0}, {0, "hide", 2}, {0, "lose", 0}},
 	},
+	"a group is paused while a guest shuts down": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "stubborn", 8}, {0, "scale", 0}, {5 * time.Second, "pause", 1}},
+	},
 	"a quota begins while a VM is being cloned": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
 	},

@@ -240,7 +240,9 @@ func (o *operator) writeStatus(s *group.Snapshot, d group.Decision) (*v1alpha1.V
 		return s.Group, err
 	}
 	o.reported, o.written, s.Written = w.now, true, true
-	w.say("status: %s", describe(d.Status))
+	if w.log != nil {
+		w.say("status: %s", describe(d.Status))
+	}
 	w.audit.statusWritten(w, s.Group, next)
 	return next, nil
 }

@@ -135,12 +135,7 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 		a.clones++
 		a.creates(w, s, action)
 	case plan.DestroyVM:
-		if m != nil && (!m.tombstone || m.power != "Off") {
-			a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
-		}
-		if action.Cause == plan.RemovedByReplacement && !a.edit {
-			a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
-		}
+		a.destroys(w, m, action)
 	case plan.PowerOnVM:
 		if m != nil && m.tombstone {
 			a.violated(w, "revives", "%s has a tombstone", m.name)
@@ -152,10 +147,25 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 	case plan.ReconfigureVM:
 		a.changes(w, m, action, f)
 	case plan.AdoptVM:
-		if home, exists := w.vc.at(groupLeaf()); m != nil && (!exists || m.folder != home.Ref.Value) {
-			a.violated(w, "stamps-early", "%s is stamped before it is in the group's folder", m.name)
-		}
+		a.adopts(w, m)
 	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM:
+	}
+}
+
+// destroys sees to it that nothing is destroyed that runs, or is not marked, or is replaced although nobody edited the group.
+func (a *audit) destroys(w *world, m *machine, action *plan.Action) {
+	if m != nil && (!m.tombstone || m.power != "Off") {
+		a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
+	}
+	if action.Cause == plan.RemovedByReplacement && !a.edit {
+		a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
+	}
+}
+
+// adopts sees to it that a VM gets the group's stamp last.
+func (a *audit) adopts(w *world, m *machine) {
+	if home, exists := w.vc.at(groupLeaf()); m != nil && (!exists || m.folder != home.Ref.Value) {
+		a.violated(w, "stamps-early", "%s is stamped before it is in the group's folder", m.name)
 	}
 }
 

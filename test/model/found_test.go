@@ -101,6 +101,9 @@ var found = map[string]History{
 	"a group is paused while a guest shuts down": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "stubborn", 8}, {0, "scale", 0}, {5 * time.Second, "pause", 1}},
 	},
+	"status comes back from a backup while a VM is being released": {
+		Setup: Setup{Replicas: 1, Retain: true}, Events: []Event{{time.Minute, "scale", 0}, {0, "restore", 490}},
+	},
 	"a quota begins while a VM is being cloned": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
 	},

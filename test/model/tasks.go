@@ -187,7 +187,10 @@ func (v *vcenter) inherits() bool {
 	return slices.ContainsFunc(v.orphans, func(t *task) bool { return t.op.Kind == vsphere.OpClone })
 }
 
-// marking reports whether a VM is being marked to be destroyed.
+// marking reports whether a VM is being marked to be destroyed, or released.
 func (v *vcenter) marking(m *machine) bool {
-	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool { return t.op.Kind == vsphere.OpMark && t.op.VM.Value == m.ref && !t.done })
+	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool {
+		leaves := t.op.Kind == vsphere.OpMark || t.op.Kind == vsphere.OpRelease
+		return leaves && t.op.VM.Value == m.ref && !t.done
+	})
 }

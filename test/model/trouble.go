@@ -207,7 +207,9 @@ func (w *world) forgetMoved() {
 	if w.api.group == nil {
 		return
 	}
-	w.vc.vms = slices.DeleteFunc(w.vc.vms, func(m *machine) bool {
-		return m.folder == elsewhere && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
-	})
+	for _, m := range slices.Clone(w.vc.vms) {
+		if m.folder == elsewhere && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref }) {
+			w.vc.remove(m) // a status from a backup may name it again
+		}
+	}
 }

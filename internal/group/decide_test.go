@@ -68,7 +68,7 @@ func TestANewGroupIsDecidedAboutStepByStep(t *testing.T) {
 	if q := step(AskQuota).Quota; !q.Claims || q.Wants.VMs != 2 || q.Holds.VMs != 0 {
 		t.Errorf("quotas are asked %+v", q)
 	}
-	s.Quota = &QuotaAnswer{}
+	s.Quota = &QuotaAnswer{Granted: true}
 	step(ReadUserData)
 	s.UserData = map[string]*UserDataAnswer{"init": {Data: []byte("x")}}
 	step(MakeFolder)
@@ -136,18 +136,18 @@ func TestStepsOfADecision(t *testing.T) {
 		"out of sight for long":                           {ours, func(s *Snapshot) { s.Unavailable, s.OutOfSight = unreachable, noon.Add(-5*time.Second) }, AskQuota, 0},
 		"a claim on its way":                              {ours, func(s *Snapshot) { s.Quota = &QuotaAnswer{Waiting: true} }, Wait, time.Second},
 		"a deletion that is no quota's business any more": {leaving, func(s *Snapshot) { s.Vanished = true }, RemoveFolder, 0},
-		"the VMs are gone":                                {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{} }, RemoveFolder, 0},
-		"the folder is gone as well":                      {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{}; s.Observation.FolderGone = true }, Release, 0},
-		"status names a folder without a reference":       {leaving, func(s *Snapshot) { s.Quota, s.Folder = &QuotaAnswer{}, &v1alpha1.FolderStatus{Path: "/x"} }, Release, 0},
+		"the VMs are gone":                                {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true} }, RemoveFolder, 0},
+		"the folder is gone as well":                      {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true}; s.Observation.FolderGone = true }, Release, 0},
+		"status names a folder without a reference":       {leaving, func(s *Snapshot) { s.Quota, s.Folder = &QuotaAnswer{Granted: true}, &v1alpha1.FolderStatus{Path: "/x"} }, Release, 0},
 		"the folder could not be removed": {leaving, func(s *Snapshot) {
-			s.Quota, s.FolderRemoved = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
+			s.Quota, s.FolderRemoved = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
 		}, Report, 10 * time.Second},
 		"a person made a folder in the group's": {leaving, func(s *Snapshot) {
-			s.Quota, s.FolderRemoved = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindHoldsFolders, Op: "remove the folder"}}
+			s.Quota, s.FolderRemoved = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindHoldsFolders, Op: "remove the folder"}}
 		}, Release, 0},
-		"a folder may not be made": {ours, func(s *Snapshot) { s.Quota, s.FolderMade = &QuotaAnswer{}, &Attempt{refused} }, Act, 30 * time.Second},
+		"a folder may not be made": {ours, func(s *Snapshot) { s.Quota, s.FolderMade = &QuotaAnswer{Granted: true}, &Attempt{refused} }, Act, 30 * time.Second},
 		"a folder could not be made now": {ours, func(s *Snapshot) {
-			s.Quota, s.FolderMade = &QuotaAnswer{}, &Attempt{&vsphere.Error{Kind: vsphere.KindTransient, Op: "create a folder"}}
+			s.Quota, s.FolderMade = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindTransient, Op: "create a folder"}}
 		}, Act, 2 * time.Second},
 	} {
 		t.Run(story, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestWhatIsRefusedIsNotClaimedAndGivenBack(t *testing.T) {
 
 func TestAFolderWithWhatIsNotOursIsKeptAndTheGroupGoes(t *testing.T) {
 	s := leaving()
-	s.Quota = &QuotaAnswer{}
+	s.Quota = &QuotaAnswer{Granted: true}
 	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{Ref: vsphere.VMRef("vm-9"), Name: "a stranger", Folder: vsphere.FolderRef("group-v1")}}})
 	s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: []vsphere.Ref{vsphere.VMRef("vm-9")}}}
 	d := Decide(s)
@@ -186,7 +186,7 @@ func TestAFolderWithWhatIsNotOursIsKeptAndTheGroupGoes(t *testing.T) {
 
 func TestAFolderWithAVAppOfAPersonIsKeptAndTheGroupGoes(t *testing.T) {
 	s := leaving()
-	s.Quota = &QuotaAnswer{}
+	s.Quota = &QuotaAnswer{Granted: true}
 	s.See(vsphere.Observation{Complete: true})
 	vApp := vsphere.Ref{Type: "VirtualApp", Value: "resgroup-v9"}
 	s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: []vsphere.Ref{vApp}}}
@@ -201,7 +201,7 @@ func TestAFolderInWhichAVMHasJustAppearedHoldsTheGroup(t *testing.T) {
 		"nobody can say what": nil,
 	} {
 		s := leaving()
-		s.Quota = &QuotaAnswer{}
+		s.Quota = &QuotaAnswer{Granted: true}
 		s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{Ref: vsphere.VMRef("vm-9"), Name: "a stranger", Folder: vsphere.FolderRef("group-v1")}}})
 		s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: holds}}
 		if d := Decide(s); d.Step != Report || d.After != folderInterval {
@@ -212,7 +212,7 @@ func TestAFolderInWhichAVMHasJustAppearedHoldsTheGroup(t *testing.T) {
 
 func TestAReportThatNothingDependsOnWaits(t *testing.T) {
 	s := ours()
-	s.Quota, s.Paused = &QuotaAnswer{}, &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
+	s.Quota, s.Paused = &QuotaAnswer{Granted: true}, &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
 	first := Decide(s)
 	if first.Step != Act || first.Status == nil {
 		t.Fatalf("decided %+v", first)
@@ -250,7 +250,7 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 	} {
 		t.Run(story, func(t *testing.T) {
 			s := ours()
-			s.Quota, s.Paused = &QuotaAnswer{}, &plan.Blocker{Reason: v1alpha1.ReasonPaused}
+			s.Quota, s.Paused = &QuotaAnswer{Granted: true}, &plan.Blocker{Reason: v1alpha1.ReasonPaused}
 			c.change(s)
 			if d := Decide(s); d.Step != Act || d.After != c.after {
 				t.Errorf("%s, and looked at again after %s; want %s", d.Step, d.After, c.after)
@@ -262,7 +262,7 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 // The folder comes before the VMs that went with it: once it is back all are.
 func TestAGroupWhoseFolderWasMovedAwaySaysSoBeforeItSpeaksOfItsVMs(t *testing.T) {
 	s := ours()
-	s.Quota = &QuotaAnswer{}
+	s.Quota = &QuotaAnswer{Granted: true}
 	s.Folder, s.Observation.FolderElsewhere = &v1alpha1.FolderStatus{MoRef: "group-v1", Path: "/DC0/vm/x"}, true
 	s.Observation.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-1")}
 	s.Group.Status.VMs = []v1alpha1.VMStatus{{Name: "web-0", MoRef: "vm-1", UUID: "u"}}
@@ -308,7 +308,7 @@ func TestUserDataThatIsNotAllowedIsRefusedAsAChangeAndTellsWhenCloning(t *testin
 
 func TestUserDataThatIsMissingKeepsAGroupFromCloning(t *testing.T) {
 	s := ours()
-	s.Quota, s.Folder = &QuotaAnswer{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	s.Quota, s.Folder = &QuotaAnswer{Granted: true}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
 	s.Group.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "init"}
 	s.UserData = map[string]*UserDataAnswer{"init": {Blocked: &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound, Message: "create it", Terminal: true}}}
 	d := Decide(s)

@@ -23,7 +23,7 @@ func TestNoFolderIsMadeOrRemovedBeforeAWriteOfThisVeryObject(t *testing.T) {
 	} {
 		t.Run(story, func(t *testing.T) {
 			s := c.from()
-			s.Written, s.Quota = false, &QuotaAnswer{}
+			s.Written, s.Quota = false, &QuotaAnswer{Granted: true}
 			d := Decide(s)
 			if d.Step != RecordOwner || d.Status == nil || len(d.Plan.Actions) > 0 {
 				t.Fatalf("the first step is %s with status %+v", d.Step, d.Status)
@@ -52,7 +52,7 @@ func adopted() *Snapshot {
 // TestAStatusThatSaysAllAlreadyIsWrittenBeforeTheFirstTask: the API server that shows the group has made it up.
 func TestAStatusThatSaysAllAlreadyIsWrittenBeforeTheFirstTask(t *testing.T) {
 	s := ours()
-	s.Quota, s.FolderMade, s.Folder = &QuotaAnswer{}, &Attempt{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	s.Quota, s.FolderMade, s.Folder = &QuotaAnswer{Granted: true}, &Attempt{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
 	first := Decide(s)
 	s.Group.Status = *first.Status
 	if d := Decide(s); d.Step != Act || d.Plan.Creates() != 2 || d.Status != nil {

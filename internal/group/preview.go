@@ -34,7 +34,7 @@ type Preview struct {
 
 // Preview says what a pass would do now for a group that has our finalizer, if each step on the way went well. It changes the snapshot.
 func (s *Snapshot) Preview() Preview {
-	s.Stranger, s.Definition, s.Quota, s.Written = false, &DefinitionAnswer{}, &QuotaAnswer{Surge: mostReplicas}, true
+	s.Stranger, s.Definition, s.Quota, s.Written = false, &DefinitionAnswer{}, &QuotaAnswer{Granted: true, Surge: mostReplicas}, true
 	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials, Standing: s.standing()}
 	if s.Group.Spec.UserDataSecretRef != nil && s.UserDataDenied {
 		p.Denials = append(p.Denials, UserDataDenial(s.Member))

@@ -15,7 +15,7 @@ import (
 func withRecord(t *testing.T) (s *Snapshot, before v1alpha1.Admitted) {
 	t.Helper()
 	s = ours()
-	s.Quota, s.Recorded, s.Folder = &QuotaAnswer{}, nil, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
+	s.Quota, s.Recorded, s.Folder = &QuotaAnswer{Granted: true}, nil, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
 	d := Decide(s)
 	if d.Step != PutRecord {
 		t.Fatalf("the step is %s", d.Step)

@@ -40,3 +40,48 @@ func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
 		t.Error("no quota refuses anything, and there is a limit")
 	}
 }
+
+// TestQuotasThatWereNotAskedLimitAGroup: its spec is refused by a policy, and a VM that it released counts when another is lost.
+func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
+	all := []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}
+	for story, c := range map[string]struct {
+		answer  *QuotaAnswer
+		limited bool
+	}{
+		"there is no answer":        {nil, true},
+		"a quota limits VMs":        {&QuotaAnswer{Free: all[1:]}, true},
+		"no quota holds":            {&QuotaAnswer{Free: all}, false},
+		"everything is granted":     {&QuotaAnswer{Granted: true}, false},
+		"a quota only warns":        {&QuotaAnswer{Granted: true, Violations: []policy.Violation{{Rule: policy.RuleQuotaVMs}}}, false},
+		"it is not known which are": {&QuotaAnswer{}, true},
+	} {
+		s := edited()
+		s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
+		s.Violations = []policy.Violation{{Rule: policy.RuleTemplateDenied, Enforced: true}}
+		o := s.Observation
+		o.Gone, o.Released, o.VMs = []vsphere.Ref{o.VMs[0].Ref}, []vsphere.VM{{Ref: vsphere.VMRef("vm-90"), CPU: 1, MemoryMiB: 1024}}, o.VMs[1:]
+		s.Quota = nil
+		s.See(o)
+		if d := s.findings(); !d.Refused() {
+			t.Fatal("spec is not refused")
+		}
+		s.Quota = c.answer
+		if n, limited := s.room(s.Group.Spec); limited != c.limited || limited && n != 0 {
+			t.Errorf("%s: room for %d, limited %v", story, n, limited)
+		}
+		if blocked := s.noRoom(s.Group.Spec); (blocked != nil) != c.limited {
+			t.Errorf("%s: %+v", story, blocked)
+		}
+	}
+}
+
+// TestACompleteGroupThatIsRefusedCanReplaceAVM: the one that is lost makes room.
+func TestACompleteGroupThatIsRefusedCanReplaceAVM(t *testing.T) {
+	s := edited()
+	s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
+	s.Quota = &QuotaAnswer{}
+	s.See(s.Observation)
+	if blocked := s.noRoom(s.Group.Spec); blocked != nil {
+		t.Error(blocked.Message)
+	}
+}

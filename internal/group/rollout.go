@@ -143,8 +143,12 @@ func (s *Snapshot) adds(from []string) int32 {
 	shapes := plan.Believed(s.Group.Status.Revisions)
 	var replaced, restarted int32
 	for i := range s.Group.Status.VMs {
-		if s.Group.Status.VMs[i].Updating {
+		vm := &s.Group.Status.VMs[i]
+		if vm.Updating {
 			restarted = 1 // it is made up for until it is back
+		}
+		if s.outOfSight(*vm) && slices.Contains(from, vm.Revision) {
+			replaced++
 		}
 	}
 	for i := range s.Observation.VMs {

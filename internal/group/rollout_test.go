@@ -45,7 +45,7 @@ func edited(changes ...func(*v1alpha1.VmGroupSpec)) *Snapshot {
 		change(&s.Group.Spec)
 	}
 	s.Revision = plan.Revision(s.Group.Spec)
-	s.Quota = &QuotaAnswer{Surge: 3}
+	s.Quota = &QuotaAnswer{Granted: true, Surge: 3}
 	s.See(o)
 	return s
 }

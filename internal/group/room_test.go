@@ -35,7 +35,7 @@ func TestARefusalAndNoAnswerGrantAnUpdateNothing(t *testing.T) {
 		"nothing was asked":   func(s *Snapshot) { s.Quota = nil },
 		"a quota refuses":     func(s *Snapshot) { s.Quota = &QuotaAnswer{Violations: []policy.Violation{{Enforced: true}}} },
 		"a quota is not read": func(s *Snapshot) { s.Quota = &QuotaAnswer{Unavailable: "why"} },
-		"there is no room":    func(s *Snapshot) { s.Quota = &QuotaAnswer{Short: "why"} },
+		"there is no room":    func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true, Short: "why"} },
 	} {
 		s := edited()
 		if change(s); s.surgeRoom().VMs != 0 {

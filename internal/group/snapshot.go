@@ -110,8 +110,11 @@ type Names struct {
 	Blocked *plan.Blocker
 }
 
-// QuotaAnswer is what quotas said of a spec.
+// QuotaAnswer is what quotas said of a spec. The zero value grants nothing: a quota that was not asked limits as one that refuses.
 type QuotaAnswer struct {
+	// Granted is true when all that was claimed for spec is granted. Free are the dimensions that no quota limits.
+	Granted bool
+	Free    []policy.Rule
 	// Waiting is true while the claim is on its way. The group is notified.
 	Waiting bool
 	// Wait is for how long the claim waits at least, since the member has used up its budget of writes on the hub.

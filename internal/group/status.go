@@ -380,12 +380,12 @@ func (f Facts) underWay(counts string) (reason, message string) {
 	case p.Repairing:
 		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
 	case p.Existing < p.Desired:
-		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; cloning the others", p.Existing, are(p.Desired))
+		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
 	case p.Existing > most && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
 		return v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
 			are(p.Desired), p.Existing, waitingFor(p.VMs))
 	case p.Existing > most || len(p.Doomed) > 0:
-		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s", are(p.Desired), len(p.Doomed), f.guests())
+		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s%s", are(p.Desired), len(p.Doomed), f.guests(), delayed(p.VMs))
 	case f.Spec.PowerState == v1alpha1.PowerOff:
 		return v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
 	default:
@@ -448,6 +448,25 @@ func waitingFor(vms []plan.VMStatus) string {
 			return fmt.Sprintf("; %s has not been ready for spec.readiness.minReadySeconds yet", vm.Name)
 		default:
 			return fmt.Sprintf("; %s is in phase %s", vm.Name, vm.Phase)
+		}
+	}
+	return ""
+}
+
+// cloning says what becomes of VMs that are not there: they may wait for one that leaves, and is out of sight.
+func cloning(vms []plan.VMStatus) string {
+	waits := delayed(vms)
+	if waits == "" || slices.ContainsFunc(vms, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning || vm.Phase == v1alpha1.VMPending }) {
+		return "cloning the others"
+	}
+	return "the others are cloned once it is known what becomes of those that leave" + waits
+}
+
+// delayed names the first VM that leaves and does not yet, with the reason.
+func delayed(vms []plan.VMStatus) string {
+	for i := range vms {
+		if vm := &vms[i]; vm.Phase == v1alpha1.VMDeleting && vm.Message != "" {
+			return fmt.Sprintf("; %s: %s", vm.Name, vm.Message)
 		}
 	}
 	return ""

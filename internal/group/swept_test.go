@@ -21,7 +21,7 @@ import (
 func doomedGroup() *Snapshot {
 	s := leaving()
 	s.Group.Status.VMs = []v1alpha1.VMStatus{{Name: "web-0", MoRef: "vm-1", UUID: "uuid"}}
-	s.Group.Status.Deleting, s.Quota = []int32{0}, &QuotaAnswer{}
+	s.Group.Status.Deleting, s.Quota = []int32{0}, &QuotaAnswer{Granted: true}
 	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{
 		Ref: vsphere.VMRef("vm-1"), Name: "web-0", Connection: vsphere.Connected, Power: vsphere.PoweredOn,
 		Stamp: &vsphere.Stamp{GroupID: s.ID}, InstanceUUID: "uuid",
@@ -241,7 +241,7 @@ func TestAGroupThatIsHeldForItsCRDIsNoMassDeletion(t *testing.T) {
 // No VM is left of it, so there is nothing to decide.
 func TestAGroupWithoutVMsGoesWithItsCRD(t *testing.T) {
 	s := leaving()
-	s.Quota, s.Definition = &QuotaAnswer{}, definition(time.Minute)
+	s.Quota, s.Definition = &QuotaAnswer{Granted: true}, definition(time.Minute)
 	if d := Decide(s); d.Step != RemoveFolder {
 		t.Errorf("the step is %s: %+v", d.Step, d.Status)
 	}

@@ -37,7 +37,12 @@ func (p *planner) readiness() {
 	}
 }
 
+// lost says that a VM is out of sight. One that was seen not to be ready before is not ready since an earlier time when it is back: its phase does not tell
+// that any more.
 func (p *planner) lost(m *member, message string) {
+	if !m.status.ReadySince.IsZero() && m.interrupted() {
+		m.status.ReadySince = p.in.Now
+	}
 	m.status.Phase, m.status.Power, m.status.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
 }
 

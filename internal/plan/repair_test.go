@@ -211,6 +211,8 @@ func TestReadiness(t *testing.T) {
 		{"the clock that said since when ran ahead", input(1, knows(at(-time.Hour, "Ready")), sees(makeVM(0)), spec(gate("", 60))),
 			v1alpha1.VMReady, 0, false, time.Minute},
 		{"a suspect VM remembers", input(1, knows(at(time.Minute, "Ready"))), v1alpha1.VMLost, time.Minute, false, 0},
+		{"one that was not ready before it went out of sight is ready anew", input(1, knows(at(time.Hour, "Unhealthy"))), v1alpha1.VMLost, 0, false, 0},
+		{"and only once", input(1, knows(at(time.Minute, "Lost"))), v1alpha1.VMLost, time.Minute, false, 0},
 		{"stopped as asked for", input(1, knows(at(time.Minute, "Ready")), sees(makeVM(0, power(vsphere.PoweredOff))),
 			spec(wantOff), spec(gate("", 60))), v1alpha1.VMStopped, -1, true, 0},
 	} {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -40,6 +41,31 @@ func (s *Set) Quotas(r Requester) []*Policy {
 		}
 	}
 	return out
+}
+
+// Unlimited returns the dimensions that no enforced quota of a requester limits, of VMs and of what they take. One that cannot be used limits all.
+func (s *Set) Unlimited(r Requester) []Rule {
+	free := []Rule{RuleQuotaVMs, RuleQuotaCPU, RuleQuotaMemory}
+	for _, p := range s.Quotas(r) {
+		if p.Enforced() {
+			free = slices.DeleteFunc(free, func(rule Rule) bool { return p.problem != "" || p.quota.limits(rule) })
+		}
+	}
+	return free
+}
+
+// limits reports whether the quota has a limit in a dimension.
+func (q *quota) limits(rule Rule) bool {
+	switch rule {
+	case RuleQuotaVMs:
+		return q.vms != nil
+	case RuleQuotaCPU:
+		return q.cpu != nil
+	case RuleQuotaMemory:
+		return q.memory != nil
+	default:
+		return false
+	}
 }
 
 // Retained returns the violations of a group that is to leave VMs behind: one for each policy with a quota that does not allow it. old is

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -91,6 +92,27 @@ func TestVMsAreLeftBehindUnderAQuotaOnlyWhereItAllowsThat(t *testing.T) {
 		refused, kept := c.set.Retained(policy.Requester{Member: "a", Namespace: "x"}, c.old, *c.now)
 		if len(refused) != c.refused || len(kept) != c.kept {
 			t.Errorf("%s: refused %v, kept %v", c.story, refused, kept)
+		}
+	}
+}
+
+func TestOnlyAnEnforcedQuotaLimitsADimension(t *testing.T) {
+	quota := func(q v1alpha1.PolicyQuota, mode v1alpha1.PolicyMode) v1alpha1.VmGroupPolicy {
+		return v1alpha1.VmGroupPolicy{Spec: v1alpha1.VmGroupPolicySpec{Quota: &q, Mode: mode}}
+	}
+	vms, cpus := v1alpha1.PolicyQuota{VMs: new(int32(1))}, v1alpha1.PolicyQuota{CPU: new(int64(0))}
+	for story, c := range map[string]struct {
+		policies []v1alpha1.VmGroupPolicy
+		want     []policy.Rule
+	}{
+		"no policy":               {nil, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
+		"one of VMs":              {[]v1alpha1.VmGroupPolicy{quota(vms, "")}, []policy.Rule{policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
+		"one that warns":          {[]v1alpha1.VmGroupPolicy{quota(vms, v1alpha1.PolicyWarn)}, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
+		"one that cannot be used": {[]v1alpha1.VmGroupPolicy{quota(v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1"))}, "")}, nil},
+		"one of each two":         {[]v1alpha1.VmGroupPolicy{quota(vms, ""), quota(cpus, "")}, []policy.Rule{policy.RuleQuotaMemory}},
+	} {
+		if got := policy.Compile(c.policies).Unlimited(policy.Requester{}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", story, got, c.want)
 		}
 	}
 }

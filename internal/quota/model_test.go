@@ -37,13 +37,16 @@ func (o object) holds() policy.Usage {
 
 // model is several replicas with a ledger each, over one store.
 type model struct {
-	t        *rapid.T
-	set      *policy.Set
-	store    *quotatest.Store
-	now      time.Time
-	objects  []object
-	born     []int // how often a group of this place was made
-	kept     map[quota.Key]kept
+	t       *rapid.T
+	set     *policy.Set
+	store   *quotatest.Store
+	now     time.Time
+	objects []object
+	born    []int // how often a group of this place was made
+	kept    map[quota.Key]kept
+	// records are what the hub has of what was admitted, backups what it had at each version of the ledgers: both are restored together.
+	records  map[quota.Key]v1alpha1.VmGroupSpec
+	backups  map[int]map[quota.Key]v1alpha1.VmGroupSpec
 	holder   []int
 	epoch    []int64
 	replicas []*replica
@@ -85,10 +88,31 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 	var groups [][]quota.Group
 	for i, o := range r.view {
 		if o.exists {
-			groups = append(groups, []quota.Group{{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: o.holds(), Granted: o.holds()}})
+			held, granted := r.m.recorded(i, o)
+			groups = append(groups, []quota.Group{{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: held, Granted: granted}})
 		}
 	}
 	return groups, nil
+}
+
+// recorded is what a group has by its record, its status and its VMs, and what of it needs no grant: status can only lower what is on record. Without a
+// record that is what vCenter shows of it.
+func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
+	record, ok := m.records[m.key(i)]
+	if !ok || o.admitted == nil {
+		return o.holds(), o.holds()
+	}
+	on := policy.UsageOf(record)
+	return on.Max(o.holds()), on.Min(o.holds())
+}
+
+// record stores what is admitted of a group, or what of a record is left that has more than status.
+func (m *model) record(i int, admitted *v1alpha1.VmGroupSpec, anew bool) {
+	id := m.key(i)
+	was, ok := m.records[id]
+	if admitted != nil && (anew || ok && !policy.UsageOf(*admitted).Covers(policy.UsageOf(was))) {
+		m.records[id] = *admitted
+	}
 }
 
 func quotaOf(scope v1alpha1.QuotaScope, groups, vms int32, cpu int64) v1alpha1.VmGroupPolicySpec {
@@ -102,6 +126,7 @@ func newModel(t *rapid.T) *model {
 		t: t, store: &quotatest.Store{}, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
 		objects: make([]object, places), born: make([]int, places), holder: make([]int, places), epoch: make([]int64, places),
 		due: map[int]bool{}, kept: map[quota.Key]kept{},
+		records: map[quota.Key]v1alpha1.VmGroupSpec{}, backups: map[int]map[quota.Key]v1alpha1.VmGroupSpec{},
 		set: policy.Compile([]v1alpha1.VmGroupPolicy{
 			{ObjectMeta: metav1.ObjectMeta{Name: "each"}, Spec: quotaOf(v1alpha1.QuotaNamespace, mostGroups, mostVMs, mostCPU)},
 			{ObjectMeta: metav1.ObjectMeta{Name: "all"}, Spec: quotaOf(v1alpha1.QuotaMatch, 100, mostOfAll, 100)},
@@ -194,13 +219,14 @@ func (m *model) pass(i int) {
 	}
 	uid, epoch := m.uid(i), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
 	fresh := o.version == m.objects[i].version
+	_, granted := m.recorded(i, o)
 	if needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec)); some && fresh {
 		r.ledger.GiveBack(m.key(i), needs, epoch)
 	} else if some {
 		m.due[i] = true // later
 	}
 	answer := r.ledger.Ask(m.t.Context(), quota.Claim{
-		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds(), Granted: o.holds()}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
+		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds(), Granted: granted}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
 	})
 	next := o.admitted
 	switch {
@@ -217,6 +243,7 @@ func (m *model) pass(i int) {
 		spec.Replicas = o.spec.Replicas
 		next = &spec
 	}
+	m.record(i, next, answer.Outcome == quota.Granted) // before status, so that it stays if that meets with a conflict
 	if !fresh || !m.objects[i].exists {
 		r.view[i] = m.objects[i] // the write meets with a conflict, and the cache catches up
 		m.due[i] = true
@@ -253,9 +280,37 @@ func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	m.due[i] = true
 }
 
+// backup keeps the records beside the version of the ledgers, and returns that.
+func (m *model) backup() int {
+	m.backups[m.store.Version()] = maps.Clone(m.records)
+	return m.store.Version()
+}
+
+// become edits a group, and has its holder do what follows.
+func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
+	m.edit(i, spec)
+	for range 3 {
+		m.pass(i)
+		m.flush(m.replicas[m.holder[i]])
+	}
+}
+
 // restore puts the hub back to a version, with a revision bump or without.
 func (m *model) restore(version, bump int) {
 	m.store.GoBack(version, m.store.Version()*bump)
+	was := m.records
+	m.records = map[quota.Key]v1alpha1.VmGroupSpec{}
+	for at := version; at >= 0; at-- {
+		if records, ok := m.backups[at]; ok {
+			m.records = maps.Clone(records)
+			break
+		}
+	}
+	for i := range m.objects {
+		if id := m.key(i); policy.UsageOf(was[id]) != policy.UsageOf(m.records[id]) {
+			m.due[i] = true // a watch tells of records
+		}
+	}
 	for _, r := range m.replicas {
 		r.sync()
 		r.news = nil
@@ -290,6 +345,7 @@ func (m *model) spread(do func()) {
 }
 
 func (m *model) check() {
+	m.backup()
 	spaces := map[string]policy.Usage{}
 	var all policy.Usage
 	for i, o := range m.objects {
@@ -384,13 +440,19 @@ func quotasAreKept(t *rapid.T) {
 		"kept since the backup": func(t *rapid.T) {
 			// A group grows, and goes without its VMs. Then the hub comes back from a backup of before.
 			i, before := draw(t, "group", places), m.store.Version()
-			m.edit(i, drawSpec(t))
-			for range 3 {
-				m.pass(i)
-				m.flush(m.replicas[m.holder[i]])
-			}
+			m.become(i, drawSpec(t))
 			m.delete(i, true)
 			m.restore(min(before, m.store.Version()), draw(t, "bump", 2))
+		},
+		"given to others since the backup": func(t *rapid.T) {
+			// A group shrinks, and another one gets its room. Then ledger and records come back from a backup of before, and the first one grows again.
+			i, j := draw(t, "group", places), draw(t, "other", places)
+			m.become(i, drawSpec(t))
+			before := m.backup()
+			m.become(i, drawSpec(t))
+			m.become(j, drawSpec(t))
+			m.restore(min(before, m.store.Version()), draw(t, "bump", 2))
+			m.become(i, drawSpec(t))
 		},
 		"lose": func(t *rapid.T) {
 			// Somebody deletes a ledger, or all. Watches and caches are given the time to tell.
@@ -500,8 +562,9 @@ func (m *model) settle() {
 			continue
 		}
 		r := m.replicas[m.holder[i]]
+		_, granted := m.recorded(i, o)
 		if answer := r.ledger.Ask(m.t.Context(), quota.Claim{
-			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds(), Granted: o.holds()},
+			Group: quota.Group{UID: m.uid(i), Name: "g", Requester: place(i), Holds: o.holds(), Granted: granted},
 			Spec:  o.spec, Wants: policy.UsageOf(o.spec), Epoch: v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]},
 		}); answer.Outcome != quota.Refused || len(answer.Violations) == 0 {
 			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)

@@ -17,7 +17,7 @@ type cloneOf struct {
 
 // clone makes a VM that is off.
 func (v *vcenter) clone(c cloneOf) error {
-	t := &task{op: vsphere.Operation{Kind: vsphere.OpClone, Ordinal: c.stamp.Ordinal}, revision: c.stamp.Revision, name: c.name}
+	t := &task{op: vsphere.Operation{Kind: vsphere.OpClone, Ordinal: c.stamp.Ordinal}, revision: c.stamp.Revision, name: c.name, cpu: c.cpu}
 	template, ok := v.world.catalog.templates[c.template]
 	if !ok || !template.exists {
 		err := fault(vsphere.KindNotFound, "clone "+c.name, "the template does not exist any more")

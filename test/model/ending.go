@@ -45,10 +45,10 @@ func (w *world) heal() {
 	home, exists := v.at(groupLeaf())
 	v.vms = slices.DeleteFunc(v.vms, func(m *machine) bool { return m.stamp == nil && m.mark == nil })
 	for _, m := range slices.Clone(v.vms) {
-		if m.hostAway {
+		if m.hostAway && !m.unnoticed() {
 			m.backAt = w.now
 		}
-		if m.sick {
+		if m.sick && !m.unnoticed() {
 			m.healedAt = w.now
 		}
 		m.hidden, m.hostAway, m.sick, m.stubborn, m.disk = false, false, false, false, false
@@ -130,7 +130,7 @@ func (w *world) leave(how End) {
 	had := w.api.deleting()
 	if how == Kept {
 		w.api.annotate(v1alpha1.ReleaseAnnotation, groupUID)
-	} else if !had {
+	} else if !had || w.undecided(w.api.group) {
 		w.api.annotate(v1alpha1.ReleaseAnnotation, "")
 	}
 	released := w.api.group != nil && w.api.group.Annotations[v1alpha1.ReleaseAnnotation] == groupUID

@@ -76,6 +76,37 @@ var found = map[string]History{
 	"a VM is being cloned while spec gets smaller": {
 		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 6}}, Events: []Event{{0, "size-and-scale", 0}},
 	},
+	"a VM of a group whose template was denied is lost while one that it released counts": {
+		Setup: Setup{Replicas: 3, Retain: true, Quota: Quota{VMs: 5}}, Events: []Event{{0, "scale", 2}, {0, "deny", 6}, {time.Minute, "lose", 0}},
+	},
+	"a VM that was released is out of sight": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{30 * time.Second, "retain", 0}, {0, "scale", 0}, {0, "hide", 0}},
+	},
+	"a VM whose host is away goes out of sight": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{42 * time.Second, "host", 0}, {0, "hide", 0}},
+	},
+	"a removal is held after an update has marked the VMs": {
+		Setup: Setup{Replicas: 2, Old: true, Surge: "0", Unavailable: "1"}, Events: []Event{{0, "scale-by-one", 0}, {10 * time.Second, "template", 1}, {10 * time.Second, "mass-deletion", 1}},
+	},
+	"the guest of a VM out of sight gets sick": {
+		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat", MinReady: 30}, Events: []Event{{time.Minute, "hide", 0}, {0, "template", 1}, {0, "size-and-scale", 1071}, {0, "sick", 13}},
+	},
+	"an update begins while the only VM is out of sight": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "hide", 0}, {0, "template", 1}},
+	},
+	"a VM is lost while one that was released is out of sight": {
+		Setup:  Setup{Replicas: 3},
+		Events: []Event{{0, "retain", 0}, {28 * time.Second, "scale-by-one", 0}, {0, "hide", 2}, {0, "lose", 0}},
+	},
+	"a group is paused while a guest shuts down": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "stubborn", 8}, {0, "scale", 0}, {5 * time.Second, "pause", 1}},
+	},
+	"status comes back from a backup while a VM is being released": {
+		Setup: Setup{Replicas: 1, Retain: true}, Events: []Event{{time.Minute, "scale", 0}, {0, "restore", 490}},
+	},
+	"a quota begins while a VM is being cloned": {
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "template", 1}, {0, "quota", 267}},
+	},
 	"an update waits for an adoption that is refused": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{0, "annotate-adopt", 3}, {0, "user-data", 1}},
 	},

@@ -105,6 +105,48 @@ var themes = [][]string{
 	{"secret", "user-data", "privileges", "annotate-adopt"},
 }
 
+// chance is a variant that nothing fixes.
+const chance = -1
+
+// plot is a sequence of events that belong together. Other events come in between, and some of these do not happen.
+type plot []Event
+
+// plots are sequences that chance alone brings together once in many thousand histories: an edit that comes while something of the older revision is gone,
+// or is on its way. Their waits are the longest.
+var plots = []plot{
+	{{0, "template-of-spec-goes", chance}, {time.Minute, "lose", chance}, {time.Minute, "template-and-scale", chance}},
+	{{0, "template-of-spec-goes", chance}, {time.Minute, "scale-by-one", chance}, {time.Minute, "lose-all", chance}, {5 * time.Minute, "template", chance}},
+	{{0, "template", 3}, {2 * time.Minute, "sick", chance}, {2 * time.Minute, "undo", 0}},
+	{{0, "template", chance}, {time.Minute, "pause-update", chance}, {5 * time.Minute, "sick", chance}, {time.Minute, "sick", chance}},
+	{{0, "host", chance}, {time.Minute, "scale-by-one", 0}, {20 * time.Minute, "outage", 1}, {time.Minute, "hosts-back", chance}, {time.Minute, "template", chance}, {time.Minute, "outage", 0}},
+	{{0, "quota-tight", chance}, {time.Minute, "template", chance}, {time.Minute, "deny", 6}, {time.Minute, "undo", 0}, {time.Minute, "lose", chance}},
+	{{0, "retain", 0}, {time.Minute, "scale-by-one", 0}, {time.Minute, "deny", 6}, {5 * time.Minute, "lose", chance}},
+	{{0, "mass-deletion", 1}, {time.Minute, "confirm", 3}, {time.Minute, "delete", 0}},
+	{{0, "annotate-release", 1}, {time.Minute, "delete", 0}},
+	{{0, "stubborn", chance}, {time.Minute, "scale-by-one", 0}, {time.Minute, "takeover", 0}},
+	{{0, "pause", chance}, {time.Minute, "template", chance}, {time.Minute, "scale", chance}, {5 * time.Minute, "pause", chance}},
+}
+
+// thicken adds the events of a plot to those of a history, in their order.
+func thicken(r *rand.Rand, events []Event) (all []Event) {
+	for _, e := range plots[r.IntN(len(plots))] {
+		for len(events) > 0 && r.IntN(4) == 0 {
+			all, events = append(all, events[0]), events[1:]
+		}
+		if r.IntN(12) == 0 {
+			continue
+		}
+		if e.Wait > 0 {
+			e.Wait = time.Duration(r.Int64N(int64(e.Wait/time.Second))) * time.Second
+		}
+		if e.N == chance {
+			e.N = r.IntN(1 << 12)
+		}
+		all = append(all, e)
+	}
+	return append(all, events...)
+}
+
 // kindsOf are the kinds of events of one history.
 func kindsOf(r *rand.Rand) []string {
 	some := make([]string, 0, 14)
@@ -163,6 +205,9 @@ func generate(seed uint64) History {
 			wait = time.Duration(2+r.IntN(20)) * time.Minute
 		}
 		h.Events = append(h.Events, Event{Wait: wait, Kind: some[r.IntN(len(some))], N: r.IntN(1 << 12)})
+	}
+	if r.IntN(3) == 0 {
+		h.Events = append(h.Events[:1:1], thicken(r, h.Events[1:min(len(h.Events), 5)])...)
 	}
 	h.End = []End{Healed, Healed, Healed, Deleted, Deleted, Kept, Forgotten}[r.IntN(7)]
 	return h

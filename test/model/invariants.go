@@ -135,12 +135,7 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 		a.clones++
 		a.creates(w, s, action)
 	case plan.DestroyVM:
-		if m != nil && (!m.tombstone || m.power != "Off") {
-			a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
-		}
-		if action.Cause == plan.RemovedByReplacement && !a.edit {
-			a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
-		}
+		a.destroys(w, m, action)
 	case plan.PowerOnVM:
 		if m != nil && m.tombstone {
 			a.violated(w, "revives", "%s has a tombstone", m.name)
@@ -151,7 +146,35 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 		}
 	case plan.ReconfigureVM:
 		a.changes(w, m, action, f)
-	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM:
+	case plan.AdoptVM:
+		a.adopts(w, m)
+	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM:
+	}
+}
+
+// destroys sees to it that nothing is destroyed that runs, or is not marked, or is replaced although nobody edited the group.
+func (a *audit) destroys(w *world, m *machine, action *plan.Action) {
+	if m != nil && (!m.tombstone || m.power != "Off") {
+		a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
+	}
+	if action.Cause == plan.RemovedByReplacement && !a.edit {
+		a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
+	}
+}
+
+// adopts sees to it that a VM gets the group's stamp last.
+func (a *audit) adopts(w *world, m *machine) {
+	if home, exists := w.vc.at(groupLeaf()); m != nil && (!exists || m.folder != home.Ref.Value) {
+		a.violated(w, "stamps-early", "%s is stamped before it is in the group's folder", m.name)
+	}
+}
+
+// lets sees a group let go that keeps its VMs: only its own UID asks for that.
+func (a *audit) lets(w *world) {
+	g := w.api.group
+	asked := g.Annotations[v1alpha1.ReleaseAnnotation] == groupUID || g.Annotations[v1alpha1.ForgetAnnotation] == groupUID
+	if !asked && g.Spec.DeletionPolicy != v1alpha1.DeletionRetain {
+		a.violated(w, "keeps-unasked", "the group goes without its VMs; annotations %v", g.Annotations)
 	}
 }
 
@@ -189,9 +212,29 @@ func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 		a.violated(w, "writes-at-rest", "%s", difference(&was.Status, &is.Status))
 	}
 	a.doomed(w, was, is)
+	a.readySince(w, is)
 	a.words(w, is)
 	if c := condition(&is.Status, v1alpha1.ConditionUpToDate); c != nil && c.Status == "True" && (is.Status.Rollout == nil || len(is.Status.Rollout.From) == 0) && is.Status.ObservedGeneration == is.Generation {
 		a.edit = false
+	}
+}
+
+// readySince sees to it that no VM is ready since before the operator saw last that it was not.
+func (a *audit) readySince(w *world, is *v1alpha1.VmGroup) {
+	if w.blind() || is.Spec.PowerState == v1alpha1.PowerOff {
+		return
+	}
+	gate, _ := readinessOf(&is.Spec)
+	for _, m := range w.vc.living() {
+		if _, ready := m.readySince(w.now, gate); !ready {
+			m.shownDown = w.now
+			continue
+		}
+		for _, vm := range is.Status.VMs {
+			if vm.MoRef == m.ref && vm.Phase == v1alpha1.VMReady && vm.ReadySince != nil && vm.ReadySince.Time.Before(m.shownDown.Truncate(time.Second)) {
+				a.violated(w, "ready-since", "%s is ready since %s, and was seen not to be at %s", m.name, vm.ReadySince.UTC().Format(time.TimeOnly), m.shownDown.Format(time.TimeOnly))
+			}
+		}
 	}
 }
 

@@ -26,6 +26,18 @@ type Quota struct{ VMs, CPUs int64 }
 
 func (l *ledger) limited() bool { return l.limit != Quota{} }
 
+// free are the dimensions without a limit.
+func (l *ledger) free() []policy.Rule {
+	free := []policy.Rule{policy.RuleQuotaMemory}
+	if l.limit.VMs == 0 {
+		free = append(free, policy.RuleQuotaVMs)
+	}
+	if l.limit.CPUs == 0 {
+		free = append(free, policy.RuleQuotaCPU)
+	}
+	return free
+}
+
 // begin counts what the group has when a quota begins.
 func (l *ledger) begin(vms, cpus int64) {
 	l.granted = policy.Usage{Groups: 1, VMs: vms, CPU: cpus}
@@ -41,10 +53,10 @@ func (l *ledger) room(before, usage policy.Usage) bool {
 
 // ask answers a question of a pass.
 func (l *ledger) ask(q group.QuotaQuestion) *group.QuotaAnswer {
-	answer := &group.QuotaAnswer{}
+	answer := &group.QuotaAnswer{Free: l.free()}
 	if !l.limited() {
 		if q.Claims {
-			answer.Surge = int32(len(q.Surges))
+			answer.Granted, answer.Surge = true, int32(len(q.Surges))
 		}
 		return answer
 	}
@@ -56,7 +68,7 @@ func (l *ledger) ask(q group.QuotaQuestion) *group.QuotaAnswer {
 	}
 	has := l.entry.Max(q.Granted)
 	if l.unread {
-		if !has.Covers(q.Wants) {
+		if answer.Granted = has.Covers(q.Wants); !answer.Granted {
 			answer.Unavailable = "The quota cannot be read"
 		}
 		if n := len(q.Surges); n > 0 && !has.Covers(q.Surges[n-1]) {
@@ -74,6 +86,7 @@ func (l *ledger) ask(q group.QuotaQuestion) *group.QuotaAnswer {
 		}}
 		return answer
 	}
+	answer.Granted = true
 	grant := q.Wants
 	for _, more := range q.Surges {
 		if !l.room(has, more) {

@@ -36,6 +36,10 @@ type machine struct {
 	version         int
 	// seenReady is since when the operator has seen it ready, without a break for longer than it has to be ready; lookedAt is when it saw it last.
 	seenReady, lookedAt time.Time
+	// downAt is when its guest got sick, or its host went away, last.
+	downAt time.Time
+	// shownDown is when a status was written last while the operator saw the VM not ready.
+	shownDown time.Time
 	// blinked: the operator could not see it since it looked last.
 	blinked bool
 	// disk is true while it has a disk that is not its own.
@@ -46,6 +50,9 @@ type machine struct {
 func (m *machine) owned() bool {
 	return m.stamp != nil && m.stamp.Group == groupUID && m.folder != ""
 }
+
+// unnoticed reports whether the operator cannot know that the VM was down: it has been out of sight since before, and keeps its readiness.
+func (m *machine) unnoticed() bool { return m.hidden && m.shownDown.Before(m.downAt) }
 
 // up reports whether the guest of a VM runs, by what its host can say.
 func (m *machine) up(now time.Time) bool {

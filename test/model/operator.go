@@ -145,6 +145,7 @@ func (o *operator) carryOut(s *group.Snapshot, d group.Decision) (end, refused b
 		s.FolderRemoved = &group.Attempt{Err: w.vc.destroyFolder(s.Folder.MoRef)}
 		return false, false, nil
 	case group.WriteReceipt:
+		w.audit.lets(w)
 		s.Receipt = &group.ReceiptAnswer{Receipt: *d.Receipt}
 		if w.hub.away {
 			s.Receipt.Err = errors.New("the hub does not answer")
@@ -239,7 +240,9 @@ func (o *operator) writeStatus(s *group.Snapshot, d group.Decision) (*v1alpha1.V
 		return s.Group, err
 	}
 	o.reported, o.written, s.Written = w.now, true, true
-	w.say("status: %s", describe(d.Status))
+	if w.log != nil {
+		w.say("status: %s", describe(d.Status))
+	}
 	w.audit.statusWritten(w, s.Group, next)
 	return next, nil
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -40,7 +41,7 @@ func (w *world) blind() bool {
 
 // deletionAtRest sees to it that a deletion ends that nothing holds.
 func (a *audit) deletionAtRest(w *world, g *v1alpha1.VmGroup) {
-	held := w.paused(g) != nil || w.hub.trips || w.hub.crdGoing || w.hub.away || w.vc.slots > 0 && len(w.vc.own()) > 4 ||
+	held := w.paused(g) != nil || w.hub.trips || w.hub.crdGoing || w.hub.away || w.undecided(g) || w.vc.slots > 0 && len(w.vc.own()) > 4 ||
 		slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.hostAway || m.disk })
 	if removing := condition(&g.Status, v1alpha1.ConditionRemoving); removing != nil && (removing.Reason == v1alpha1.ReasonMassDeletion || removing.Reason == v1alpha1.ReasonCRDTerminating) {
 		held = true // what was held stays held
@@ -48,6 +49,12 @@ func (a *audit) deletionAtRest(w *world, g *v1alpha1.VmGroup) {
 	if !held {
 		a.violated(w, "stuck-deletion", "the group is still there: %s", g.Status.LastMessage)
 	}
+}
+
+// undecided reports whether the group asks that its VMs are kept, and not in the way that counts: a deletion waits until a person has decided.
+func (w *world) undecided(g *v1alpha1.VmGroup) bool {
+	asked := g.Annotations[v1alpha1.ReleaseAnnotation]
+	return asked != "" && asked != groupUID
 }
 
 // agrees compares status with the world.
@@ -92,6 +99,21 @@ var progress = []string{
 	v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping, v1alpha1.ReasonRepairing, v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonDeleting,
 }
 
+// staleAfter is how long status may keep the time of a shutdown after the guest has had its time.
+const staleAfter = 15 * time.Minute
+
+// shutdownOf is how long a guest has to shut down.
+func shutdownOf(spec *v1alpha1.VmGroupSpec) time.Duration {
+	switch s := spec.Shutdown; {
+	case s == nil || s.Mode != v1alpha1.ShutdownHard && s.TimeoutSeconds == 0:
+		return v1alpha1.DefaultShutdownTimeoutSeconds * time.Second
+	case s.Mode == v1alpha1.ShutdownHard:
+		return 0
+	default:
+		return time.Duration(s.TimeoutSeconds) * time.Second
+	}
+}
+
 // names sees to it that a group that waits says for what.
 func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 	st := &g.Status
@@ -101,6 +123,11 @@ func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 		}
 		if strings.Contains(c.Message, "removing 0") {
 			a.violated(w, "removes-none", "%s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	for _, vm := range st.VMs {
+		if vm.ShutdownTime != nil && w.now.Sub(vm.ShutdownTime.Time) > shutdownOf(&g.Spec)+staleAfter {
+			a.violated(w, "stale-time", "%s: its guest was asked to shut down at %s, and status says so at rest", vm.Name, vm.ShutdownTime)
 		}
 	}
 	c := condition(st, v1alpha1.ConditionReady)
@@ -140,6 +167,9 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	}
 	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
 		return
+	}
+	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
+		return // nothing is done before a person has confirmed it
 	}
 	there := 0
 	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {

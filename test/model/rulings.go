@@ -13,6 +13,16 @@ func (w *world) ruled(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
+// beginQuota counts what the group has, what is being cloned, and what it was admitted, as a quota does that begins.
+func (w *world) beginQuota() {
+	vms, cpus := w.vc.charged()
+	cpus += w.vc.coming()
+	if r := w.hub.record; r != nil {
+		vms, cpus = max(vms, int64(r.Replicas)), max(cpus, int64(r.Replicas)*int64(r.CPU))
+	}
+	w.ledger.begin(vms, cpus)
+}
+
 // rulings are what the platform team and the hub do.
 var rulings = map[string]func(w *world, n int) string{
 	"template-goes": func(w *world, n int) string {
@@ -56,12 +66,8 @@ var rulings = map[string]func(w *world, n int) string{
 	},
 	"quota": func(w *world, n int) string {
 		l := &w.ledger
-		vms, cpus := w.vc.charged()
 		if !l.limited() {
-			if r := w.hub.record; r != nil {
-				vms, cpus = max(vms, int64(r.Replicas)), max(cpus, int64(r.Replicas)*int64(r.CPU))
-			}
-			l.begin(vms, cpus)
+			w.beginQuota()
 		}
 		l.limit.VMs = l.others + int64(n%7)
 		l.limit.CPUs = 0
@@ -78,12 +84,8 @@ var rulings = map[string]func(w *world, n int) string{
 		if w.api.group == nil {
 			return "no quota"
 		}
-		vms, cpus := w.vc.charged()
 		if !l.limited() {
-			if r := w.hub.record; r != nil {
-				vms, cpus = max(vms, int64(r.Replicas)), max(cpus, int64(r.Replicas)*int64(r.CPU))
-			}
-			l.begin(vms, cpus)
+			w.beginQuota()
 		}
 		l.limit = Quota{VMs: l.others + int64(replicas(&w.api.group.Spec)) + int64(n%3)}
 		return w.ruled("quota %+v, others have %d", l.limit, l.others)
@@ -117,9 +119,13 @@ var rulings = map[string]func(w *world, n int) string{
 		return w.ruled("other groups remove VMs: %v", w.hub.trips)
 	},
 	"confirm": func(w *world, n int) string {
-		if n%2 == 0 {
+		switch n % 4 {
+		case 0, 2:
 			w.api.annotate(v1alpha1.ConfirmDeletionAnnotation, groupUID)
 			return "the removal is confirmed"
+		case 3:
+			w.api.annotate(v1alpha1.ConfirmDeletionAnnotation, "another")
+			return "the removal of another object is confirmed"
 		}
 		w.hub.massUntil = w.now.Add(30 * time.Minute)
 		return w.ruled("a hub administrator lets removals pass for half an hour")

@@ -13,8 +13,9 @@ import (
 type task struct {
 	op       vsphere.Operation
 	revision string
-	// name of the VM.
+	// name of the VM, and how many CPUs a clone will have.
 	name string
+	cpu  int32
 	// effect is what happens when it ends; its error is why it fails.
 	effect func() error
 	// done is true once it had its effect: it stays in flight until the inventory shows that.
@@ -186,7 +187,10 @@ func (v *vcenter) inherits() bool {
 	return slices.ContainsFunc(v.orphans, func(t *task) bool { return t.op.Kind == vsphere.OpClone })
 }
 
-// marking reports whether a VM is being marked to be destroyed.
+// marking reports whether a VM is being marked to be destroyed, or released.
 func (v *vcenter) marking(m *machine) bool {
-	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool { return t.op.Kind == vsphere.OpMark && t.op.VM.Value == m.ref && !t.done })
+	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool {
+		leaves := t.op.Kind == vsphere.OpMark || t.op.Kind == vsphere.OpRelease
+		return leaves && t.op.VM.Value == m.ref && !t.done
+	})
 }

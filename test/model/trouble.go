@@ -53,8 +53,11 @@ var troubles = map[string]func(w *world, n int) string{
 		return string(power)
 	}),
 	"sick": onVM("the guest gets sick of", func(w *world, m *machine, n int) string {
-		if m.sick && n%4 == 0 {
+		switch heals := n%4 == 0; {
+		case m.sick && heals && !m.unnoticed():
 			m.healedAt = w.now
+		case !m.sick && !heals:
+			m.downAt = w.now
 		}
 		m.sick = n%4 > 0
 		m.touched()
@@ -65,14 +68,19 @@ var troubles = map[string]func(w *world, n int) string{
 		return fmt.Sprint(m.stubborn)
 	}),
 	"host": onVM("the host goes, or comes back, of", func(w *world, m *machine, _ int) string {
-		m.hostAway = !m.hostAway
-		m.backAt = w.now
+		if m.hostAway = !m.hostAway; m.hostAway {
+			m.downAt = w.now
+		} else if !m.unnoticed() {
+			m.backAt = w.now
+		}
 		return fmt.Sprint("away ", m.hostAway)
 	}),
 	"hosts-back": func(w *world, _ int) string {
 		for _, m := range w.vc.vms {
 			if m.hostAway {
-				m.hostAway, m.backAt = false, w.now
+				if m.hostAway = false; !m.unnoticed() {
+					m.backAt = w.now
+				}
 			}
 		}
 		w.vc.changed()
@@ -168,7 +176,7 @@ var troubles = map[string]func(w *world, n int) string{
 		w.api.edit(func(g *v1alpha1.VmGroup) { g.Status = v1alpha1.VmGroupStatus{} })
 		w.audit.edit = false
 		for _, m := range w.vc.own() {
-			m.seenReady = time.Time{}
+			m.seenReady, m.shownDown = time.Time{}, time.Time{}
 		}
 		w.forgetMoved()
 		return "status is wiped"
@@ -188,7 +196,7 @@ var troubles = map[string]func(w *world, n int) string{
 		w.api.store(next)
 		w.forgetMoved()
 		for _, m := range w.vc.own() {
-			m.seenReady = time.Time{}
+			m.seenReady, m.shownDown = time.Time{}, time.Time{}
 		}
 		return fmt.Sprintf("status comes back from a backup, with spec %v", n/8%2 == 1)
 	},
@@ -199,7 +207,9 @@ func (w *world) forgetMoved() {
 	if w.api.group == nil {
 		return
 	}
-	w.vc.vms = slices.DeleteFunc(w.vc.vms, func(m *machine) bool {
-		return m.folder == elsewhere && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
-	})
+	for _, m := range slices.Clone(w.vc.vms) {
+		if m.folder == elsewhere && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref }) {
+			w.vc.remove(m) // a status from a backup may name it again
+		}
+	}
 }

@@ -100,6 +100,16 @@ func (v *vcenter) charged() (vms, cpus int64) {
 	return vms, cpus
 }
 
+// coming is how many CPUs the VMs will have that are being cloned.
+func (v *vcenter) coming() (cpus int64) {
+	for _, t := range slices.Concat(v.tasks, v.orphans) {
+		if t.op.Kind == vsphere.OpClone && !t.done {
+			cpus += int64(t.cpu)
+		}
+	}
+	return cpus
+}
+
 // changed tells the operator that the inventory has changed.
 func (v *vcenter) changed() { v.world.op.wake("the inventory changed") }
 

@@ -29,6 +29,9 @@ func (a *audit) words(w *world, g *v1alpha1.VmGroup) {
 		a.violated(w, "wrong-words", "no policy has a minimum: %s", c.Message)
 	}
 	for _, c := range st.Conditions {
+		if strings.Contains(c.Message, "quotas let in") && !w.ledger.limited() && !w.ledger.unread {
+			a.violated(w, "quota-words", "there is no quota: %s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
 		if i := strings.Index(c.Message, " Until then"); i > 0 && !strings.ContainsRune(".;:,", rune(c.Message[i-1])) {
 			a.violated(w, "punctuation", "%s", c.Message)
 		}

@@ -35,8 +35,10 @@ type seen struct {
 type eye struct {
 	t      *testing.T
 	folder types.ManagedObjectReference
-	end    context.CancelFunc
-	ended  sync.WaitGroup
+	// granted, when set, is how many VMs the ledger of quotas grants now.
+	granted func(context.Context) (int, error)
+	end     context.CancelFunc
+	ended   sync.WaitGroup
 
 	mu       sync.Mutex
 	bounds   bounds
@@ -53,9 +55,15 @@ type eye struct {
 // open begins to look, until the end of the test or close.
 func (f *fleet) open(b bounds) *eye {
 	f.t.Helper()
+	return f.openWith(b, nil)
+}
+
+// openWith also compares the VMs with what is granted.
+func (f *fleet) openWith(b bounds, granted func(context.Context) (int, error)) *eye {
+	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.t.Context())
 	e := &eye{
-		t: f.t, folder: types.ManagedObjectReference{Type: "Folder", Value: f.folder.MoRef}, bounds: b, end: cancel,
+		t: f.t, folder: types.ManagedObjectReference{Type: "Folder", Value: f.folder.MoRef}, bounds: b, granted: granted, end: cancel,
 		seen: map[string]bool{}, least: int(f.desired),
 	}
 	f.t.Cleanup(e.stop)
@@ -152,6 +160,9 @@ func (e *eye) look(ctx context.Context) error {
 			}
 		}
 	}
+	if err := e.judge(ctx, existing); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, ref := range existing {
@@ -162,6 +173,26 @@ func (e *eye) look(ctx context.Context) error {
 	if len(available) < want.available || len(existing) > want.existing {
 		return fmt.Errorf("%s: %d VMs are available, want %d at least; %d are there, want %d at most", time.Now().Format("15:04:05.000"),
 			len(available), want.available, len(existing), want.existing)
+	}
+	return nil
+}
+
+// judge fails if there are more VMs than were granted. Those count that are there before the ledger is read, and afterwards.
+func (e *eye) judge(ctx context.Context, existing []string) error {
+	if e.granted == nil {
+		return nil
+	}
+	granted, err := e.granted(ctx)
+	if err != nil || len(existing) <= granted {
+		return err
+	}
+	again, _, err := e.read(ctx)
+	if err != nil {
+		return err
+	}
+	there := slices.DeleteFunc(slices.Clone(existing), func(ref string) bool { return !slices.Contains(again, ref) })
+	if len(there) > granted {
+		return fmt.Errorf("%s: the ledger grants %d VMs, and there are %d", time.Now().Format("15:04:05.000"), granted, len(there))
 	}
 	return nil
 }

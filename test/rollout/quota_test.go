@@ -54,7 +54,7 @@ func (r *rule) change(change func(*v1alpha1.VmGroupPolicySpec)) {
 }
 
 // TestAnUpdateNeverHasMoreVMsThanItsQuota updates a group three times: with a full quota, with room for one VM of two, and with a policy that refuses in the
-// middle. VMs that shut down count as long as they are there.
+// middle. VMs that shut down count as long as they are there. There are never more than the policy's limit, nor more than the ledger grants.
 func TestAnUpdateNeverHasMoreVMsThanItsQuota(t *testing.T) {
 	stack.Story(t)
 	enter(t)
@@ -66,7 +66,7 @@ func TestAnUpdateNeverHasMoreVMsThanItsQuota(t *testing.T) {
 	wanted := func(template string) func(sim.VM) bool {
 		return func(vm sim.VM) bool { return vm.Heartbeat && vm.Extra[mark] == template }
 	}
-	eye := f.open(bounds{0, 3})
+	eye := f.openWith(bounds{0, 3}, f.granted())
 	f.patch(`{"spec":{"template":"` + late + `"}}`)
 	f.exactly(f.untilUpdated(), wanted(late))
 

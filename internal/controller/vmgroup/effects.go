@@ -116,9 +116,12 @@ func (p *pass) removeFolder(ctx context.Context, s *group.Snapshot) error {
 
 // askQuota gives back what is not needed, and claims what spec needs.
 func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) *group.QuotaAnswer {
-	answer := &group.QuotaAnswer{}
 	if p.r.Quotas == nil {
 		return p.withoutLedger(ctx, s, q)
+	}
+	answer := &group.QuotaAnswer{}
+	if set, ok := p.r.Policies(ctx); ok {
+		answer.Free = set.Unlimited(s.Requester)
 	}
 	if q.Returns {
 		answer.Unwatched = !p.returnQuota(ctx, s, q)
@@ -131,7 +134,7 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		Spec:  s.Group.Spec, Wants: q.Wants, Surges: q.Surges, Epoch: s.Epoch,
 	})
 	answer.Waiting, answer.Wait, answer.Violations = said.Outcome == quota.Waiting, said.Wait, said.Violations
-	answer.Surge, answer.Short = int32(said.Surge), said.Short
+	answer.Granted, answer.Surge, answer.Short = said.Outcome == quota.Granted, int32(said.Surge), said.Short
 	if said.Outcome == quota.Unavailable {
 		answer.Unavailable = said.Problem
 	}
@@ -142,15 +145,19 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 // withoutLedger grants all where no quota holds, and nothing else.
 func (p *pass) withoutLedger(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) *group.QuotaAnswer {
 	answer := &group.QuotaAnswer{}
+	set, ok := p.r.Policies(ctx)
+	if ok {
+		answer.Free = set.Unlimited(s.Requester)
+	}
 	if !q.Claims {
 		return answer
 	}
-	if set, ok := p.r.Policies(ctx); ok && len(set.Quotas(s.Requester)) == 0 {
-		answer.Surge = int32(len(q.Surges))
+	if ok && len(set.Quotas(s.Requester)) == 0 {
+		answer.Granted, answer.Surge = true, int32(len(q.Surges))
 		return answer
 	}
 	const noLedger = "This operator keeps no ledger of quotas"
-	if !q.Granted.Covers(q.Wants) {
+	if answer.Granted = q.Granted.Covers(q.Wants); !answer.Granted {
 		answer.Unavailable = noLedger
 	}
 	if len(q.Surges) > 0 {

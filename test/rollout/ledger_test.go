@@ -1,0 +1,37 @@
+//go:build unix && slow
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+)
+
+// granted returns how many VMs the ledger of quotas grants the group. What counts without a grant is left out.
+func (f *fleet) granted() func(context.Context) (int, error) {
+	f.t.Helper()
+	maps, err := corev1client.NewForConfig(shared.Hub.Config)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ledgers := &quota.ConfigMaps{Client: maps.ConfigMaps(stack.Namespace)}
+	return func(ctx context.Context) (int, error) {
+		all, err := ledgers.List(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("read the ledgers of quotas: %w", err)
+		}
+		for _, ledger := range all {
+			for id, e := range ledger.State.Entries() {
+				if string(id.UID) == f.uid {
+					return int(e.Usage.VMs - e.Beyond.VMs), nil
+				}
+			}
+		}
+		return 0, fmt.Errorf("no ledger of quotas has group %s", f.key)
+	}
+}

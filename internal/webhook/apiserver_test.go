@@ -165,6 +165,7 @@ func written(name string, spec map[string]any) *unstructured.Unstructured {
 func TestAgainstARealAPIServer(t *testing.T) {
 	w := &changingKnowledge{knowledge: knowledgeWith(policyNamed("default", defaultPolicy()))}
 	c := startCluster(t, w, nil)
+	c.hostnames()
 	c.register(admissionregistrationv1.Ignore)
 	// An API server learns of those that mutate and of those that validate by itself each.
 	await.NoError(c.t, "both webhooks are called", func() error {

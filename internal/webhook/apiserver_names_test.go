@@ -3,16 +3,52 @@
 package webhook
 
 import (
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
+
+// refilled replaces a manifest that leaves memory out, after the default has become another one.
+func (c *cluster) refilled(w *changingKnowledge) {
+	manifest := func() *unstructured.Unstructured {
+		return written("refilled", map[string]any{"cpu": int64(1), "template": "linux-12"})
+	}
+	g := manifest()
+	c.create(g)
+	larger := policyNamed("default", defaultPolicy())
+	larger.Spec.Defaults.Memory = 8
+	w.set(policy.Compile([]v1alpha1.VmGroupPolicy{larger}))
+	defer w.set(policy.Compile([]v1alpha1.VmGroupPolicy{policyNamed("default", defaultPolicy())}))
+	for memory, want := range map[int64]string{
+		0: `spec.memory is left out and becomes 8, today's default of VmGroupPolicy "default"; it was 4. Write the value that you want.`,
+		8: "",
+	} {
+		again := manifest()
+		again.SetResourceVersion(g.GetResourceVersion())
+		if memory != 0 {
+			if err := unstructured.SetNestedField(again.Object, memory, "spec", "memory"); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		c.warned()
+		if err := c.Update(c.t.Context(), again, client.DryRunAll); err != nil {
+			c.t.Fatal(err)
+		}
+		got := slices.DeleteFunc(c.warned(), func(warning string) bool { return !strings.Contains(warning, "left out") })
+		if strings.Join(got, "\n") != want {
+			c.t.Errorf("memory %d: warned %q, want %q", memory, got, want)
+		}
+	}
+}
 
 // hostnames has the schema answer as the hub does; groups that were stored before it had the rules are edited as before.
 // Nobody asks the hub.

@@ -180,6 +180,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 	}{
 		{"a refusal", (*cluster).refusal},
 		{"defaults and warnings", (*cluster).defaults},
+		{"a default that changed since", (*cluster).refilled},
 		{"scaling", (*cluster).scaling},
 		{"what an update does", (*cluster).foretold},
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},

@@ -70,6 +70,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	if err := movesVCenter(old, group); err != nil {
 		said.refused = append(said.refused, err)
 	}
+	said.defaulted(policies, requester, old, group)
 	unsaid := said.policies(policies, requester, old, group, preview)
 	said.violations(policy.Split(r.knowledge.Quota(ctx, requester, old, group)))
 	said.grants(old, group, preview.Denials)

@@ -34,6 +34,8 @@ type content struct {
 	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
 	ordinary                    []string
 	pools, datastores, networks []place
+	// others are what people name as a place, and is none.
+	others []otherKind
 }
 
 // catalog holds what VMs are made of and where they can go.
@@ -136,13 +138,19 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 	if got == nil {
 		return out, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalog}
 	}
-	pool, err := choosePool(or(p.ResourcePool, s.cfg.ResourcePool), got.pools)
+	wanted := vsphere.Placement{
+		ResourcePool: or(p.ResourcePool, s.cfg.ResourcePool), Datastore: or(p.Datastore, s.cfg.Datastore), Network: or(p.Network, s.cfg.Network),
+	}
+	pool, err := choosePool(wanted.ResourcePool, got.pools)
+	err = got.explain(err, kindPool, wanted.ResourcePool)
 	if err == nil {
 		out.ResourcePool, out.ResourcePoolPath = pool.ref, pool.path
-		out.Datastore, out.DatastorePath, err = chooseOptional("datastore", or(p.Datastore, s.cfg.Datastore), got.datastores)
+		out.Datastore, out.DatastorePath, err = chooseOptional(kindDatastore, wanted.Datastore, got.datastores)
+		err = got.explain(err, kindDatastore, wanted.Datastore)
 	}
 	if err == nil {
-		out.Network, out.NetworkPath, err = chooseOptional("network", or(p.Network, s.cfg.Network), got.networks)
+		out.Network, out.NetworkPath, err = chooseOptional(kindNetwork, wanted.Network, got.networks)
+		err = got.explain(err, kindNetwork, wanted.Network)
 	}
 	if err != nil {
 		if vsphere.KindOf(err) == vsphere.KindNotFound {

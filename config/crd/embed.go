@@ -21,7 +21,7 @@ const (
 	Version = 8
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
-	LimitsVersion = 2
+	LimitsVersion = 3
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
 	MemberClusterVersion = 4

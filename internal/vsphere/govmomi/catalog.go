@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -206,26 +207,31 @@ func chooseOptional(kind, want string, places []place) (vsphere.Ref, string, err
 	return places[i].ref, places[i].path, nil
 }
 
-// matches reports whether an inventory path is meant by a name: the path itself, its last part, or an end of it.
-func matches(want, path string) bool {
-	return want == path || strings.HasSuffix(path, "/"+strings.TrimPrefix(want, "/")) && !strings.HasPrefix(want, "/")
-}
+// matches reports whether an inventory path is meant by a name.
+func matches(want, path string) bool { return inventoryname.Refer(want, path) != inventoryname.None }
 
-// choose returns the index of the one path that is meant; with no name, of the only one. The error is a
-// *vsphere.Error that is fit for a condition.
+// choose returns the index of the one path that is meant; with no name, of the only one. Of several the one that is meant to the letter is it, and if
+// there are several of these, as of a text that is both a name and a path, nobody knows. The error is a *vsphere.Error that is fit for a condition.
 func choose(kind, want string, paths []string) (int, error) {
 	op := fmt.Sprintf("find %s %q", kind, want)
 	if want == "" {
 		op = "find the only " + kind
 	}
-	var found []int
+	var found, exact []int
 	for i, path := range paths {
-		if want == path && want != "" {
+		match := inventoryname.Refer(want, path)
+		switch {
+		case match == inventoryname.Whole:
 			return i, nil
+		case match == inventoryname.Exact:
+			exact = append(exact, i)
+		case match == inventoryname.None && want != "":
+			continue
 		}
-		if want == "" || matches(want, path) {
-			found = append(found, i)
-		}
+		found = append(found, i)
+	}
+	if len(exact) == 1 {
+		return exact[0], nil
 	}
 	switch len(found) {
 	case 1:

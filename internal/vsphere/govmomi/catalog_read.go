@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -140,7 +141,7 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 // below reports whether a path lies below one of the folders; with no folders any does.
 func below(path string, folders []string) bool {
 	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
-		return strings.HasPrefix(path, "/"+strings.Trim(f, "/")+"/")
+		return inventoryname.Below(path, f)
 	})
 }
 

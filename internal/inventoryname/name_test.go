@@ -78,7 +78,7 @@ func TestEverySpellingOfAnObjectMeansIt(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(42, 2))
 	for range 5000 {
-		raw := []string{"DC0", "vm"}
+		raw := append(make([]string, 0, 4), "DC0", "vm")
 		for range 1 + d.IntN(2) {
 			raw = append(raw, fmt.Sprintf("a%s%d", []string{"%2f", "%5c", "%25", "", "B", "%252f"}[d.IntN(6)], d.IntN(3)))
 		}

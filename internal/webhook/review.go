@@ -76,9 +76,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	said.grants(old, group, preview.Denials)
 	held := undoes(old, group, preview) && said.forgive(group, preview.Standing)
 	// The schema refuses it too, also where an edit is taken back.
-	if problem := plan.RefusedHostname(group.Name, specOf(old), group.Spec); problem != "" {
-		said.refused = append(said.refused, field.Invalid(field.NewPath("spec", "guest", "hostname"), string(group.Spec.Guest.Hostname), problem))
-	}
+	said.hostname(old, group)
 	if len(said.refused) > 0 {
 		return said, nil
 	}
@@ -180,6 +178,13 @@ func asksElse(name string, old, group *v1alpha1.VmGroup) bool {
 		return group.Spec.UserDataSecretRef != nil && !apiequality.Semantic.DeepEqual(old.Spec.UserDataSecretRef, group.Spec.UserDataSecretRef)
 	}
 	return true
+}
+
+// hostname refuses host names that guests cannot have.
+func (said *review) hostname(old, group *v1alpha1.VmGroup) {
+	if problem := plan.RefusedHostname(group.Name, specOf(old), group.Spec); problem != "" {
+		said.refused = append(said.refused, field.Invalid(field.NewPath("spec", "guest", "hostname"), string(group.Spec.Guest.Hostname), problem))
+	}
 }
 
 // specOf is the spec of a group, or nil without one.

@@ -21,7 +21,7 @@ type HostnameCase struct {
 func HostnameCases() []HostnameCase {
 	const byName, keep, none = v1alpha1.GuestHostnameName, v1alpha1.GuestHostnameKeep, v1alpha1.GuestHostname("")
 	const tooLong, hasDot, windows = "at most 59 characters", "without dots", "Windows keeps no more"
-	letters := func(letter string, n int) string { return strings.Repeat(letter, n) }
+	letters := strings.Repeat
 	was := func(h v1alpha1.GuestHostname) *v1alpha1.GuestHostname { return &h }
 	return []HostnameCase{
 		{"a name of 63 characters", letters("a", 63), nil, byName, tooLong, ""},

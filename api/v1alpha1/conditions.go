@@ -113,10 +113,13 @@ const (
 	ReasonPolicyUnavailable = "PolicyUnavailable"
 	ReasonUserDataDenied    = "UserDataDenied"
 	ReasonUserDataNotFound  = "UserDataNotFound"
-	ReasonNotSupported      = "NotSupported"
-	ReasonNameConflict      = "NameConflict"
-	ReasonLegacyObject      = "LegacyObject"
-	ReasonEpochAhead        = "EpochAhead"
+	// ReasonUserDataTooLarge, ReasonMetadataTooLarge: guests could not read what they are handed; nothing is cloned with it.
+	ReasonUserDataTooLarge = "UserDataTooLarge"
+	ReasonMetadataTooLarge = "MetadataTooLarge"
+	ReasonNotSupported     = "NotSupported"
+	ReasonNameConflict     = "NameConflict"
+	ReasonLegacyObject     = "LegacyObject"
+	ReasonEpochAhead       = "EpochAhead"
 	// ReasonAnotherInstallation: VMs of the group carry the stamp of another installation of the operator; nothing is done with them.
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.

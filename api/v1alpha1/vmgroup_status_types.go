@@ -250,6 +250,8 @@ type RolloutSurge struct {
 	UUIDs []string `json:"uuids,omitempty"`
 }
 
+// The counts of a status have defaults, because a merge patch writes no zero where nothing was before, and kubectl would show an empty column.
+
 // VmGroupStatus is what the operator last saw and did.
 type VmGroupStatus struct {
 	// conditions of the group; see docs/vmgroup.md for types and reasons.
@@ -268,9 +270,11 @@ type VmGroupStatus struct {
 	Phase Phase `json:"phase,omitempty"`
 	// currentReplicas is the number of VMs that exist and are not being deleted. The original's name for replicas.
 	// +optional
+	// +kubebuilder:default=0
 	CurrentReplicas int32 `json:"currentReplicas"`
 	// desiredReplicas is spec.replicas as of observedGeneration.
 	// +optional
+	// +kubebuilder:default=0
 	DesiredReplicas int32 `json:"desiredReplicas"`
 	// lastMessage is a sentence for a person.
 	// +optional
@@ -278,12 +282,15 @@ type VmGroupStatus struct {
 	LastMessage string `json:"lastMessage,omitempty"`
 	// replicas is the number of VMs that exist and are not being deleted; read by /scale.
 	// +optional
+	// +kubebuilder:default=0
 	Replicas int32 `json:"replicas"`
 	// readyReplicas is the number of VMs that passed the readiness gate for minReadySeconds.
 	// +optional
+	// +kubebuilder:default=0
 	ReadyReplicas int32 `json:"readyReplicas"`
 	// updatedReplicas is the number of VMs of updateRevision.
 	// +optional
+	// +kubebuilder:default=0
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 	// selector is a label selector in string form that an autoscaler needs in order to read /scale.
 	// +optional

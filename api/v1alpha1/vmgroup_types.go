@@ -336,7 +336,7 @@ const (
 // Guest is what each guest is told about itself, through guestinfo.metadata for cloud-init. It is written with the clone, and never changed: VMs
 // that exist do not get it, since cloud-init would take them for new ones. An edit of it is no update.
 type Guest struct {
-	// hostname is Name or Keep.
+	// hostname is Name or Keep. Name needs a VmGroup's name without dots and of at most 59 characters; Windows keeps 15 characters of a host name.
 	// +optional
 	// +kubebuilder:default=Keep
 	Hostname GuestHostname `json:"hostname,omitempty"`
@@ -453,6 +453,8 @@ type VmGroupSpec struct {
 // +kubebuilder:printcolumn:name="VCenter",type=string,priority=1,JSONPath=`.status.vcenter`
 // +kubebuilder:printcolumn:name="Age",type=date,priority=1,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63",optionalOldSelf=true,message="a VmGroup's name may have at most 63 characters: vCenter allows 80 for a VM's name, which adds the ordinal"
+// +kubebuilder:validation:XValidation:rule="self.?spec.?guest.?hostname.orValue('Keep') != 'Name' || oldSelf.hasValue() && oldSelf.value().?spec.?guest.?hostname.orValue('Keep') == 'Name' || self.metadata.name.size() <= 59",optionalOldSelf=true,fieldPath=".spec.guest.hostname",message="guest.hostname Name needs a VmGroup's name of at most 59 characters: an ordinal is added, and a host name has at most 63. Choose a shorter name, or set Keep"
+// +kubebuilder:validation:XValidation:rule="self.?spec.?guest.?hostname.orValue('Keep') != 'Name' || oldSelf.hasValue() && oldSelf.value().?spec.?guest.?hostname.orValue('Keep') == 'Name' || self.metadata.name.size() > 59 || !self.metadata.name.contains('.')",optionalOldSelf=true,fieldPath=".spec.guest.hostname",message="guest.hostname Name needs a VmGroup's name without dots: a guest takes what is before the first dot for its host name, the same for all VMs. Choose a name without dots, or set Keep"
 type VmGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -23,11 +23,11 @@ type LimitsPattern struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=255
 	Pattern string `json:"pattern"`
-	// expression is the same as a regular expression, for a pattern with a star.
+	// expression is the same as a regular expression, for a pattern with a star, and for one of names of vCenter in which %2f, %5c or %25 stands for a character.
 	// +optional
-	// +kubebuilder:validation:MaxLength=600
+	// +kubebuilder:validation:MaxLength=1200
 	Expression string `json:"expression,omitempty"`
-	// path is set for a template's pattern with a slash: it is matched against inventory paths, which only the hub knows.
+	// path is set for a template's pattern with a slash: whether it means a name or an inventory path only the hub can tell.
 	// +optional
 	Path bool `json:"path,omitempty"`
 }

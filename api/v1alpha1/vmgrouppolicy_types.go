@@ -65,8 +65,8 @@ type PolicyLimits struct {
 	Replicas *CountRange `json:"replicas,omitempty"`
 }
 
-// PolicyTemplates says which templates a group may name. A pattern with a slash is matched
-// against the resolved inventory path, any other against the name; * stands for any run of characters.
+// PolicyTemplates says which templates a group may name. A pattern with a slash is matched against the name and
+// the inventory path of what was found, any other against the name; * stands for any run of characters, and case does not count.
 type PolicyTemplates struct {
 	// allow are patterns, one of which must match. Empty allows all.
 	// +optional

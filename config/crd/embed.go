@@ -18,10 +18,10 @@ const (
 	// Version counts the published shapes of the VmGroup CRD. Raise it with every change of the generated
 	// file: a member that has a higher version keeps it, a member that has a lower one is upgraded. `make
 	// manifests` writes it into the files as well, for whom applies those.
-	Version = 7
+	Version = 8
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
-	LimitsVersion = 2
+	LimitsVersion = 3
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
 	MemberClusterVersion = 4

@@ -337,6 +337,9 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		d.Names.Blocked = s.UserData[ref.Name].Blocked
 	}
 	if d.Names.Blocked == nil {
+		d.Names.Blocked = tooMuchMetadata(d.Spec)
+	}
+	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.unread()
 	}
 	if d.Names.Blocked == nil {

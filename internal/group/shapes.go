@@ -63,7 +63,9 @@ func (s *Snapshot) blockedShape(admission policy.Admission, revision string) *pl
 	if old == nil {
 		why = &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: "what it names has not been looked up"}
 	} else if why = old.blocked(); why == nil {
-		why = s.blockedSecret(old.Spec)
+		if why = s.blockedSecret(old.Spec); why == nil {
+			why = tooMuchMetadata(old.Spec)
+		}
 	}
 	switch {
 	case why != nil:

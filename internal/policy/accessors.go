@@ -37,13 +37,13 @@ func (p *Policy) Requirements() []metav1.LabelSelectorRequirement {
 func (p *Policy) Bounds() Bounds { return p.bounds }
 
 // Allow returns the patterns of templates, one of which has to match; none allow all.
-func (p *Policy) Allow() []string { return textsOf(p.allow) }
+func (p *Policy) Allow() []string { return textsOfNames(p.allow) }
 
 // AllowList is how messages list [Policy.Allow].
 func (p *Policy) AllowList() string { return p.allowList }
 
 // Deny returns the patterns of templates, none of which may match. A message names the first that does.
-func (p *Policy) Deny() []string { return textsOf(p.deny) }
+func (p *Policy) Deny() []string { return textsOfNames(p.deny) }
 
 // MustExist says whether the policy refuses templates that are not in vCenter.
 func (p *Policy) MustExist() bool { return p.mustExist }

@@ -36,7 +36,7 @@ type Policy struct {
 	bounds Bounds
 	// lifts are the fields whose default limits do not hold where the policy does: those that it bounds, if it is enforced.
 	lifts       fieldSet
-	allow, deny []pattern
+	allow, deny []namePattern
 	allowList   string
 	mustExist   bool
 	defaults    v1alpha1.PolicyDefaults
@@ -102,7 +102,7 @@ func compile(name string, spec *v1alpha1.VmGroupPolicySpec) *Policy {
 	}
 	p.compileLimits(spec)
 	if t := spec.Templates; t != nil {
-		p.allow, p.deny, p.mustExist = patternsOf(t.Allow), patternsOf(t.Deny), t.MustExist
+		p.allow, p.deny, p.mustExist = namePatternsOf(t.Allow), namePatternsOf(t.Deny), t.MustExist
 		p.allowList = list(t.Allow)
 	}
 	if spec.Defaults != nil {

@@ -58,6 +58,40 @@ func (s *Set) fillRequired(r Requester, spec *v1alpha1.VmGroupSpec) (filled []st
 	return filled
 }
 
+// Refilled is a required field of an update that has a default of today, and had another value before.
+type Refilled struct {
+	// Field of the VmGroup, for example spec.cpu.
+	Field string
+	// Was is the value before, and Default that which a policy of this name gives.
+	Was, Default any
+	Policy       string
+}
+
+// Refilled returns the fields that [Set.DefaultUpdate] may have filled in. Whether it did, or the author wrote the same value, a spec does not tell.
+func (s *Set) Refilled(r Requester, old, spec v1alpha1.VmGroupSpec) []Refilled {
+	var out []Refilled
+	if spec.CPU == old.CPU && spec.Memory == old.Memory && spec.Template == old.Template || absent(&old) {
+		return nil
+	}
+	matching := s.Matching(r)
+	out = refilled(out, "spec.cpu", old.CPU, spec.CPU, matching, func(p *Policy) int32 { return p.defaults.CPU })
+	out = refilled(out, "spec.memory", old.Memory, spec.Memory, matching, func(p *Policy) int32 { return p.defaults.Memory })
+	return refilled(out, "spec.template", old.Template, spec.Template, matching, func(p *Policy) string { return p.defaults.Template })
+}
+
+func refilled[T comparable](out []Refilled, field string, was, now T, matching []*Policy, of func(*Policy) T) []Refilled {
+	var zero T
+	for _, p := range matching {
+		if value := of(p); value != zero {
+			if value == now && was != now {
+				out = append(out, Refilled{Field: field, Was: was, Default: value, Policy: p.name})
+			}
+			break // the first that has a default gives it
+		}
+	}
+	return out
+}
+
 func fill[T comparable](field *T, value T) bool {
 	var zero T
 	if *field != zero || value == zero {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"path"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -101,8 +100,11 @@ func covered(grants []v1alpha1.Grant, ref Reference) bool {
 		}
 		// Only where the reference was resolved to counts, never how the group spelled it: a pattern must not be
 		// satisfied by a spelling such as "linux-x/../windows".
-		if matchesAny(patterns, path.Base(ref.Path), ref.Path) {
-			return true
+		found := foundAt(ref.Path)
+		for _, text := range patterns {
+			if p := namePatternOf(text); p.matchesName(found.name) || p.matchesPath(found) {
+				return true
+			}
 		}
 	}
 	return false

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"fmt"
-	"path"
+	"slices"
 	"strings"
 )
 
@@ -13,8 +13,6 @@ const maxListed = 10
 type pattern struct {
 	text  string
 	parts []string // what stands between the stars
-	// path is true for a pattern that only an inventory path can answer.
-	path bool
 }
 
 func patternsOf(texts []string) []pattern {
@@ -23,7 +21,7 @@ func patternsOf(texts []string) []pattern {
 	}
 	out := make([]pattern, len(texts))
 	for i, text := range texts {
-		out[i] = pattern{text: text, parts: strings.Split(text, "*"), path: strings.Contains(text, "/")}
+		out[i] = pattern{text: text, parts: strings.Split(text, "*")}
 	}
 	return out
 }
@@ -45,46 +43,56 @@ func anyMatches(patterns []pattern, s string) bool {
 	return false
 }
 
-// templateNames are what a template goes by: the last element of its inventory path, and the whole path where it is
-// known. As with grants, the way a group spells it does not count once the path is known.
+// templateNames are what a template goes by. As with grants, the way a group spells it does not count once it is found.
 type templateNames struct {
-	base, path string
+	// candidates are the names that the template may have, the last part of what the group wrote first. Of one that was found it is its name.
+	// Without any nothing is judged.
+	candidates []string
+	// found is where it is, once that is known.
+	found *foundObject
 }
 
+// namesOf returns the names of a template that a group spells like this, and that is at the path resolved if that is known.
 func namesOf(given, resolved string) templateNames {
-	if resolved != "" {
-		return templateNames{base: path.Base(resolved), path: resolved}
+	if resolved == "" {
+		return templateNames{candidates: Candidates(given)}
 	}
-	return templateNames{base: path.Base(given)}
+	found := foundAt(resolved)
+	return templateNames{candidates: []string{found.name}, found: &found}
 }
 
-// match tries a pattern with a slash on the path, and any other on the name. A member's admission policy does not know
-// paths: were *images* to match a folder too, it would refuse for ever what the hub allows.
-func (n templateNames) match(p pattern) bool {
+// match tries a pattern with a slash on the path, too. A member's admission policy does not know paths: were *images* to match a folder too, it would
+// refuse for ever what the hub allows.
+func (n templateNames) match(p *namePattern, name string) bool {
 	if p.path {
-		return n.path != "" && matchParts(p.parts, n.path)
+		return n.found != nil && (p.matchesName(name) || p.matchesPath(*n.found))
 	}
-	return matchParts(p.parts, n.base)
+	return p.matchesName(name)
 }
 
-// denies returns the first of patterns that matches.
-func (n templateNames) denies(patterns []pattern) (string, bool) {
-	for _, p := range patterns {
-		if n.match(p) {
-			return p.text, true
+// denies returns the first of patterns that matches, if there is one for each name that the template may have.
+func (n templateNames) denies(patterns []namePattern) (text string, denied bool) {
+	for i, name := range n.candidates {
+		first := slices.IndexFunc(patterns, func(p namePattern) bool { return n.match(&p, name) })
+		if first < 0 {
+			return "", false
+		}
+		if i == 0 {
+			text = patterns[first].text
 		}
 	}
-	return "", false
+	return text, len(n.candidates) > 0
 }
 
-// allows says whether one of patterns matches, or may match once the path is known.
-func (n templateNames) allows(patterns []pattern) bool {
-	for _, p := range patterns {
-		if n.match(p) || p.path && n.path == "" {
+// allows says whether one of patterns matches a name that the template may have, or may match once the path is known.
+func (n templateNames) allows(patterns []namePattern) bool {
+	for i := range patterns {
+		p := &patterns[i]
+		if p.path && n.found == nil || slices.ContainsFunc(n.candidates, func(name string) bool { return n.match(p, name) }) {
 			return true
 		}
 	}
-	return len(patterns) == 0
+	return len(patterns) == 0 || len(n.candidates) == 0
 }
 
 func list(patterns []string) string {

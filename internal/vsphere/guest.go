@@ -1,7 +1,6 @@
 package vsphere
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ const (
 const (
 	metadataInstance = "instance-id"
 	metadataHostname = "local-hostname"
-	guestEncoding    = "base64"
 )
 
 // Metadata tells a guest who it is. It is written with the clone and never again: cloud-init runs the first boot of a guest anew that finds another
@@ -74,14 +72,19 @@ func (r CloneRequest) GuestInfo() (map[string]string, error) {
 		}
 	}
 	if len(r.UserData) > 0 {
-		out[GuestUserData], out[GuestUserDataEncoding] = base64.StdEncoding.EncodeToString(r.UserData), guestEncoding
+		var err error
+		if out[GuestUserData], out[GuestUserDataEncoding], err = encodeForGuest(r.UserData); err != nil {
+			return nil, fmt.Errorf("user data: %w", err)
+		}
 	}
 	if r.Metadata != nil {
 		metadata, err := r.Metadata.JSON(r.instanceID())
 		if err != nil {
 			return nil, err
 		}
-		out[GuestMetadata], out[GuestMetadataEncoding] = base64.StdEncoding.EncodeToString(metadata), guestEncoding
+		if out[GuestMetadata], out[GuestMetadataEncoding], err = encodeForGuest(metadata); err != nil {
+			return nil, fmt.Errorf("metadata: %w", err)
+		}
 	}
 	if r.GuestInfoKey != "" {
 		if err := CheckGuestInfoKey(r.GuestInfoKey); err != nil {

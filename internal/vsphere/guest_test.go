@@ -1,9 +1,12 @@
 package vsphere_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -116,5 +119,42 @@ func TestEachCloneHasAnInstanceIDOfItsOwn(t *testing.T) {
 	}
 	if told(created) == told(created.Add(time.Second)) {
 		t.Error("the guest of a clone that came later is told that it has booted before")
+	}
+}
+
+// User data of 933,336 bytes was written as it is, and guests booted without it.
+func TestUserDataIsCompressedWhereAGuestCouldNotReadItAndRefusedWhereItStillCannot(t *testing.T) {
+	t.Parallel()
+	random := func(n int) []byte {
+		out := make([]byte, n)
+		_, _ = rand.NewChaCha8([32]byte{1}).Read(out)
+		return out
+	}
+	text := func(n int) []byte { return bytes.Repeat([]byte("write_files: [x]\n"), n/17+1)[:n] }
+	for _, c := range []struct {
+		story    string
+		give     []byte
+		encoding string // empty for what is refused
+	}{
+		{"little", text(20), "base64"},
+		{"as much as a guest reads as it is", random(49152), "base64"},
+		{"one byte more, of text", text(49153), "gzip+base64"},
+		{"one byte more, that cannot be compressed", random(49153), ""},
+		{"200,016 bytes of text", text(200016), "gzip+base64"},
+		{"933,336 bytes of text", text(933336), "gzip+base64"},
+		{"200,016 bytes that cannot be compressed", random(200016), ""},
+		{"933,336 bytes that cannot be compressed", random(933336), ""},
+	} {
+		info, err := vsphere.CloneRequest{UUID: "u", UserData: c.give}.GuestInfo()
+		checked := vsphere.CheckGuestValue(c.give)
+		var tooLong *vsphere.GuestValueError
+		switch {
+		case c.encoding == "":
+			if !errors.As(err, &tooLong) || !errors.As(checked, &tooLong) || tooLong.Size != len(c.give) || tooLong.Encoded <= vsphere.LongestGuestValue {
+				t.Errorf("%s: %v, %v", c.story, err, checked)
+			}
+		case err != nil || checked != nil || info[vsphere.GuestUserDataEncoding] != c.encoding || len(info[vsphere.GuestUserData]) > vsphere.LongestGuestValue:
+			t.Errorf("%s: %d characters as %q, %v, %v", c.story, len(info[vsphere.GuestUserData]), info[vsphere.GuestUserDataEncoding], err, checked)
+		}
 	}
 }

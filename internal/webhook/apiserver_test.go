@@ -165,6 +165,7 @@ func written(name string, spec map[string]any) *unstructured.Unstructured {
 func TestAgainstARealAPIServer(t *testing.T) {
 	w := &changingKnowledge{knowledge: knowledgeWith(policyNamed("default", defaultPolicy()))}
 	c := startCluster(t, w, nil)
+	c.hostnames()
 	c.register(admissionregistrationv1.Ignore)
 	// An API server learns of those that mutate and of those that validate by itself each.
 	await.NoError(c.t, "both webhooks are called", func() error {
@@ -179,6 +180,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 	}{
 		{"a refusal", (*cluster).refusal},
 		{"defaults and warnings", (*cluster).defaults},
+		{"a default that changed since", (*cluster).refilled},
 		{"scaling", (*cluster).scaling},
 		{"what an update does", (*cluster).foretold},
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},

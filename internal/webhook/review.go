@@ -70,10 +70,13 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	if err := movesVCenter(old, group); err != nil {
 		said.refused = append(said.refused, err)
 	}
+	said.defaulted(policies, requester, old, group)
 	unsaid := said.policies(policies, requester, old, group, preview)
 	said.violations(policy.Split(r.knowledge.Quota(ctx, requester, old, group)))
 	said.grants(old, group, preview.Denials)
 	held := undoes(old, group, preview) && said.forgive(group, preview.Standing)
+	// The schema refuses it too, also where an edit is taken back.
+	said.hostname(old, group)
 	if len(said.refused) > 0 {
 		return said, nil
 	}
@@ -82,6 +85,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 		said.add(sentence)
 	}
 	said.add(plan.NeverRepairs(group.Spec)) // nothing for an empty sentence
+	said.add(plan.LongHostname(group.Name, group.Spec))
 	if held {
 		said.shrinks(old, group, preview.Plan)
 	}
@@ -98,11 +102,10 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 // policies reviews by the policies that hold for the requester. unsaid is true when the template does not exist and no policy
 // has anything to say about that.
 func (said *review) policies(set *policy.Set, requester policy.Requester, old, group *v1alpha1.VmGroup, preview Preview) (unsaid bool) {
-	var before *v1alpha1.VmGroupSpec
+	before := specOf(old)
 	if old == nil {
 		said.violations(policy.Split(set.Evaluate(requester, group.Spec, preview.TemplatePath)))
 	} else {
-		before = &old.Spec
 		said.violations(set.EvaluateUpdate(requester, old.Spec, group.Spec, preview.TemplatePath))
 	}
 	said.violations(set.Retained(requester, before, group.Spec))
@@ -175,6 +178,21 @@ func asksElse(name string, old, group *v1alpha1.VmGroup) bool {
 		return group.Spec.UserDataSecretRef != nil && !apiequality.Semantic.DeepEqual(old.Spec.UserDataSecretRef, group.Spec.UserDataSecretRef)
 	}
 	return true
+}
+
+// hostname refuses host names that guests cannot have.
+func (said *review) hostname(old, group *v1alpha1.VmGroup) {
+	if problem := plan.RefusedHostname(group.Name, specOf(old), group.Spec); problem != "" {
+		said.refused = append(said.refused, field.Invalid(field.NewPath("spec", "guest", "hostname"), string(group.Spec.Guest.Hostname), problem))
+	}
+}
+
+// specOf is the spec of a group, or nil without one.
+func specOf(group *v1alpha1.VmGroup) *v1alpha1.VmGroupSpec {
+	if group == nil {
+		return nil
+	}
+	return &group.Spec
 }
 
 func placementOf(group *v1alpha1.VmGroup) v1alpha1.Placement {

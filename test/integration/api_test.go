@@ -140,6 +140,20 @@ func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
 	}
 }
 
+// The column CURRENT of a group without VMs was empty: a merge patch does not write a zero where nothing was before.
+func TestTheCountsOfAGroupWithoutVMsAreZeroAndNotAbsent(t *testing.T) {
+	w := calm.enter(t)
+	o := object(t, "VmGroup", "{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}")
+	if err := w.Members["team-a"].Create(t.Context(), o, client.DryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	for _, count := range []string{"currentReplicas", "desiredReplicas", "replicas", "readyReplicas", "updatedReplicas"} {
+		if got, found, err := unstructured.NestedInt64(o.Object, "status", count); got != 0 || !found || err != nil {
+			t.Errorf("status.%s is %d, found %v, %v; want 0", count, got, found, err)
+		}
+	}
+}
+
 func TestColumnsBeginWithTheOriginals(t *testing.T) {
 	w := calm.enter(t)
 	client, err := rest.HTTPClientFor(w.Members["team-a"].Config)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -133,9 +135,30 @@ func templatePatterns(patterns []string) []v1alpha1.LimitsPattern {
 			result = append(result, v1alpha1.LimitsPattern{Pattern: pattern, Path: true})
 			continue
 		}
-		result = append(result, v1alpha1.LimitsPattern{Pattern: pattern, Expression: expressionOf(pattern)})
+		result = append(result, v1alpha1.LimitsPattern{Pattern: pattern, Expression: nameExpressionOf(pattern)})
 	}
 	return result
+}
+
+// nameExpressionOf is the same for a pattern of names of vCenter, whose case does not count, and which may be written as the API has them. One without
+// a star, of plain letters, needs none either.
+func nameExpressionOf(pattern string) string {
+	readings := inventoryname.Readings(pattern)
+	plain := strings.IndexFunc(pattern, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	if plain && len(readings) == 1 && !strings.Contains(pattern, "*") {
+		return ""
+	}
+	for i, reading := range readings {
+		parts := strings.Split(reading, "*")
+		for j := range parts {
+			parts[j] = regexp.QuoteMeta(parts[j])
+		}
+		readings[i] = strings.Join(parts, ".*")
+	}
+	if len(readings) == 1 {
+		return "(?is)^" + readings[0] + "$"
+	}
+	return "(?is)^(?:" + strings.Join(readings, "|") + ")$"
 }
 
 // expressionOf is a pattern with a star as a regular expression of the whole of a name, also of one with line breaks. A

@@ -41,6 +41,11 @@ func matches(pattern, name string) string {
 	return fmt.Sprintf("(%[1]s.pattern == %[2]s || has(%[1]s.expression) && %[2]s.matches(%[1]s.expression))", pattern, name)
 }
 
+// namesMatch says whether a name of vCenter, folded, matches the pattern that the variable holds. Package policy decides it in the same way.
+func namesMatch(pattern, name string) string {
+	return fmt.Sprintf("(%[1]s.pattern.lowerAscii() == %[2]s || has(%[1]s.expression) && %[2]s.matches(%[1]s.expression))", pattern, name)
+}
+
 func variable(name, expression string) admissionv1.Variable {
 	return admissionv1.Variable{Name: name, Expression: expression}
 }

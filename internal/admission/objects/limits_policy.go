@@ -37,16 +37,28 @@ func bounds(field, unit, whenAbove, whenBelow string) string {
 const unusable = `
   has(p.refusal) && variables.worse ? 'spec: Forbidden: ' + p.refusal :`
 
-// templates are the rules about spec.template, as links of the same chain. They look at the last part of a path only, and
+// templates are the rules about spec.template, as links of the same chain. They refuse what each name that may be meant forbids, and
 // say nothing where a pattern with a slash could decide otherwise.
-var templates = strings.NewReplacer("DENIES", matches("d", "variables.templateName"), "ALLOWS", matches("a", "variables.templateName")).Replace(`
-  has(p.templates) && has(p.templates.deny) && variables.templateDiffers && p.templates.deny.exists(d, !has(d.path) && DENIES) ?
+var templates = strings.NewReplacer("DENIES", namesMatch("d", "n"), "FIRST", namesMatch("d", "variables.templateNames[0]"), "ALLOWS", namesMatch("a", "n")).Replace(`
+  has(p.templates) && has(p.templates.deny) && variables.templateDiffers && variables.templateNames.size() > 0 &&
+    variables.templateNames.all(n, p.templates.deny.exists(d, !has(d.path) && DENIES)) ?
     'spec.template: Invalid value: ' + strings.quote(variables.template) + ': is denied by VmGroupPolicy "' + p.name + '": ' +
-      p.templates.deny.filter(d, !has(d.path) && DENIES)[0].pattern :
-  has(p.templates) && has(p.templates.allow) && variables.templateDiffers &&
-    !p.templates.allow.exists(a, has(a.path) || ALLOWS) ?
+      p.templates.deny.filter(d, !has(d.path) && FIRST)[0].pattern :
+  has(p.templates) && has(p.templates.allow) && variables.templateDiffers && variables.templateNames.size() > 0 &&
+    !p.templates.allow.exists(a, has(a.path)) && !variables.templateNames.exists(n, p.templates.allow.exists(a, ALLOWS)) ?
     'spec.template: Invalid value: ' + strings.quote(variables.template) + ': matches none of the templates that VmGroupPolicy "' +
       p.name + '" allows: ' + p.templates.allowList :`)
+
+// templateEnds are the ends of spec.template that may be a name with slashes, the shortest first, and templateNames those and what they are as the API
+// has them: see policy.Candidates.
+const (
+	templateEnds = `variables.templateParts.size() == 0 ? ['/'] : variables.templateParts.size() > 12 ? [] :
+  [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].filter(i, i == variables.templateParts.size() ||
+    i < variables.templateParts.size() && (i > 2 || !variables.template.startsWith('/')))
+    .map(i, variables.templateParts.join('/').lowerAscii().split('/', i)[i - 1])`
+	templateNames = `!variables.template.contains('%') ? variables.templateEnds : variables.templateEnds +
+  variables.templateEnds.map(n, n.replace('%2f', '/').replace('%5c', '\\').replace('%25', '%'))`
+)
 
 // limitsPolicy refuses groups and scalings that break the limits or template lists of an enforced policy, with the message of
 // the first broken rule. It decides as policy.Set.EvaluateUpdate does, but for an undo. Of a Scale it sees the replicas only.
@@ -79,7 +91,8 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				variable("oldMemory", `has(variables.old.memory) ? variables.old.memory : 0`),
 				variable("template", `has(object.spec.template) ? object.spec.template : ''`),
 				variable("templateParts", `variables.template.split('/').filter(part, part != '')`),
-				variable("templateName", `variables.templateParts.size() == 0 ? '/' : variables.templateParts[variables.templateParts.size() - 1]`),
+				variable("templateEnds", templateEnds),
+				variable("templateNames", templateNames),
 				variable("templateDiffers", `variables.template != '' && (variables.grows ||
   !has(variables.old.template) || variables.old.template != variables.template)`),
 				variable("worse", `variables.grows || variables.cpu > variables.oldCPU || variables.memory > variables.oldMemory ||

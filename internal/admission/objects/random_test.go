@@ -43,7 +43,7 @@ func (d dice) policy() v1alpha1.VmGroupPolicySpec {
 	patterns := func() []string {
 		list := make([]string, 0, 2)
 		for range d.IntN(cap(list) + 1) {
-			list = append(list, one(d, "linux-*", "*-12", "linux-12", "windows-*", "*", "/DC0/vm/*", "*x*n*", "l.nux-12", "*/linux-12", "/"))
+			list = append(list, one(d, "linux-*", "*-12", "linux-12", "windows-*", "*", "/DC0/vm/*", "*x*n*", "l.nux-12", "*/linux-12", "/", "LINUX-*", "a%2Fl*", "*%25*", "12", "Ü*", "b*"))
 		}
 		slices.Sort(list)
 		return slices.Compact(list)
@@ -75,7 +75,8 @@ func (d dice) policy() v1alpha1.VmGroupPolicySpec {
 func (d dice) spec(complete bool) map[string]any {
 	spec := map[string]any{
 		"cpu": one(d, 1, 2, 3, 4, 5), "memory": one(d, 1, 2, 3, 4, 8, 9),
-		"template": one(d, "linux-12", "windows-11", "/DC0/vm/linux-12", "a/windows-12/", "\"quoted\" ü", "//", "linux\u200b-12\u3000"),
+		"template": one(d, "linux-12", "windows-11", "/DC0/vm/linux-12", "a/windows-12/", "\"quoted\" ü", "//", "linux\u200b-12\u3000",
+			"a/linux-12", "A%2flinux-12", "b/a/12", "/DC0/vm/a/linux-12", "LINUX-12", "50%25-x", "%252f", "ü-1", "a/b/c/d/e/f/g/h/i/j/k/l/m"),
 	}
 	if left := one(d, "cpu", "memory", "template"); !complete && d.IntN(6) == 0 {
 		delete(spec, left)

@@ -15,6 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // userDataKey is the key of a user data Secret that is handed to cloud-init.
@@ -60,6 +61,9 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q; add it", name, userDataKey)
 	}
 	p.noteUserData(s, &secret)
+	if err := vsphere.CheckGuestValue(secret.Data[userDataKey]); err != nil {
+		return blocked(v1alpha1.ReasonUserDataTooLarge, "user data in Secret %q of spec.userDataSecretRef is too large: %v. Shorten it, or have cloud-init fetch the rest, for example with #include", name, err)
+	}
 	return &group.UserDataAnswer{Data: secret.Data[userDataKey]}, nil
 }
 

@@ -2,6 +2,7 @@ package vmgroup
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -232,4 +233,33 @@ func (d *deadlines) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 	at, _ := ctx.Deadline()
 	d.seen = append(d.seen, at)
 	return d.Reader.Get(ctx, key, o, opts...)
+}
+
+func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T) {
+	data := make([]byte, 200016)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
+	r, _ := withUserData(t, func(s *corev1.Secret) { s.Data[userDataKey] = data })
+	for range 4 {
+		r.mustPass()
+	}
+	ready := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Reason != v1alpha1.ReasonUserDataTooLarge || !strings.Contains(ready.Message, `Secret "cloud-init"`) ||
+		!strings.Contains(ready.Message, "200016 bytes") || !strings.Contains(ready.Message, "a guest can read 65536") {
+		t.Errorf("told %+v", ready)
+	}
+	if n := len(r.vcenter.VMs()); n > 0 {
+		t.Fatalf("%d VMs are cloned with user data that they cannot read", n)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
+	if err := r.member.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+		t.Fatal(err)
+	}
+	secret.Data[userDataKey] = []byte("#cloud-config")
+	if err := r.member.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("%d VMs once the user data is shorter, want 2", n)
+	}
 }

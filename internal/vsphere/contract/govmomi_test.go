@@ -2,9 +2,7 @@ package contract_test
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -100,11 +98,9 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			DetachDisk:      func(f vsphere.Folder, vm vsphere.VM) { must(person.DetachDisk(ctx, f.Path+"/"+vm.Name, volume)) },
 			SetTemplateInfo: func(keys map[string]string) { must(person.SetTemplate(ctx, "/DC0/vm/vm-operator-template", keys)) },
 			GuestInfo: func(f vsphere.Folder, vm vsphere.VM) map[string]string {
-				vms, err := person.VMs(ctx)
+				info, err := person.GuestInfo(ctx, f.Path+"/"+vm.Name)
 				must(err)
-				extra := vms[f.Path+"/"+vm.Name].Extra
-				maps.DeleteFunc(extra, func(key, _ string) bool { return !strings.HasPrefix(key, "guestinfo.") })
-				return extra
+				return info
 			},
 			Boots: func(f vsphere.Folder, vm vsphere.VM) {
 				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{sim.GuestBoot: "0s"}))

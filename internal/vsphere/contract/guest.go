@@ -1,11 +1,29 @@
 package contract
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"io"
 	"maps"
+	"math/rand/v2"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
+
+// unpacked is what cloud-init makes of a value that is encoded as gzip+base64.
+func unpacked(value string) ([]byte, error) {
+	packed, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return nil, err
+	}
+	text, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(text)
+}
 
 func guestIdentity(r *run) {
 	baked := map[string]string{
@@ -47,7 +65,16 @@ func guestIdentity(r *run) {
 	if !maps.Equal(got, want) {
 		r.t.Errorf("a clone with user data has %v, want %v", got, want)
 	}
+	large := []byte("#cloud-config\n" + strings.Repeat("- a line of user data that cloud-init reads\n", 5000))
+	got = told(4, func(req *vsphere.CloneRequest) { req.UserData = large })
+	if read, err := unpacked(got[vsphere.GuestUserData]); got[vsphere.GuestUserDataEncoding] != "gzip+base64" || err != nil || !bytes.Equal(read, large) {
+		r.t.Errorf("a guest reads %d bytes of %d bytes of user data, encoded as %q: %v", len(read), len(large), got[vsphere.GuestUserDataEncoding], err)
+	}
 	req := r.request(3)
+	req.UserData = make([]byte, 1<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(req.UserData)
+	r.refused(r.Server.Clone(r.ctx, req), vsphere.KindSpec)
+	req = r.request(3)
 	req.Metadata = &vsphere.Metadata{More: map[string]string{"instance-id": "mine"}}
 	r.refused(r.Server.Clone(r.ctx, req), vsphere.KindSpec)
 	if o := r.observe(); len(o.InFlight)+len(o.Failures) > 0 {

@@ -3,8 +3,8 @@ package fake
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -52,7 +52,7 @@ func (s *Server) AddTemplate(t vsphere.Template) vsphere.Template {
 func (s *Server) RemoveTemplate(name string) {
 	s.mu.Lock()
 	defer s.unlock()
-	s.templates = slices.DeleteFunc(s.templates, func(t vsphere.Template) bool { return matches(name, t.Path) })
+	s.templates = slices.DeleteFunc(s.templates, func(t vsphere.Template) bool { return inventoryname.Refer(name, t.Path) != inventoryname.None })
 	s.after = append(s.after, s.serverChanged)
 }
 
@@ -146,21 +146,23 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 	return out, nil
 }
 
-// matches reports whether an inventory path is meant by a name: the path, or an end of it.
-func matches(name, path string) bool {
-	return name == path || !strings.HasPrefix(name, "/") && strings.HasSuffix(path, "/"+name)
-}
-
 // choose returns the index of the path that is meant by a name.
 func choose(op, kind, name string, paths []string) (int, *vsphere.Error) {
-	var found []int
+	var found, exact []int
 	for i, path := range paths {
-		if path == name {
+		switch inventoryname.Refer(name, path) {
+		case inventoryname.Whole:
 			return i, nil
-		}
-		if matches(name, path) {
+		case inventoryname.Exact:
+			exact = append(exact, i)
 			found = append(found, i)
+		case inventoryname.Loose:
+			found = append(found, i)
+		case inventoryname.None:
 		}
+	}
+	if len(exact) == 1 {
+		return exact[0], nil
 	}
 	switch len(found) {
 	case 0:

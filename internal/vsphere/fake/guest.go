@@ -64,9 +64,13 @@ func (s *Server) observeGuests(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
-// GuestInfo are the guestinfo keys of a VM, for assertions.
+// GuestInfo is what the guest of a VM can read of its guestinfo keys, for assertions.
 func (s *Server) GuestInfo(name string) map[string]string {
 	s.mu.Lock()
 	defer s.unlock()
-	return maps.Clone(s.extra[s.must(name).Ref])
+	info := maps.Clone(s.extra[s.must(name).Ref])
+	for key, value := range info {
+		info[key] = value[:min(len(value), vsphere.LongestGuestValue)]
+	}
+	return info
 }

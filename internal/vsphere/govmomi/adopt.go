@@ -36,13 +36,16 @@ func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderCon
 	below := strings.Trim(strings.TrimPrefix(path, c.datacenter.path+"/vm/"), "/")
 	for name := range strings.SplitSeq(below, "/") {
 		child, err := findChild(ctx, c.client, content.Folder, name)
-		switch {
-		case err != nil:
+		if err != nil {
 			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
-		case child.Type != vsphere.TypeFolder:
-			return vsphere.FolderContent{}, &vsphere.Error{Kind: vsphere.KindNotFound, Op: op, Err: fmt.Errorf("there is no folder %q below %s/vm", below, c.datacenter.path)}
 		}
-		content.Folder = child
+		if content.Folder = child; child.Type == vsphere.TypeFolder {
+			continue
+		}
+		if content.Folder, err = folderAsShown(ctx, c, below); err != nil {
+			return vsphere.FolderContent{}, translate(op, readOnlyError(err))
+		}
+		break
 	}
 	o, err := exact(ctx, c.client, content.Folder, "childEntity")
 	if err != nil {
@@ -266,4 +269,25 @@ func marked(values map[string]string) bool {
 		}
 	}
 	return false
+}
+
+// folderAsShown finds a folder by its path below the datacenter's folder of VMs, as the vSphere Client shows it.
+func folderAsShown(ctx context.Context, c *connection, below string) (vsphere.Ref, error) {
+	folders, err := contained(ctx, c.client, c.datacenter.vmFolder, []types.PropertySpec{{Type: vsphere.TypeFolder, PathSet: []string{propName, propParent}}})
+	if err != nil {
+		return vsphere.Ref{}, err
+	}
+	t := newTree(c.datacenter.vmFolder)
+	for _, o := range folders {
+		t.add(o.ref, o.refOf(propParent), o.text(propName))
+	}
+	paths := make([]string, len(folders))
+	for i, o := range folders {
+		paths[i] = c.datacenter.path + "/vm" + t.path(o.ref)
+	}
+	i, err := choose("folder", c.datacenter.path+"/vm/"+below, paths)
+	if err != nil {
+		return vsphere.Ref{}, err
+	}
+	return folders[i].ref, nil
 }

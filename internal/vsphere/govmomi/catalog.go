@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -34,6 +35,8 @@ type content struct {
 	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
 	ordinary                    []string
 	pools, datastores, networks []place
+	// others are what people name as a place, and is none.
+	others []otherKind
 }
 
 // catalog holds what VMs are made of and where they can go.
@@ -136,13 +139,19 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 	if got == nil {
 		return out, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errCatalog}
 	}
-	pool, err := choosePool(or(p.ResourcePool, s.cfg.ResourcePool), got.pools)
+	wanted := vsphere.Placement{
+		ResourcePool: or(p.ResourcePool, s.cfg.ResourcePool), Datastore: or(p.Datastore, s.cfg.Datastore), Network: or(p.Network, s.cfg.Network),
+	}
+	pool, err := choosePool(wanted.ResourcePool, got.pools)
+	err = got.explain(err, kindPool, wanted.ResourcePool)
 	if err == nil {
 		out.ResourcePool, out.ResourcePoolPath = pool.ref, pool.path
-		out.Datastore, out.DatastorePath, err = chooseOptional("datastore", or(p.Datastore, s.cfg.Datastore), got.datastores)
+		out.Datastore, out.DatastorePath, err = chooseOptional(kindDatastore, wanted.Datastore, got.datastores)
+		err = got.explain(err, kindDatastore, wanted.Datastore)
 	}
 	if err == nil {
-		out.Network, out.NetworkPath, err = chooseOptional("network", or(p.Network, s.cfg.Network), got.networks)
+		out.Network, out.NetworkPath, err = chooseOptional(kindNetwork, wanted.Network, got.networks)
+		err = got.explain(err, kindNetwork, wanted.Network)
 	}
 	if err != nil {
 		if vsphere.KindOf(err) == vsphere.KindNotFound {
@@ -198,26 +207,31 @@ func chooseOptional(kind, want string, places []place) (vsphere.Ref, string, err
 	return places[i].ref, places[i].path, nil
 }
 
-// matches reports whether an inventory path is meant by a name: the path itself, its last part, or an end of it.
-func matches(want, path string) bool {
-	return want == path || strings.HasSuffix(path, "/"+strings.TrimPrefix(want, "/")) && !strings.HasPrefix(want, "/")
-}
+// matches reports whether an inventory path is meant by a name.
+func matches(want, path string) bool { return inventoryname.Refer(want, path) != inventoryname.None }
 
-// choose returns the index of the one path that is meant; with no name, of the only one. The error is a
-// *vsphere.Error that is fit for a condition.
+// choose returns the index of the one path that is meant; with no name, of the only one. Of several the one that is meant to the letter is it, and if
+// there are several of these, as of a text that is both a name and a path, nobody knows. The error is a *vsphere.Error that is fit for a condition.
 func choose(kind, want string, paths []string) (int, error) {
 	op := fmt.Sprintf("find %s %q", kind, want)
 	if want == "" {
 		op = "find the only " + kind
 	}
-	var found []int
+	var found, exact []int
 	for i, path := range paths {
-		if want == path && want != "" {
+		match := inventoryname.Refer(want, path)
+		switch {
+		case match == inventoryname.Whole:
 			return i, nil
+		case match == inventoryname.Exact:
+			exact = append(exact, i)
+		case match == inventoryname.None && want != "":
+			continue
 		}
-		if want == "" || matches(want, path) {
-			found = append(found, i)
-		}
+		found = append(found, i)
+	}
+	if len(exact) == 1 {
+		return exact[0], nil
 	}
 	switch len(found) {
 	case 1:

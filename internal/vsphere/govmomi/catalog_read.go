@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -63,9 +64,10 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 		{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}},
 		{Type: vsphere.TypeFolder, PathSet: named},
 		{Type: "ComputeResource", PathSet: named},
-		{Type: "ResourcePool", PathSet: named},
-		{Type: "Datastore", PathSet: named},
-		{Type: "Network", PathSet: named},
+		{Type: typePool, PathSet: named},
+		{Type: typeDatastore, PathSet: named},
+		{Type: typeNetwork, PathSet: named},
+		{Type: typeSwitchEnd, PathSet: []string{propName, propParent, propUplinks, propPortgroups}},
 	})
 	if err != nil {
 		return nil, err
@@ -83,28 +85,20 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 	out := &content{}
 	var templates []vsphere.Ref
 	for _, o := range objects {
-		p := place{ref: o.ref, path: path(o.ref)}
-		switch o.ref.Type {
-		case vsphere.TypeVirtualMachine:
-			switch {
-			case o.refOf(propParent).IsZero():
-			case !o.yes(propTemplate):
-				// Those below our root folder are in the inventory.
-				if !strings.HasPrefix(p.path, c.root.Path+"/") {
-					out.ordinary = append(out.ordinary, p.path)
-				}
-			case below(p.path, templateFolders):
-				templates = append(templates, o.ref)
+		if o.ref.Type != vsphere.TypeVirtualMachine || o.refOf(propParent).IsZero() {
+			continue
+		}
+		switch p := path(o.ref); {
+		case !o.yes(propTemplate):
+			// Those below our root folder are in the inventory.
+			if !strings.HasPrefix(p, c.root.Path+"/") {
+				out.ordinary = append(out.ordinary, p)
 			}
-		case "ResourcePool":
-			p.root = computes[o.refOf(propParent)]
-			out.pools = append(out.pools, p)
-		case "Datastore":
-			out.datastores = append(out.datastores, p)
-		case "Network", "DistributedVirtualPortgroup", "OpaqueNetwork":
-			out.networks = append(out.networks, p)
+		case below(p, templateFolders):
+			templates = append(templates, o.ref)
 		}
 	}
+	out.readPlaces(objects, path, computes)
 	if out.templates, err = readTemplates(ctx, c, templates, path); err != nil {
 		return nil, err
 	}
@@ -147,13 +141,14 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 // below reports whether a path lies below one of the folders; with no folders any does.
 func below(path string, folders []string) bool {
 	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
-		return strings.HasPrefix(path, "/"+strings.Trim(f, "/")+"/")
+		return inventoryname.Below(path, f)
 	})
 }
 
 func (c *content) sort() {
 	slices.SortFunc(c.templates, func(a, b templateEntry) int { return cmp.Compare(a.Path, b.Path) })
 	slices.Sort(c.ordinary)
+	slices.SortFunc(c.others, func(a, b otherKind) int { return cmp.Compare(a.path, b.path) })
 	for _, places := range [][]place{c.pools, c.datastores, c.networks} {
 		slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.path, b.path) })
 	}

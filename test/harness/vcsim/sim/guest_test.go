@@ -177,3 +177,13 @@ func (h hand) guest(tools, on bool, path string) {
 		return vms[path].Tools == tools && vms[path].On == on
 	})
 }
+
+func TestAGuestReadsNoMoreOfAValueThanVSphereHandsOver(t *testing.T) {
+	h := person(t, sim.Options{})
+	must(t, h.Set(h.ctx, ordinary, map[string]string{"guestinfo.userdata": strings.Repeat("a", 70_000), "guestinfo.metadata": "short", "other": "x"}))
+	got, err := h.GuestInfo(h.ctx, ordinary)
+	must(t, err)
+	if len(got) != 2 || got["guestinfo.userdata"] != strings.Repeat("a", 65_536) || got["guestinfo.metadata"] != "short" {
+		t.Errorf("a guest reads %d values, and %d bytes of user data", len(got), len(got["guestinfo.userdata"]))
+	}
+}

@@ -115,6 +115,7 @@ func Start(o Options) (*Simulator, error) {
 		model.Remove()
 		return nil, fmt.Errorf("create the simulator's model: %w", err)
 	}
+	markUplinks(model.Map())
 	service := model.Service
 	replaceCollectors(service)
 	rules := &strict{

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
 
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -142,4 +144,15 @@ func TestAListingWhileVMsComeAndGoIsNoError(t *testing.T) {
 	}
 	stop()
 	must(t, <-churn)
+}
+
+func TestASwitchNamesItsUplinkPortGroups(t *testing.T) {
+	h := person(t, sim.Options{})
+	network, err := h.find.Network(h.ctx, "DVS0")
+	must(t, err)
+	var dvs mo.DistributedVirtualSwitch
+	must(t, property.DefaultCollector(h.Client()).RetrieveOne(h.ctx, network.Reference(), []string{"config"}, &dvs))
+	if n := len(dvs.Config.GetDVSConfigInfo().UplinkPortgroup); n != 1 {
+		t.Errorf("it names %d, want 1", n)
+	}
 }

@@ -1,0 +1,90 @@
+package policy_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+)
+
+// spell writes a text in one of the ways in which people and the API do.
+func spell(d *rand.Rand, text string) string {
+	if d.IntN(2) == 0 {
+		text = inventoryname.Shown(text)
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if d.IntN(3) == 0 {
+			r = []rune(strings.ToUpper(string(r)))[0]
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// No way to write a template, and no way to write a pattern, makes a difference: what a pattern denies, and what none grants, stays so.
+func TestNoSpellingGetsWhatIsDeniedOrNotGranted(t *testing.T) {
+	t.Parallel()
+	d := rand.New(rand.NewPCG(42, 4))
+	requester := policy.Requester{Member: "m1", Namespace: "dev"}
+	names := []string{"win/11", "win11", "linux-12", `a\b`, "50%", "win%2f11"}
+	asAPI := strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
+	denied, refusedGrant := 0, 0
+	for range 20_000 {
+		name, pattern := asAPI.Replace(names[d.IntN(len(names))]), asAPI.Replace(names[d.IntN(len(names))])
+		path := "/DC0/vm/" + []string{"", "x/", "x%2fy/"}[d.IntN(3)] + name
+		object := path
+		if d.IntN(2) == 0 {
+			object = strings.TrimPrefix(path, "/DC0/vm/")
+		}
+		given, written := spell(d, object), spell(d, pattern)
+		same := name == pattern || inventoryname.Fold(written) == inventoryname.Fold(inventoryname.Shown(name)) ||
+			inventoryname.Fold(inventoryname.Shown(written)) == inventoryname.Fold(inventoryname.Shown(name))
+		spec := v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: given, Replicas: new(int32(1))}
+		set := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Deny: []string{written}}}}})
+		is := len(set.Evaluate(requester, spec, path)) > 0
+		if is != same {
+			t.Fatalf("template %q at %q under deny %q: refused is %v, want %v", given, path, written, is, same)
+		}
+		// Without a look at vCenter nothing is refused that is allowed once it was found.
+		if !is && len(set.Evaluate(requester, spec, "")) > 0 {
+			t.Fatalf("template %q at %q under deny %q is refused while nobody knows what it is", given, path, written)
+		}
+		allow := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Allow: []string{written}}}}})
+		if allowed := len(allow.Evaluate(requester, spec, path)) == 0; allowed != same || allowed && len(allow.Evaluate(requester, spec, "")) > 0 {
+			t.Fatalf("template %q at %q under allow %q: allowed is %v, want %v", given, path, written, allowed, same)
+		}
+		grants := []v1alpha1.Grant{{MemberClusters: []string{"m1"}, Templates: []string{written}}}
+		refs := []policy.Reference{{Field: "spec.template", Kind: policy.TemplateReference, Given: given, Path: path}}
+		if granted := len(policy.CheckReferences("vc", grants, requester, refs)) == 0; granted != same {
+			t.Fatalf("template %q at %q under grant %q: granted is %v, want %v", given, path, written, granted, same)
+		}
+		if is {
+			denied++
+		} else {
+			refusedGrant++
+		}
+	}
+	if denied < 1000 || refusedGrant < 1000 {
+		t.Errorf("%d denied, %d not granted: too few to say anything", denied, refusedGrant)
+	}
+}
+
+func TestGrantsTakeNamesAsTheyAreShown(t *testing.T) {
+	t.Parallel()
+	const path = "/DC0/network/v920 10.33.157.0%2f24"
+	for pattern, want := range map[string]bool{
+		"v920 10.33.157.0/24": true, "v920 10.33.157.0%2f24": true, "V920 10.33.157.0%2F24": true, "v920*": true, "*/24": true, "*10.33.*/24": true,
+		"/DC0/network/v920 10.33.157.0/24": true, "/dc0/network/v920*": true, "/DC0/network/*%2F24": true,
+		"24": false, "v920 10.33.157.0": false, "/DC0/network/*/24": false, "v921*": false,
+	} {
+		grants := []v1alpha1.Grant{{MemberClusters: []string{"m"}, Networks: []string{pattern}}}
+		refs := []policy.Reference{{Field: "f", Kind: policy.NetworkReference, Given: "v920 10.33.157.0/24", Path: path}}
+		if got := len(policy.CheckReferences("vc", grants, policy.Requester{Member: "m"}, refs)) == 0; got != want {
+			t.Errorf("%q grants it: %v, want %v", pattern, got, want)
+		}
+	}
+}

@@ -140,7 +140,10 @@ func slowSteps(part int, args []string) []step {
 // lastSteps are no stories: the random models, at length.
 func lastSteps(args []string) []step {
 	args = append([]string{"-count=1"}, args...)
+	layers := layersStep("policies as an API server judges them, at length", args)
+	layers.binaryArgs = []string{"-layers.cases=100000"}
 	return []step{
+		layers,
 		{label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args, binaryArgs: []string{"-protocol.runs=5000"}},
 		{label: "the random model of a world that goes back, at length", packages: []string{"./internal/controller/vmgroup"}, args: args,
 			binaryArgs: []string{"-goesback.histories=10000", "-quota.histories=1000"}},

@@ -88,6 +88,7 @@ var slowStories = []slowStory{
 	{6, "integration", "TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing", 90},
 	{6, "integration", "TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM", 150},
 	{6, "integration", "TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM", 130},
+	{8, "integration", "TestWhatAPersonDoesWhileTheStreamBreaksIsActedOnAndNoVMIsTooMany", 200},
 	{7, "massdeletion", "TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs", 110},
 	{7, "massdeletion", "TestEverythingThatIsScaledToZeroKeepsItsVMs", 60},
 	{7, "massdeletion", "TestTwentyOfAHundredAndFiftyGroupsGoUnasked", 25},

@@ -37,7 +37,7 @@ func (t *trial) reconciled(c policytest.Case, set *policy.Set, spec v1alpha1.VmG
 		t.tally[within]++
 	default:
 		t.tally[heldAndSaid]++
-		if held := foretold(*c.OldSpec(), spec, findings).Held; held == nil {
+		if p := foretold(*c.OldSpec(), spec, findings); p.Held == nil || !p.NotDone {
 			t.fail("the reconciler holds an edit that was accepted, and the forecast does not say so: %s: %s", a.Reason, a.Message)
 		}
 	}

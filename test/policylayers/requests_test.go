@@ -176,6 +176,9 @@ func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, 
 	if (answer.Schema != nil) != (refusedByHub != nil) {
 		t.fail("with the defaults of the member the schema says %v, and with those of the hub %v", answer.Schema, refusedByHub)
 	}
+	if wants := invalid(spec, c.OldSpec()); wants != (refusedByHub != nil) {
+		t.fail("the schema says %v of a group that is invalid: %t", refusedByHub, wants)
+	}
 	if answer.Schema != nil || refusedByHub != nil {
 		t.tally[schemaRefuses]++
 		return nil
@@ -196,6 +199,12 @@ func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, 
 		t.reconciled(c, set, stored, status, answer.Refusal == "" && t.undoes(c, stored, status))
 	}
 	return nil
+}
+
+// invalid reports whether the schema has to refuse a group: something that it needs is missing, or its VMs would have to move to another vCenter. An empty
+// name of one is none.
+func invalid(spec v1alpha1.VmGroupSpec, old *v1alpha1.VmGroupSpec) bool {
+	return spec.CPU == 0 || spec.Memory == 0 || spec.Template == "" || old != nil && old.VCenter != "" && old.VCenter != spec.VCenter
 }
 
 // fill writes what the hub's webhook fills in.

@@ -163,6 +163,11 @@ func (h *history) checkPrompt() {
 	}
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
+	for ref := range h.m.left { // a reference is never given twice
+		if _, state := h.server.index.VM(ref); h.m.things[ref] == nil && state == inventory.Present {
+			h.fail("soon", []string{ref.Value + " is not there any more, as the stream has told, and is present"})
+		}
+	}
 	for ref, at := range h.present {
 		got, state := h.server.index.VM(ref)
 		switch t := h.m.things[ref]; {

@@ -164,7 +164,11 @@ func (h *history) checkPrompt() {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	for ref := range h.m.left { // a reference is never given twice
-		if _, state := h.server.index.VM(ref); h.m.things[ref] == nil && state == inventory.Present {
+		_, state := h.server.index.VM(ref)
+		if ref.Type == vsphere.TypeFolder {
+			_, state = h.server.index.FolderState(ref)
+		}
+		if h.m.things[ref] == nil && state == inventory.Present {
 			h.fail("soon", []string{ref.Value + " is not there any more, as the stream has told, and is present"})
 		}
 	}

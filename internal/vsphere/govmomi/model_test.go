@@ -300,6 +300,13 @@ func (h *history) operates() {
 				h.groups.GroupChanged(g.id.Key())
 			}
 		}()
+		if h.dice.percent("removed at once", 30) {
+			sleep(context.Background(), h.dice.within("until it is removed", 6*h.calls.slow))
+			if f := h.locked(h.m.newestFolder); f != nil {
+				h.say("somebody destroys folder %s", f)
+				h.m.do(func() { h.m.destroy(f.ref) })
+			}
+		}
 	case turn < 70:
 		s := h.server
 		if f := h.locked(h.person.folder); f != nil {

@@ -134,6 +134,11 @@ func (m *model) addFolder(parent vsphere.Ref, name string) *thing {
 	return t
 }
 
+// newestFolder is what was made last, if it is a folder that is there.
+func (m *model) newestFolder() *thing {
+	return m.things[vsphere.FolderRef("group-"+strconv.Itoa(m.last))]
+}
+
 func (m *model) addVM(parent vsphere.Ref, name string) *thing {
 	t := &thing{
 		ref: m.newRef(vsphere.TypeVirtualMachine), name: name, parent: parent, power: types.VirtualMachinePowerStatePoweredOff, connected: true,

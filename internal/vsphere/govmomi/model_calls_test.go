@@ -54,6 +54,8 @@ type collector struct {
 	// began is the change of the model after which it watches. forgot are things that came and went between two of its answers, of which it has told.
 	began  int
 	forgot map[vsphere.Ref]bool
+	// filled says that the first answer is complete.
+	filled bool
 	// more says that the last answer was a page of several: the next one comes at once, even if there is nothing left to tell.
 	more bool
 }
@@ -305,12 +307,16 @@ func (c *modelCalls) update(req *types.WaitForUpdatesEx, res *methods.WaitForUpd
 	}
 	more := len(news) > c.page
 	col.more = more
+	defer func() { col.filled = col.filled || !more }()
 	news = news[:min(len(news), c.page)]
 	for _, u := range news {
 		ref := fromRef(u.Obj)
 		if u.Kind == types.ObjectUpdateKindLeave {
 			delete(col.told, ref)
-			col.forgot[ref], c.m.left[ref] = true, true
+			col.forgot[ref] = true
+			if col.filled { // what leaves during the first answer is only found by the comparison with the stream, some seconds later
+				c.m.left[ref] = true
+			}
 			continue
 		}
 		if col.told[ref] == nil {

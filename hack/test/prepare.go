@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -54,24 +55,26 @@ func prepare(ctx context.Context, steps []step) error {
 		if group[0].race {
 			label += " with the race detector"
 		}
-		var packages []string
+		packages := map[string][]string{} // by module
 		for _, s := range group {
-			packages = append(packages, s.packages...)
+			packages[s.dir] = append(packages[s.dir], s.packages...)
 		}
-		if err := warm(ctx, label, group[0].race, group[0].tags, packages); err != nil {
-			return err
+		for _, dir := range slices.Sorted(maps.Keys(packages)) {
+			if err := warm(ctx, label, group[0].race, group[0].tags, dir, packages[dir]); err != nil {
+				return err
+			}
 		}
 	}
 	if needs(func(s step) bool { return s.raceManager }) {
-		return warm(ctx, "test: compiling the manager's dependencies with the race detector", true, "", []string{"./cmd/..."})
+		return warm(ctx, "test: compiling the manager's dependencies with the race detector", true, "", "", []string{"./cmd/..."})
 	}
 	return nil
 }
 
 // warm compiles what the tests of packages import from other modules, for the compilation inside `go test` is silent.
-func warm(ctx context.Context, label string, race bool, tags string, packages []string) error {
+func warm(ctx context.Context, label string, race bool, tags, dir string, packages []string) error {
 	build := progress.GoBuild{
-		Label: label, Race: race, Packages: packages, TestDependencies: true,
+		Label: label, Race: race, Dir: dir, Packages: packages, TestDependencies: true,
 		Hint: "some minutes on two cores, and only the first time",
 	}
 	if tags != "" {

@@ -88,6 +88,7 @@ var slowStories = []slowStory{
 	{6, "integration", "TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing", 90},
 	{6, "integration", "TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM", 150},
 	{6, "integration", "TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM", 130},
+	{8, "integration", "TestWhatAPersonDoesWhileTheStreamBreaksIsActedOnAndNoVMIsTooMany", 200},
 	{7, "massdeletion", "TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs", 110},
 	{7, "massdeletion", "TestEverythingThatIsScaledToZeroKeepsItsVMs", 60},
 	{7, "massdeletion", "TestTwentyOfAHundredAndFiftyGroupsGoUnasked", 25},
@@ -140,7 +141,10 @@ func slowSteps(part int, args []string) []step {
 // lastSteps are no stories: the random models, at length.
 func lastSteps(args []string) []step {
 	args = append([]string{"-count=1"}, args...)
+	layers := layersStep("policies as an API server judges them, at length", args)
+	layers.binaryArgs = []string{"-layers.cases=100000"}
 	return []step{
+		layers,
 		{label: "the random model of sharding, at length", packages: []string{"./internal/sharding/protocol"}, args: args, binaryArgs: []string{"-protocol.runs=5000"}},
 		{label: "the random model of a world that goes back, at length", packages: []string{"./internal/controller/vmgroup"}, args: args,
 			binaryArgs: []string{"-goesback.histories=10000", "-quota.histories=1000", "-returned.histories=500"}},

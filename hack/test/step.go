@@ -25,6 +25,8 @@ const perPackage = 30 * time.Minute
 type step struct {
 	label    string
 	packages []string
+	// dir of the module of the packages, if it is another one than the product's.
+	dir string
 	// tags are build tags, args more arguments of `go test`, binaryArgs those of the test binaries.
 	tags             string
 	args, binaryArgs []string
@@ -52,7 +54,7 @@ func (s step) flags() []string {
 	return flags
 }
 
-// together groups steps that run at the same time. They are built alike.
+// together groups steps that run at the same time. They are built with the same flags.
 func together(steps []step) (groups [][]step) {
 	for _, s := range steps {
 		if last := len(groups) - 1; s.beside && last >= 0 {
@@ -95,7 +97,7 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 		args = append(append(args, "-args"), s.binaryArgs...)
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = progress.Environ(s.race)
+	cmd.Dir, cmd.Env = s.dir, progress.Environ(s.race)
 	if s.servers {
 		programs, err := assets.Ensure(ctx, os.Stderr)
 		if err != nil {

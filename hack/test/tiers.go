@@ -35,7 +35,21 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 			}
 		}
 	}
-	return []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}, nil
+	steps := []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}
+	if len(r.packages) == 0 {
+		layers := layersStep("policies as an API server judges them", r.args)
+		layers.tags, layers.beside = fastTag, true
+		steps = append(steps, layers)
+	}
+	return steps, nil
+}
+
+// layersModule has the libraries of an API server, which must not be in the product's go.mod.
+const layersModule = "test/policylayers"
+
+// layersStep compares the layers that judge groups.
+func layersStep(label string, args []string) step {
+	return step{label: label, dir: layersModule, packages: []string{assets.Module + "/" + layersModule}, args: args}
 }
 
 // standardSteps are the tests of `make test`: what is long, and beside it what is short, so that it is compiled meanwhile.

@@ -49,6 +49,7 @@ func run() (failed int, err error) {
 		{"generated files are up to date, run `make generate manifests fmt`", generated},
 		{"every go.mod is tidy", tidy},
 		{"all modules have one x/net, one x/oauth2 and one patch of each Kubernetes minor", oneVersion},
+		{"the operator has no evaluator of the Common Expression Language", withoutCEL},
 		{"every kustomization builds", kustomizations},
 		{"no file names a path of this machine", machinePaths},
 		{"the chart has no lint with any of its ci/ values", chart.Lint},

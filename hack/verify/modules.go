@@ -72,3 +72,22 @@ func oneVersion(ctx context.Context, root string, files []string) error {
 	}
 	return errors.Join(problems...)
 }
+
+// evaluator is the module of the Common Expression Language. A test has it in a module of its own; the operator only writes expressions.
+const evaluator = "github.com/google/cel-go"
+
+// withoutCEL checks that the operator is not linked with the evaluator of expressions, and that its go.mod does not require it.
+func withoutCEL(ctx context.Context, root string, _ []string) error {
+	for _, args := range [][]string{{"list", "-deps", "./cmd/..."}, {"mod", "edit", "-json"}} {
+		command := exec.CommandContext(ctx, "go", args...)
+		command.Dir = root
+		out, err := command.Output()
+		if err != nil {
+			return fmt.Errorf("go %s: %w%s", strings.Join(args, " "), err, stderrOf(err))
+		}
+		if strings.Contains(string(out), evaluator) {
+			return fmt.Errorf("  go %s names %s", strings.Join(args, " "), evaluator)
+		}
+	}
+	return nil
+}

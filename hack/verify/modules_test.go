@@ -46,3 +46,23 @@ func TestAnUpdateOfOneModuleOnlyIsFound(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEvaluatorOfExpressionsInTheOperatorIsFound(t *testing.T) {
+	if err := withoutCEL(t.Context(), "../..", nil); err != nil {
+		t.Errorf("this repository: %v", err)
+	}
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "cmd", "manager"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"go.mod": "module a\n\ngo 1.26\n\nrequire " + evaluator + " v0.26.0\n", "cmd/manager/main.go": "package main\n\nfunc main() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := withoutCEL(t.Context(), root, nil); err == nil {
+		t.Error("a module that requires the evaluator passes")
+	}
+}

@@ -17,6 +17,8 @@ type Preview struct {
 	Denials []policy.Denial
 	// Standing is how many VMs have the revision of spec already: as vCenter says or, while that cannot be looked at, status.
 	Standing int32
+	// NotDone is true when policies or grants keep the operator from doing what spec asks for, so that what was admitted before holds on.
+	NotDone bool
 	// Known is false when the vCenter cannot be looked at or its inventory is not complete. Then Reason says why, as a
 	// sentence that a team may read, and the fields below are empty.
 	Known  bool
@@ -36,6 +38,9 @@ type Preview struct {
 func (s *Snapshot) Preview() Preview {
 	s.Stranger, s.Definition, s.Quota, s.Written = false, &DefinitionAnswer{}, &QuotaAnswer{Granted: true, Surge: mostReplicas}, true
 	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials, Standing: s.standing()}
+	admission, d := s.admit()
+	refused := d.Step == "" && admission.Status == metav1.ConditionFalse
+	p.NotDone = refused && admission.Terminal
 	if s.Group.Spec.UserDataSecretRef != nil && s.UserDataDenied {
 		p.Denials = append(p.Denials, UserDataDenial(s.Member))
 	}
@@ -56,7 +61,7 @@ func (s *Snapshot) Preview() Preview {
 	p.Plan = s.atRest()
 	p.Plan.Blockers = blockers
 	p.Update = s.foretell(p.Plan.Doomed)
-	if admission, d := s.admit(); d.Step == "" && admission.Status == metav1.ConditionFalse {
+	if refused {
 		p.Held = BlockerOf(admission)
 	}
 	return p

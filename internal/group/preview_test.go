@@ -115,3 +115,36 @@ func TestAPreviewOfAHeldGroupSaysThatItIsHeld(t *testing.T) {
 		}
 	}
 }
+
+// Who edits a group that is held is told so also where nothing is said of VMs.
+func TestAPreviewSaysWhatIsNotDoneWhateverIsKnownOfVMs(t *testing.T) {
+	tooMuch := []policy.Violation{{Field: "spec.cpu", Value: int32(2), Detail: "exceeds the maximum 1", Rule: policy.RuleCPUMaximum, Enforced: true}}
+	denied := []policy.Denial{{Field: "spec.placement.datastore", Message: "is not granted"}}
+	for story, c := range map[string]struct {
+		change func(*Snapshot)
+		want   bool
+	}{
+		"allowed":                       {func(*Snapshot) {}, false},
+		"policy":                        {func(s *Snapshot) { s.Violations = tooMuch }, true},
+		"grant":                         {func(s *Snapshot) { s.Names.Denials = denied }, true},
+		"grant, nothing known of VMs":   {func(s *Snapshot) { s.Names.Denials, s.Observation.Complete = denied, false }, true},
+		"policy, nothing known of VMs":  {func(s *Snapshot) { s.Violations, s.Observation.Complete = tooMuch, false }, true},
+		"policy, nothing was admitted":  {func(s *Snapshot) { s.Violations, s.Admitted = tooMuch, nil }, true},
+		"policy, admitted as it is":     {func(s *Snapshot) { s.Violations, s.Admitted.Template = tooMuch, s.Group.Spec.Template }, false},
+		"VMs stand as spec says by now": {func(s *Snapshot) { s.Violations = tooMuch; stamped(s, s.Revision) }, false},
+	} {
+		s := edited()
+		s.Admitted = &v1alpha1.Admitted{Revision: "1-was", Replicas: 3, CPU: s.Group.Spec.CPU, Memory: s.Group.Spec.Memory, Template: "debian-12"}
+		c.change(s)
+		if p := s.Preview(); p.NotDone != c.want {
+			t.Errorf("%s: not done is %t, want %t", story, p.NotDone, c.want)
+		}
+	}
+}
+
+// stamped gives all VMs a revision.
+func stamped(s *Snapshot, revision string) {
+	for i := range s.Observation.VMs {
+		s.Observation.VMs[i].Stamp.Revision = revision
+	}
+}

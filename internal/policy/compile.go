@@ -87,6 +87,8 @@ func compile(name string, spec *v1alpha1.VmGroupPolicySpec) *Policy {
 		// What the API server fills in when the list is left out.
 		p.members = patternsOf([]string{"*"})
 	}
+	// What a member is told of the policy, whatever else is wrong with it, has to be text that its API server stores as it is.
+	p.exclude = slices.DeleteFunc(p.exclude, func(e pattern) bool { return hasControl(e.text) })
 	p.requirements = requirementsOf(spec.Match.NamespaceSelector)
 	selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: p.requirements})
 	if err != nil {
@@ -95,8 +97,6 @@ func compile(name string, spec *v1alpha1.VmGroupPolicySpec) *Policy {
 	}
 	p.selector = selector
 	if field := unprintable(spec); field != "" {
-		// What a member is told of the policy has to be text that its API server stores as it is.
-		p.exclude = slices.DeleteFunc(p.exclude, func(e pattern) bool { return hasControl(e.text) })
 		p.problem = field + " has a control character or a line break"
 		return p
 	}

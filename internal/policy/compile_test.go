@@ -182,3 +182,14 @@ func TestATemplateHasToExistOnlyWhereAPolicyWantsIt(t *testing.T) {
 		}
 	}
 }
+
+// A policy whose selector nobody can read is told to members all the same: it refuses growth there.
+func TestAPolicyWithAnUnusableSelectorTellsItsMembersNoControlCharacters(t *testing.T) {
+	spec := v1alpha1.VmGroupPolicySpec{Match: v1alpha1.PolicyMatch{
+		Exclude: []string{"x\u007fy", "prod"}, NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"not a label": "x"}},
+	}}
+	set := policy.Compile([]v1alpha1.VmGroupPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: spec}})
+	if got := set.Policies()[0].Exclude(); !slices.Equal(got, []string{"prod"}) {
+		t.Errorf("a member is told to exclude %q", got)
+	}
+}

@@ -46,6 +46,15 @@ func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
 	return sentences
 }
 
+// notDone says of an edit of the shape that makes nothing worse, and so is accepted, that the operator does not carry it out. It is empty where the forecast
+// says so of VMs.
+func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
+	if old == nil || !preview.NotDone || preview.Held != nil && preview.Update.VMs() > 0 || plan.Revision(old.Spec) == plan.Revision(group.Spec) {
+		return ""
+	}
+	return "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
+}
+
 // effects are what happens to VMs, as phrases.
 func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 	var does []string

@@ -305,6 +305,31 @@ func TestForecastOfAHeldGroupForetellsNoUpdate(t *testing.T) {
 	}
 }
 
+// TestAnEditThatIsAcceptedAndNotDoneIsToldOnce: where VMs are known, the forecast says it of them.
+func TestAnEditThatIsAcceptedAndNotDoneIsToldOnce(t *testing.T) {
+	const told = "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
+	before, same := aGroup(), aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Paused = true })
+	after := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Template = "another" })
+	held := &plan.Blocker{Reason: v1alpha1.ReasonPolicyViolated}
+	for _, c := range []struct {
+		story      string
+		old, group *v1alpha1.VmGroup
+		preview    Preview
+		want       string
+	}{
+		{"a new group", nil, after, Preview{NotDone: true}, ""},
+		{"carried out", before, after, Preview{}, ""},
+		{"no other shape", before, same, Preview{NotDone: true}, ""},
+		{"nothing known of VMs", before, after, Preview{NotDone: true}, told},
+		{"no VM", before, after, Preview{NotDone: true, Held: held}, told},
+		{"VMs, of which it is told", before, after, Preview{NotDone: true, Held: held, Update: group.Foretold{Known: true, Replaced: 1}}, ""},
+	} {
+		if got := notDone(c.old, c.group, c.preview); got != c.want {
+			t.Errorf("%s: %q, want %q", c.story, got, c.want)
+		}
+	}
+}
+
 func TestForecastOfANewGroupSaysOnlyWhatStopsIt(t *testing.T) {
 	none := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
 	if got := forecast(nil, aGroup(), Preview{Plan: planned(none, aGroup(), nil)}); len(got) != 0 {

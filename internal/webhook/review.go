@@ -64,7 +64,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	// Where a template is, whether it exists and what would become of VMs is told to those only who may know.
 	if len(preview.Denials) > 0 {
 		preview = Preview{
-			VCenter: preview.VCenter, Denials: preview.Denials, Standing: preview.Standing, Plan: plan.Plan{VMs: preview.Plan.VMs, Doomed: preview.Plan.Doomed},
+			VCenter: preview.VCenter, Denials: preview.Denials, Standing: preview.Standing, NotDone: preview.NotDone, Plan: plan.Plan{VMs: preview.Plan.VMs, Doomed: preview.Plan.Doomed},
 		}
 	}
 	if err := movesVCenter(old, group); err != nil {
@@ -88,6 +88,9 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	said.add(plan.LongHostname(group.Name, group.Spec))
 	if held {
 		said.shrinks(old, group, preview.Plan)
+	}
+	if !held {
+		said.add(notDone(old, group, preview))
 	}
 	if len(preview.Denials) > 0 || held {
 		return said, nil

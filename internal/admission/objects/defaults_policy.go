@@ -19,11 +19,11 @@ func filled(field string) string {
     [JSONPatch{op: 'add', path: '/spec/FIELD', value: variables.defaults.filter(d, has(d.FIELD))[0].FIELD}] : [])`, "FIELD", field)
 }
 
-// filledVCenter is the same for spec.vcenter. VMs do not move between vCenters, so an update gets what the group had.
+// filledVCenter is the same for spec.vcenter. VMs do not move between vCenters, so an update gets what the group had, if that has a name.
 const filledVCenter = `(has(object.spec.vcenter) && object.spec.vcenter != '' ? [] :
     oldObject == null && variables.defaults.exists(d, has(d.vcenter)) ?
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: variables.defaults.filter(d, has(d.vcenter))[0].vcenter}] :
-    oldObject != null && has(oldObject.spec) && has(oldObject.spec.vcenter) ?
+    oldObject != null && oldObject.?spec.?vcenter.orValue('') != '' ?
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: oldObject.spec.vcenter}] : [])`
 
 // somethingMissing holds where the policy may have something to fill in.

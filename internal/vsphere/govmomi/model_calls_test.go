@@ -29,6 +29,8 @@ type modelCalls struct {
 	compares bool
 	// slowReads says that reads take longer than all else, so that the stream is faster.
 	slowReads bool
+	// brief says that collectors tell of things that came and went between two answers that they are not there.
+	brief bool
 
 	session int
 	last    int
@@ -49,6 +51,11 @@ type collector struct {
 	// told is what was told of each object, at which change of the model each of its properties was told last.
 	told map[vsphere.Ref]map[string]any
 	at   map[vsphere.Ref]int
+	// began is the change of the model after which it watches. forgot are things that came and went between two of its answers, of which it has told.
+	began  int
+	forgot map[vsphere.Ref]bool
+	// filled says that the first answer is complete.
+	filled bool
 	// more says that the last answer was a page of several: the next one comes at once, even if there is nothing left to tell.
 	more bool
 }
@@ -145,14 +152,14 @@ func (c *modelCalls) act(req, res soap.HasFault) error {
 		res.(*methods.DestroyViewBody).Res = &types.DestroyViewResponse{}
 	case *methods.CreatePropertyCollectorBody:
 		ref := types.ManagedObjectReference{Type: "PropertyCollector", Value: c.id("collector")}
-		c.collectors[ref.Value] = &collector{told: map[vsphere.Ref]map[string]any{}, at: map[vsphere.Ref]int{}}
+		c.collectors[ref.Value] = &collector{told: map[vsphere.Ref]map[string]any{}, at: map[vsphere.Ref]int{}, forgot: map[vsphere.Ref]bool{}}
 		res.(*methods.CreatePropertyCollectorBody).Res = &types.CreatePropertyCollectorResponse{Returnval: ref}
 	case *methods.DestroyPropertyCollectorBody:
 		delete(c.collectors, req.Req.This.Value)
 		res.(*methods.DestroyPropertyCollectorBody).Res = &types.DestroyPropertyCollectorResponse{}
 	case *methods.CreateFilterBody:
 		col := c.collectors[req.Req.This.Value]
-		col.view, col.specs = fromRef(req.Req.Spec.ObjectSet[0].Obj), req.Req.Spec.PropSet
+		col.view, col.specs, col.began = fromRef(req.Req.Spec.ObjectSet[0].Obj), req.Req.Spec.PropSet, m.change
 		res.(*methods.CreateFilterBody).Res = &types.CreateFilterResponse{}
 	case *methods.WaitForUpdatesExBody:
 		return c.update(req.Req, res.(*methods.WaitForUpdatesExBody))
@@ -308,11 +315,16 @@ func (c *modelCalls) update(req *types.WaitForUpdatesEx, res *methods.WaitForUpd
 	}
 	more := len(news) > c.page
 	col.more = more
+	defer func() { col.filled = col.filled || !more }()
 	news = news[:min(len(news), c.page)]
 	for _, u := range news {
 		ref := fromRef(u.Obj)
 		if u.Kind == types.ObjectUpdateKindLeave {
 			delete(col.told, ref)
+			col.forgot[ref] = true
+			if col.filled { // what leaves during the first answer is only found by the comparison with the stream, some seconds later
+				c.m.left[ref] = true
+			}
 			continue
 		}
 		if col.told[ref] == nil {
@@ -374,6 +386,11 @@ func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) 
 	gone := make([]types.ObjectUpdate, 0)
 	for ref := range col.told {
 		if !shown[ref] {
+			gone = append(gone, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: toRef(ref)})
+		}
+	}
+	for ref, at := range c.m.destroyed {
+		if _, known := col.told[ref]; c.brief && at > col.began && !known && !col.forgot[ref] {
 			gone = append(gone, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: toRef(ref)})
 		}
 	}

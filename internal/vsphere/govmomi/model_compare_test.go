@@ -163,6 +163,15 @@ func (h *history) checkPrompt() {
 	}
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
+	for ref := range h.m.left { // a reference is never given twice
+		_, state := h.server.index.VM(ref)
+		if ref.Type == vsphere.TypeFolder {
+			_, state = h.server.index.FolderState(ref)
+		}
+		if h.m.things[ref] == nil && state == inventory.Present {
+			h.fail("soon", []string{ref.Value + " is not there any more, as the stream has told, and is present"})
+		}
+	}
 	for ref, at := range h.present {
 		got, state := h.server.index.VM(ref)
 		switch t := h.m.things[ref]; {

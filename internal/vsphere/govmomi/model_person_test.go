@@ -203,6 +203,9 @@ func (p *person) clone() string {
 	return "makes " + t.String()
 }
 
+// newest is the VM that was made last, if it is there.
+func (p *person) newest() *thing { return p.m.things[vsphere.VMRef(fmt.Sprintf("vm-%d", p.m.last))] }
+
 func (p *person) switchPower() string {
 	if t := p.vm(); t != nil {
 		return p.toggle(t)

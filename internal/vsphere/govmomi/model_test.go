@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
@@ -94,6 +95,7 @@ func newHistory(seed uint64) *history {
 		h.calls.lossy, h.calls.page, h.calls.slow, h.calls.compares = 0, 6, 60*time.Millisecond, false
 		h.calls.slowReads = h.dice.percent("slow reads", 50)
 	}
+	h.calls.brief = h.dice.percent("brief", 50)
 	return h
 }
 
@@ -213,9 +215,14 @@ func (h *history) uncounted(s *Server) (wrong []string) {
 	if !s.Health().Complete || h.faulty {
 		return nil
 	}
-	owned := map[vsphere.Ref]bool{}
+	owned, before := map[vsphere.Ref]bool{}, unsettled(s)
 	for _, vm := range s.Owned() {
 		owned[vm.Ref] = true
+	}
+	for ref := range unsettled(s) {
+		if before[ref] && !owned[ref] && s.Health().Complete {
+			wrong = append(wrong, ref.Value+" is not counted, though it is ours and without a verdict")
+		}
 	}
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
@@ -228,6 +235,17 @@ func (h *history) uncounted(s *Server) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// unsettled are the VMs of this installation that are missing and without a verdict.
+func unsettled(s *Server) map[vsphere.Ref]bool {
+	refs := map[vsphere.Ref]bool{}
+	for _, ref := range s.index.Suspects() {
+		if vm, state := s.index.VM(ref); state == inventory.Suspect && vm.Stamp != nil && vm.Stamp.Installation == modelInstallation {
+			refs[ref] = true
+		}
+	}
+	return refs
 }
 
 // live lets people and the operator act for a while.
@@ -261,9 +279,11 @@ func (h *history) operates() {
 	case turn < 15:
 		h.say("the stream breaks")
 		h.m.breakCalls()
-	case turn < 25:
+	case turn < 20:
 		h.races()
-	case turn < 35:
+	case turn < 30:
+		h.vanishes()
+	case turn < 36:
 		h.say("the session ends")
 		h.m.endSession()
 	case turn < 40:
@@ -280,6 +300,13 @@ func (h *history) operates() {
 				h.groups.GroupChanged(g.id.Key())
 			}
 		}()
+		if h.dice.percent("removed at once", 30) {
+			sleep(context.Background(), h.dice.within("until it is removed", 6*h.calls.slow))
+			if f := h.locked(h.m.newestFolder); f != nil {
+				h.say("somebody destroys folder %s", f)
+				h.m.do(func() { h.m.destroy(f.ref) })
+			}
+		}
 	case turn < 70:
 		s := h.server
 		if f := h.locked(h.person.folder); f != nil {
@@ -332,6 +359,31 @@ func (h *history) races() {
 	}
 	sleep(context.Background(), h.dice.within("change in a race", 5*h.calls.slow))
 	h.say("somebody %s", h.person.strikes())
+}
+
+// vanishes has the operator read a VM that is destroyed meanwhile, now and then one that was made a moment ago, and now and then while the operator asks
+// what became of another one.
+func (h *history) vanishes() {
+	var vm *thing
+	if h.dice.percent("made before", 50) {
+		h.m.do(func() { h.say("somebody %s", h.person.clone()) })
+		h.m.do(func() { vm = h.person.newest() })
+	} else {
+		vm = h.locked(h.person.vm)
+	}
+	if vm == nil {
+		return
+	}
+	if other := h.locked(h.person.vm); other != vm && other != nil && h.dice.percent("another before", 60) {
+		h.say("somebody destroys %s", other)
+		h.m.do(func() { h.m.destroy(other.ref) })
+		sleep(context.Background(), h.dice.within("after another", 3*h.calls.slow))
+	}
+	h.say("the operator reads %s again", vm)
+	h.server.readAgain(vm.ref)
+	sleep(context.Background(), h.dice.within("until it vanishes", 6*h.calls.slow))
+	h.say("somebody destroys %s", vm)
+	h.m.do(func() { h.m.destroy(vm.ref) })
 }
 
 func (h *history) locked(pick func() *thing) *thing {

@@ -61,12 +61,17 @@ type model struct {
 	cut chan struct{}
 	// opening is closed when the operator asks for a filter, with which a stream begins.
 	opening chan struct{}
+	// destroyed are things that were destroyed below the root, with the number of the change.
+	destroyed map[vsphere.Ref]int
+	// left are things of which a stream has told that they are not there any more.
+	left map[vsphere.Ref]bool
 }
 
 func newModel() *model {
 	m := &model{
 		things: map[vsphere.Ref]*thing{}, root: vsphere.FolderRef("group-root"), above: vsphere.FolderRef("group-above"),
 		moving: make(chan struct{}), ended: make(chan struct{}), cut: make(chan struct{}), opening: make(chan struct{}),
+		destroyed: map[vsphere.Ref]int{}, left: map[vsphere.Ref]bool{},
 	}
 	m.things[m.above] = &thing{ref: m.above, name: "vm"}
 	m.things[m.root] = &thing{ref: m.root, name: "vm-operator", parent: m.above}
@@ -127,6 +132,11 @@ func (m *model) addFolder(parent vsphere.Ref, name string) *thing {
 	t := &thing{ref: m.newRef(vsphere.TypeFolder), name: name, parent: parent, moved: time.Now()}
 	m.things[t.ref] = t
 	return t
+}
+
+// newestFolder is what was made last, if it is a folder that is there.
+func (m *model) newestFolder() *thing {
+	return m.things[vsphere.FolderRef("group-"+strconv.Itoa(m.last))]
 }
 
 func (m *model) addVM(parent vsphere.Ref, name string) *thing {
@@ -225,6 +235,9 @@ func (m *model) destroy(ref vsphere.Ref) {
 		if t.parent == ref {
 			m.destroy(t.ref)
 		}
+	}
+	if m.inside(ref) {
+		m.destroyed[ref] = m.change + 1
 	}
 	delete(m.things, ref)
 }

@@ -277,9 +277,13 @@ type VCenterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes.
+	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// server that the operator is connected to, or was last. It differs from spec.server while that does not work.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Server string `json:"server,omitempty"`
 	// version as the server reports it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
@@ -304,7 +308,7 @@ type VCenterStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=vc
-// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.spec.server`
+// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.server`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`

@@ -269,6 +269,26 @@ type VCenterSpec struct {
 	Inventory Inventory `json:"inventory,omitzero"`
 }
 
+// VCenterRoot is a root folder that was found by its name. It is used only if vCenter shows VMs of this installation in it, as they are in a root folder.
+type VCenterRoot struct {
+	// instanceUuid of the vCenter that the reference is of.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	InstanceUUID string `json:"instanceUuid"`
+	// datacenter as spec had it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Datacenter string `json:"datacenter,omitempty"`
+	// folder as spec had it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Folder string `json:"folder,omitempty"`
+	// moRef is the managed object reference of the folder.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef"`
+}
+
 // VCenterStatus is what the operator last saw of a vCenter.
 type VCenterStatus struct {
 	// conditions of the vCenter; see docs/vcenter.md for types and reasons.
@@ -292,6 +312,9 @@ type VCenterStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	InstanceUUID string `json:"instanceUuid,omitempty"`
+	// root is where the root folder is, so that it is found again after it was renamed, or a datacenter was added.
+	// +optional
+	Root *VCenterRoot `json:"root,omitempty"`
 	// templates is the number of templates that may be used.
 	// +optional
 	Templates int32 `json:"templates"`

@@ -248,11 +248,41 @@ type Health struct {
 	Predecessor string
 	// PredecessorProblem says why Predecessor is empty although one was named; empty when nothing was found yet.
 	PredecessorProblem string
+	// Place is where the root folder is; zero before the first connection. PlaceProblem is what to do so that it is found by its name.
+	Place        Place
+	PlaceProblem PlaceProblem
 	// MissingPrivileges are privileges that the account lacks on the root folder, sorted.
 	MissingPrivileges []string
 	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp, also those that are missing and not known to be gone.
 	Templates, VMs, RunningTasks int
 }
+
+// Place is a root folder that was found by its name.
+type Place struct {
+	// InstanceUUID of the vCenter: a reference means nothing in another one.
+	InstanceUUID string
+	// Datacenter and Folder are the names that led there, as spec had them.
+	Datacenter, Folder string
+	// Root is the folder.
+	Root Ref
+}
+
+// PlaceProblem is why the names in spec do not lead to the operator's VMs; zero if they do.
+type PlaceProblem struct {
+	Kind PlaceProblemKind
+	// Message says it to a person, with what to do.
+	Message string
+}
+
+// PlaceProblemKind is what has happened.
+type PlaceProblemKind string
+
+// Kinds of problems with a place. With the first two what was found before is still used.
+const (
+	DatacenterUnclear PlaceProblemKind = "DatacenterUnclear"
+	RootRenamed       PlaceProblemKind = "RootRenamed"
+	VMsElsewhere      PlaceProblemKind = "VMsElsewhere"
+)
 
 // Placement names where a new VM goes; an empty field means the vCenter's default.
 type Placement struct {

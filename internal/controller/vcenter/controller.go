@@ -187,6 +187,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case err != nil:
 		return reconcile.Result{}, err
 	}
+	if err := r.withoutOthersRoot(ctx, vc, &config); err != nil {
+		return reconcile.Result{}, err
+	}
 	dial := func() Connection { return r.Dial(config, notifier{r, vc.Name}) }
 	if r.Pool.ensure(vc.Name, config, dial, func(uuid string) bool { return expectedInstance(vc, uuid) }) {
 		r.Groups.VCenterChanged(vc.Name)

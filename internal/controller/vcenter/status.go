@@ -75,6 +75,9 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	s.ObservedGeneration = l.judged(vc)
 	if health.Reachable && l.server != "" {
 		s.Server = foreigntext.Text(l.server, maxServer)
+		if p := health.Place; !p.Root.IsZero() {
+			s.Root = &v1alpha1.VCenterRoot{InstanceUUID: p.InstanceUUID, Datacenter: p.Datacenter, Folder: p.Folder, MoRef: p.Root.Value}
+		}
 	}
 	if health.Version != "" && !l.another {
 		s.Version, s.InstanceUUID = foreigntext.Text(health.Version, maxVersion), health.InstanceUUID
@@ -112,6 +115,9 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	}
 	apply(&s, s.ObservedGeneration, now, conditions)
 	setAllowances(&s, vc, now)
+	if health.Reachable {
+		setNotice(&s, vc, now, v1alpha1.ConditionPlaceUncertain, placeNotice(health.PlaceProblem))
+	}
 	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, l.unbound)
 	setNotice(&s, vc, now, v1alpha1.ConditionPlainHTTP, l.plainHTTP)
 	return s
@@ -211,6 +217,8 @@ func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere
 
 func inventory(health vsphere.Health) condition {
 	switch {
+	case health.SuddenlyEmpty && health.PlaceProblem.Kind == vsphere.VMsElsewhere:
+		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty, health.PlaceProblem.Message}
 	case health.SuddenlyEmpty:
 		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty,
 			fmt.Sprintf("The root folder held VMs and suddenly reads empty; nothing is created or deleted. If that is right, annotate this VCenter with %s=%s", v1alpha1.AcceptEmptyAnnotation, health.InstanceUUID)}

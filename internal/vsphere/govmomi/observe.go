@@ -29,6 +29,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		s.ask(g.Ask)
 		s.askAgain(q, g)
 	}
+	if s.index.SuddenlyEmpty() {
+		s.missed(g.Ask)
+	}
 	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
 		kick(s.guestKick)
 	}

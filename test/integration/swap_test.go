@@ -95,3 +95,28 @@ func TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe(t *testing.T
 	edit(`{"spec":{"datacenter":null}}`)
 	v.untilSays(v1alpha1.ConditionReady, "True", v1alpha1.ReasonConnected)
 }
+
+// TestARootFolderThatWasRenamedIsUsedByTheNextConnection: whatever opens another one, an edit here, found an empty folder by the old name.
+func TestARootFolderThatWasRenamedIsUsedByTheNextConnection(t *testing.T) {
+	w := calm.enter(t)
+	v := newVCenter(t, w, "renamed")
+	p := newPlace(t, w, "team-a", "renamed")
+	p.apply(p.group("web", 2, v.of))
+	before := p.untilRunning("web", 2)
+	if err := w.Person.RenameFolder(t.Context(), "/DC0/vm/renamed", "renamed-old"); err != nil {
+		t.Fatal(err)
+	}
+	vcenter := &v1alpha1.VCenter{}
+	vcenter.Name = v.name
+	if err := w.Hub.Patch(t.Context(), vcenter, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"inventory":{"pollSeconds":101}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	v.untilSays(v1alpha1.ConditionPlaceUncertain, "True", v1alpha1.ReasonRootFolderRenamed, `set spec.folder to "renamed-old"`)
+	v.untilSays(v1alpha1.ConditionReady, "True", v1alpha1.ReasonConnected)
+	p.patch("web", `{"spec":{"replicas":3}}`)
+	after := p.untilRunning("web", 3)
+	if after.Status.VMs[0].MoRef != before.Status.VMs[0].MoRef {
+		t.Error("a VM was made anew")
+	}
+	untilVCenterHolds(t, w, "/DC0/vm/renamed-old", 3)
+}

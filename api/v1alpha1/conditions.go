@@ -35,6 +35,8 @@ const (
 	ConditionReachable = "Reachable"
 	// ConditionSharedPlace of a VCenter (abnormal): another one keeps its VMs in the same folder of the same vCenter.
 	ConditionSharedPlace = "SharedPlace"
+	// ConditionPlaceUncertain of a VCenter (abnormal): datacenter and folder of spec do not lead to the operator's VMs, or not to one place alone.
+	ConditionPlaceUncertain = "PlaceUncertain"
 	// ConditionReleasedVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other has taken them yet.
 	ConditionReleasedVMs = "ReleasedVMs"
 	// ConditionCredentialsValid of a VCenter: the login works.
@@ -189,12 +191,16 @@ const (
 
 // Reasons of a VCenter's conditions.
 const (
-	ReasonConnected      = "Connected"
-	ReasonSamePlace      = "SamePlace"
-	ReasonConnecting     = "Connecting"
-	ReasonUnreachable    = "Unreachable"
-	ReasonSecretNotFound = "SecretNotFound"
-	ReasonSecretInvalid  = "SecretInvalid"
+	ReasonConnected = "Connected"
+	ReasonSamePlace = "SamePlace"
+
+	ReasonDatacenterUnclear = "DatacenterUnclear"
+	ReasonRootFolderRenamed = "RootFolderRenamed"
+	ReasonVMsElsewhere      = "VMsElsewhere"
+	ReasonConnecting        = "Connecting"
+	ReasonUnreachable       = "Unreachable"
+	ReasonSecretNotFound    = "SecretNotFound"
+	ReasonSecretInvalid     = "SecretInvalid"
 	// ReasonSecretForAnotherHost: the Secret says that its password is for another vCenter. ReasonSecretWithoutHost: it does not say for which.
 	ReasonSecretForAnotherHost = "SecretForAnotherHost"
 	ReasonSecretWithoutHost    = "SecretWithoutHost"

@@ -269,6 +269,26 @@ type VCenterSpec struct {
 	Inventory Inventory `json:"inventory,omitzero"`
 }
 
+// VCenterRoot is a root folder that was found by its name. It is used only if vCenter shows VMs of this installation in it, as they are in a root folder.
+type VCenterRoot struct {
+	// instanceUuid of the vCenter that the reference is of.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	InstanceUUID string `json:"instanceUuid"`
+	// datacenter as spec had it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Datacenter string `json:"datacenter,omitempty"`
+	// folder as spec had it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Folder string `json:"folder,omitempty"`
+	// moRef is the managed object reference of the folder.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef"`
+}
+
 // VCenterStatus is what the operator last saw of a vCenter.
 type VCenterStatus struct {
 	// conditions of the vCenter; see docs/vcenter.md for types and reasons.
@@ -277,9 +297,13 @@ type VCenterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes.
+	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// server that the operator is connected to, or was last. It differs from spec.server while that does not work.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Server string `json:"server,omitempty"`
 	// version as the server reports it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
@@ -288,6 +312,9 @@ type VCenterStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	InstanceUUID string `json:"instanceUuid,omitempty"`
+	// root is where the root folder is, so that it is found again after it was renamed, or a datacenter was added.
+	// +optional
+	Root *VCenterRoot `json:"root,omitempty"`
 	// templates is the number of templates that may be used.
 	// +optional
 	Templates int32 `json:"templates"`
@@ -304,7 +331,7 @@ type VCenterStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=vc
-// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.spec.server`
+// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.server`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`

@@ -39,6 +39,7 @@ func dialer(installation string, process *session.Process, shared *share.Coordin
 			Mode:            mode, PollInterval: c.PollInterval,
 			Limits:      budget.Limits{Tasks: c.Tasks, TasksPerHost: c.TasksPerHost},
 			ExpectedVMs: c.ExpectedVMs,
+			Known:       knownPlace(c),
 			Sightings:   sightings,
 			Notifier:    notifier,
 			Witness:     witness(c.Name),
@@ -48,6 +49,14 @@ func dialer(installation string, process *session.Process, shared *share.Coordin
 		server.Budget().SetCaps(budget.Caps{Tasks: 1, OtherHosts: -1})
 		return &connection{Server: server, name: c.Name, shared: shared}
 	}
+}
+
+// knownPlace is where the root folder was before this process.
+func knownPlace(c vcenter.Config) vsphere.Place {
+	if c.Root == nil {
+		return vsphere.Place{}
+	}
+	return vsphere.Place{InstanceUUID: c.Root.InstanceUUID, Datacenter: c.Root.Datacenter, Folder: c.Root.Folder, Root: vsphere.FolderRef(c.Root.MoRef)}
 }
 
 type connection struct {

@@ -149,6 +149,7 @@ func (p *planner) finish() Plan {
 	slices.SortFunc(plan.Actions, func(a, b Action) int {
 		return cmp.Or(turn[a.Kind]-turn[b.Kind], cmp.Compare(a.Ordinal, b.Ordinal))
 	})
+	p.explainHanging()
 	for _, m := range p.table() {
 		plan.VMs = append(plan.VMs, m.status)
 		if m.doomed || !m.exists() {
@@ -252,7 +253,7 @@ func (p *planner) try(m *member, a Action) bool {
 	if m.vm != nil {
 		a.MoRef, a.ChangeVersion = m.vm.Ref.Value, m.vm.ChangeVersion
 	}
-	busy := p.ops.busy(a.Ordinal)
+	busy := p.ops.blocked(a.Ordinal, a.Kind)
 	if f := p.failureOf(m, a); f != nil {
 		p.blockers.addFailure(f)
 		m.status.Message = f.message

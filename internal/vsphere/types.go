@@ -175,6 +175,8 @@ type VM struct {
 	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
 	// resume a VM leaves it as it is.
 	BootTime time.Time
+	// Question is what the VM asks, and waits for an answer to; empty if nothing. It passes foreigntext.Quoted before it is shown to a person.
+	Question string
 	// IsTemplate is true for a VM that is marked as template.
 	IsTemplate bool
 	// ChangeVersion changes with every change of the VM's configuration.
@@ -247,11 +249,41 @@ type Health struct {
 	Predecessor string
 	// PredecessorProblem says why Predecessor is empty although one was named; empty when nothing was found yet.
 	PredecessorProblem string
+	// Place is where the root folder is; zero before the first connection. PlaceProblem is what to do so that it is found by its name.
+	Place        Place
+	PlaceProblem PlaceProblem
 	// MissingPrivileges are privileges that the account lacks on the root folder, sorted.
 	MissingPrivileges []string
 	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp, also those that are missing and not known to be gone.
 	Templates, VMs, RunningTasks int
 }
+
+// Place is a root folder that was found by its name.
+type Place struct {
+	// InstanceUUID of the vCenter: a reference means nothing in another one.
+	InstanceUUID string
+	// Datacenter and Folder are the names that led there, as spec had them.
+	Datacenter, Folder string
+	// Root is the folder.
+	Root Ref
+}
+
+// PlaceProblem is why the names in spec do not lead to the operator's VMs; zero if they do.
+type PlaceProblem struct {
+	Kind PlaceProblemKind
+	// Message says it to a person, with what to do.
+	Message string
+}
+
+// PlaceProblemKind is what has happened.
+type PlaceProblemKind string
+
+// Kinds of problems with a place. With the first two what was found before is still used.
+const (
+	DatacenterUnclear PlaceProblemKind = "DatacenterUnclear"
+	RootRenamed       PlaceProblemKind = "RootRenamed"
+	VMsElsewhere      PlaceProblemKind = "VMsElsewhere"
+)
 
 // Placement names where a new VM goes; an empty field means the vCenter's default.
 type Placement struct {
@@ -383,9 +415,27 @@ type Operation struct {
 	VM Ref
 	// Since is when it was submitted.
 	Since time.Time
+	// Task is vCenter's reference of the task that runs; empty while, or once, none does.
+	Task string
 	// OutcomeUnknown is true when the reply was lost, or another process submitted it: it may have reached
 	// vCenter or not.
 	OutcomeUnknown bool
+}
+
+// HangsAfter is how long a task may run before it is told of, and before the end of a VM does not wait for it any more. Clones of large templates take longer, and
+// are told of all the same.
+const HangsAfter = 2 * time.Minute
+
+// Hangs reports whether the task of an operation has run for long.
+func (o Operation) Hangs(now time.Time) bool { return o.Task != "" && now.Sub(o.Since) >= HangsAfter }
+
+// Overtaken reports whether a step towards the end of the VM need not wait for an operation. A clone holds its name until it ends, and nothing follows a destruction.
+func (o Operation) Overtaken(now time.Time) bool {
+	switch o.Kind {
+	case OpPowerOn, OpPowerOff, OpReconfigure, OpMark:
+		return o.Hangs(now)
+	}
+	return false
 }
 
 // Failure is an operation that failed.

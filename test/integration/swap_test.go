@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,4 +62,61 @@ func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 	if again := p.untilRunning("keeper", 1); again.Status.VMs[0].MoRef != keeper.Status.VMs[0].MoRef {
 		t.Errorf("the keeper's VM was replaced; there are %s", paths(left))
 	}
+}
+
+// TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe: after the next restart the new ones alone count.
+func TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe(t *testing.T) {
+	w := calm.enter(t)
+	v := newVCenter(t, w, "mistaken")
+	p := newPlace(t, w, "team-a", "mistaken")
+	p.apply(p.group("web", 1, v.of))
+	p.untilRunning("web", 1)
+	var before v1alpha1.VCenter
+	if err := w.Hub.Get(t.Context(), key("", v.name), &before); err != nil {
+		t.Fatal(err)
+	}
+	server := strings.TrimSuffix(v.proxy.URL, "/sdk")
+	if before.Status.Server != server {
+		t.Errorf("status.server is %q, connected to %q", before.Status.Server, server)
+	}
+	used := "The connection to " + server + " that was made with the former ones is still used"
+	edit := func(patch string) {
+		t.Helper()
+		if err := w.Hub.Patch(t.Context(), before.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit(`{"spec":{"server":"http://127.0.0.1:9"}}`) // where nobody listens
+	v.untilSays(v1alpha1.ConditionReady, "False", v1alpha1.ReasonUnreachable, "127.0.0.1:9", used)
+	edit(fmt.Sprintf(`{"spec":{"server":%q,"datacenter":"Nope"}}`, before.Spec.Server))
+	v.untilSays(v1alpha1.ConditionReady, "False", v1alpha1.ReasonInvalidConfiguration, `"Nope"`, used)
+	p.patch("web", `{"spec":{"replicas":2}}`)
+	p.untilRunning("web", 2)
+	edit(`{"spec":{"datacenter":null}}`)
+	v.untilSays(v1alpha1.ConditionReady, "True", v1alpha1.ReasonConnected)
+}
+
+// TestARootFolderThatWasRenamedIsUsedByTheNextConnection: whatever opens another one, an edit here, found an empty folder by the old name.
+func TestARootFolderThatWasRenamedIsUsedByTheNextConnection(t *testing.T) {
+	w := calm.enter(t)
+	v := newVCenter(t, w, "renamed")
+	p := newPlace(t, w, "team-a", "renamed")
+	p.apply(p.group("web", 2, v.of))
+	before := p.untilRunning("web", 2)
+	if err := w.Person.RenameFolder(t.Context(), "/DC0/vm/renamed", "renamed-old"); err != nil {
+		t.Fatal(err)
+	}
+	vcenter := &v1alpha1.VCenter{}
+	vcenter.Name = v.name
+	if err := w.Hub.Patch(t.Context(), vcenter, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"inventory":{"pollSeconds":101}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	v.untilSays(v1alpha1.ConditionPlaceUncertain, "True", v1alpha1.ReasonRootFolderRenamed, `set spec.folder to "renamed-old"`)
+	v.untilSays(v1alpha1.ConditionReady, "True", v1alpha1.ReasonConnected)
+	p.patch("web", `{"spec":{"replicas":3}}`)
+	after := p.untilRunning("web", 3)
+	if after.Status.VMs[0].MoRef != before.Status.VMs[0].MoRef {
+		t.Error("a VM was made anew")
+	}
+	untilVCenterHolds(t, w, "/DC0/vm/renamed-old", 3)
 }

@@ -54,7 +54,6 @@ type statusInput struct {
 // keeps its last known value: a member that does not answer has not lost its claim, CRD, groups or VMs.
 func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transition bool) {
 	status = *in.previous.DeepCopy()
-	status.ObservedGeneration = in.generation
 	status.ClusterUID = in.clusterUID
 	if in.config == nil {
 		keep(&status.KubernetesVersion, in.seen.kubernetesVersion)
@@ -73,6 +72,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionReady)
 	transition = before == nil || before.Status != ready.Status || before.Reason != ready.Reason
 	set(&status, in, ready)
+	status.ObservedGeneration = meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).ObservedGeneration
 	set(&status, in, findingCondition(in, v1alpha1.ConditionClaimed, in.seen.claim))
 	set(&status, in, findingCondition(in, v1alpha1.ConditionCRDInstalled, in.seen.crd))
 	if in.admission {
@@ -96,8 +96,11 @@ func keep(field *string, value string) {
 	}
 }
 
+// set writes a condition. One that is kept from before says nothing of a newer generation: whether that works is not known yet.
 func set(status *v1alpha1.MemberClusterStatus, in statusInput, condition metav1.Condition) {
-	condition.ObservedGeneration = in.generation
+	if condition.ObservedGeneration == 0 {
+		condition.ObservedGeneration = in.generation
+	}
 	condition.Message = foreigntext.Text(condition.Message, maxMessage)
 	condition.LastTransitionTime = metav1.NewTime(in.now.Truncate(time.Second))
 	meta.SetStatusCondition(&status.Conditions, condition)

@@ -16,7 +16,7 @@ func TestAnAllowanceOfAVCenterThatDoesNotCountIsTold(t *testing.T) {
 	for story, next := range map[string]func(*v1alpha1.VCenter) v1alpha1.VCenterStatus{
 		"it is looked at": func(vc *v1alpha1.VCenter) v1alpha1.VCenterStatus { return newStatus(vc, look{}, now) },
 		"it cannot be": func(vc *v1alpha1.VCenter) v1alpha1.VCenterStatus {
-			return blockedStatus(vc, v1alpha1.ReasonSecretNotFound, "the Secret is gone with it", now)
+			return blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "the Secret is gone with it", now)
 		},
 	} {
 		vc := vcenterForTest()

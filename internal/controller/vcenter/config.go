@@ -39,6 +39,8 @@ type Config struct {
 	Predecessor string
 	// ExpectedVMs is the number of VMs at the last look, before this process; see the sudden-empty guard.
 	ExpectedVMs int
+	// Root is where the root folder was before this process, as status has it; nil if that is not known, or another VCenter's.
+	Root *v1alpha1.VCenterRoot
 	// Unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
 	Unbound notice
 	// PlainHTTP says what to do about a password that is sent in the clear; empty if it is not.
@@ -94,6 +96,7 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 		Tasks:        int(cmp.Or(vc.Spec.Limits.Tasks, 8)), TasksPerHost: int(cmp.Or(vc.Spec.Limits.TasksPerHost, 4)),
 		Predecessor: vc.Annotations[v1alpha1.PredecessorAnnotation],
 		ExpectedVMs: int(vc.Status.VMs),
+		Root:        vc.Status.Root.DeepCopy(),
 	}
 	if vc.Spec.Templates != nil {
 		c.TemplateFolders = vc.Spec.Templates.Folders
@@ -131,9 +134,10 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 }
 
 // hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
-// the expected number of VMs is only a starting value, and what is to be done before the next version is for people.
+// the expected number of VMs and the root folder of before are only starting values, and what is to be done before the next version is for people.
 func (c Config) hash() string {
 	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Unbound, c.PlainHTTP = 0, 0, "", 0, notice{}, notice{}
+	c.Root = nil
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))
 	return hex.EncodeToString(sum[:])
 }

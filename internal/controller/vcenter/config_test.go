@@ -145,7 +145,7 @@ func TestASecretThatNamesNoHostWorksForOneReleaseMore(t *testing.T) {
 	if c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionUnboundSecret); c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonSecretWithoutHost || c.Message != before.Unbound.message {
 		t.Errorf("the condition is %+v", c)
 	}
-	blocked := blockedStatus(vc, v1alpha1.ReasonSecretForAnotherHost, "another", now)
+	blocked := blockedStatus(vc, look{}, v1alpha1.ReasonSecretForAnotherHost, "another", now)
 	if c := meta.FindStatusCondition(blocked.Conditions, v1alpha1.ConditionUnboundSecret); c != nil {
 		t.Errorf("a Secret that names another host is said to name none: %+v", c)
 	}

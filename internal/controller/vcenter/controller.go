@@ -179,12 +179,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if r.Pool.refuse(vc.Name, invalid) {
 			r.Groups.VCenterChanged(vc.Name)
 		}
-		blocked := blockedStatus(vc, invalid.reason, invalid.message, r.Now())
+		blocked := blockedStatus(vc, r.serving(vc.Name), invalid.reason, invalid.message, r.Now())
 		if err := r.tellNeighbors(ctx, vc, &blocked); err != nil {
 			return reconcile.Result{}, err
 		}
 		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blocked)
 	case err != nil:
+		return reconcile.Result{}, err
+	}
+	if err := r.withoutOthersRoot(ctx, vc, &config); err != nil {
 		return reconcile.Result{}, err
 	}
 	dial := func() Connection { return r.Dial(config, notifier{r, vc.Name}) }
@@ -244,6 +247,14 @@ func (r *Reconciler) forget(name string) {
 	r.Groups.VCenterChanged(name)
 }
 
+// serving is what the connection in use shows, if there is one.
+func (r *Reconciler) serving(name string) (l look) {
+	if current, _ := r.Pool.connections(name); current != nil {
+		l.health, l.server = current.Health(), r.Pool.address(name)
+	}
+	return l
+}
+
 // lookAt gathers what the connections of a VCenter show, and says when to look again.
 func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Config) (l look, after time.Duration, err error) {
 	current, candidate := r.Pool.connections(vc.Name)
@@ -274,7 +285,7 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		if l.doubtful {
 			after = soon
 		}
-		l.health = current.Health()
+		l.health, l.server = current.Health(), r.Pool.address(vc.Name)
 		if l.health.Reachable && l.health.Complete {
 			if l.orphans, l.released, err = r.lookForOrphans(ctx, vc.Name, current); err != nil {
 				return l, 0, err

@@ -259,7 +259,7 @@ func TestAnOldLeadersLateWriteDoesNotUndoTheNewOnes(t *testing.T) {
 	if err := hub.Status().Patch(t.Context(), base, client.MergeFrom(old)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.write(t.Context(), old, blockedStatus(old, v1alpha1.ReasonSecretNotFound, "late", r.now)); err != nil {
+	if err := r.write(t.Context(), old, blockedStatus(old, look{}, v1alpha1.ReasonSecretNotFound, "late", r.now)); err != nil {
 		t.Errorf("a conflict is no error: %v", err)
 	}
 	s := hub.vcenter(t).Status

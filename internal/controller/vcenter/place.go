@@ -11,7 +11,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
+
+// withoutOthersRoot leaves out the root folder of before if another VCenter says that it is its own: status may have been copied or edited, and the VMs in it
+// are of this installation either way.
+func (r *Reconciler) withoutOthersRoot(ctx context.Context, vc *v1alpha1.VCenter, config *Config) error {
+	if config.Root == nil {
+		return nil
+	}
+	var all v1alpha1.VCenterList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return fmt.Errorf("list the VCenters: %w", err)
+	}
+	for i := range all.Items {
+		other := all.Items[i].Status.Root
+		if all.Items[i].Name != vc.Name && other != nil && other.MoRef == config.Root.MoRef && other.InstanceUUID == config.Root.InstanceUUID {
+			config.Root = nil
+			return nil
+		}
+	}
+	return nil
+}
+
+// placeNotice says in a condition what to do so that the root folder is found by its name.
+func placeNotice(p vsphere.PlaceProblem) notice {
+	reason := map[vsphere.PlaceProblemKind]string{
+		vsphere.DatacenterUnclear: v1alpha1.ReasonDatacenterUnclear,
+		vsphere.RootRenamed:       v1alpha1.ReasonRootFolderRenamed,
+		vsphere.VMsElsewhere:      v1alpha1.ReasonVMsElsewhere,
+	}[p.Kind]
+	return notice{reason, p.Message}
+}
 
 // tellNeighbors says in a VCenter's status which others keep their VMs in the same place. It is told here and not by a webhook, since only those
 // who may read VCenters are to know which server others use.

@@ -71,3 +71,81 @@ func TestAVCenterSaysWhoSharesItsPlace(t *testing.T) {
 		t.Errorf("after the other has gone it says %q", said)
 	}
 }
+
+// Status of a VCenter may be copied, or edited by somebody who may write it: the root folder of another VCenter holds VMs of this installation as well.
+func TestTheRootFolderOfAnotherVCenterIsNotTakenFromStatus(t *testing.T) {
+	root := &v1alpha1.VCenterRoot{InstanceUUID: "u", Folder: "vm-operator", MoRef: "group-7"}
+	for story, c := range map[string]struct {
+		other *v1alpha1.VCenterRoot
+		kept  bool
+	}{
+		"nobody else has one":          {kept: true},
+		"another has another":          {&v1alpha1.VCenterRoot{InstanceUUID: "u", MoRef: "group-8"}, true},
+		"another's is of another host": {&v1alpha1.VCenterRoot{InstanceUUID: "v", MoRef: "group-7"}, true},
+		"another has the same":         {root.DeepCopy(), false},
+	} {
+		t.Run(story, func(t *testing.T) {
+			f := newRefusal(t, good)
+			f.vc.Status.Root = root.DeepCopy()
+			if err := f.Status().Update(t.Context(), f.vc); err != nil {
+				t.Fatal(err)
+			}
+			other := &v1alpha1.VCenter{Spec: f.vc.Spec}
+			other.Name = "other"
+			if err := f.Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			other.Status.Root = c.other
+			if err := f.Status().Update(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			var dialed Config
+			dial := f.Dial
+			f.Dial = func(c Config, n vsphere.Notifier) Connection { dialed = c; return dial(c, n) }
+			f.pass(v1alpha1.ConditionReady)
+			if (dialed.Root != nil) != c.kept {
+				t.Errorf("the connection is made with root folder %+v", dialed.Root)
+			}
+		})
+	}
+}
+
+func TestStatusKeepsTheRootFolderAndSaysWhatIsWrongWithIt(t *testing.T) {
+	f := newRefusal(t, good)
+	f.connects()
+	h := works
+	h.SuddenlyEmpty = true
+	h.Place = vsphere.Place{InstanceUUID: "expected", Datacenter: "DC0", Folder: "vm-operator", Root: vsphere.FolderRef("group-7")}
+	for kind, reason := range map[vsphere.PlaceProblemKind]string{
+		vsphere.DatacenterUnclear: v1alpha1.ReasonDatacenterUnclear,
+		vsphere.RootRenamed:       v1alpha1.ReasonRootFolderRenamed,
+		vsphere.VMsElsewhere:      v1alpha1.ReasonVMsElsewhere,
+		"":                        "",
+	} {
+		h.PlaceProblem = vsphere.PlaceProblem{Kind: kind, Message: "set spec"}
+		if kind == "" {
+			h.PlaceProblem.Message = ""
+		}
+		f.dialed[0].becomes(h)
+		if told := f.pass(v1alpha1.ConditionPlaceUncertain); told != reason {
+			t.Errorf("%q is told as %q", kind, told)
+		}
+		empty := meta.FindStatusCondition(f.vc.Status.Conditions, v1alpha1.ConditionInventoryComplete).Message
+		if accept := strings.Contains(empty, v1alpha1.AcceptEmptyAnnotation); accept == (kind == vsphere.VMsElsewhere) {
+			t.Errorf("%q: the empty inventory is explained by %q", kind, empty)
+		}
+	}
+	want := v1alpha1.VCenterRoot{InstanceUUID: "expected", Datacenter: "DC0", Folder: "vm-operator", MoRef: "group-7"}
+	if f.vc.Status.Root == nil || *f.vc.Status.Root != want {
+		t.Errorf("status keeps %+v", f.vc.Status.Root)
+	}
+	if before, err := newConfig(f.vc, f.secret); err != nil || before.Root == nil {
+		t.Errorf("the next connection gets %+v, %v", before.Root, err)
+	} else {
+		after := before
+		after.Root = nil
+		if before.hash() != after.hash() {
+			t.Error("what status keeps makes a new connection")
+		}
+	}
+}

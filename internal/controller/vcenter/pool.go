@@ -3,6 +3,7 @@ package vcenter
 import (
 	"context"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -48,8 +49,10 @@ type Pool struct {
 // entry is what exists for one VCenter. Groups are served by current alone.
 //
 //	first connection   candidate, current as soon as it is connected to the vCenter that was expected
-//	other credentials  candidate beside current, until it shows that they work; then both end, and
+//	other settings     candidate beside current, until it shows that they work; then both end, and
 //	                   only when current has ended, a third connection is opened and becomes current
+//	other trust        the same; if current's server has a certificate that is not trusted any more,
+//	                   current ends as well
 //
 // The third connection is what makes a swap safe: it asks vCenter for running tasks after the last call of the
 // old one, so that a clone the old one sent last is not forgotten.
@@ -97,6 +100,16 @@ func (p *Pool) connections(name string) (current, candidate Connection) {
 	return current, candidate
 }
 
+// address is that of the vCenter of the connection in use, as spec.server has it.
+func (p *Pool) address(name string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.entries[name]; e != nil && e.current != nil {
+		return strings.TrimSuffix(e.current.config.URL, "/sdk")
+	}
+	return ""
+}
+
 // ensure makes this configuration the wanted one and reports whether the connection that Server
 // returns changed. expected says whether a vCenter with this instance UUID is the one that VMs are known in. It
 // waits for nothing and is called again until the wanted connection is current.
@@ -132,13 +145,19 @@ func (p *Pool) ensure(name string, config Config, dial func() Connection, expect
 	switch {
 	case e.current == nil && works:
 		e.current, e.candidate = e.candidate, nil
-	case e.current != nil && (works || !e.current.Health().Reachable && !health.Reachable):
+	case e.current != nil && (works || e.untrusted(health) || !e.current.Health().Reachable && !health.Reachable):
 		e.dropCandidate()
 		e.end()
 	default:
 		return false
 	}
 	return true
+}
+
+// untrusted reports whether the server that is in use has not the certificate that it shall have now. What it shall have at another address says
+// nothing of the one in use.
+func (e *entry) untrusted(candidate vsphere.Health) bool {
+	return e.candidate.config.URL == e.current.config.URL && vsphere.KindOf(candidate.Err) == vsphere.KindCertificate
 }
 
 func (e *entry) dropCandidate() {

@@ -18,9 +18,10 @@ import (
 const notConnected = "The operator is not connected to this vCenter; see condition Ready."
 
 const (
-	// maxMessage bounds the message of a condition, and maxVersion what a vCenter calls its version, in bytes.
+	// maxMessage bounds the message of a condition, maxVersion what a vCenter calls its version, and maxServer its address, in bytes.
 	maxMessage = 8192
 	maxVersion = 64
+	maxServer  = 512
 )
 
 // condition is one condition to be.
@@ -33,7 +34,9 @@ type condition struct {
 // look is what a connection shows.
 type look struct {
 	health vsphere.Health
-	// candidate is the health of a connection with new credentials that waits to take over, or nil.
+	// server is that of the connection in use, empty while there is none.
+	server string
+	// candidate is the health of a connection with new settings that waits to take over, or nil.
 	candidate *vsphere.Health
 	// another is true when the candidate is connected to another vCenter than the one that VMs are known in.
 	another bool
@@ -51,11 +54,33 @@ type look struct {
 	defaults error
 }
 
+// judged is the generation that status describes: the former one while nothing is known of a connection with new settings.
+func (l look) judged(vc *v1alpha1.VCenter) int64 {
+	if l.server != "" && l.candidate != nil && !l.candidate.Reachable && l.candidate.Err == nil {
+		return vc.Status.ObservedGeneration
+	}
+	return vc.Generation
+}
+
+// served says, before the reason why new settings do not work, what is used meanwhile. It is empty if nothing is.
+func (l look) served() string {
+	if l.server == "" || !l.health.Reachable {
+		return ""
+	}
+	return fmt.Sprintf("The settings are not in effect. The connection to %s that was made with the former ones is still used, until the operator restarts. ", l.server)
+}
+
 // newStatus derives a VCenter's status. It is pure.
 func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStatus {
 	health, candidate := l.health, l.candidate
 	s := *vc.Status.DeepCopy()
-	s.ObservedGeneration = vc.Generation
+	s.ObservedGeneration = l.judged(vc)
+	if health.Reachable && l.server != "" {
+		s.Server = foreigntext.Text(l.server, maxServer)
+		if p := health.Place; !p.Root.IsZero() {
+			s.Root = &v1alpha1.VCenterRoot{InstanceUUID: p.InstanceUUID, Datacenter: p.Datacenter, Folder: p.Folder, MoRef: p.Root.Value}
+		}
+	}
 	if health.Version != "" && !l.another {
 		s.Version, s.InstanceUUID = foreigntext.Text(health.Version, maxVersion), health.InstanceUUID
 	}
@@ -64,10 +89,10 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	}
 	conditions := make([]condition, 0, 4)
 	conditions = append(conditions, credentials(vc, health, candidate), inventory(health), privileges(health))
-	condition := ready(health, conditions, l.defaults)
+	condition := ready(l, conditions)
 	if l.another {
 		condition.status, condition.reason = metav1.ConditionFalse, v1alpha1.ReasonAnotherVCenter
-		condition.message = fmt.Sprintf("The server that is configured now is another vCenter (instance %s) than the one that %d VMs are known in (instance %s); it is not used. "+
+		condition.message = l.served() + fmt.Sprintf("The server that is configured now is another vCenter (instance %s) than the one that %d VMs are known in (instance %s); it is not used. "+
 			"Set spec.server, or VC_HOST in the Secret, back; use a new VCenter for another server; or, if that vCenter was rebuilt with its VMs, annotate this one with %s=%s",
 			l.candidate.InstanceUUID, vc.Status.VMs, vc.Status.InstanceUUID, v1alpha1.AcceptInstanceAnnotation, l.candidate.InstanceUUID)
 	}
@@ -95,8 +120,11 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	} else {
 		conditions = append(conditions, predecessor(named, health))
 	}
-	apply(&s, vc.Generation, now, conditions)
+	apply(&s, s.ObservedGeneration, now, conditions)
 	setAllowances(&s, vc, now)
+	if health.Reachable {
+		setNotice(&s, vc, now, v1alpha1.ConditionPlaceUncertain, placeNotice(health.PlaceProblem))
+	}
 	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, l.unbound)
 	setNotice(&s, vc, now, v1alpha1.ConditionPlainHTTP, l.plainHTTP)
 	return s
@@ -136,14 +164,15 @@ func predecessor(named string, health vsphere.Health) condition {
 	}
 }
 
-// blockedStatus is the status of a VCenter that no connection can be made for.
-func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) v1alpha1.VCenterStatus {
+// blockedStatus is the status of a VCenter that no connection can be made for. One that was made before may serve.
+func blockedStatus(vc *v1alpha1.VCenter, l look, reason, message string, now time.Time) v1alpha1.VCenterStatus {
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
-	apply(&s, vc.Generation, now, []condition{
-		{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message},
-		{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected},
-	})
+	answers := condition{v1alpha1.ConditionReachable, metav1.ConditionUnknown, reason, notConnected}
+	if l.server != "" && l.health.Reachable {
+		answers = reachableNow
+	}
+	apply(&s, vc.Generation, now, []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, l.served() + message}, answers})
 	setAllowances(&s, vc, now)
 	// Condition Ready says what is wrong.
 	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, notice{})
@@ -151,12 +180,14 @@ func blockedStatus(vc *v1alpha1.VCenter, reason, message string, now time.Time) 
 	return s
 }
 
+var reachableNow = condition{v1alpha1.ConditionReachable, metav1.ConditionTrue, v1alpha1.ReasonConnected, "vCenter answers."}
+
 // reachable says whether anything answers, and by its lastTransitionTime since when nothing does: a group may be forgotten by that. Right after a
 // start nothing is known, and what was is kept. A server that refuses the login, or whose certificate is refused, is not gone.
 func reachable(health vsphere.Health, ready condition) (c condition, known bool) {
 	switch {
 	case health.Reachable:
-		return condition{v1alpha1.ConditionReachable, metav1.ConditionTrue, v1alpha1.ReasonConnected, "vCenter answers."}, true
+		return reachableNow, true
 	case health.Err == nil:
 		return condition{}, false
 	case ready.reason != v1alpha1.ReasonUnreachable:
@@ -193,6 +224,8 @@ func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere
 
 func inventory(health vsphere.Health) condition {
 	switch {
+	case health.SuddenlyEmpty && health.PlaceProblem.Kind == vsphere.VMsElsewhere:
+		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty, health.PlaceProblem.Message}
 	case health.SuddenlyEmpty:
 		return condition{v1alpha1.ConditionInventoryComplete, metav1.ConditionFalse, v1alpha1.ReasonInventorySuddenlyEmpty,
 			fmt.Sprintf("The root folder held VMs and suddenly reads empty; nothing is created or deleted. If that is right, annotate this VCenter with %s=%s", v1alpha1.AcceptEmptyAnnotation, health.InstanceUUID)}
@@ -217,31 +250,49 @@ func privileges(health vsphere.Health) condition {
 	}
 }
 
-func ready(health vsphere.Health, conditions []condition, defaults error) condition {
+// problem is why a connection cannot be made, but for a refused login.
+func problem(err error) (reason, message string) {
+	switch vsphere.KindOf(err) {
+	case vsphere.KindCertificate:
+		return v1alpha1.ReasonCertificateRefused, fmt.Sprintf("vCenter's certificate is not trusted: %v. Set spec.tls.caBundle or spec.tls.thumbprint", err)
+	case vsphere.KindNotFound, vsphere.KindAmbiguous, vsphere.KindSpec:
+		return v1alpha1.ReasonInvalidConfiguration, err.Error()
+	default:
+		return v1alpha1.ReasonUnreachable, fmt.Sprintf("vCenter cannot be reached: %v. The operator keeps trying", err)
+	}
+}
+
+func ready(l look, conditions []condition) condition {
 	no := func(reason, message string) condition {
 		return condition{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, message}
 	}
-	if !health.Reachable {
-		switch {
-		case health.Err == nil:
-			return no(v1alpha1.ReasonConnecting, "Connecting to vCenter.")
-		case vsphere.KindOf(health.Err) == vsphere.KindCredentials:
-			return no(v1alpha1.ReasonInvalidLogin, conditions[0].message)
-		case vsphere.KindOf(health.Err) == vsphere.KindCertificate:
-			return no(v1alpha1.ReasonCertificateRefused, fmt.Sprintf("vCenter's certificate is not trusted: %v. Set spec.tls.caBundle or spec.tls.thumbprint", health.Err))
-		case vsphere.KindOf(health.Err) == vsphere.KindNotFound, vsphere.KindOf(health.Err) == vsphere.KindAmbiguous, vsphere.KindOf(health.Err) == vsphere.KindSpec:
-			return no(v1alpha1.ReasonInvalidConfiguration, health.Err.Error())
-		default:
-			return no(v1alpha1.ReasonUnreachable, fmt.Sprintf("vCenter cannot be reached: %v. The operator keeps trying; its groups are left as they are", health.Err))
+	failed := l.health.Err
+	if l.health.Reachable {
+		failed = nil
+		if l.candidate != nil {
+			failed = l.candidate.Err
 		}
+	}
+	switch {
+	case failed == nil && !l.health.Reachable:
+		return no(v1alpha1.ReasonConnecting, "Connecting to vCenter.")
+	case failed == nil:
+	case vsphere.KindOf(failed) == vsphere.KindCredentials:
+		return no(v1alpha1.ReasonInvalidLogin, l.served()+conditions[0].message)
+	default:
+		reason, message := problem(failed)
+		if reason == v1alpha1.ReasonUnreachable && !l.health.Reachable {
+			message += "; its groups are left as they are"
+		}
+		return no(reason, l.served()+message)
 	}
 	for _, v := range conditions {
 		if v.status == metav1.ConditionFalse {
 			return no(v.reason, v.message)
 		}
 	}
-	if kind := vsphere.KindOf(defaults); kind == vsphere.KindNotFound || kind == vsphere.KindAmbiguous {
-		return no(v1alpha1.ReasonInvalidConfiguration, fmt.Sprintf("spec.resourcePool, spec.datastore or spec.network: %v. Groups that name their own placement work", defaults))
+	if kind := vsphere.KindOf(l.defaults); kind == vsphere.KindNotFound || kind == vsphere.KindAmbiguous {
+		return no(v1alpha1.ReasonInvalidConfiguration, fmt.Sprintf("spec.resourcePool, spec.datastore or spec.network: %v. Groups that name their own placement work", l.defaults))
 	}
 	return condition{v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonConnected, "Connected; the inventory is complete."}
 }

@@ -130,7 +130,7 @@ func TestSinceWhenAVCenterIsUnreachableOutlivesARestart(t *testing.T) {
 			t.Errorf("%v: the time does not begin anew: %+v", kind, c)
 		}
 	}
-	vc.Status = blockedStatus(vc, v1alpha1.ReasonSecretNotFound, "no Secret", now)
+	vc.Status = blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "no Secret", now)
 	if c := is(); c.Status != metav1.ConditionUnknown {
 		t.Errorf("without a Secret nobody asks, and the condition is %+v", c)
 	}

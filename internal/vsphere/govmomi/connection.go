@@ -60,11 +60,7 @@ func (s *Server) connect(ctx context.Context, sess *session.Session) (*connectio
 	if !plausible(c.client.ServiceContent.About.InstanceUuid) {
 		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "connect", Err: errNoInstance}
 	}
-	var err error
-	if c.datacenter, err = findDatacenter(ctx, c.client, s.cfg.Datacenter); err != nil {
-		return nil, err
-	}
-	if c.root, err = s.ensureRoot(ctx, c); err != nil {
+	if err := s.findPlace(ctx, c); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -269,6 +269,8 @@ func (t *thing) property(name string) any {
 			return nil
 		}
 		return t.address
+	case propQuestion:
+		return nil
 	case propTools:
 		if t.tools {
 			return string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)

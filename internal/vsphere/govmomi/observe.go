@@ -32,6 +32,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		s.askAgain(q, g)
 		stale = s.stale(q, g.Searched)
 	}
+	if s.index.SuddenlyEmpty() {
+		s.missed(g.Ask)
+	}
 	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
 		kick(s.guestKick)
 	}

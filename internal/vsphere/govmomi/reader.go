@@ -23,6 +23,7 @@ const (
 	propGuestIP       = "guest.ipAddress"
 	propTools         = "guest.toolsRunningStatus"
 	propHeartbeat     = "guestHeartbeatStatus"
+	propQuestion      = "runtime.question"
 	propBootTime      = "runtime.bootTime"
 	propInstanceUUID  = "config.instanceUuid"
 	propTemplate      = "config.template"
@@ -42,7 +43,7 @@ const (
 var (
 	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
 	baseProperties = []string{
-		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propTools, propHeartbeat,
+		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propTools, propHeartbeat, propQuestion,
 		propInstanceUUID, propTemplate, propChangeVersion,
 	}
 	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
@@ -200,6 +201,19 @@ func baseOf(o object) vsphere.VM {
 	return vm
 }
 
+// questionOf is the text of what a VM asks.
+func questionOf(o object) string {
+	switch q := o.values[propQuestion].(type) {
+	case types.VirtualMachineQuestionInfo:
+		return q.Text
+	case *types.VirtualMachineQuestionInfo:
+		if q != nil {
+			return q.Text
+		}
+	}
+	return ""
+}
+
 // setBase sets a base property. It reports false for a name that is none.
 func setBase(vm *vsphere.VM, name string, o object) bool {
 	switch name {
@@ -217,6 +231,8 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 		vm.GuestIP = o.text(name)
 	case propHeartbeat:
 		vm.HeartbeatGreen = o.text(name) == string(types.ManagedEntityStatusGreen)
+	case propQuestion:
+		vm.Question = questionOf(o)
 	case propTools:
 		vm.ToolsRunning = o.text(name) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 	case propInstanceUUID:

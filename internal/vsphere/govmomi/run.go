@@ -178,6 +178,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	g.Go(func() error { return s.confirmSuspects(ctx, c) })
 	g.Go(func() error { return s.keepCatalog(ctx, c) })
 	g.Go(func() error { return s.explainEmptiness(ctx, c) })
+	g.Go(func() error { return s.watchPlace(ctx, c) })
 	g.Go(func() error { return s.keepEndingLeftovers(ctx, sess) })
 	g.Go(func() error { return s.watchPredecessor(ctx, sess) })
 	g.Go(func() error { return s.answerQuestions(ctx, c) })
@@ -205,6 +206,7 @@ func (s *Server) connected(c *connection, missingPrivileges, lacks []string) {
 	s.state.reachable, s.state.err = true, nil
 	s.state.version, s.state.instanceUUID = about.Version, about.InstanceUuid
 	s.state.missingPrivileges, s.state.lacks = missingPrivileges, lacks
+	s.atPlace = vsphere.Place{InstanceUUID: about.InstanceUuid, Datacenter: s.cfg.Datacenter, Folder: s.cfg.RootFolder, Root: c.root.Ref}
 	s.mu.Unlock()
 	s.serverChanged()
 }

@@ -52,6 +52,8 @@ type Config struct {
 	Limits budget.Limits
 	// ExpectedVMs is the number of our VMs known from before a restart: see vsphere.Health.SuddenlyEmpty.
 	ExpectedVMs int
+	// Known is where the root folder was before a restart. It is believed only as far as vCenter shows it.
+	Known vsphere.Place
 	// Sightings is shared by all connections of a process, so that a new one does not wait anew for what hangs; it may be nil.
 	Sightings *operations.Sightings
 	// Notifier is told of changes; it may be nil.
@@ -135,6 +137,11 @@ type Server struct {
 	predecessor predecessor
 	inheritance inheritance
 	unseen      unseen
+	// atPlace is that of the last connection, placed what is wrong with it.
+	atPlace vsphere.Place
+	placed  vsphere.PlaceProblem
+	// missing are some of the VMs that groups ask for while the root folder is suddenly empty.
+	missing map[vsphere.Ref]struct{}
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
 	// acted is when our own operation on a VM began last, and unasked counts changes that found too many others waiting.
@@ -203,6 +210,7 @@ func New(cfg Config) *Server {
 		asked:           map[vsphere.Ref]struct{}{},
 		uuids:           map[vsphere.Ref][]string{},
 		looked:          map[vsphere.Ref]time.Time{},
+		missing:         map[vsphere.Ref]struct{}{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
@@ -243,6 +251,7 @@ func (s *Server) Health() vsphere.Health {
 		Complete: complete, Incomplete: why, SuddenlyEmpty: s.index.SuddenlyEmpty(),
 		MissingPrivileges: s.state.missingPrivileges,
 		Predecessor:       s.predecessor.left(), PredecessorProblem: s.predecessor.problem,
+		Place: s.atPlace, PlaceProblem: s.placed,
 		Templates: s.cat.count(), VMs: s.index.Stamped(), RunningTasks: s.budget.Running(),
 	}
 }

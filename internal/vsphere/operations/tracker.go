@@ -111,13 +111,22 @@ func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
 
 // Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
 // ordinal is in flight; only a guest that is shutting down may be overtaken by a power-off, and a clone that is only
-// held for its group by what follows it.
+// held for its group by what follows it. A task that hangs is overtaken by what ends the VM.
 func (t *Tracker) Begin(r Request) (*Handle, error) {
+	var left func(bool)
+	defer func() {
+		if left != nil {
+			left(false)
+		}
+	}()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if op := t.op(r.Key); op != nil {
 		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
 		overtakes = overtakes || (op.held && r.Kind != vsphere.OpClone)
+		if leaves(r.Kind) && op.shown().Overtaken(t.now()) {
+			overtakes, left = true, op.done // its slot is free; the task may run on
+		}
 		if !overtakes {
 			return nil, &vsphere.Error{Kind: vsphere.KindBusy, Op: string(r.Kind) + " " + r.Name, Err: errBusy}
 		}
@@ -369,19 +378,30 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	}
 }
 
+// leaves reports whether an operation is a step towards the end of a VM.
+func leaves(kind vsphere.OperationKind) bool {
+	return kind == vsphere.OpMark || kind == vsphere.OpPowerOff || kind == vsphere.OpDestroy || kind == vsphere.OpRelease
+}
+
+// shown is what others are told of an operation.
+func (op *operation) shown() vsphere.Operation {
+	out := vsphere.Operation{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Since: op.since, OutcomeUnknown: op.state == unknown}
+	if op.found {
+		out.VM = vsphere.Ref{}
+	}
+	if op.state == running {
+		out.Task = op.task
+	}
+	return out
+}
+
 // InFlight returns the operations of a group, sorted by ordinal.
 func (t *Tracker) InFlight(group vsphere.GroupKey) []vsphere.Operation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make([]vsphere.Operation, 0, len(t.ops[group]))
 	for _, op := range t.ops[group] {
-		vm := op.VM
-		if op.found {
-			vm = vsphere.Ref{}
-		}
-		out = append(out, vsphere.Operation{
-			Kind: op.Kind, Ordinal: op.Ordinal, VM: vm, Since: op.since, OutcomeUnknown: op.state == unknown,
-		})
+		out = append(out, op.shown())
 	}
 	slices.SortFunc(out, func(a, b vsphere.Operation) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return out

@@ -323,3 +323,39 @@ func TestBackoff(t *testing.T) {
 		}
 	}
 }
+
+func TestATaskThatHangsIsOvertakenByWhatEndsTheVM(t *testing.T) {
+	for _, c := range []struct {
+		hangs, next vsphere.OperationKind
+		overtaken   bool
+	}{
+		{vsphere.OpPowerOn, vsphere.OpMark, true},
+		{vsphere.OpPowerOn, vsphere.OpPowerOff, true},
+		{vsphere.OpPowerOn, vsphere.OpRelease, true},
+		{vsphere.OpPowerOn, vsphere.OpPowerOn, false},
+		{vsphere.OpPowerOn, vsphere.OpReconfigure, false},
+		{vsphere.OpReconfigure, vsphere.OpMark, true},
+		{vsphere.OpMark, vsphere.OpMark, true},
+		{vsphere.OpPowerOff, vsphere.OpDestroy, true},
+		{vsphere.OpDestroy, vsphere.OpDestroy, false},
+		{vsphere.OpClone, vsphere.OpMark, false},
+	} {
+		r := newRig(t)
+		r.begin(c.hangs, 0).Accepted("task-77", r.onDone)
+		if _, err := r.Begin(request(c.next, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
+			t.Errorf("%s overtakes %s at once: %v", c.next, c.hangs, err)
+		}
+		r.clock.advance(vsphere.HangsAfter)
+		if op := r.InFlight("g")[0]; op.Task != "task-77" || !op.Hangs(r.clock.now()) {
+			t.Errorf("%s is shown as %+v", c.hangs, op)
+		}
+		_, err := r.Begin(request(c.next, 0))
+		if (err == nil) != c.overtaken || (len(r.done) == 1) != c.overtaken {
+			t.Errorf("%s after %s: %v, slots freed: %v", c.next, c.hangs, err, r.done)
+		}
+		r.Succeeded("task-77", vsphere.Ref{}, 5) // nobody waits for the slot twice
+		if len(r.done) != 1 {
+			t.Errorf("%s after %s: slots freed: %v", c.next, c.hangs, r.done)
+		}
+	}
+}

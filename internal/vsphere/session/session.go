@@ -97,7 +97,7 @@ func newClient(cfg Config) (*soap.Client, error) {
 	}
 	tlsConfig, err := cfg.TLS.config()
 	if err != nil {
-		return nil, &vsphere.Error{Kind: vsphere.KindCertificate, Op: opConnect, Err: err}
+		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: opConnect, Err: err}
 	}
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = cfg.UserAgent

@@ -378,6 +378,43 @@ func (o *Operator) Move(ctx context.Context, vmPath, folderPath string) error {
 	return o.moveInto(ctx, vmPath, vm.Reference(), folderPath)
 }
 
+// FolderRef returns the reference of a folder.
+func (o *Operator) FolderRef(ctx context.Context, folderPath string) (types.ManagedObjectReference, error) {
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return f.Reference(), nil
+}
+
+// RenameFolder renames a folder.
+func (o *Operator) RenameFolder(ctx context.Context, folderPath, name string) error {
+	f, err := o.folder(ctx, folderPath)
+	if err != nil {
+		return err
+	}
+	task, err := f.Rename(ctx, name)
+	return wait(ctx, "rename "+folderPath, task, err)
+}
+
+// RenameDatacenter renames a datacenter.
+func (o *Operator) RenameDatacenter(ctx context.Context, path, name string) error {
+	dc, err := o.finder.Datacenter(ctx, path)
+	if err != nil {
+		return fmt.Errorf("find datacenter %s: %w", path, err)
+	}
+	task, err := dc.Rename(ctx, name)
+	return wait(ctx, "rename "+path, task, err)
+}
+
+// CreateDatacenter makes a datacenter with nothing in it.
+func (o *Operator) CreateDatacenter(ctx context.Context, name string) error {
+	if _, err := object.NewRootFolder(o.client.Client).CreateDatacenter(ctx, name); err != nil {
+		return fmt.Errorf("create datacenter %s: %w", name, err)
+	}
+	return nil
+}
+
 // MoveFolder moves a folder, with what is in it, into another one.
 func (o *Operator) MoveFolder(ctx context.Context, from, into string) error {
 	f, err := o.folder(ctx, from)

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// blocked is true while the ordinal may not get this action. A step towards the end of a VM does not wait for a task that hangs: vCenter refuses what it does
+// not want, and says why.
+func (o operations) blocked(ordinal int32, kind ActionKind) bool {
+	leaves := kind == MarkVM || kind == PowerOffVM || kind == ReleaseVM || kind == DestroyVM
+	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool {
+		return !o.overdue(op) && !(leaves && op.Overtaken(o.now))
+	})
+}
+
+// explainHanging names the tasks that run for long, since when, and what to look at. Times are of the clock, so that the message stays the same.
+func (p *planner) explainHanging() {
+	for _, m := range p.table() {
+		if m.vm != nil && m.vm.Question != "" {
+			m.add(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", foreigntext.Quoted(m.vm.Question)))
+		}
+		for _, op := range p.ops.inFlight[m.status.Ordinal] {
+			what := hanging[op.Kind]
+			if what == "" || op.Task == "" {
+				continue
+			}
+			if !op.Hangs(p.in.Now) {
+				p.wake(op.Since.Add(vsphere.HangsAfter))
+				continue
+			}
+			m.add(fmt.Sprintf(what, fmt.Sprintf("runs in vCenter since %s (%s)", op.Since.UTC().Format(time.RFC3339), op.Task)))
+		}
+	}
+}
+
+// add adds to what is said of the VM.
+func (m *member) add(message string) {
+	if m.status.Message != "" {
+		m.status.Message += "; "
+	}
+	m.status.Message += message
+}
+
+// hanging is what to say of a task that runs for long.
+var hanging = map[vsphere.OperationKind]string{
+	vsphere.OpPowerOn: "its power-on %s: look at the VM in the vSphere Client, which may wait for an answer to a question, " +
+		"or ask the platform team to cancel the task",
+	vsphere.OpPowerOff:    "its power-off %s: ask the platform team to look at the VM's host, and to cancel the task if it hangs",
+	vsphere.OpReconfigure: "its change %s: ask the platform team to look at the task, and to cancel it if it hangs",
+	vsphere.OpMark:        "the change before its removal %s: ask the platform team to look at the task, and to cancel it if it hangs",
+	vsphere.OpDestroy:     "its destruction %s: ask the platform team to look at the VM's datastore, and to cancel the task if it hangs",
+	vsphere.OpClone:       "its clone %s: ask the platform team to look at the task, and to cancel it if it hangs",
+}

@@ -1,0 +1,336 @@
+package govmomi
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+// deepestFolder bounds the walk to the top of an inventory.
+const deepestFolder = 64
+
+// remembered is where the root folder was before: by this process, or else by what the VCenter's status has.
+func (s *Server) remembered(instance string) vsphere.Place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range []vsphere.Place{s.atPlace, s.cfg.Known} {
+		if !p.Root.IsZero() && p.InstanceUUID == instance && p.Datacenter == s.cfg.Datacenter && p.Folder == s.cfg.RootFolder {
+			return p
+		}
+	}
+	return vsphere.Place{}
+}
+
+// findPlace finds the datacenter and the root folder by their names. Where these lead elsewhere than before, the folder of before is used if vCenter itself shows
+// that it is the root folder of this installation, and that the one of the name is not: somebody renamed it, or added a datacenter. A reference alone proves
+// nothing; whoever wrote it may have been wrong.
+func (s *Server) findPlace(ctx context.Context, c *connection) error {
+	before := s.remembered(c.client.ServiceContent.About.InstanceUuid)
+	var named vsphere.Folder
+	found, byName := findDatacenter(ctx, c.client, s.cfg.Datacenter)
+	if byName == nil {
+		c.datacenter = found
+		named, byName = s.namedRoot(ctx, c)
+	}
+	if byName != nil && vsphere.KindOf(byName) == vsphere.KindTransient {
+		return byName
+	}
+	if !before.Root.IsZero() && before.Root != named.Ref {
+		kept, in, err := s.keptRoot(ctx, c, before.Root)
+		if err != nil {
+			return err
+		}
+		if !kept.Ref.IsZero() && !named.Ref.IsZero() {
+			holds, err := s.holdsGroups(ctx, c, named.Ref)
+			if err != nil {
+				return err
+			}
+			if holds {
+				kept = vsphere.Folder{}
+			}
+		}
+		if !kept.Ref.IsZero() {
+			c.datacenter, c.root = in, kept
+			return nil
+		}
+	}
+	if byName != nil {
+		return byName
+	}
+	var err error
+	c.root, err = s.ensureRoot(ctx, c)
+	return err
+}
+
+// namedRoot looks for the root folder by its name, and returns the zero Folder where there is none.
+func (s *Server) namedRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {
+	folder := vsphere.Folder{Ref: c.datacenter.vmFolder, Name: "vm", Path: c.datacenter.path + "/vm"}
+	for name := range strings.SplitSeq(strings.Trim(s.cfg.RootFolder, "/"), "/") {
+		ref, err := findChild(ctx, c.client, folder.Ref, name)
+		if err != nil {
+			return vsphere.Folder{}, translate("look for folder "+folder.Path+"/"+name, err)
+		}
+		if ref.Type != vsphere.TypeFolder {
+			return vsphere.Folder{}, nil // ensureRoot tells what is there instead
+		}
+		folder = vsphere.Folder{Ref: ref, Name: name, Parent: folder.Ref, Path: folder.Path + "/" + name}
+	}
+	return folder, nil
+}
+
+// keptRoot returns the folder of a reference with its datacenter, if it is a root folder of this installation; otherwise the zero Folder.
+func (s *Server) keptRoot(ctx context.Context, c *connection, ref vsphere.Ref) (vsphere.Folder, datacenter, error) {
+	const op = "look for the root folder of before"
+	folder, in, err := located(ctx, c, ref)
+	if notFound(err, ref) {
+		return vsphere.Folder{}, datacenter{}, nil
+	}
+	if err != nil {
+		return vsphere.Folder{}, datacenter{}, translate(op, err)
+	}
+	if in.ref.IsZero() || ref == in.vmFolder {
+		return vsphere.Folder{}, datacenter{}, nil
+	}
+	holds, err := s.holdsGroups(ctx, c, ref)
+	if err != nil || !holds {
+		return vsphere.Folder{}, datacenter{}, err
+	}
+	return folder, in, nil
+}
+
+// located returns where a folder of VMs is. The datacenter is zero for any other object.
+func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vsphere.Folder, in datacenter, err error) {
+	if ref.Type != vsphere.TypeFolder {
+		return folder, in, nil
+	}
+	top := fromRef(c.client.ServiceContent.RootFolder)
+	below, steps := vsphere.Ref{}, 0 // below is the object on the way that was looked at last
+	for at := ref; at != top && !at.IsZero() && steps < deepestFolder; {
+		paths := []string{propName, propParent}
+		if at.Type == "Datacenter" {
+			paths = append(paths, "vmFolder")
+		}
+		o, err := exact(ctx, c.client, at, paths...)
+		if err != nil {
+			return folder, in, err
+		}
+		if at == ref {
+			folder = vsphere.Folder{Ref: ref, Name: o.text(propName), Parent: o.refOf(propParent)}
+		}
+		if at.Type == "Datacenter" && o.refOf("vmFolder") == below {
+			in = datacenter{ref: at, vmFolder: below}
+		}
+		folder.Path = "/" + o.text(propName) + folder.Path
+		if !in.ref.IsZero() {
+			in.path = "/" + o.text(propName) + in.path
+		}
+		steps++
+		below, at = at, o.refOf(propParent)
+	}
+	return folder, in, nil
+}
+
+// holdsGroups reports whether a VM of this installation lies three folders below, where those of groups are: by that it is a root folder, and neither above nor
+// below one.
+func (s *Server) holdsGroups(ctx context.Context, c *connection, root vsphere.Ref) (bool, error) {
+	objects, err := contained(ctx, c.client, root, []types.PropertySpec{
+		{Type: vsphere.TypeVirtualMachine, PathSet: append([]string{propParent}, stampProperties...)},
+		{Type: vsphere.TypeFolder, PathSet: []string{propParent}},
+	})
+	if err != nil {
+		return false, translate("look for VMs of this installation", err)
+	}
+	parents := map[vsphere.Ref]vsphere.Ref{}
+	for _, o := range objects {
+		parents[o.ref] = o.refOf(propParent)
+	}
+	for _, o := range objects {
+		if o.ref.Type != vsphere.TypeVirtualMachine || parents[parents[parents[parents[o.ref]]]] != root {
+			continue
+		}
+		if s.stampedHere(o) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// watchPlace looks from time to time whether a connection that is made anew would find the same root folder by its name, and when VMs turn out to be elsewhere,
+// where they are.
+func (s *Server) watchPlace(ctx context.Context, c *connection) error {
+	var last time.Time
+	away := 0
+	for {
+		if !sleep(ctx, min(time.Second, s.cfg.ResyncInterval)) {
+			return ctx.Err()
+		}
+		now, elsewhere := s.cfg.Now(), len(s.index.ElsewhereFolders())+len(s.missedNow())
+		if elsewhere == away && now.Sub(last) < s.cfg.ResyncInterval {
+			continue
+		}
+		last, away = now, elsewhere
+		problem, err := s.placeProblem(ctx, c)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.log.Info("Cannot look where the root folder is; trying again", "reason", err.Error())
+			}
+			continue
+		}
+		s.mu.Lock()
+		changed := s.placed != problem
+		s.placed = problem
+		s.mu.Unlock()
+		if changed {
+			s.serverChanged()
+		}
+	}
+}
+
+// placeProblem is what a person has to do so that the root folder is found by its name.
+func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.PlaceProblem, error) {
+	found, unclear := findDatacenter(ctx, c.client, s.cfg.Datacenter)
+	switch kind := vsphere.KindOf(unclear); {
+	case unclear != nil && kind != vsphere.KindAmbiguous && kind != vsphere.KindNotFound:
+		return vsphere.PlaceProblem{}, unclear
+	case unclear != nil || found.ref != c.datacenter.ref:
+		path, err := s.pathOf(ctx, c, c.datacenter.ref, c.datacenter.path)
+		if err != nil {
+			return vsphere.PlaceProblem{}, err
+		}
+		why := fmt.Sprintf("spec.datacenter leads to %s", found.path)
+		if unclear != nil {
+			why = unclear.Error()
+		}
+		return vsphere.PlaceProblem{Kind: vsphere.DatacenterUnclear, Message: fmt.Sprintf(
+			"%s. The datacenter of the operator's VMs, %s, is still used. Set spec.datacenter to %q", why, foreigntext.Name(path), path)}, nil
+	}
+	at := *c
+	at.datacenter = found
+	named, err := s.namedRoot(ctx, &at)
+	if err != nil {
+		return vsphere.PlaceProblem{}, err
+	}
+	if named.Ref != c.root.Ref {
+		folder, in, err := located(ctx, c, c.root.Ref)
+		if err != nil {
+			return vsphere.PlaceProblem{}, err
+		}
+		return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
+			"The operator's root folder is %s now, and is still used. Rename it back to %q, or set spec.folder to %q",
+			foreigntext.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
+	}
+	return s.elsewhere(ctx, c)
+}
+
+// mostMissed is how many VMs are looked for while the root folder is suddenly empty.
+const mostMissed = 32
+
+// missed notes VMs that are to be looked for. The inventory is not told what is found: nothing may follow from it while the root folder is suddenly empty.
+func (s *Server) missed(refs []vsphere.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range refs {
+		if ref.Type == vsphere.TypeVirtualMachine && len(s.missing) < mostMissed {
+			s.missing[ref] = struct{}{}
+		}
+	}
+}
+
+// missedNow are the VMs that are to be looked for; none once the root folder is not suddenly empty any more.
+func (s *Server) missedNow() []vsphere.Ref {
+	empty := s.index.SuddenlyEmpty()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !empty {
+		clear(s.missing)
+	}
+	return slices.Collect(maps.Keys(s.missing))
+}
+
+// foldersElsewhere are those of VMs of this installation that groups have recorded, and that are outside of the root folder.
+func (s *Server) foldersElsewhere(ctx context.Context, c *connection) ([]vsphere.Ref, error) {
+	folders := s.index.ElsewhereFolders()
+	objects, err := existing(ctx, c.client, s.missedNow(),
+		types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: append([]string{propParent}, stampProperties...)})
+	if err != nil {
+		return nil, translate("look for VMs that groups have recorded", err)
+	}
+	for _, o := range objects {
+		if s.stampedHere(o) && !o.refOf(propParent).IsZero() {
+			folders = append(folders, o.refOf(propParent))
+		}
+	}
+	return folders, nil
+}
+
+// stampedHere reports whether a VM carries a stamp of this installation.
+func (s *Server) stampedHere(o object) bool {
+	values, err := stampValues(o)
+	if err != nil {
+		return false
+	}
+	stamp, _ := inventory.DecodeStamp(values)
+	return stamp != nil && stamp.Installation == s.cfg.Installation
+}
+
+// elsewhere tells where the VMs are that groups have recorded, if they are below one other folder as if that were the root folder.
+func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.PlaceProblem, err error) {
+	if s.index.Stamped() > 0 {
+		return none, nil
+	}
+	folders, err := s.foldersElsewhere(ctx, c)
+	if err != nil || len(folders) == 0 {
+		return none, err
+	}
+	var root vsphere.Ref
+	looked := map[vsphere.Ref]bool{}
+	for _, folder := range folders {
+		if looked[folder] {
+			continue
+		}
+		looked[folder] = true
+		at := folder
+		for range 3 {
+			o, err := exact(ctx, c.client, at, propParent)
+			if err != nil {
+				return none, err
+			}
+			if at = o.refOf(propParent); at.IsZero() {
+				return none, nil
+			}
+		}
+		if !root.IsZero() && at != root {
+			return none, nil
+		}
+		root = at
+	}
+	folder, in, err := located(ctx, c, root)
+	if err != nil || in.ref.IsZero() || root == in.vmFolder {
+		return none, err
+	}
+	advice := fmt.Sprintf("rename that folder back to %q, or set spec.folder to %q", s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))
+	if in.ref != c.datacenter.ref {
+		advice += fmt.Sprintf(" and spec.datacenter to %q", in.path)
+	}
+	return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(
+		"%s has no VM of this installation, and the VMs that groups have recorded are below %s: %s. Until then these VMs are left as they are",
+		foreigntext.Name(c.root.Path), foreigntext.Name(folder.Path), advice)}, nil
+}
+
+// pathOf is the inventory path of a datacenter, which may have been renamed.
+func (s *Server) pathOf(ctx context.Context, c *connection, ref vsphere.Ref, otherwise string) (string, error) {
+	o, err := exact(ctx, c.client, ref, propName)
+	if err != nil {
+		return "", translate("read the datacenter's name", err)
+	}
+	return otherwise[:strings.LastIndex(otherwise, "/")+1] + o.text(propName), nil
+}

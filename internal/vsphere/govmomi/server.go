@@ -140,8 +140,8 @@ type Server struct {
 	// atPlace is that of the last connection, placed what is wrong with it.
 	atPlace vsphere.Place
 	placed  vsphere.PlaceProblem
-	// missing are some of the VMs that groups ask for while the root folder is suddenly empty.
-	missing map[vsphere.Ref]struct{}
+	// sought are some of the VMs that groups ask for while the root folder is suddenly empty.
+	sought map[vsphere.Ref]struct{}
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
 	// acted is when our own operation on a VM began last, and unasked counts changes that found too many others waiting.
@@ -210,7 +210,7 @@ func New(cfg Config) *Server {
 		asked:           map[vsphere.Ref]struct{}{},
 		uuids:           map[vsphere.Ref][]string{},
 		looked:          map[vsphere.Ref]time.Time{},
-		missing:         map[vsphere.Ref]struct{}{},
+		sought:          map[vsphere.Ref]struct{}{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},

@@ -78,8 +78,14 @@ func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 	shown := s.Group.Status.Ownership.Epoch
 	above := shown.Generation
 	if above > s.Raised.Above {
+		// One pass at a time looks at all groups, and none copies them: a member can have as many groups as the cache holds, each with a higher epoch.
+		p.r.raising.Lock()
+		defer p.r.raising.Unlock()
+		if p.r.memory.raised(p.member.UID) != s.Raised {
+			return nil // another pass has looked meanwhile, and the next pass decides with what it found
+		}
 		var groups v1alpha1.VmGroupList
-		if err := p.cache.List(ctx, &groups); err != nil {
+		if err := p.cache.List(ctx, &groups, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list VmGroups in the cache: %w", err)
 		}
 		for i := range groups.Items {

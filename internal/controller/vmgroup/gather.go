@@ -245,10 +245,17 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 	seeAdoption(s, inventory)
 	s.ForeignRecord = s.NamesOfOthers(observation)
 	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
-	for range 2 {
+	var others vsphere.Ref // the folder that has the name of the group's and is another's
+	for range 3 {
 		home := s.Home(observation)
+		if home == others {
+			home = vsphere.Ref{}
+		}
 		if home == q.Folder {
 			break
+		}
+		if s.Occupied(observation) {
+			others = q.Folder
 		}
 		q.Folder, q.Path, s.Folder = home, s.FolderPath(), nil
 		observation = inventory.Observe(q)

@@ -236,7 +236,8 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 		p.server.Forget(s.ID.Key())
 	}
 	p.r.HubWrites.Spend(p.member.UID, writebudget.Record, p.r.Records.Drop(recordKey(p.member, s.ID.Key())))
-	if p.r.Quotas != nil {
+	// Where the vCenter is not seen, it is status alone that shows no VMs: the ledger keeps the entry until vCenters show what is left.
+	if p.r.Quotas != nil && (s.Unavailable == nil || s.Receipt != nil) {
 		p.r.Quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
 	}
 	return nil

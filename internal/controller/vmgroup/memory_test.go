@@ -228,3 +228,33 @@ func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
 		t.Errorf("they are shared with the cache: %t, %v", reader.shares, err)
 	}
 }
+
+// asking is a vCenter that counts the VMs that it is asked about.
+type asking struct {
+	vsphere.Server
+	known, longest int
+}
+
+func (a *asking) Observe(q vsphere.Query) vsphere.Observation {
+	a.known = max(a.known, len(q.Known))
+	for _, ref := range q.Known {
+		a.longest = max(a.longest, len(ref.Value))
+	}
+	return a.Server.Observe(q)
+}
+
+// An API server that checks nothing shows a status of 3 MiB, and each reference in it is looked up in vCenter.
+func TestOfAStatusOnlyAsManyReferencesAreLookedUpAsOneCanHave(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	for i := range 5000 {
+		g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{Ordinal: int32(i + 10), MoRef: fmt.Sprintf("vm-%d", i+1000)})
+	}
+	g.Status.VMs[0].MoRef = strings.Repeat("v", 129)
+	vcenter := &asking{Server: r.vcenter}
+	s := &group.Snapshot{Now: r.now, Group: g, ID: vsphere.GroupID{Installation: "installation", Member: "member-uid", Group: string(g.UID)}, Folder: g.Status.Folder, Member: v1alpha1.LocalMember}
+	gatherer{}.observe(s, vcenter, "")
+	if vcenter.known != 1200 || vcenter.longest > 128 {
+		t.Errorf("vCenter is asked about %d VMs, the longest reference has %d bytes", vcenter.known, vcenter.longest)
+	}
+}

@@ -25,8 +25,9 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		complete, why = s.settledFor(q)
 	}
 	g := s.index.Group(q)
+	s.unseek(g.Dropped)
 	if complete {
-		s.ask(g.Ask)
+		s.seek(group.Member(), g.Ask)
 		s.askAgain(q, g)
 	}
 	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
@@ -113,6 +114,33 @@ func (s *Server) lookOutside(refs []vsphere.Ref) {
 	}
 	s.mu.Unlock()
 	s.ask(refs)
+}
+
+// seek starts the look-up of objects that a group of a member knows, and that have no verdict.
+func (s *Server) seek(member string, refs []vsphere.Ref) {
+	if len(refs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	for _, ref := range refs {
+		if _, is := s.sought[ref]; !is {
+			s.sought[ref] = member
+		}
+	}
+	s.mu.Unlock()
+	kick(s.confirmKick)
+}
+
+// unseek looks objects up no more that no group knows any more.
+func (s *Server) unseek(refs []vsphere.Ref) {
+	if len(refs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range refs {
+		delete(s.sought, ref)
+	}
 }
 
 // ask starts the look-up of objects without a verdict.

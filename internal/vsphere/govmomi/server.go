@@ -118,6 +118,9 @@ type Server struct {
 	state health
 	// refetch are VMs and folders to read again, asked are objects that somebody wants a verdict on.
 	refetch, asked map[vsphere.Ref]struct{}
+	// sought are objects that groups know and want a verdict on, with the member that was first to ask. Anybody who can write status can make up any number, so
+	// one that no group knows any more is dropped, and members take turns.
+	sought map[vsphere.Ref]string
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
@@ -193,6 +196,7 @@ func New(cfg Config) *Server {
 		acted:           map[vsphere.Ref]time.Time{},
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
+		sought:          map[vsphere.Ref]string{},
 		looked:          map[vsphere.Ref]time.Time{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},
@@ -285,6 +289,7 @@ func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 func (s *Server) Forget(group vsphere.GroupKey) {
 	s.budget.Forget(string(group))
 	s.guests.forget(group)
+	s.unseek(s.index.Forget(group))
 }
 
 // Acquire asks for slots to run tasks: see vsphere.Server.

@@ -22,8 +22,8 @@ func TestReferencesThatAGroupKnowsNoMoreAreForgotten(t *testing.T) {
 	if len(x.waiting) != 100 || len(x.awaited) != 1 || len(dropped) != 49*100 {
 		t.Errorf("groups wait for %d VMs, and %d were dropped", len(x.waiting), len(dropped))
 	}
-	if left := x.Forget(groupID.Key()); len(left) != 100 || len(x.waiting)+len(x.awaited) != 0 {
-		t.Errorf("once the group is gone, %d VMs are dropped and groups wait for %d", len(left), len(x.waiting))
+	if left := x.Forget(groupID.Key()); len(left) != 101 || len(x.waiting)+len(x.awaited) != 0 {
+		t.Errorf("once the group is gone, %d VMs and folders are dropped, of 101, and groups wait for %d", len(left), len(x.waiting))
 	}
 }
 
@@ -38,5 +38,19 @@ func TestAVMThatAnotherGroupWaitsForIsNotForgotten(t *testing.T) {
 	n.groups = nil
 	if x.Confirm(x.Begin(), shared, Gone); !slices.Contains(n.groups, another.Key()) {
 		t.Error("the other group is not notified of the verdict")
+	}
+}
+
+func TestAFolderThatAGroupNamesNoMoreIsForgotten(t *testing.T) {
+	x, _ := newIndex(0)
+	var dropped []vsphere.Ref
+	for round := range 50 {
+		dropped = append(dropped, x.Group(vsphere.Query{ID: groupID, Folder: vsphere.FolderRef(fmt.Sprintf("group-v%d", 1000+round))}).Dropped...)
+	}
+	if len(x.owners) != 1 || len(dropped) != 49 {
+		t.Errorf("%d folders are asked for, and %d were dropped", len(x.owners), len(dropped))
+	}
+	if left := x.Forget(groupID.Key()); len(left) != 1 || len(x.owners)+len(x.unknownFolders) != 0 {
+		t.Errorf("once the group is gone, %d folders are dropped and %d asked for", len(left), len(x.owners))
 	}
 }

@@ -100,6 +100,8 @@ type Index struct {
 	waiting map[vsphere.Ref]groups
 	// awaited are the VMs that each group waits for, by what it knew when it was looked up last.
 	awaited map[vsphere.GroupKey]map[vsphere.Ref]struct{}
+	// unknownFolders are the folders that groups asked for last of those of which nothing is known.
+	unknownFolders map[vsphere.GroupKey]vsphere.Ref
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
 	// changes are those that nobody was told of yet.
@@ -122,6 +124,8 @@ func New(cfg Config) *Index {
 		owners:   map[vsphere.Ref]groups{},
 		waiting:  map[vsphere.Ref]groups{},
 		awaited:  map[vsphere.GroupKey]map[vsphere.Ref]struct{}{},
+
+		unknownFolders: map[vsphere.GroupKey]vsphere.Ref{},
 	}
 }
 

@@ -26,7 +26,7 @@ type Group struct {
 	Others []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
 	Ask []vsphere.Ref
-	// Dropped are VMs of which nothing is known, and that no group waits for any more: this one knew them before. Nobody needs a verdict on them.
+	// Dropped are VMs and folders of which nothing is known, and that no group waits for any more: this one knew them before. Nobody needs a verdict on them.
 	Dropped []vsphere.Ref
 	// Folder is the group's, if it is present; if it is elsewhere, its reference and its name as far as that is known.
 	Folder vsphere.Folder
@@ -64,7 +64,7 @@ func (x *Index) Group(q vsphere.Query) Group {
 		x.classify(ref, isKnown, q, &g)
 	}
 	if len(known) > 0 {
-		g.Dropped = x.drop(q.ID.Key(), known)
+		g.Dropped = append(g.Dropped, x.drop(q.ID.Key(), known)...)
 	}
 	g.sort()
 	return g
@@ -90,11 +90,25 @@ func (x *Index) drop(group vsphere.GroupKey, known map[vsphere.Ref]struct{}) (dr
 	return dropped
 }
 
-// Forget drops what a group waits for that does not exist any more, and returns the VMs of which nothing is known and that nobody else waits for.
+// Forget drops what a group waits for that does not exist any more, and returns the VMs and folders of which nothing is known and that nobody else waits for.
 func (x *Index) Forget(group vsphere.GroupKey) []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.drop(group, nil)
+	return append(x.dropAsked(group), x.drop(group, nil)...)
+}
+
+// dropAsked lets a group wait no more for a folder of which nothing is known, and returns the folder if nobody waits for it. The lock is held.
+func (x *Index) dropAsked(group vsphere.GroupKey) []vsphere.Ref {
+	ref, asked := x.unknownFolders[group]
+	delete(x.unknownFolders, group)
+	if !asked || x.folders[ref] != nil {
+		return nil
+	}
+	if delete(x.owners[ref], group); len(x.owners[ref]) > 0 {
+		return nil
+	}
+	delete(x.owners, ref)
+	return []vsphere.Ref{ref}
 }
 
 func (x *Index) folderOf(q vsphere.Query, g *Group) {
@@ -105,6 +119,10 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 		return
 	}
 	e := x.folders[q.Folder]
+	if e == nil && x.unknownFolders[q.ID.Key()] != q.Folder {
+		g.Dropped = x.dropAsked(q.ID.Key())
+		x.unknownFolders[q.ID.Key()] = q.Folder
+	}
 	switch {
 	case e != nil && e.state == Gone:
 		g.FolderGone = true

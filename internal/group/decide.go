@@ -355,7 +355,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 
 // lacksFolder reports whether the group has no folder. One that was moved away is not made anew.
 func (s *Snapshot) lacksFolder() bool {
-	return !s.Observation.FolderElsewhere && (s.FolderRef().IsZero() || s.Observation.FolderGone)
+	return !s.Observation.FolderElsewhere && !s.folderTaken() && (s.FolderRef().IsZero() || s.Observation.FolderGone)
 }
 
 // folderProblem says why nothing can be cloned into the group's folder, or is nil.
@@ -364,6 +364,9 @@ func (s *Snapshot) folderProblem() error {
 	case s.Observation.FolderElsewhere:
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
 			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", foreigntext.Name(s.Folder.Path), s.Folder.MoRef)}
+	case s.folderTaken():
+		return &vsphere.Error{Kind: vsphere.KindNameTaken, Op: "clone into the group's folder", Err: fmt.Errorf(
+			"folder %s holds VMs of another VmGroup, of a member cluster that had this name before; ask the platform team to rename that folder", foreigntext.Name(s.Observation.Folder.Path))}
 	case s.FolderMade != nil && s.lacksFolder():
 		return s.FolderMade.Err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -47,12 +49,33 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 // keeps reports whether the recorded folder counts though no VM of the group is seen in it.
 func (s *Snapshot) keeps(seen vsphere.Observation) bool {
 	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
-	return !s.strange(seen) && (!seen.Complete || !known || len(seen.Unread) > 0 || seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID))
+	return !s.strange(seen) && !s.Occupied(seen) && (!seen.Complete || !known || len(seen.Unread) > 0 || seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID))
 }
 
 // strange reports whether the recorded folder lies among those of another namespace or member.
 func (s *Snapshot) strange(seen vsphere.Observation) bool {
 	return seen.Folder.Name != "" && !seen.FolderElsewhere && !s.neighbor(seen.Folder.Place)
+}
+
+// Occupied reports whether the folder has the group's own name and holds VMs of a group of another member, and none of this one. A MemberCluster can have the former
+// name of another one, whose folders stay where they are, and its API server can show any UID.
+func (s *Snapshot) Occupied(seen vsphere.Observation) bool {
+	others := false
+	for i := range seen.VMs {
+		switch vm := &seen.VMs[i]; {
+		case vm.Stamp == nil || seen.Folder.Ref.IsZero() || vm.Folder != seen.Folder.Ref:
+		case s.stamped(*vm):
+			return false
+		case vm.Stamp.Member != s.ID.Member && FolderName("", types.UID(vm.Stamp.Group)) == FolderName("", s.Group.UID):
+			others = true
+		}
+	}
+	return others
+}
+
+// folderTaken reports whether the folder at the path of the group's is that of another group: the group has none, and would be at home there.
+func (s *Snapshot) folderTaken() bool {
+	return s.FolderRef().IsZero() && s.Observation.Complete && s.Observation.Folder.Name == FolderName(s.Group.Name, s.Group.UID)
 }
 
 // neighbor reports whether a folder lies among those of the group's namespace. The API server of a member can show any namespace, so its text is compared with

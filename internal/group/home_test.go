@@ -1,6 +1,7 @@
 package group
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -60,4 +61,14 @@ func TestMemberAndNamespaceAreComparedAsElements(t *testing.T) {
 			t.Fatalf("a group of %q and %q adopts from a folder of %+v: %t", member, namespace, place, got)
 		}
 	})
+}
+
+func TestAReferenceOfAFolderThatIsTooLongIsNone(t *testing.T) {
+	s := ours()
+	for n, none := range map[int]bool{128: false, 129: true} {
+		s.Folder = &v1alpha1.FolderStatus{MoRef: strings.Repeat("v", n)}
+		if s.FolderRef().IsZero() != none {
+			t.Errorf("a reference of %d bytes counts: %t", n, none)
+		}
+	}
 }

@@ -40,7 +40,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	}
 	if problem != nil {
 		f.Failure = explained(problem)
-		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere // nobody but a person moves it back
+		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere || s.folderTaken() // nobody but a person moves or renames it
 		d.look(retryAfter(problem))
 	}
 	s.say(&d, f.Status())

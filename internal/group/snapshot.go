@@ -181,9 +181,12 @@ func (s *Snapshot) Unseen() bool {
 	return !s.Observation.Complete
 }
 
+// longestMoRef is the length of the longest reference that status can have. An API server that makes one up can show any.
+const longestMoRef = 128
+
 // FolderRef refers to Folder.
 func (s *Snapshot) FolderRef() vsphere.Ref {
-	if s.Folder == nil {
+	if s.Folder == nil || len(s.Folder.MoRef) > longestMoRef {
 		return vsphere.Ref{}
 	}
 	return vsphere.FolderRef(s.Folder.MoRef)

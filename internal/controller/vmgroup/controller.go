@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,9 +129,11 @@ type Reconciler struct {
 	// MassDeletion are the times by which a mass deletion is noticed; the default ones if zero.
 	MassDeletion massdeletion.Rules
 
-	limiter    *limiter
-	vanished   *vanished
-	memory     memory
+	limiter  *limiter
+	vanished *vanished
+	memory   memory
+	// raising is held while the groups of a member are looked at for the highest epoch.
+	raising    sync.Mutex
 	policies   policyCache
 	namespaces *namespaceNews
 	// contradictions that Contradicted was told of.

@@ -78,8 +78,14 @@ func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 	shown := s.Group.Status.Ownership.Epoch
 	above := shown.Generation
 	if above > s.Raised.Above {
+		// One pass at a time looks at all groups, and none copies them: a member can have as many groups as the cache holds, each with a higher epoch.
+		p.r.raising.Lock()
+		defer p.r.raising.Unlock()
+		if p.r.memory.raised(p.member.UID) != s.Raised {
+			return nil // another pass has looked meanwhile, and the next pass decides with what it found
+		}
 		var groups v1alpha1.VmGroupList
-		if err := p.cache.List(ctx, &groups); err != nil {
+		if err := p.cache.List(ctx, &groups, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list VmGroups in the cache: %w", err)
 		}
 		for i := range groups.Items {
@@ -237,7 +243,8 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 		p.server.Forget(s.ID.Key())
 	}
 	p.r.HubWrites.Spend(p.member.UID, writebudget.Record, p.r.Records.Drop(recordKey(p.member, s.ID.Key())))
-	if p.r.Quotas != nil {
+	// Where the vCenter is not seen, it is status alone that shows no VMs: the ledger keeps the entry until vCenters show what is left.
+	if p.r.Quotas != nil && (s.Unavailable == nil || s.Receipt != nil) {
 		p.r.Quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
 	}
 	return nil

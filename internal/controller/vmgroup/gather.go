@@ -232,12 +232,16 @@ func refusesNewGroups(vcenter *v1alpha1.VCenter) (reason, message string) {
 	return "", ""
 }
 
+// A status has no more VMs, and no longer references. One that an API server makes up can have any, and each reference is looked up in vCenter and remembered until
+// then. What is not looked up counts as a VM that nobody sees.
+const mostKnown, longestMoRef = 1200, 128
+
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 // accepted is the instance UUID that a hub administrator accepted for the vCenter, or empty.
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accepted string) {
 	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
-		if vm.MoRef != "" {
+		if vm.MoRef != "" && len(vm.MoRef) <= longestMoRef && len(vm.UUID) <= longestMoRef && len(q.Known) < mostKnown {
 			q.Record(vsphere.VMRef(vm.MoRef), vm.UUID)
 		}
 	}
@@ -245,10 +249,17 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 	seeAdoption(s, inventory)
 	s.ForeignRecord = s.NamesOfOthers(observation)
 	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
-	for range 2 {
+	var others vsphere.Ref // the folder that has the name of the group's and is another's
+	for range 3 {
 		home := s.Home(observation)
+		if home == others {
+			home = vsphere.Ref{}
+		}
 		if home == q.Folder {
 			break
+		}
+		if s.Occupied(observation) {
+			others = q.Folder
 		}
 		q.Folder, q.Path, s.Folder = home, s.FolderPath(), nil
 		observation = inventory.Observe(q)

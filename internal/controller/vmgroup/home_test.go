@@ -378,3 +378,48 @@ func TestAFolderThatWasMovedOutWithItsVMsAndRenamedStaysTheGroups(t *testing.T) 
 		t.Errorf("the VMs were %v and are %v, the folder is %+v", before, r.references(), g.Status.Folder)
 	}
 }
+
+// The folders of a MemberCluster that was renamed stay where they are. A cluster that joins under its former name can show a group of the same name and UID.
+func TestAMemberWithTheFormerNameOfAnotherIsNotAtHomeInItsFolders(t *testing.T) {
+	for story, status := range map[string]func(*v1alpha1.VmGroupStatus){
+		"it records nothing":    func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} },
+		"it records the folder": func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{Folder: s.Folder} },
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			victim := r.settle()
+			before := r.references()
+			forged := victim.DeepCopy()
+			status(&forged.Status)
+			a := r.attackedBy(forged)
+			members := r.Members
+			r.Members = func(name string) (Member, bool) {
+				m, ok := members(name)
+				m.Name = map[string]string{v1alpha1.LocalMember: "renamed", "attacker": v1alpha1.LocalMember}[name]
+				return m, ok
+			}
+			r.attack(a, 6)
+			if now := r.references(); len(now) != len(before) {
+				t.Errorf("in the victim's folder the VMs were %v and are %v", before, now)
+			}
+			g := &v1alpha1.VmGroup{}
+			if err := a.client.Get(t.Context(), a.request.NamespacedName, g); err != nil {
+				t.Fatal(err)
+			}
+			says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonNameConflict)
+			if told := words(g.Status.Conditions); strings.Contains(told, "web-0") || g.Status.Folder != nil {
+				t.Errorf("the attacker is told of the victim's VMs, or its status keeps the folder %v: %s", g.Status.Folder, told)
+			}
+			r.vcenter.ByHand().RenameFolder(vsphere.FolderRef(victim.Status.Folder.MoRef), "victim")
+			r.attack(a, 6)
+			for _, vm := range r.vcenter.VMs() {
+				if in := vm.Folder.Value == victim.Status.Folder.MoRef; in != before[vm.Ref] {
+					t.Errorf("once the folder is renamed, as the message says, %s is in the victim's folder: %v", vm.Name, in)
+				}
+			}
+			if now := r.references(); len(now) != 2*len(before) {
+				t.Errorf("once the folder is renamed, as the message says, there are %v", now)
+			}
+		})
+	}
+}

@@ -27,7 +27,7 @@ type known struct {
 // connects to it tries again and says so.
 func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl cluster.Cluster) error {
 	existing := &v1alpha1.VmGroupList{}
-	if err := cl.GetClient().List(ctx, existing); err != nil {
+	if err := cl.GetClient().List(ctx, existing, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the groups of member %q: %w", member, err)
 	}
 	namespaces := &metav1.PartialObjectMetadataList{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -180,10 +182,79 @@ func (s *sharing) Get(_ context.Context, _ client.ObjectKey, _ client.Object, op
 	return nil
 }
 
+// listing is the cache of a member with one group, which counts the lists of all groups, and those of them that copy the groups.
+type listing struct {
+	client.Reader
+	group         v1alpha1.VmGroup
+	lists, copies int
+}
+
+func (l *listing) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var options client.ListOptions
+	options.ApplyOptions(opts)
+	l.lists++
+	if shares := options.UnsafeDisableDeepCopy; shares == nil || !*shares {
+		l.copies++
+	}
+	list.(*v1alpha1.VmGroupList).Items = []v1alpha1.VmGroup{l.group}
+	return nil
+}
+
+// Each group of a hostile member can show a higher epoch, and half of the workers can look at such groups at a time. If each of them copied all groups of the
+// member, they would need several times as much memory as a member may.
+func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
+	r := newRig(t)
+	g := r.group()
+	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 9}}
+	cache := &listing{group: *g}
+	for range 8 { // passes that all began before one of them looked
+		p := &pass{r: r.Reconciler, gatherer: gatherer{member: Member{UID: "member-uid"}, cache: cache, now: r.now}}
+		if err := p.raiseEpoch(t.Context(), &group.Snapshot{Group: g, Epoch: v1alpha1.Epoch{Generation: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cache.lists != 1 || cache.copies != 0 {
+		t.Errorf("the groups of the member were listed %d times and copied %d times", cache.lists, cache.copies)
+	}
+	if want := []sharding.Epoch{{Generation: 9}}; !slices.Equal(r.gate.raised, want) {
+		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
+	}
+}
+
 // Claims of quotas wait with the labels, and a namespace may have thousands of groups.
 func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
 	reader := &sharing{}
 	if _, err := lookUpNamespace(t.Context(), reader, "m", "team"); err != nil || !reader.shares {
 		t.Errorf("they are shared with the cache: %t, %v", reader.shares, err)
+	}
+}
+
+// asking is a vCenter that counts the VMs that it is asked about.
+type asking struct {
+	vsphere.Server
+	known, longest int
+}
+
+func (a *asking) Observe(q vsphere.Query) vsphere.Observation {
+	a.known = max(a.known, len(q.Known))
+	for _, ref := range q.Known {
+		a.longest = max(a.longest, len(ref.Value))
+	}
+	return a.Server.Observe(q)
+}
+
+// An API server that checks nothing shows a status of 3 MiB, and each reference in it is looked up in vCenter.
+func TestOfAStatusOnlyAsManyReferencesAreLookedUpAsOneCanHave(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	for i := range 5000 {
+		g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{Ordinal: int32(i + 10), MoRef: fmt.Sprintf("vm-%d", i+1000)})
+	}
+	g.Status.VMs[0].MoRef = strings.Repeat("v", 129)
+	vcenter := &asking{Server: r.vcenter}
+	s := &group.Snapshot{Now: r.now, Group: g, ID: vsphere.GroupID{Installation: "installation", Member: "member-uid", Group: string(g.UID)}, Folder: g.Status.Folder, Member: v1alpha1.LocalMember}
+	gatherer{}.observe(s, vcenter, "")
+	if vcenter.known != 1200 || vcenter.longest > 128 {
+		t.Errorf("vCenter is asked about %d VMs, the longest reference has %d bytes", vcenter.known, vcenter.longest)
 	}
 }

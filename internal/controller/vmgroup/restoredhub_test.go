@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -286,5 +287,37 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 				t.Errorf("known is %+v", r)
 			}
 		})
+	}
+}
+
+// A status from before the first clone shows that nothing was ever made, and a group whose vCenter is unreachable goes then when it is deleted. Its VMs can exist all the same.
+func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *testing.T) {
+	r := newRig(t)
+	r.setPolicy(quotaVMs(3))
+	store := &quotatest.Store{}
+	ledger := r.ledgerOf(r.Reconciler, store)
+	flush(t, ledger)
+	for range 8 {
+		r.mustPass()
+		flush(t, ledger)
+		r.vcenter.Finish(-1)
+		r.now = r.now.Add(2 * time.Second)
+	}
+	g := r.group()
+	if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
+		t.Fatalf("%+v is charged for %d VMs", e, len(r.vcenter.VMs()))
+	}
+	r.vcenter.Disconnect(nil)
+	r.status(func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{ObservedGeneration: 1} })
+	if err := r.member.Delete(t.Context(), r.group()); err != nil {
+		t.Fatal(err)
+	}
+	r.mustPass()
+	flush(t, ledger)
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
+		t.Fatalf("the group does not go: %v", err)
+	}
+	if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 {
+		t.Errorf("%+v is charged for 2 VMs that nobody has seen to go", e)
 	}
 }

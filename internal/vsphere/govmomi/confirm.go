@@ -139,7 +139,27 @@ func (s *Server) pending() []vsphere.Ref {
 	defer s.mu.Unlock()
 	for ref := range s.asked {
 		if _, ok := seen[ref]; !ok {
+			seen[ref] = struct{}{}
 			refs = append(refs, ref)
+		}
+	}
+	byMember := map[string][]vsphere.Ref{}
+	for ref, member := range s.sought {
+		if _, ok := seen[ref]; !ok {
+			byMember[member] = append(byMember[member], ref)
+		}
+	}
+	return append(refs, inTurns(byMember)...)
+}
+
+// inTurns takes one object of each member in turn, so that nobody waits for all that another one has made up.
+func inTurns(byMember map[string][]vsphere.Ref) (refs []vsphere.Ref) {
+	for len(byMember) > 0 {
+		for member, left := range byMember {
+			refs = append(refs, left[0])
+			if byMember[member] = left[1:]; len(left) == 1 {
+				delete(byMember, member)
+			}
 		}
 	}
 	return refs
@@ -150,6 +170,7 @@ func (s *Server) answered(ref vsphere.Ref) {
 	defer s.mu.Unlock()
 	delete(s.asked, ref)
 	delete(s.uuids, ref)
+	delete(s.sought, ref)
 }
 
 // confirm looks objects up with one call, and asks about each that is not found by itself: only the word

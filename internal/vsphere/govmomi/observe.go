@@ -25,10 +25,11 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 		complete, why = s.settledFor(q)
 	}
 	g := s.index.Group(q)
+	s.unseek(g.Dropped)
 	var stale []vsphere.Ref
 	if complete {
-		s.claim(g.Ask, q.UUIDs)
-		s.ask(g.Ask)
+		s.claim(group, g.Ask, q.UUIDs)
+		s.seek(group.Member(), g.Ask)
 		s.askAgain(q, g)
 		stale = s.stale(q, g.Searched)
 	}
@@ -102,7 +103,7 @@ func unread(g inventory.Group, recorded []vsphere.Ref, cloning map[string]bool) 
 // tells when somebody moves them back or deletes them.
 func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
 	refs := slices.Concat(g.Elsewhere, g.Others)
-	s.claim(refs, q.UUIDs)
+	s.claim(q.ID.Key(), refs, q.UUIDs)
 	if g.FolderElsewhere {
 		refs = append(refs, q.Folder)
 	}
@@ -123,6 +124,34 @@ func (s *Server) lookOutside(refs []vsphere.Ref) {
 	}
 	s.mu.Unlock()
 	s.ask(refs)
+}
+
+// seek starts the look-up of objects that a group of a member knows, and that have no verdict.
+func (s *Server) seek(member string, refs []vsphere.Ref) {
+	if len(refs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	for _, ref := range refs {
+		if _, is := s.sought[ref]; !is {
+			s.sought[ref] = member
+		}
+	}
+	s.mu.Unlock()
+	kick(s.confirmKick)
+}
+
+// unseek looks objects up no more that no group knows any more.
+func (s *Server) unseek(refs []vsphere.Ref) {
+	if len(refs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ref := range refs {
+		delete(s.sought, ref)
+		delete(s.uuids, ref)
+	}
 }
 
 // ask starts the look-up of objects without a verdict.

@@ -239,8 +239,8 @@ func (s *Server) missed(refs []vsphere.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ref := range refs {
-		if ref.Type == vsphere.TypeVirtualMachine && len(s.sought) < mostMissed {
-			s.sought[ref] = struct{}{}
+		if ref.Type == vsphere.TypeVirtualMachine && len(s.missedVMs) < mostMissed {
+			s.missedVMs[ref] = struct{}{}
 		}
 	}
 }
@@ -251,9 +251,9 @@ func (s *Server) missedNow() []vsphere.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !empty {
-		clear(s.sought)
+		clear(s.missedVMs)
 	}
-	return slices.Collect(maps.Keys(s.sought))
+	return slices.Collect(maps.Keys(s.missedVMs))
 }
 
 // foldersElsewhere are those of VMs of this installation that groups have recorded, and that are outside of the root folder.

@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -46,7 +47,7 @@ func (s *Server) findByUUID(ctx context.Context, c *connection, uuid string) ([]
 		This: *c.client.ServiceContent.SearchIndex, Uuid: uuid, VmSearch: true, InstanceUuid: types.NewBool(true),
 	})
 	if has[types.BaseNoPermission](err) {
-		return nil, nil //nolint:nilerr // where the account may not look, nothing is known, as with a VM that it may not see
+		return nil, nil // where the account may not look, nothing is known, as with a VM that it may not see
 	}
 	if err != nil || len(resp.Returnval) == 0 {
 		return nil, err
@@ -109,22 +110,28 @@ func (s *Server) whereabouts(ctx context.Context, c *connection, o object) (insi
 	return false, "", nil
 }
 
-// claim remembers by which instance UUIDs groups know objects that are being looked up.
-func (s *Server) claim(refs []vsphere.Ref, uuids map[vsphere.Ref]string) {
+// claim remembers by which instance UUIDs a group knows objects that are being looked up: one for each object, so that a status that somebody makes up again
+// and again takes no more memory.
+func (s *Server) claim(group vsphere.GroupKey, refs []vsphere.Ref, uuids map[vsphere.Ref]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ref := range refs {
-		if uuid := uuids[ref]; uuid != "" && !slices.Contains(s.uuids[ref], uuid) {
-			s.uuids[ref] = append(s.uuids[ref], uuid)
+		uuid := uuids[ref]
+		if uuid == "" {
+			continue
 		}
+		if s.uuids[ref] == nil {
+			s.uuids[ref] = map[vsphere.GroupKey]string{}
+		}
+		s.uuids[ref][group] = uuid
 	}
 }
 
-// claimed returns the instance UUIDs by which groups know an object.
+// claimed are the instance UUIDs by which groups know an object that is being looked up.
 func (s *Server) claimed(ref vsphere.Ref) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.uuids[ref])
+	return slices.Compact(slices.Sorted(maps.Values(s.uuids[ref])))
 }
 
 // stale returns those of a group's VMs that are gone, by a search, and that were not looked for lately, and has some of them looked for again.
@@ -138,7 +145,7 @@ func (s *Server) stale(q vsphere.Query, searched []vsphere.Ref) []vsphere.Ref {
 	s.mu.Unlock()
 	fresh := len(searched) - len(old)
 	again := old[:min(len(old), max(mostStale-fresh, 0))]
-	s.claim(again, q.UUIDs)
+	s.claim(q.ID.Key(), again, q.UUIDs)
 	s.ask(again)
 	return old
 }

@@ -123,7 +123,10 @@ type Server struct {
 	// refetch are VMs and folders to read again, asked are objects that somebody wants a verdict on.
 	refetch, asked map[vsphere.Ref]struct{}
 	// uuids are the instance UUIDs by which groups know the objects that are asked for.
-	uuids map[vsphere.Ref][]string
+	uuids map[vsphere.Ref]map[vsphere.GroupKey]string
+	// sought are objects that groups know and want a verdict on, with the member that was first to ask. Anybody who can write status can make up any number, so
+	// one that no group knows any more is dropped, and members take turns.
+	sought map[vsphere.Ref]string
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
@@ -140,8 +143,8 @@ type Server struct {
 	// atPlace is that of the last connection, placed what is wrong with it.
 	atPlace vsphere.Place
 	placed  vsphere.PlaceProblem
-	// sought are some of the VMs that groups ask for while the root folder is suddenly empty.
-	sought map[vsphere.Ref]struct{}
+	// missedVMs are some of the VMs that groups ask for while the root folder is suddenly empty.
+	missedVMs map[vsphere.Ref]struct{}
 	// wasComplete is what groups were last told of the inventory.
 	wasComplete bool
 	// acted is when our own operation on a VM began last, and unasked counts changes that found too many others waiting.
@@ -208,9 +211,10 @@ func New(cfg Config) *Server {
 		acted:           map[vsphere.Ref]time.Time{},
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
-		uuids:           map[vsphere.Ref][]string{},
+		uuids:           map[vsphere.Ref]map[vsphere.GroupKey]string{},
+		sought:          map[vsphere.Ref]string{},
 		looked:          map[vsphere.Ref]time.Time{},
-		sought:          map[vsphere.Ref]struct{}{},
+		missedVMs:       map[vsphere.Ref]struct{}{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
@@ -303,6 +307,7 @@ func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 func (s *Server) Forget(group vsphere.GroupKey) {
 	s.budget.Forget(string(group))
 	s.guests.forget(group)
+	s.unseek(s.index.Forget(group))
 }
 
 // Acquire asks for slots to run tasks: see vsphere.Server.

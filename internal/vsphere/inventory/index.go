@@ -103,6 +103,10 @@ type Index struct {
 	// waiting are the groups whose status knows a VM of which neither stamp nor folder leads to them. The entry may not tell whose it is: of a VM
 	// that this process never saw below the root, only the reference is known, and of one whose configuration was never read, not the stamp.
 	waiting map[vsphere.Ref]groups
+	// awaited are the VMs that each group waits for, by what it knew when it was looked up last.
+	awaited map[vsphere.GroupKey]map[vsphere.Ref]struct{}
+	// unknownFolders are the folders that groups asked for last of those of which nothing is known.
+	unknownFolders map[vsphere.GroupKey]vsphere.Ref
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
 	// changes are those that nobody was told of yet.
@@ -124,6 +128,9 @@ func New(cfg Config) *Index {
 		byFolder: map[vsphere.Ref]map[vsphere.Ref]struct{}{},
 		owners:   map[vsphere.Ref]groups{},
 		waiting:  map[vsphere.Ref]groups{},
+		awaited:  map[vsphere.GroupKey]map[vsphere.Ref]struct{}{},
+
+		unknownFolders: map[vsphere.GroupKey]vsphere.Ref{},
 	}
 }
 

@@ -30,6 +30,8 @@ type Group struct {
 	Others []vsphere.Ref
 	// Ask are known objects without a verdict; somebody should look them up.
 	Ask []vsphere.Ref
+	// Dropped are VMs and folders of which nothing is known, and that no group waits for any more: this one knew them before. Nobody needs a verdict on them.
+	Dropped []vsphere.Ref
 	// Folder is the group's, if it is present; if it is elsewhere, its reference and its name as far as that is known.
 	Folder vsphere.Folder
 	// FolderGone and FolderElsewhere are the verdict on the group's folder.
@@ -65,8 +67,52 @@ func (x *Index) Group(q vsphere.Query) Group {
 		_, isKnown := known[ref]
 		x.classify(ref, isKnown, q, &g)
 	}
+	if len(known) > 0 {
+		g.Dropped = append(g.Dropped, x.drop(q.ID.Key(), known)...)
+	}
 	g.sort()
 	return g
+}
+
+// drop lets a group wait no more for VMs that it does not know any more, and returns those of them of which nothing is known and that nobody waits for. A status
+// can be made up, with other references each time. The lock is held.
+func (x *Index) drop(group vsphere.GroupKey, known map[vsphere.Ref]struct{}) (dropped []vsphere.Ref) {
+	for ref := range x.awaited[group] {
+		if _, still := known[ref]; still {
+			continue
+		}
+		remove(x.awaited, group, ref)
+		delete(x.waiting[ref], group)
+		if len(x.waiting[ref]) > 0 {
+			continue
+		}
+		delete(x.waiting, ref)
+		if x.vms[ref] == nil {
+			dropped = append(dropped, ref)
+		}
+	}
+	return dropped
+}
+
+// Forget drops what a group waits for that does not exist any more, and returns the VMs and folders of which nothing is known and that nobody else waits for.
+func (x *Index) Forget(group vsphere.GroupKey) []vsphere.Ref {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return append(x.dropAsked(group), x.drop(group, nil)...)
+}
+
+// dropAsked lets a group wait no more for a folder of which nothing is known, and returns the folder if nobody waits for it. The lock is held.
+func (x *Index) dropAsked(group vsphere.GroupKey) []vsphere.Ref {
+	ref, asked := x.unknownFolders[group]
+	delete(x.unknownFolders, group)
+	if !asked || x.folders[ref] != nil {
+		return nil
+	}
+	if delete(x.owners[ref], group); len(x.owners[ref]) > 0 {
+		return nil
+	}
+	delete(x.owners, ref)
+	return []vsphere.Ref{ref}
 }
 
 func (x *Index) folderOf(q vsphere.Query, g *Group) {
@@ -77,6 +123,10 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 		return
 	}
 	e := x.folders[q.Folder]
+	if e == nil && x.unknownFolders[q.ID.Key()] != q.Folder {
+		g.Dropped = x.dropAsked(q.ID.Key())
+		x.unknownFolders[q.ID.Key()] = q.Folder
+	}
 	switch {
 	case e != nil && e.state == Gone:
 		g.FolderGone = true
@@ -95,6 +145,7 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 	e := x.vms[ref]
 	if known && !e.leadsTo(q) {
 		add(x.waiting, ref, q.ID.Key())
+		add(x.awaited, q.ID.Key(), ref)
 	}
 	switch {
 	case e == nil:

@@ -1,0 +1,28 @@
+package govmomi
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+// vCenter answers for each object that does not exist by itself, so a member that makes up references must not come first.
+func TestMembersTakeTurnsWithWhatIsLookedUpForThem(t *testing.T) {
+	s := &Server{sought: map[vsphere.Ref]string{}, index: inventory.New(inventory.Config{}), confirmKick: make(chan struct{}, 1)}
+	var madeUp []vsphere.Ref
+	for i := range 1200 {
+		madeUp = append(madeUp, vsphere.VMRef(fmt.Sprintf("vm-%d", i)))
+	}
+	honest := vsphere.VMRef("vm-honest")
+	s.seek("attacker", madeUp)
+	s.seek("victim", []vsphere.Ref{honest, madeUp[0]})
+	if at := slices.Index(s.pending(), honest); at < 0 || at > 1 {
+		t.Errorf("the victim's VM is looked up after %d others", at)
+	}
+	if s.unseek(madeUp); !slices.Equal(s.pending(), []vsphere.Ref{honest}) {
+		t.Errorf("%d objects are looked up that no group knows any more", len(s.pending())-1)
+	}
+}

@@ -50,6 +50,17 @@ func prepare(ctx context.Context, steps []step) error {
 			}
 		}
 	}
+	if err := compile(ctx, steps); err != nil {
+		return err
+	}
+	if needs(func(s step) bool { return s.raceManager }) {
+		return warm(ctx, "test: compiling the manager's dependencies with the race detector", true, "", "", []string{"./cmd/..."})
+	}
+	return nil
+}
+
+// compile compiles the dependencies of what the steps test, module by module.
+func compile(ctx context.Context, steps []step) error {
 	for _, group := range together(steps) {
 		label := "test: compiling dependencies"
 		if group[0].race {
@@ -64,9 +75,6 @@ func prepare(ctx context.Context, steps []step) error {
 				return err
 			}
 		}
-	}
-	if needs(func(s step) bool { return s.raceManager }) {
-		return warm(ctx, "test: compiling the manager's dependencies with the race detector", true, "", "", []string{"./cmd/..."})
 	}
 	return nil
 }

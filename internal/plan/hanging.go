@@ -14,7 +14,7 @@ import (
 func (o operations) blocked(ordinal int32, kind ActionKind) bool {
 	leaves := kind == MarkVM || kind == PowerOffVM || kind == ReleaseVM || kind == DestroyVM
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool {
-		return !o.overdue(op) && !(leaves && op.Overtaken(o.now))
+		return !o.overdue(op) && (!leaves || !op.Overtaken(o.now))
 	})
 }
 

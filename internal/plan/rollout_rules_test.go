@@ -81,15 +81,22 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 		}
 	}
 	for _, s := range p.VMs {
-		if stoppedNow(in, s) && !recordedTwice(in) && (!slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart) {
-			fail("%s is restarted, and the update does not ask for it", s.Name)
+		if stoppedNow(in, s) && !recordedTwice(in) {
+			checkStopped(fail, in, p, s, from)
 		}
-		if stoppedNow(in, s) && !recordedTwice(in) && (wasDenied(in, s.Ordinal) || slices.Contains(in.Observation.Lacks, vsphere.PrivilegeExtraConfig) && !wasOffOnly(in, s.Ordinal)) {
-			fail("%s is stopped to be changed, and nobody may change it", s.Name)
-		}
-		if stoppedNow(in, s) && !recordedTwice(in) && slices.ContainsFunc(p.VMs, func(o VMStatus) bool { return wasBusyIn(p, in, o.Ordinal) && slices.Contains(from, o.Revision) }) {
-			fail("%s is stopped to be changed, and vCenter refused that to another a short while ago", s.Name)
-		}
+	}
+}
+
+// checkStopped looks at a VM that is stopped to be changed.
+func checkStopped(fail func(string, ...any), in Input, p Plan, s VMStatus, from []string) {
+	if !slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart {
+		fail("%s is restarted, and the update does not ask for it", s.Name)
+	}
+	if wasDenied(in, s.Ordinal) || slices.Contains(in.Observation.Lacks, vsphere.PrivilegeExtraConfig) && !wasOffOnly(in, s.Ordinal) {
+		fail("%s is stopped to be changed, and nobody may change it", s.Name)
+	}
+	if slices.ContainsFunc(p.VMs, func(o VMStatus) bool { return wasBusyIn(p, in, o.Ordinal) && slices.Contains(from, o.Revision) }) {
+		fail("%s is stopped to be changed, and vCenter refused that to another a short while ago", s.Name)
 	}
 }
 

@@ -480,8 +480,8 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 	return ""
 }
 
-// reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
-func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
+// refusal is why vCenter does not change a VM, or empty.
+func (s *sim) refusal(vm *simVM, a Action) vsphere.Kind {
 	switch {
 	case s.denies:
 		return vsphere.KindPermission
@@ -493,6 +493,14 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 		return vsphere.KindSpec
 	case a.ChangeVersion != vm.ChangeVersion:
 		return vsphere.KindConflict // another change, of which nobody knew any more, came first
+	}
+	return ""
+}
+
+// reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
+func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
+	if kind := s.refusal(vm, a); kind != "" {
+		return kind
 	}
 	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
 	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {

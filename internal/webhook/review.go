@@ -80,12 +80,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	if len(said.refused) > 0 {
 		return said, nil
 	}
-	// It does not depend on a vCenter, so it is said also where nothing else is.
-	for _, sentence := range plan.Unbuilt(group.Spec) {
-		said.add(sentence)
-	}
-	said.add(plan.NeverRepairs(group.Spec)) // nothing for an empty sentence
-	said.add(plan.LongHostname(group.Name, group.Spec))
+	said.settings(group)
 	if held {
 		said.shrinks(old, group, preview.Plan)
 	}
@@ -100,6 +95,15 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	}
 	said.foretell(old, group, preview)
 	return said, nil
+}
+
+// settings warns of what spec alone tells. It does not depend on a vCenter.
+func (said *review) settings(group *v1alpha1.VmGroup) {
+	for _, sentence := range plan.Unbuilt(group.Spec) {
+		said.add(sentence)
+	}
+	said.add(plan.NeverRepairs(group.Spec)) // nothing for an empty sentence
+	said.add(plan.LongHostname(group.Name, group.Spec))
 }
 
 // policies reviews by the policies that hold for the requester. unsaid is true when the template does not exist and no policy

@@ -165,7 +165,7 @@ func (s *tornStory) pause(most int) <-chan time.Time {
 // breakStream cuts the call that waits for news, and so many that follow. The channel is closed once vCenter is asked for news again.
 func (s *tornStory) breakStream(more int) (back <-chan struct{}) {
 	returned := make(chan struct{})
-	close := sync.OnceFunc(func() { close(returned) })
+	end := sync.OnceFunc(func() { close(returned) })
 	slow := time.Duration(s.dice.IntN(400)) * time.Millisecond
 	var mu sync.Mutex
 	s.proxy.Hook(func(c sim.Call) faultproxy.Fault {
@@ -179,7 +179,7 @@ func (s *tornStory) breakStream(more int) (back <-chan struct{}) {
 				more--
 				return faultproxy.Fault{Act: faultproxy.CutAfter}
 			}
-			return faultproxy.Fault{After: close}
+			return faultproxy.Fault{After: end}
 		}
 		return faultproxy.Fault{}
 	})

@@ -42,7 +42,7 @@ func MissingValues(ctx context.Context, root string, _ []string) error {
 		return err
 	}
 	paths := everyValue("", defaults)
-	problems := make([]error, len(paths))
+	problems := make([]error, len(paths), len(paths)+1)
 	var rendering errgroup.Group
 	rendering.SetLimit(2)
 	for i, path := range paths {

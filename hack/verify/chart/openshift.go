@@ -83,17 +83,23 @@ func restrictedV2(pod *corev1.PodSpec) error {
 		refuse(!allowed, "has a volume of a kind that is not allowed: "+volume.Name)
 	}
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
-		of := c.SecurityContext
-		if of == nil || of.Capabilities == nil || !slices.Equal(of.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(of.Capabilities.Add) > 0 {
-			refuse(true, c.Name+" does not drop all capabilities")
-			continue
-		}
-		refuse(of.RunAsUser != nil || of.SELinuxOptions != nil, c.Name+" names a user or SELinux options")
-		refuse(of.AllowPrivilegeEscalation == nil || *of.AllowPrivilegeEscalation, c.Name+" may gain privileges")
-		refuse(of.Privileged != nil && *of.Privileged, c.Name+" is privileged")
-		for _, port := range c.Ports {
-			refuse(port.HostPort != 0, c.Name+" takes a port of the host")
-		}
+		problems = append(problems, restrictedContainer(&c))
 	}
 	return errors.Join(problems...)
+}
+
+func restrictedContainer(c *corev1.Container) error {
+	of := c.SecurityContext
+	if of == nil || of.Capabilities == nil || !slices.Equal(of.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(of.Capabilities.Add) > 0 {
+		return errors.New(c.Name + " does not drop all capabilities")
+	}
+	switch {
+	case of.RunAsUser != nil || of.SELinuxOptions != nil:
+		return errors.New(c.Name + " names a user or SELinux options")
+	case of.AllowPrivilegeEscalation == nil || *of.AllowPrivilegeEscalation, of.Privileged != nil && *of.Privileged:
+		return errors.New(c.Name + " may gain privileges")
+	case slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }):
+		return errors.New(c.Name + " takes a port of the host")
+	}
+	return nil
 }

@@ -161,25 +161,31 @@ func (w *wanderings) happen() {
 		}
 	case 5:
 		w.log = append(w.log, "a host is removed and added again")
-		var files []vsphere.VM
-		for _, vm := range vms {
-			if w.dice.IntN(2) == 0 && free(outside, vm.Name) {
-				files = append(files, hands.Unregister(vm.Ref.Value))
-			}
-		}
-		for range w.dice.IntN(3) {
-			w.passWatched()
-		}
-		for _, f := range files {
-			if free(outside, f.Name) {
-				hands.Register(f, outside)
-			} else {
-				w.shelf = append(w.shelf, f)
-			}
-		}
+		w.hostReturns(outside, free)
 	case 6:
 		w.log = append(w.log, "takeover")
 		w.restarts()
+	}
+}
+
+// hostReturns removes a host with some of the VMs, and adds it again later.
+func (w *wanderings) hostReturns(outside vsphere.Ref, free func(vsphere.Ref, string) bool) {
+	hands := w.vcenter.ByHand()
+	var files []vsphere.VM
+	for _, vm := range w.vcenter.VMs() {
+		if w.dice.IntN(2) == 0 && free(outside, vm.Name) {
+			files = append(files, hands.Unregister(vm.Ref.Value))
+		}
+	}
+	for range w.dice.IntN(3) {
+		w.passWatched()
+	}
+	for _, f := range files {
+		if free(outside, f.Name) {
+			hands.Register(f, outside)
+		} else {
+			w.shelf = append(w.shelf, f)
+		}
 	}
 }
 

@@ -195,17 +195,22 @@ func (c *modelCalls) act(req, res soap.HasFault) error {
 		c.moved()
 		res.(*methods.Destroy_TaskBody).Res = &types.Destroy_TaskResponse{Returnval: types.ManagedObjectReference{Type: "Task", Value: c.id("task")}}
 	case *methods.FindAllByUuidBody:
-		found := new(types.FindAllByUuidResponse)
-		for _, t := range m.things {
-			if t.ref.Type == vsphere.TypeVirtualMachine && strings.EqualFold(t.uuid, req.Req.Uuid) {
-				found.Returnval = append(found.Returnval, toRef(t.ref))
-			}
-		}
-		res.(*methods.FindAllByUuidBody).Res = found
+		res.(*methods.FindAllByUuidBody).Res = m.withUUID(req.Req.Uuid)
 	default:
 		panic(fmt.Sprintf("the model does not know %T", req))
 	}
 	return nil
+}
+
+// withUUID finds VMs by their instance UUID.
+func (m *model) withUUID(uuid string) *types.FindAllByUuidResponse {
+	found := new(types.FindAllByUuidResponse)
+	for _, t := range m.things {
+		if t.ref.Type == vsphere.TypeVirtualMachine && strings.EqualFold(t.uuid, uuid) {
+			found.Returnval = append(found.Returnval, toRef(t.ref))
+		}
+	}
+	return found
 }
 
 func (c *modelCalls) moved() {
@@ -383,6 +388,12 @@ func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) 
 			}
 		}
 	}
+	gone := c.leaves(col, shown)
+	return append(out, gone[:min(len(gone), limit-len(out))]...)
+}
+
+// leaves are what a collector has to tell of objects that its view does not show any more, or that came and went.
+func (c *modelCalls) leaves(col *collector, shown map[vsphere.Ref]bool) []types.ObjectUpdate {
 	gone := make([]types.ObjectUpdate, 0)
 	for ref := range col.told {
 		if !shown[ref] {
@@ -395,5 +406,5 @@ func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) 
 		}
 	}
 	slices.SortFunc(gone, func(a, b types.ObjectUpdate) int { return strings.Compare(a.Obj.Value, b.Obj.Value) })
-	return append(out, gone[:min(len(gone), limit-len(out))]...)
+	return gone
 }

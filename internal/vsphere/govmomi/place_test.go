@@ -95,7 +95,7 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 			person: rename, status: func(r *rig, p *vsphere.Place) { p.Root = folderAt(r, "/DC0/vm/vm-operator-old/m") }, told: vsphere.VMsElsewhere, words: "vm-operator-old",
 		},
 		"status names a datacenter as folder": {
-			person: rename, status: func(r *rig, p *vsphere.Place) { p.Root = vsphere.Ref{Type: "Folder", Value: "datacenter-2"} },
+			person: rename, status: func(_ *rig, p *vsphere.Place) { p.Root = vsphere.Ref{Type: "Folder", Value: "datacenter-2"} },
 			told: vsphere.VMsElsewhere, words: "vm-operator-old",
 		},
 		"status names a folder of hosts": {

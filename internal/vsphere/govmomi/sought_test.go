@@ -12,8 +12,8 @@ import (
 // vCenter answers for each object that does not exist by itself, so a member that makes up references must not come first.
 func TestMembersTakeTurnsWithWhatIsLookedUpForThem(t *testing.T) {
 	s := &Server{sought: map[vsphere.Ref]string{}, index: inventory.New(inventory.Config{}), confirmKick: make(chan struct{}, 1)}
-	var madeUp []vsphere.Ref
-	for i := range 1200 {
+	madeUp := make([]vsphere.Ref, 0, 1200)
+	for i := range cap(madeUp) {
 		madeUp = append(madeUp, vsphere.VMRef(fmt.Sprintf("vm-%d", i)))
 	}
 	honest := vsphere.VMRef("vm-honest")

@@ -11,10 +11,10 @@ import (
 // A status can be made up, with other references each time, and vCenter answers slower than a member can write.
 func TestReferencesThatAGroupKnowsNoMoreAreForgotten(t *testing.T) {
 	x, _ := newIndex(0)
-	var dropped []vsphere.Ref
+	dropped := make([]vsphere.Ref, 0, 49*100)
 	for round := range 50 {
-		var known []vsphere.Ref
-		for i := range 100 {
+		known := make([]vsphere.Ref, 0, 100)
+		for i := range cap(known) {
 			known = append(known, vsphere.VMRef(fmt.Sprintf("vm-%d-%d", round, i)))
 		}
 		dropped = append(dropped, x.Group(query(known...)).Dropped...)
@@ -43,7 +43,7 @@ func TestAVMThatAnotherGroupWaitsForIsNotForgotten(t *testing.T) {
 
 func TestAFolderThatAGroupNamesNoMoreIsForgotten(t *testing.T) {
 	x, _ := newIndex(0)
-	var dropped []vsphere.Ref
+	dropped := make([]vsphere.Ref, 0, 49)
 	for round := range 50 {
 		dropped = append(dropped, x.Group(vsphere.Query{ID: groupID, Folder: vsphere.FolderRef(fmt.Sprintf("group-v%d", 1000+round))}).Dropped...)
 	}

@@ -154,16 +154,24 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 		g.Unread = append(g.Unread, e.vm)
 	case e.state == Present:
 		g.VMs = append(g.VMs, clone(e.vm))
-	case e.state == Gone && known:
-		x.gone(e, q, g)
-	case e.state == Elsewhere && known && (e.unread || e.stampedFor(q.ID)):
-		g.elsewhere(ref, vsphere.Found{Ref: ref, Path: e.path})
-	case e.state == Elsewhere && known:
-		g.Others = append(g.Others, ref)
-	case e.state == Suspect && known:
-		g.Ask = append(g.Ask, ref)
+	case known:
+		x.absent(ref, e, q, g)
 	case e.state == Suspect && (e.stampedFor(q.ID) || e.unread && e.vm.Folder == q.Folder):
 		g.Suspects = append(g.Suspects, clone(e.vm))
+	}
+}
+
+// absent sorts a VM that the group knows, and that is not present.
+func (x *Index) absent(ref vsphere.Ref, e *vmEntry, q vsphere.Query, g *Group) {
+	switch {
+	case e.state == Gone:
+		x.gone(e, q, g)
+	case e.state == Elsewhere && (e.unread || e.stampedFor(q.ID)):
+		g.elsewhere(ref, vsphere.Found{Ref: ref, Path: e.path})
+	case e.state == Elsewhere:
+		g.Others = append(g.Others, ref)
+	case e.state == Suspect:
+		g.Ask = append(g.Ask, ref)
 	}
 }
 

@@ -417,7 +417,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 		{"a grant", spec(func(s *v1alpha1.VCenterSpec) {
 			s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"team-*"}, Templates: []string{"a b", "*"}, Networks: []string{"VM Network"}}}
 		}), ""},
-		{"an address of webhooks", member("https://hub.example.com:9443/vmgroup"), ""},
+		{"an address of webhooks", member("https://hub.example.com:9443"), ""},
 		{"no address of webhooks", member(""), ""},
 		{"an address without a host", member("https://:9443"), "must be of the form"},
 		{"an address with a password", member("https://u:p@hub"), "must be of the form"},

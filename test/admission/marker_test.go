@@ -94,7 +94,7 @@ func (m *marker) known() {
 			return true, nil
 		})
 	}
-	for _, vcenter := range tableVCenters {
+	for _, vcenter := range tableVCenters() {
 		await.Until(m.t, "both webhooks to know the templates of "+vcenter, func(ctx context.Context) (bool, error) {
 			for range connections {
 				answer, err := askAll(ctx, "team-a", raw(metav1.NamespaceDefault, "probe", map[string]any{

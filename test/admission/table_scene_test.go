@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -155,49 +156,84 @@ func keepTo(match *v1alpha1.PolicyMatch, name string) {
 
 // vcenterWith names a VCenter in which a template has that path; "" for the default, where templates are elsewhere.
 func vcenterWith(templatePath string) string {
-	switch templatePath {
-	case "":
+	if templatePath == "" {
 		return ""
-	case "/DC0/vm/images/linux-12":
-		return "table-images"
-	case "/DC0/vm/private/linux-12":
-		return "table-private"
+	}
+	folder, name := path.Split(templatePath)
+	switch folder = path.Clean(folder); {
+	case tableTemplates[path.Base(folder)] == name:
+		return "table-" + path.Base(folder)
+	case folder == "/DC0/vm" && slices.Contains(tableSlashes, name):
+		return "table-slashes"
 	}
 	panic("no VCenter has a template " + templatePath)
 }
 
+var (
+	// tableTemplates are those whose paths cases name, by the folder below /DC0/vm. Each folder has a VCenter of its own.
+	tableTemplates = map[string]string{"images": "linux-12", "private": "linux-12", "linux-x": "windows-11", "debian-feature": "debug", "feature": "debug"}
+	// tableSlashes are templates whose names have a slash, as the API has them. They are in a vCenter of their own, since a text is ambiguous that is both a name and a path.
+	tableSlashes = []string{"debian-feature%2fdebug", "feature%2fdebug"}
+)
+
 // tableVCenters are those in which templates have the paths that cases name.
-var tableVCenters = []string{"table-images", "table-private"}
+func tableVCenters() []string {
+	names := []string{"table-slashes"}
+	for folder := range tableTemplates {
+		names = append(names, "table-"+folder)
+	}
+	return names
+}
+
+// startTable starts a vCenter for the table, and returns its administrator.
+func (s *scene) startTable(name string) (*stack.VCenter, *sim.Operator) {
+	s.t.Helper()
+	server, err := world.StartVCenter(s.t.Context(), name, sim.Options{Templates: []string{template}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = server.Stop() })
+	person, err := sim.NewOperator(s.t.Context(), server.URL, sim.AdminUsername, sim.AdminPassword)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return server, person
+}
 
 // makeVCenters makes those that the table names: each sees the templates of one folder.
 func (s *scene) makeVCenters() {
 	s.t.Helper()
 	ctx := s.t.Context()
-	server, err := world.StartVCenter(ctx, "vcsim-table", sim.Options{Templates: []string{template}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = server.Stop() })
-	person, err := sim.NewOperator(ctx, server.URL, sim.AdminUsername, sim.AdminPassword)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	server, person := s.startTable("vcsim-table")
 	defer person.Close()
-	for _, folder := range []string{"images", "private"} {
+	for folder, name := range tableTemplates {
 		if err := person.CreateFolders(ctx, "/DC0/vm/"+folder); err != nil {
 			s.t.Fatal(err)
 		}
-		if err := person.AddTemplate(ctx, "/DC0/vm/"+folder, "linux-12"); err != nil {
+		if err := person.AddTemplate(ctx, "/DC0/vm/"+folder, name); err != nil {
 			s.t.Fatal(err)
 		}
 		newVCenter(s.t, "table-"+folder, func(spec *v1alpha1.VCenterSpec) {
 			spec.Server, spec.Templates = server.URL, &v1alpha1.Templates{Folders: []string{"/DC0/vm/" + folder}}
 		})
 	}
+	server, other := s.startTable("vcsim-slashes")
+	defer other.Close()
+	for i, name := range tableSlashes {
+		made := fmt.Sprint("slash-", i)
+		if err := other.AddTemplate(ctx, "/DC0/vm", made); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := other.Rename(ctx, "/DC0/vm/"+made, name); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	newVCenter(s.t, "table-slashes", func(spec *v1alpha1.VCenterSpec) { spec.Server = server.URL })
 	newVCenter(s.t, "east", nil)
-	for _, name := range append(slices.Clone(tableVCenters), "east") {
+	for _, name := range tableVCenters() {
 		untilVCenterReady(s.t, name)
 	}
+	untilVCenterReady(s.t, "east")
 }
 
 func (s *scene) makeNamespaces() {

@@ -238,6 +238,9 @@ type Rollout struct {
 	// know of it leaves it out.
 	// +optional
 	Surge *RolloutSurge `json:"surge,omitempty"`
+	// tried is true once a VM that was stopped for this update got its change, and vCenter has refused none as busy since. Until then one VM is stopped at a time.
+	// +optional
+	Tried bool `json:"tried,omitempty"`
 }
 
 // RolloutSurge are the VMs above spec.replicas that updates have added.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,10 +51,11 @@ func (p *planner) seeBusy() {
 		case m.state != present:
 			continue
 		case !p.outdated(m):
+			p.roll.Tried = p.roll.Tried || p.gotItsChange(m)
 			m.status.StoppedAt, m.status.RefusedAt = time.Time{}, time.Time{}
 			continue
 		case p.busyOff(m) && !m.status.RefusedAt.After(m.status.StoppedAt):
-			m.status.RefusedAt = p.in.Now
+			m.status.RefusedAt, p.roll.Tried = p.in.Now, false
 		}
 		if m.status.RefusedAt.After(p.in.Now) { // a clock ran ahead; nobody is to wait for that
 			m.status.RefusedAt = p.in.Now
@@ -67,6 +69,26 @@ func (p *planner) seeBusy() {
 			p.busyNow = m
 		}
 	}
+}
+
+// gotItsChange is true for a VM that was stopped for this update, and that turns out to have been changed.
+func (p *planner) gotItsChange(m *member) bool {
+	return !m.status.StoppedAt.IsZero() && m.status.Revision == p.roll.Revision && m.known != nil && m.known.Revision != p.roll.Revision
+}
+
+// othersTry is true while another VM is stopped to find out whether vCenter takes the change at all. Several at once could all be stopped in vain before the first
+// refusal is known. One that vCenter does not reach finds out nothing.
+func (p *planner) othersTry(m *member) bool {
+	return !p.roll.Tried && slices.ContainsFunc(p.table(), func(o *member) bool {
+		return o != m && !o.doomed && o.state == present && o.vm.Connected() && !o.vm.IsTemplate && o.status.Updating && (!o.unstopped || o.changes) &&
+			p.changesStopped(o)
+	})
+}
+
+// changesStopped is true for a VM that has been stopped for a change, or is about to be, and has not got it.
+func (p *planner) changesStopped(m *member) bool {
+	c := p.change(m)
+	return c == changeRestart || c == changeLive && m.vm.Power == vsphere.PoweredOff
 }
 
 // explainBusy says that a VM was stopped for a change in vain, since when, why it waits, and what to do.

@@ -13,18 +13,22 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 	for story, c := range map[string]struct {
 		off, on  vsphere.Kind
 		takeover int // looks between two takeovers, or 0
+		many     int
 	}{
 		"MethodDisabled, TaskInProgress, FileLocked, QuestionPending": {off: vsphere.KindBusy},
-		"it says of a VM that runs only that it has to be off":        {off: vsphere.KindBusy, on: vsphere.KindOffOnly},
-		"it forbids the change of a VM that runs":                     {off: vsphere.KindBusy, on: vsphere.KindPermission},
-		"it says nothing that is understood":                          {off: vsphere.KindTransient},
-		"other replicas take over":                                    {off: vsphere.KindBusy, takeover: 3},
-		"other replicas take over, and a VM that runs has to be off":  {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 4},
-		"other replicas take over with each look once it is refused":  {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 1},
+		"three may be missing":                                       {off: vsphere.KindBusy, many: 3},
+		"three may be missing, and nothing is understood":            {off: vsphere.KindTransient, many: 3},
+		"three may be missing, and other replicas take over":         {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 1, many: 3},
+		"it says of a VM that runs only that it has to be off":       {off: vsphere.KindBusy, on: vsphere.KindOffOnly},
+		"it forbids the change of a VM that runs":                    {off: vsphere.KindBusy, on: vsphere.KindPermission},
+		"it says nothing that is understood":                         {off: vsphere.KindTransient},
+		"other replicas take over":                                   {off: vsphere.KindBusy, takeover: 3},
+		"other replicas take over, and a VM that runs has to be off": {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 4},
+		"other replicas take over with each look once it is refused": {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 1},
 	} {
 		t.Run(story, func(t *testing.T) {
-			s := newSaga(t, 3)
-			s.strategy(number(0), number(1))
+			s := newSaga(t, 5)
+			s.strategy(number(0), number(max(c.many, 1)))
 			s.locked, s.lockedOn = c.off, c.on
 			s.spec.CPU = 4
 			began, stops, most := s.now, 0, time.Duration(0)

@@ -337,6 +337,12 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
 	DeleteFirst []ListedVM `json:"deleteFirst,omitempty"`
+	// replaced are the instance UUIDs of VMs that were lost and replaced, or not needed any more, the latest last. One that comes back is named, and is not surplus.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=64
+	Replaced []string `json:"replaced,omitempty"`
 	// adoptedFrom is the UID of the group whose VMs were taken over, once that has ended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

@@ -278,6 +278,7 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		for _, f := range in.Observation.Failures {
 			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
 				(f.Revision == "" || f.Revision == a.Revision || f.Kind != vsphere.OpClone && f.Kind != vsphere.OpReconfigure) &&
+				!(a.Kind == ReconfigureVM && stoppedSince(in, a.Ordinal, f.At)) &&
 				(vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
@@ -467,4 +468,9 @@ func TestRulesHoldForAnyInput(t *testing.T) {
 			t.Fatalf("Limit(%d, %d) of %s leaves %s", clones, others, actionsOf(p), actionsOf(l))
 		}
 	})
+}
+
+// stoppedSince is true for a VM that was stopped to be changed after a change of it failed.
+func stoppedSince(in Input, ordinal int32, at time.Time) bool {
+	return slices.ContainsFunc(in.Known, func(k Known) bool { return k.Ordinal == ordinal && k.Updating && at.Before(k.StoppedAt) })
 }

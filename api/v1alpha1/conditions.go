@@ -160,6 +160,8 @@ const (
 	ReasonUnstampedVMs             = "UnstampedVMs"
 	ReasonNoReplica                = "NoReplica"
 	ReasonCopiedStamps             = "CopiedStamps"
+	// ReasonReturnedVMs: VMs of the group came back after they were replaced.
+	ReasonReturnedVMs = "ReturnedVMs"
 	// ReasonDeletionPending: the VMs of a group that is deleted, or wants none, are kept for a few seconds, so that a mass deletion shows.
 	ReasonDeletionPending = "DeletionPending"
 	// ReasonMassDeletion: so many VMs of the member are to leave at once that somebody has to confirm it.

@@ -238,6 +238,9 @@ type Rollout struct {
 	// know of it leaves it out.
 	// +optional
 	Surge *RolloutSurge `json:"surge,omitempty"`
+	// tried is true once a VM that was stopped for this update got its change, and vCenter has refused none as busy since. Until then one VM is stopped at a time.
+	// +optional
+	Tried bool `json:"tried,omitempty"`
 }
 
 // RolloutSurge are the VMs above spec.replicas that updates have added.
@@ -341,6 +344,12 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
 	DeleteFirst []ListedVM `json:"deleteFirst,omitempty"`
+	// replaced are the instance UUIDs of VMs that were lost and replaced, or not needed any more, the latest last. One that comes back is named, and is not surplus.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=64
+	Replaced []string `json:"replaced,omitempty"`
 	// adoptedFrom is the UID of the group whose VMs were taken over, once that has ended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

@@ -1497,6 +1497,11 @@ func (in *VmGroupStatus) DeepCopyInto(out *VmGroupStatus) {
 		*out = make([]ListedVM, len(*in))
 		copy(*out, *in)
 	}
+	if in.Replaced != nil {
+		in, out := &in.Replaced, &out.Replaced
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Admitted != nil {
 		in, out := &in.Admitted, &out.Admitted
 		*out = new(Admitted)

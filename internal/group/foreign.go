@@ -23,14 +23,16 @@ func shownFolder(folder *v1alpha1.FolderStatus) *v1alpha1.FolderStatus {
 
 // describeForeign names VMs that are not ours, and what to do about them.
 func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (reason, message string) {
-	var copies, released, strangers []string
+	var copies, back, released, strangers []string
 	conflict := false
 	for _, vm := range foreign {
-		conflict = conflict || (vm.TakesName && !vm.Released)
+		conflict = conflict || (vm.TakesName && !vm.Released && !vm.Back)
 		label := fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.MoRef)
 		switch {
 		case vm.Copy:
 			copies = append(copies, label)
+		case vm.Back:
+			back = append(back, label)
 		case vm.Released:
 			released = append(released, label)
 		default:
@@ -53,6 +55,11 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	if len(released) > 0 {
 		reason = cmp.Or(reason, v1alpha1.ReasonUnstampedVMs)
 		parts = append(parts, fmt.Sprintf("VMs that this group released are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
+	}
+	if len(back) > 0 {
+		reason = v1alpha1.ReasonReturnedVMs
+		parts = append(parts, fmt.Sprintf("VMs of this group came back after others had replaced them: %s; make sure that they do not run with the addresses of other VMs. To have them in the group again, "+
+			"raise spec.replicas by %d; otherwise the platform team can delete them", list(back, 10), len(back)))
 	}
 	if conflict {
 		reason = v1alpha1.ReasonNameConflict

@@ -49,7 +49,7 @@ func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	if r == nil {
 		return nil
 	}
-	out := &plan.Rollout{Revision: r.Revision, From: r.From, Failed: r.Failed}
+	out := &plan.Rollout{Revision: r.Revision, From: r.From, Failed: r.Failed, Tried: r.Tried}
 	if r.StartTime != nil {
 		out.Start = r.StartTime.Time
 	}
@@ -61,7 +61,7 @@ func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 
 // toStatus is what is recorded of an update.
 func toStatus(r plan.Rollout) *v1alpha1.Rollout {
-	out := &v1alpha1.Rollout{Revision: r.Revision, From: slices.Clone(r.From), Failed: slices.Clone(r.Failed)}
+	out := &v1alpha1.Rollout{Revision: r.Revision, From: slices.Clone(r.From), Failed: slices.Clone(r.Failed), Tried: r.Tried}
 	if !r.Start.IsZero() {
 		out.StartTime = &metav1.Time{Time: r.Start.Truncate(time.Second)}
 	}

@@ -118,7 +118,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.ReadyReplicas, s.UpdatedReplicas = f.Plan.Ready, f.Plan.Updated
 		s.VMs = vmStatuses(f.Plan.VMs)
 		s.Deleting = slices.Clone(f.Plan.Doomed)
-		s.DeleteFirst = listedStatuses(f.Plan.Listed)
+		s.DeleteFirst, s.Replaced = listedStatuses(f.Plan.Listed), f.Plan.Replaced
 		s.Revisions = f.Plan.Revisions
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	} else {

@@ -62,6 +62,10 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 		return candidates // with two that look alike, neither can be proven ours
 	}
 	vm := genuine[0]
+	if m == nil && p.cameBack(vm) {
+		p.foreignBack(vm)
+		return without(candidates, vm)
+	}
 	status := VMStatus{Ordinal: ordinal, Incarnation: vm.Stamp.Incarnation, UUID: vm.InstanceUUID}
 	if m == nil {
 		p.ordinals = append(p.ordinals, ordinal)
@@ -69,7 +73,50 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 	} else {
 		p.add(present, m.known, vm, status)
 	}
+	return without(candidates, vm)
+}
+
+func without(candidates []*vsphere.VM, vm *vsphere.VM) []*vsphere.VM {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
+}
+
+// cameBack is true for a VM of the group that was lost and replaced, and of which the group has no need now. To adopt it would make the group too large, and one VM would be
+// destroyed. A person decides: who raises spec.replicas has it adopted. A group that is deleted takes it along.
+func (p *planner) cameBack(vm *vsphere.VM) bool {
+	if !contains(p.in.Replaced, vm.InstanceUUID) || p.in.Deleting || vm.Tombstone || p.doomed[vm.Stamp.Ordinal] {
+		return false
+	}
+	has := int32(0)
+	for _, m := range p.members {
+		if !m.doomed { // one that is gone may be registered again as well
+			has++
+		}
+	}
+	return has >= p.spec.desired
+}
+
+// maxReplaced bounds what status records of VMs that were replaced: see v1alpha1.VmGroupStatus.
+const maxReplaced = 100
+
+// nowReplaced adds the VMs that are gone, and that the group does without from now on, to those that status records. Who is in the group again is none of them.
+func (p *planner) nowReplaced() []string {
+	all := slices.Clone(p.in.Replaced)
+	for _, ordinal := range p.ordinals {
+		m := p.members[ordinal]
+		if m.state == gone && !m.doomed && m.known.UUID != "" && (m.dropped || !strings.EqualFold(m.status.UUID, m.known.UUID)) && !contains(all, m.known.UUID) {
+			all = append(all, strings.ToLower(m.known.UUID))
+		}
+	}
+	for _, m := range p.table() {
+		if m.state == present {
+			all = slices.DeleteFunc(all, func(uuid string) bool { return strings.EqualFold(uuid, m.status.UUID) })
+		}
+	}
+	return all[max(len(all)-maxReplaced, 0):]
+}
+
+func contains(uuids []string, uuid string) bool {
+	return slices.ContainsFunc(uuids, func(other string) bool { return strings.EqualFold(other, uuid) })
 }
 
 // returned says whether vm is the recorded VM by another reference: its old one is gone, and it has the instance UUID that was recorded. That is so once

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,26 @@ func (p *planner) busyOff(m *member) bool {
 	if m.status.RefusedAt.After(m.status.StoppedAt) {
 		return true
 	}
-	f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)
-	if f == nil || f.At.Before(m.status.StoppedAt) { // what was refused before, on a VM that ran
+	return m.refusedSince(p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)) // else on a VM that ran
+}
+
+// stopRefused is the failure by which vCenter does not stop a VM that has to be off to be changed, or nil. Neither did its guest begin to shut down then, nor is its
+// plug pulled once the guest has had its time.
+func (p *planner) stopRefused(m *member) *failure {
+	if m.vm == nil || m.vm.Power != vsphere.PoweredOn || !m.status.Updating || !p.outdated(m) || m.doomed {
+		return nil
+	}
+	for _, kind := range []vsphere.OperationKind{vsphere.OpShutdownGuest, vsphere.OpPowerOff} {
+		if f := p.ops.failure(m.status.Ordinal, kind); !p.ops.running(m.status.Ordinal, kind) && m.refusedSince(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// refusedSince is true for what vCenter refused as busy since it was decided to stop the VM.
+func (m *member) refusedSince(f *failure) bool {
+	if f == nil || f.At.Before(m.status.StoppedAt) {
 		return false
 	}
 	switch vsphere.KindOf(f.Err) {
@@ -50,13 +69,20 @@ func (p *planner) seeBusy() {
 		case m.state != present:
 			continue
 		case !p.outdated(m):
+			p.roll.Tried = p.roll.Tried || p.gotItsChange(m)
 			m.status.StoppedAt, m.status.RefusedAt = time.Time{}, time.Time{}
 			continue
 		case p.busyOff(m) && !m.status.RefusedAt.After(m.status.StoppedAt):
-			m.status.RefusedAt = p.in.Now
+			m.status.RefusedAt, p.roll.Tried = p.in.Now, false
+		case p.stopRefused(m) != nil && !m.status.RefusedAt.After(m.status.StoppedAt):
+			m.status.RefusedAt, p.roll.Tried = p.in.Now, false
+			m.status.ShutdownTime = time.Time{}
 		}
 		if m.status.RefusedAt.After(p.in.Now) { // a clock ran ahead; nobody is to wait for that
 			m.status.RefusedAt = p.in.Now
+		}
+		if p.roll.going && !m.doomed && p.change(m) == changeWaits && p.spec.wantOn && p.disabled(m) {
+			m.status.Message = explainDisabled(m)
 		}
 		if !p.wasBusy(m) || m.doomed {
 			continue
@@ -69,6 +95,51 @@ func (p *planner) seeBusy() {
 	}
 }
 
+// gotItsChange is true for a VM that was stopped for this update, and that turns out to have been changed.
+func (p *planner) gotItsChange(m *member) bool {
+	return !m.status.StoppedAt.IsZero() && m.status.Revision == p.roll.Revision && m.known != nil && m.known.Revision != p.roll.Revision
+}
+
+// othersTry is true while another VM is stopped to find out whether vCenter takes the change at all. Several at once could all be stopped in vain before the first
+// refusal is known. One that vCenter does not reach finds out nothing.
+func (p *planner) othersTry(m *member) bool {
+	return !p.roll.Tried && slices.ContainsFunc(p.table(), func(o *member) bool {
+		return o != m && !o.doomed && o.state == present && o.vm.Connected() && !o.vm.IsTemplate && o.status.Updating && (!o.unstopped || o.changes) &&
+			p.changesStopped(o)
+	})
+}
+
+// changesStopped is true for a VM that has been stopped for a change, or is about to be, and has not got it.
+func (p *planner) changesStopped(m *member) bool {
+	c := p.change(m)
+	return c == changeRestart || c == changeLive && m.vm.Power == vsphere.PoweredOff
+}
+
+// disabled is true for a VM of which vCenter says, before anything is done, that it cannot be stopped or changed now. Another may be. A VM that is going down goes on:
+// vCenter disables more of it then.
+func (p *planner) disabled(m *member) bool {
+	if m.vm.Disabled == "" || m.vm.Power != vsphere.PoweredOn {
+		return false
+	}
+	asked, _ := p.asked(m)
+	return asked.IsZero() && !p.ops.running(m.status.Ordinal, vsphere.OpPowerOff)
+}
+
+// waitsForDisabled is the first VM that is not stopped to be changed because vCenter has disabled that, or nil.
+func (p *planner) waitsForDisabled() *member {
+	for _, m := range p.table() {
+		if m.state == present && !m.doomed && p.outdated(m) && p.change(m) == changeWaits && p.spec.wantOn && p.disabled(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+func explainDisabled(m *member) string {
+	return fmt.Sprintf("%s is not stopped to be changed, since vCenter has disabled %s for it, as during a backup or a migration. It goes on by itself once that is over; "+
+		"look in vCenter for what locks the VM", m.status.Name, m.vm.Disabled)
+}
+
 // explainBusy says that a VM was stopped for a change in vain, since when, why it waits, and what to do.
 func (p *planner) explainBusy(m *member) string {
 	why := "vCenter said that it is busy"
@@ -77,7 +148,10 @@ func (p *planner) explainBusy(m *member) string {
 			why = strings.TrimSuffix(f.message, ".")
 		}
 	}
-	return fmt.Sprintf("%s was stopped at %s to be changed, which was refused at %s, and is started again as it was: %s. No VM is stopped to be changed before %s; look for a backup, a migration or a question "+
+	if f := p.stopRefused(m); f != nil {
+		why = strings.TrimSuffix(f.message, ".")
+	}
+	return fmt.Sprintf("%s has to be off to be changed, and the operator began to stop it at %s. That, or the change, was refused at %s, so that it runs on as it was: %s. No VM is stopped to be changed before %s; look for a backup, a migration or a question "+
 		"that locks it in vCenter", m.status.Name, clock(m.status.StoppedAt), clock(m.status.RefusedAt), why, clock(m.status.RefusedAt.Add(busyPause)))
 }
 

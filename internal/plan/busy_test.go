@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -13,18 +15,22 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 	for story, c := range map[string]struct {
 		off, on  vsphere.Kind
 		takeover int // looks between two takeovers, or 0
+		many     int
 	}{
 		"MethodDisabled, TaskInProgress, FileLocked, QuestionPending": {off: vsphere.KindBusy},
-		"it says of a VM that runs only that it has to be off":        {off: vsphere.KindBusy, on: vsphere.KindOffOnly},
-		"it forbids the change of a VM that runs":                     {off: vsphere.KindBusy, on: vsphere.KindPermission},
-		"it says nothing that is understood":                          {off: vsphere.KindTransient},
-		"other replicas take over":                                    {off: vsphere.KindBusy, takeover: 3},
-		"other replicas take over, and a VM that runs has to be off":  {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 4},
-		"other replicas take over with each look once it is refused":  {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 1},
+		"three may be missing":                                       {off: vsphere.KindBusy, many: 3},
+		"three may be missing, and nothing is understood":            {off: vsphere.KindTransient, many: 3},
+		"three may be missing, and other replicas take over":         {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 1, many: 3},
+		"it says of a VM that runs only that it has to be off":       {off: vsphere.KindBusy, on: vsphere.KindOffOnly},
+		"it forbids the change of a VM that runs":                    {off: vsphere.KindBusy, on: vsphere.KindPermission},
+		"it says nothing that is understood":                         {off: vsphere.KindTransient},
+		"other replicas take over":                                   {off: vsphere.KindBusy, takeover: 3},
+		"other replicas take over, and a VM that runs has to be off": {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 4},
+		"other replicas take over with each look once it is refused": {off: vsphere.KindBusy, on: vsphere.KindOffOnly, takeover: 1},
 	} {
 		t.Run(story, func(t *testing.T) {
-			s := newSaga(t, 3)
-			s.strategy(number(0), number(1))
+			s := newSaga(t, 5)
+			s.strategy(number(0), number(max(c.many, 1)))
 			s.locked, s.lockedOn = c.off, c.on
 			s.spec.CPU = 4
 			began, stops, most := s.now, 0, time.Duration(0)
@@ -54,7 +60,7 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 			if stops != 1 || len(off) > 0 || most > 3*time.Minute {
 				t.Errorf("VMs were stopped %d times, for %s at most, and are off still: %v", stops, most, off)
 			}
-			for _, want := range []string{"was stopped at 12:", "was refused at 12:", "No VM is stopped to be changed before 12:"} {
+			for _, want := range []string{"began to stop it at 12:", "was refused at 12:", "No VM is stopped to be changed before 12:"} {
 				if !strings.Contains(said, want) {
 					t.Errorf("%q does not have %q", said, want)
 				}
@@ -67,5 +73,79 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A shutdown that vCenter refuses did not begin: the VM is not powered off once its guest would have had its time, and no other is stopped.
+func TestAVMThatVCenterDoesNotStopIsNotPoweredOffForAChange(t *testing.T) {
+	for story, takeover := range map[string]bool{"one process": false, "other replicas take over": true} {
+		t.Run(story, func(t *testing.T) {
+			s := newSaga(t, 3)
+			s.strategy(number(0), number(2))
+			s.spec.Shutdown = &v1alpha1.Shutdown{Mode: v1alpha1.ShutdownGraceful, TimeoutSeconds: 120}
+			for _, vm := range s.sorted() {
+				vm.ToolsRunning = true
+			}
+			s.until(settled)
+			s.unstoppable = vsphere.KindBusy
+			s.spec.CPU = 4
+			asked, began, said := 0, s.now, ""
+			for s.now.Sub(began) < 10*time.Minute {
+				p := s.step(nil)
+				if takeover {
+					s.failures = slices.DeleteFunc(s.failures, func(f vsphere.Failure) bool { return f.Kind == vsphere.OpReconfigure })
+				}
+				for _, a := range p.Actions {
+					switch a.Kind {
+					case ShutdownGuest:
+						asked++
+					case PowerOffVM:
+						t.Fatalf("%s is powered off: %s", a.Name, a.Reason)
+					}
+				}
+				for _, vm := range p.VMs {
+					if !vm.RefusedAt.IsZero() {
+						said = vm.Message + p.Update.Message
+					}
+				}
+				s.tick()
+			}
+			if asked != 1 {
+				t.Errorf("%d guests were asked to shut down, want 1", asked)
+			}
+			if p := s.step(nil); p.Ready != 3 || !strings.Contains(said, "No VM is stopped to be changed before 12:") {
+				t.Errorf("%d are available; it says %q", p.Ready, said)
+			}
+			s.unstoppable = ""
+			s.until(settled)
+		})
+	}
+}
+
+// Where vCenter tells before that it would refuse the change, no VM is stopped for it. Others are changed meanwhile.
+func TestAVMWhoseChangeIsDisabledIsNotStopped(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.until(settled)
+	locked := s.byName("web-1")
+	locked.Disabled = "ReconfigVM_Task"
+	s.spec.CPU = 4
+	var p Plan
+	for range 40 {
+		p = s.step(nil)
+		s.tick()
+		if locked.Power != vsphere.PoweredOn {
+			t.Fatalf("%s is stopped: %v", locked.Name, p.Update)
+		}
+	}
+	for _, said := range []string{p.Update.Message, p.VMs[1].Message} {
+		if p.Updated != 2 || !strings.Contains(said, "web-1 is not stopped to be changed, since vCenter has disabled ReconfigVM_Task") {
+			t.Errorf("%d are updated; it says %q", p.Updated, said)
+		}
+	}
+	locked.Disabled = ""
+	s.until(settled)
+	if locked.CPU != 4 {
+		t.Errorf("%s has %d CPUs", locked.Name, locked.CPU)
 	}
 }

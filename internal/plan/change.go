@@ -63,6 +63,8 @@ func (p *planner) change(m *member) change {
 		return changeBusy
 	case p.denied(m, c):
 		return changeDenied
+	case p.disabled(m):
+		return changeWaits
 	}
 	return changeRestart
 }

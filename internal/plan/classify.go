@@ -153,6 +153,13 @@ func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 	p.members[status.Ordinal] = m
 }
 
+// foreignBack records a VM of the group that came back after it was replaced.
+func (p *planner) foreignBack(vm *vsphere.VM) {
+	p.foreign(vm)
+	f := &p.plan.Foreign[len(p.plan.Foreign)-1]
+	f.Copy, f.Back = false, true
+}
+
 // foreign records a VM that is in no action.
 func (p *planner) foreign(vm *vsphere.VM) {
 	f := Foreign{MoRef: vm.Ref.Value, Name: vm.Name}
@@ -195,6 +202,9 @@ func (p *planner) explainNames() {
 		if vm := p.taken[ordinal]; vm != nil {
 			if vm.Stamp == nil && p.wasOurs(vm, ordinal) {
 				continue // somebody asked that it be kept
+			}
+			if slices.ContainsFunc(p.plan.Foreign, func(f Foreign) bool { return f.Back && f.MoRef == vm.Ref.Value }) {
+				continue // what to do about it is said where it is named
 			}
 			p.blockers.add(rankName, Blocker{
 				Reason: v1alpha1.ReasonNameConflict, Remark: true,

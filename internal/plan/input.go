@@ -62,6 +62,8 @@ type Input struct {
 	Doomed []int32
 	// Listed are the VMs that status records of those in spec.scaleDown.deleteFirst.
 	Listed []Listed
+	// Replaced are the instance UUIDs that status records of VMs that were lost, and that the group did without.
+	Replaced []string
 }
 
 // RemovalHold says why VMs that are to leave are kept for now.

@@ -124,7 +124,9 @@ type Foreign struct {
 	MoRef, Name string
 	// Copy is true for a VM that carries the group's stamp without being the VM that was recorded.
 	Copy bool
-	// Ordinal of the copied stamp.
+	// Back is true for a VM of the group that came back after it was replaced.
+	Back bool
+	// Ordinal of the stamp.
 	Ordinal int32
 	// Released is true for a VM with a name of the group's that deletionPolicy Retain let go.
 	Released bool
@@ -144,6 +146,8 @@ type Plan struct {
 	Doomed []int32
 	// Listed is what status is to record of the VMs that leave first, by name.
 	Listed []Listed
+	// Replaced is what status is to record of VMs that were lost, and that the group does without.
+	Replaced []string
 	// Foreign VMs, sorted by MoRef.
 	Foreign []Foreign
 	// Outdated are the names of VMs of another revision, sorted by ordinal.

@@ -144,7 +144,7 @@ func (p *planner) explainInput() {
 // finish turns the table into the Plan.
 func (p *planner) finish() Plan {
 	plan := &p.plan
-	plan.Desired = p.spec.desired
+	plan.Desired, plan.Replaced = p.spec.desired, p.nowReplaced()
 	plan.Actions = p.actions
 	slices.SortFunc(plan.Actions, func(a, b Action) int {
 		return cmp.Or(turn[a.Kind]-turn[b.Kind], cmp.Compare(a.Ordinal, b.Ordinal))

@@ -199,6 +199,9 @@ func (p *planner) waitsForAction(failed, away []*member) string {
 	case len(away) > 0:
 		return p.waitsForAway(away[0])
 	}
+	if m := p.waitsForDisabled(); m != nil {
+		return "waiting, because " + explainDisabled(m)
+	}
 	return "going on"
 }
 

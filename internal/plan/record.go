@@ -21,6 +21,8 @@ type Rollout struct {
 	// wrote the record, which did not tell.
 	Surge      []string
 	SurgeKnown bool
+	// Tried is true once a VM that was stopped for the update got its change, and none was refused as busy since.
+	Tried bool
 }
 
 // Stopped reports whether so many VMs failed that nothing more is updated.
@@ -50,7 +52,7 @@ func Begin(r *Rollout, edited bool, target string, revisions []string, now time.
 	}
 	switch {
 	case r != nil && r.Revision == target:
-		next.From, next.Start, next.Failed = slices.Clone(r.From), r.Start, sorted(r.Failed)
+		next.From, next.Start, next.Failed, next.Tried = slices.Clone(r.From), r.Start, sorted(r.Failed), r.Tried
 		if r.Start.After(now) {
 			next.Start = now // it was recorded by a clock that ran ahead
 		}

@@ -111,7 +111,7 @@ func (p *planner) takeAway(b *budget) {
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		if p.change(m) == changeRestart {
-			if p.deniedNow == nil && p.busyNow == nil && b.take(m.status.Available) { // what one VM was denied may be denied to the next
+			if p.deniedNow == nil && p.busyNow == nil && !p.othersTry(m) && b.take(m.status.Available) { // what one VM was denied may be denied to the next
 				p.restart(m)
 			}
 			continue
@@ -131,7 +131,7 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
-	case m.unstopped && (p.deniedNow != nil || p.busyNow != nil): // what one VM was denied may be denied to this one
+	case m.unstopped && (p.deniedNow != nil || p.busyNow != nil || p.othersTry(m)): // what one VM was denied may be denied to this one
 	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
 		b.available++
 	case m.unstopped:

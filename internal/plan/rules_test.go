@@ -260,12 +260,6 @@ func checkSuspects(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// wasOnThen is true for a change that failed before the VM was stopped for it. It is tried at once then: the VM is off for nothing else.
-func wasOnThen(in Input, a Action, f vsphere.Failure) bool {
-	return a.Kind == ReconfigureVM && observedVM(in, a.MoRef).Power == vsphere.PoweredOff &&
-		slices.ContainsFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal && k.Updating && f.At.Before(k.StoppedAt) })
-}
-
 // checkOperations: one operation per ordinal at a time.
 func checkOperations(fail func(string, ...any), in Input, p Plan) {
 	acted := map[int32]bool{}
@@ -284,7 +278,8 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 		for _, f := range in.Observation.Failures {
 			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
 				(f.Revision == "" || f.Revision == a.Revision || f.Kind != vsphere.OpClone && f.Kind != vsphere.OpReconfigure) &&
-				(vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff) && !wasOnThen(in, a, f) {
+				!(a.Kind == ReconfigureVM && stoppedSince(in, a.Ordinal, f.At)) &&
+				(vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}
@@ -473,4 +468,9 @@ func TestRulesHoldForAnyInput(t *testing.T) {
 			t.Fatalf("Limit(%d, %d) of %s leaves %s", clones, others, actionsOf(p), actionsOf(l))
 		}
 	})
+}
+
+// stoppedSince is true for a VM that was stopped to be changed after a change of it failed.
+func stoppedSince(in Input, ordinal int32, at time.Time) bool {
+	return slices.ContainsFunc(in.Known, func(k Known) bool { return k.Ordinal == ordinal && k.Updating && at.Before(k.StoppedAt) })
 }

@@ -64,8 +64,9 @@ type sim struct {
 	unread map[string]bool
 	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
 	// locked is what vCenter says to each change of a VM that is off, lockedOn what it says to one of a VM that is on, if that is another.
-	locked, lockedOn vsphere.Kind
-	denies           bool
+	// unstoppable is what it says to each stop of a VM.
+	locked, lockedOn, unstoppable vsphere.Kind
+	denies                        bool
 	// unfit is true while vCenter refuses every other size, noRoom while it starts no VM.
 	unfit, noRoom bool
 	lacks         []string
@@ -441,11 +442,17 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		}
 		vm.Power = vsphere.PoweredOn
 	case vsphere.OpShutdownGuest:
+		if s.unstoppable != "" {
+			return s.unstoppable
+		}
 		if vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0) {
 			return vsphere.KindTransient
 		}
 		vm.Power = vsphere.PoweredOff
 	case vsphere.OpPowerOff:
+		if s.unstoppable != "" && !vm.ToolsRunning { // whose guest can be asked is not to have its plug pulled
+			return s.unstoppable
+		}
 		vm.Power = vsphere.PoweredOff
 	case vsphere.OpReconfigure:
 		return s.reconfigure(vm, a)

@@ -166,6 +166,9 @@ type VM struct {
 	// there is none. The guest may write anything, so that it passes foreigntext.Quoted before it is shown to a person.
 	GuestInfo      string
 	GuestInfoKnown bool
+	// Disabled is a method that vCenter has disabled of those that are needed to change the VM and to power it off; empty if there is none. A backup or a migration does
+	// that. Of a VM that is off it says little: powering off is disabled then.
+	Disabled string
 	// CPU is the number of virtual CPUs.
 	CPU int32
 	// MemoryMiB is the memory in MiB.

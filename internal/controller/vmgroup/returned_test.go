@@ -4,9 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -70,6 +72,34 @@ func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 				t.Errorf("cloned %v", calls)
 			}
 		})
+	}
+}
+
+// A VM that was replaced and comes back into the group's folder is one too many. Neither it nor another is destroyed, and a person decides.
+func TestAVMThatComesBackAfterItWasReplacedIsNamedAndNotSurplus(t *testing.T) {
+	r := newRig(t)
+	r.settle()
+	vm := *r.vm("web-0")
+	files := r.vcenter.ByHand().Unregister(vm.Ref.Value)
+	r.vcenter.ByHand().AddForeignVM(vm.Folder, "web-0") // so that another ordinal replaces it
+	r.work()
+	r.vcenter.ByHand().Delete("web-0")
+	back := r.vcenter.ByHand().Register(files, vm.Folder)
+	r.vcenter.ClearJournal()
+	g := r.work()
+	says(t, g, v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+	if message := says(t, g, v1alpha1.ConditionForeignVMs, "True", v1alpha1.ReasonReturnedVMs); !strings.Contains(message, back.Value) {
+		t.Errorf("%q does not name %s", message, back.Value)
+	}
+	n := *g.Spec.Replicas
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To(n + 1) })
+	g = r.work()
+	says(t, g, v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+	if meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionForeignVMs) != nil || int32(len(g.Status.VMs)) != n+1 {
+		t.Errorf("%d VMs, %+v", len(g.Status.VMs), g.Status.Conditions)
+	}
+	if calls := r.vcenter.Calls(vsphere.OpClone, vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease); len(calls) > 0 {
+		t.Errorf("not left alone: %v", calls)
 	}
 }
 
@@ -144,12 +174,12 @@ func (w *wanderings) happen() {
 		w.log = append(w.log, "unregister "+vm.Ref.Value)
 		w.shelf = append(w.shelf, hands.Unregister(vm.Ref.Value))
 	case 2:
-		if n := len(w.shelf); n > 0 && free(place, w.shelf[n-1].Name) && (place != home || w.misses(&w.shelf[n-1])) {
+		if n := len(w.shelf); n > 0 && free(place, w.shelf[n-1].Name) {
 			ref := hands.Register(w.shelf[n-1], place)
 			w.log, w.shelf = append(w.log, "register "+ref.Value+" in "+place.Value), w.shelf[:n-1]
 		}
 	case 3:
-		if vm.Folder != place && free(place, vm.Name) && (place != home || w.misses(&vm)) {
+		if vm.Folder != place && free(place, vm.Name) {
 			w.log = append(w.log, "move "+vm.Ref.Value+" to "+place.Value)
 			hands.Edit(vm.Ref.Value, func(vm *vsphere.VM) { vm.Folder = place })
 		}
@@ -187,12 +217,6 @@ func (w *wanderings) hostReturns(outside vsphere.Ref, free func(vsphere.Ref, str
 			w.shelf = append(w.shelf, f)
 		}
 	}
-}
-
-// misses reports whether status records a VM. One that was replaced and is put back under its own name is the group's as well, which has more VMs than it wants
-// then and scales down: people were told where it is before.
-func (w *wanderings) misses(vm *vsphere.VM) bool {
-	return slices.ContainsFunc(w.group().Status.VMs, func(s v1alpha1.VMStatus) bool { return strings.EqualFold(s.UUID, vm.InstanceUUID) })
 }
 
 // passWatched runs a pass and looks at what it cloned.

@@ -126,8 +126,8 @@ func (h *history) asKnown(want inventory.Seen, got vsphere.VM) inventory.Seen {
 	if got.ChangeVersion == "" {
 		return want
 	}
-	got.Name, got.Folder, got.Power, got.BootTime, got.Connection, got.GuestIP, got.HeartbeatGreen, got.ToolsRunning =
-		want.Name, want.Folder, want.Power, want.BootTime, want.Connection, want.GuestIP, want.HeartbeatGreen, want.ToolsRunning
+	got.Name, got.Folder, got.Power, got.BootTime, got.Connection, got.GuestIP, got.HeartbeatGreen, got.ToolsRunning, got.Disabled =
+		want.Name, want.Folder, want.Power, want.BootTime, want.Connection, want.GuestIP, want.HeartbeatGreen, want.ToolsRunning, want.Disabled
 	return inventory.Seen{VM: got}
 }
 

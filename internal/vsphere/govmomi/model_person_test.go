@@ -219,7 +219,7 @@ func (p *person) toggle(t *thing) string {
 	} else {
 		t.power, t.booted = types.VirtualMachinePowerStatePoweredOn, time.Now().UTC()
 	}
-	p.m.set(t, propPower, propBootTime, propTools, propHeartbeat, propGuestIP)
+	p.m.set(t, propPower, propDisabled, propBootTime, propTools, propHeartbeat, propGuestIP)
 	return fmt.Sprintf("makes %s %s", t, t.power)
 }
 

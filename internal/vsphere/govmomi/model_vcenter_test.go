@@ -276,6 +276,11 @@ func (t *thing) property(name string) any {
 			return string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 		}
 		return string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
+	case propDisabled:
+		if t.power != types.VirtualMachinePowerStatePoweredOn {
+			return types.ArrayOfString{String: []string{"PowerOffVM_Task", "ShutdownGuest"}}
+		}
+		return types.ArrayOfString{String: []string{"PowerOnVM_Task"}}
 	case propHeartbeat:
 		if t.tools {
 			return types.ManagedEntityStatusGreen

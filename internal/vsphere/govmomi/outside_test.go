@@ -332,3 +332,17 @@ func TestVMsThatAnotherReplicaDestroyedAreNoSuddenEmptiness(t *testing.T) {
 	goOn()
 	other.until("alarm", func() bool { return other.server.Health().SuddenlyEmpty })
 }
+
+// vCenter tells of a VM what it would refuse. A backup that begins or ends is news.
+func TestAMethodThatIsDisabledIsSeen(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		r.clone(0)
+		for _, want := range []string{"PowerOffVM_Task", "ReconfigVM_Task", ""} {
+			before := r.told.count(group.Key())
+			must(t, r.person.Disable(r.ctx, vmPath+"vg-0", "MigrateVM_Task", "ShutdownGuest", want))
+			r.until(want, func() bool { vm, ok := find(r.observe(), 0); return ok && vm.Disabled == want })
+			r.toldAfter(before)
+		}
+	})
+}

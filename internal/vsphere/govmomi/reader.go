@@ -24,6 +24,7 @@ const (
 	propTools         = "guest.toolsRunningStatus"
 	propHeartbeat     = "guestHeartbeatStatus"
 	propQuestion      = "runtime.question"
+	propDisabled      = "disabledMethod"
 	propBootTime      = "runtime.bootTime"
 	propInstanceUUID  = "config.instanceUuid"
 	propTemplate      = "config.template"
@@ -44,7 +45,7 @@ var (
 	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
 	baseProperties = []string{
 		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propTools, propHeartbeat, propQuestion,
-		propInstanceUUID, propTemplate, propChangeVersion,
+		propInstanceUUID, propTemplate, propChangeVersion, propDisabled,
 	}
 	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
 	// rest may be large, and guestinfo holds secrets.
@@ -237,6 +238,8 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 		vm.ToolsRunning = o.text(name) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 	case propInstanceUUID:
 		vm.InstanceUUID = o.text(name)
+	case propDisabled:
+		vm.Disabled = disabled(o)
 	case propTemplate:
 		vm.IsTemplate = o.yes(name)
 	case propChangeVersion:
@@ -245,6 +248,18 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 		return false
 	}
 	return true
+}
+
+// disabled is the first method that vCenter has disabled of those that a VM needs to be changed and to be stopped. ShutdownGuest is none of them: it is disabled wherever
+// VMware Tools do not run.
+func disabled(o object) string {
+	all, _ := o.values[propDisabled].(types.ArrayOfString)
+	for _, method := range []string{"ReconfigVM_Task", "PowerOffVM_Task"} {
+		if slices.Contains(all.String, method) {
+			return method
+		}
+	}
+	return ""
 }
 
 func power(s string) vsphere.PowerState {

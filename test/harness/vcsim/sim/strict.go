@@ -74,6 +74,9 @@ func enforce(service *simulator.Service, s *strict) {
 
 // call applies the rules to a call to an object that exists.
 func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
+	if fault := checkDisabled(ctx, m); fault != nil {
+		return fault
+	}
 	switch req := m.Body.(type) {
 	case *types.CloneVM_Task:
 		if fault := checkClone(ctx, req); fault != nil {

@@ -20,10 +20,12 @@ const (
 	DestroyVM     ActionKind = "DestroyVM"
 	ReleaseVM     ActionKind = "ReleaseVM"
 	RestampVM     ActionKind = "RestampVM"
-	ClaimVM       ActionKind = "ClaimVM"
-	MoveVM        ActionKind = "MoveVM"
-	RenameVM      ActionKind = "RenameVM"
-	AdoptVM       ActionKind = "AdoptVM"
+	// CancelClone asks vCenter to cancel the clone of a VM that leaves.
+	CancelClone ActionKind = "CancelClone"
+	ClaimVM     ActionKind = "ClaimVM"
+	MoveVM      ActionKind = "MoveVM"
+	RenameVM    ActionKind = "RenameVM"
+	AdoptVM     ActionKind = "AdoptVM"
 	// ReconfigureVM changes size or network of a VM, and the revision in its stamp, in one call.
 	ReconfigureVM ActionKind = "ReconfigureVM"
 )

@@ -406,6 +406,11 @@ const (
 	OpAdopt         OperationKind = "Adopt"
 )
 
+// Ends reports whether an operation is a step towards the end of a VM.
+func (k OperationKind) Ends() bool {
+	return k == OpMark || k == OpPowerOff || k == OpDestroy || k == OpRelease
+}
+
 // Operation is something that was submitted and is not visible yet.
 type Operation struct {
 	Kind    OperationKind
@@ -417,6 +422,9 @@ type Operation struct {
 	Since time.Time
 	// Task is vCenter's reference of the task that runs; empty while, or once, none does.
 	Task string
+	// CanceledAt is when vCenter was last asked to cancel the task, zero if it never was. CancelErr is why it does not; nil once it agreed.
+	CanceledAt time.Time
+	CancelErr  error
 	// OutcomeUnknown is true when the reply was lost, or another process submitted it: it may have reached
 	// vCenter or not.
 	OutcomeUnknown bool

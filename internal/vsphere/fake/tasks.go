@@ -2,6 +2,7 @@ package fake
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -62,6 +63,10 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	}
 	if other := s.inFlight(c.Group, c.Ordinal); other != nil {
 		overtakes := other.Kind == vsphere.OpShutdownGuest && (c.Kind == vsphere.OpPowerOff || c.Kind == vsphere.OpMark)
+		if c.Kind.Ends() && other.Overtaken(s.opt.Now()) {
+			overtakes = true
+			s.ended(other, false)
+		}
 		if !overtakes {
 			return false, fail(vsphere.KindBusy, c.op, "another operation on this ordinal is in flight")
 		}
@@ -85,6 +90,9 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	}
 	if happens, ok := pop(s.lost, c.Kind); ok {
 		t.OutcomeUnknown, t.vanish = true, !happens
+	} else if c.Kind != vsphere.OpShutdownGuest {
+		s.lastTask++
+		t.Task = fmt.Sprintf("task-%d", s.lastTask)
 	}
 	if err, ok := pop(s.failTask, c.Kind); ok {
 		t.fail = scripted(err, c.op)

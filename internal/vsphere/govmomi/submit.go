@@ -80,11 +80,11 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 		kick(s.taskKick)
 		return nil
 	}
-	return s.refused(handle, r, began, host, translateFor(r, err), err)
+	return s.refused(ctx, c, handle, r, began, host, translateFor(r, err), err)
 }
 
 // refused files the answer of a request that started no task, and returns what the caller is told.
-func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
+func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
 	switch {
 	case errors.Is(cause, errDone) && r.Kind == vsphere.OpReconfigure:
 		h.Withdraw() // it may be of a kind that no observation would show
@@ -115,7 +115,7 @@ func (s *Server) refused(h *operations.Handle, r operations.Request, began inven
 		}
 	}
 	s.lost(err)
-	err = s.undecided(r, err)
+	err = s.undecided(ctx, c, r, err)
 	h.Failed(err)
 	return err
 }

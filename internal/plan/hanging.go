@@ -47,7 +47,7 @@ func canceled(op vsphere.Operation) string {
 func (p *planner) explainHanging() {
 	for _, m := range p.table() {
 		if m.vm != nil && m.vm.Question != "" {
-			m.add(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", foreigntext.Quoted(m.vm.Question)))
+			m.hangs(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", foreigntext.Quoted(m.vm.Question)))
 		}
 		for _, op := range p.ops.inFlight[m.status.Ordinal] {
 			what := hanging[op.Kind]
@@ -58,17 +58,23 @@ func (p *planner) explainHanging() {
 				p.wake(op.Since.Add(vsphere.HangsAfter))
 				continue
 			}
-			m.add(fmt.Sprintf(what, fmt.Sprintf("runs in vCenter since %s (%s)", op.Since.UTC().Format(time.RFC3339), op.Task)) + canceled(op))
+			m.hangs(fmt.Sprintf(what, fmt.Sprintf("runs in vCenter since %s (%s)", op.Since.UTC().Format(time.RFC3339), op.Task)) + canceled(op))
 		}
 	}
 }
 
-// add adds to what is said of the VM.
-func (m *member) add(message string) {
-	if m.status.Message != "" {
-		m.status.Message += "; "
+// hangs adds to what is said of the VM.
+func (m *member) hangs(why string) {
+	m.status.Message = joined(m.status.Message, why)
+	m.status.Hangs = joined(m.status.Hangs, why)
+}
+
+// joined is both, or the one that there is.
+func joined(a, b string) string {
+	if a == "" {
+		return b
 	}
-	m.status.Message += message
+	return a + "; " + b
 }
 
 // hanging is what to say of a task that runs for long.

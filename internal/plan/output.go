@@ -119,6 +119,8 @@ type VMStatus struct {
 	RestartPending bool
 	// Message says what is wrong and what to do; empty when nothing is.
 	Message string
+	// Hangs is what Message says of a question that the VM asks and of a task that runs for long; empty for neither.
+	Hangs string
 }
 
 // Foreign is a VM that the operator does not touch.

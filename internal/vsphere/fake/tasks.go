@@ -22,6 +22,8 @@ type call struct {
 	// host of the template, for the budget.
 	host     string
 	revision string
+	// met is what is known of the VM.
+	met vsphere.Met
 	// check says whether vCenter accepts; done is true when nothing is to be done.
 	check func() (done bool, err *vsphere.Error)
 	// effect is what happens when the task ends.
@@ -153,7 +155,7 @@ func (s *Server) finish(t *task) {
 
 // failed records a failure.
 func (s *Server) failed(c call, err *vsphere.Error) {
-	s.failures.Add(c.Group, vsphere.Failure{Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: s.opt.Now(), Revision: c.revision})
+	s.failures.Add(c.Group, vsphere.Failure{Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: s.opt.Now(), Revision: c.revision, Met: c.met})
 }
 
 // Step ends the oldest task and reports whether there was one.

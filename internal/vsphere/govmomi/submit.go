@@ -147,7 +147,7 @@ func (s *Server) target(kind vsphere.OperationKind, t vsphere.Target) (operation
 	case vm.Stamp == nil || vm.Stamp.GroupID != t.ID || vm.Stamp.Ordinal != t.Ordinal:
 		return r, vm, fail(vsphere.KindForeign, errNotOurs)
 	}
-	r.Stamp.Revision = vm.Stamp.Revision
+	r.Stamp.Revision, r.Met = vm.Stamp.Revision, vm.Met()
 	s.acts(t.VM)
 	return r, vm, nil
 }

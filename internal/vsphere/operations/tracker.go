@@ -51,6 +51,8 @@ type Request struct {
 	// CPU and MemoryMiB that a VM gets, as far as they are to change.
 	CPU       int32
 	MemoryMiB int64
+	// Met is what was known of the VM.
+	Met vsphere.Met
 	// ChangeVersion of the VM before a change that nothing else of an observation shows.
 	ChangeVersion string
 	// Within is how long a guest may take to shut down before that counts as failed.
@@ -216,7 +218,7 @@ func (t *Tracker) remove(key Key) {
 // fail removes the operation and records the failure. The lock is held.
 func (t *Tracker) fail(op *operation, err error) {
 	t.remove(op.Key)
-	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision})
+	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision, Met: op.Met})
 }
 
 // Task is a task to watch.

@@ -82,10 +82,11 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			story: "starting, while a task hangs, which is said once",
 			change: func(f *Facts) {
 				f.Plan.Ready, f.Plan.Settled = 1, false
-				vm := &f.Plan.VMs[1]
+				f.Plan.VMs[1].Hangs = "its change runs"
+				vm := &f.Plan.VMs[0]
 				vm.Available, vm.Phase, vm.Hangs, vm.Message = false, v1alpha1.VMStarting, "it hangs (task-7)", "refused; it hangs (task-7)"
 			},
-			phase: v1alpha1.PhasePending, message: "1 of 2 VMs are ready; vg-1-1: refused; it hangs (task-7)",
+			phase: v1alpha1.PhasePending, message: "1 of 2 VMs are ready; vg-1-0: refused; it hangs (task-7) (status.vms names 1 more)",
 			ready: "False", reason: v1alpha1.ReasonStarting, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{

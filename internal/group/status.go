@@ -358,9 +358,10 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		if t := terminal(holding); t != nil {
 			b = *t
 		}
-		return metav1.ConditionFalse, b.Reason, b.Message
+		return metav1.ConditionFalse, b.Reason, withHanging(b.Message, p.VMs)
 	}
 	reason, message := f.underWay(counts)
+	message = withHanging(message, p.VMs)
 	if len(blockers) > 0 {
 		message = strings.TrimSuffix(message, ".") + "; " + blockers[0].Message
 	}
@@ -470,6 +471,21 @@ func delayed(vms []plan.VMStatus) string {
 		}
 	}
 	return ""
+}
+
+// withHanging adds the first VM that a task or a question holds, with what to look at, unless the message has it already, and how many more there are.
+func withHanging(message string, vms []plan.VMStatus) string {
+	held := slices.DeleteFunc(slices.Clone(vms), func(vm plan.VMStatus) bool { return vm.Hangs == "" })
+	if len(held) == 0 {
+		return message
+	}
+	if !strings.Contains(message, held[0].Hangs) {
+		message = fmt.Sprintf("%s; %s: %s", strings.TrimSuffix(message, "."), held[0].Name, held[0].Hangs)
+	}
+	if more := len(held) - 1; more > 0 {
+		message += fmt.Sprintf(" (status.vms names %d more)", more)
+	}
+	return message
 }
 
 // guests says how many guests of VMs that leave are waited for, and how not to wait.

@@ -61,6 +61,45 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			ready: "False", reason: v1alpha1.ReasonDeleting, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{
+			story: "deleting, while a task hangs",
+			change: func(f *Facts) {
+				f.Deleting, f.Plan.Desired, f.Plan.Existing, f.Plan.Ready, f.Plan.Settled = true, 0, 0, 0, false
+				f.Plan.VMs[1].Hangs = "its power-on runs in vCenter since 12:00 (task-77): look at it"
+			},
+			phase: v1alpha1.PhasePending, message: "deleting: 2 VMs are left; vg-1-1: its power-on runs in vCenter since 12:00 (task-77): look at it",
+			ready: "False", reason: v1alpha1.ReasonDeleting, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story: "scaling up, while clones hang",
+			change: func(f *Facts) {
+				f.Plan.Desired, f.Plan.Settled = 5, false
+				f.Plan.VMs[0].Hangs, f.Plan.VMs[1].Hangs = "its clone runs since 12:00 (task-7)", "its clone runs since 12:01 (task-8)"
+			},
+			phase: v1alpha1.PhasePending, message: "2 of 5 VMs are there; cloning the others; vg-1-0: its clone runs since 12:00 (task-7) (status.vms names 1 more)",
+			ready: "False", reason: v1alpha1.ReasonScalingUp, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story: "starting, while a task hangs, which is said once",
+			change: func(f *Facts) {
+				f.Plan.Ready, f.Plan.Settled = 1, false
+				f.Plan.VMs[1].Hangs = "its change runs"
+				vm := &f.Plan.VMs[0]
+				vm.Available, vm.Phase, vm.Hangs, vm.Message = false, v1alpha1.VMStarting, "it hangs (task-7)", "refused; it hangs (task-7)"
+			},
+			phase: v1alpha1.PhasePending, message: "1 of 2 VMs are ready; vg-1-0: refused; it hangs (task-7) (status.vms names 1 more)",
+			ready: "False", reason: v1alpha1.ReasonStarting, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
+			story: "what vCenter refuses, while a task hangs",
+			change: func(f *Facts) {
+				f.Deleting, f.Plan.Desired, f.Plan.Existing, f.Plan.Ready, f.Plan.Settled = true, 0, 0, 0, false
+				f.Plan.Blockers = []plan.Blocker{{Reason: v1alpha1.ReasonOperationFailed, Message: "mark vg-1-1: another task runs."}}
+				f.Plan.VMs[1].Hangs = "it waits for an answer"
+			},
+			phase: v1alpha1.PhasePending, message: "mark vg-1-1: another task runs; vg-1-1: it waits for an answer",
+			ready: "False", reason: v1alpha1.ReasonOperationFailed, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
 			story: "what an update added waits for another VM",
 			change: func(f *Facts) {
 				f.Plan.Desired, f.Plan.Settled = 1, false

@@ -85,6 +85,9 @@ func (p *planner) removal() {
 	var unreachable []*member
 	byUpdate := p.byReplacement()
 	for _, m := range p.table() {
+		if m.doomed && m.state == cloning && p.in.Hold == nil && p.spec.policy != v1alpha1.DeletionRecycle {
+			p.cancelClone(m)
+		}
 		if !m.doomed || m.awaits || m.state != present || p.in.Hold != nil && !p.replaced(m) {
 			continue
 		}

@@ -23,13 +23,13 @@ func explained(f vsphere.Failure) failure {
 }
 
 // waits reports whether it is too early to try again. A VM that is kept because of its disks is tried as soon as it is another than at the last
-// attempt: nobody waits for long who has detached them.
+// attempt: nobody waits for long who has detached them. The same holds for one whose question was answered.
 func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {
 	var disks *vsphere.ForeignDisks
 	if errors.As(f.Err, &disks) && vm != nil && vm.ChangeVersion != disks.ChangeVersion {
 		return false
 	}
-	return f.RetryAt.After(now)
+	return f.RetryAt.After(now) && !f.Outdated(vm)
 }
 
 // compareFailures orders failures: the later retry is the worse one.

@@ -12,17 +12,42 @@ import (
 // blocked is true while the ordinal may not get this action. A step towards the end of a VM does not wait for a task that hangs: vCenter refuses what it does
 // not want, and says why.
 func (o operations) blocked(ordinal int32, kind ActionKind) bool {
-	leaves := kind == MarkVM || kind == PowerOffVM || kind == ReleaseVM || kind == DestroyVM
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool {
-		return !o.overdue(op) && (!leaves || !op.Overtaken(o.now))
+		return !o.overdue(op) && (!operationOf[kind].Ends() || !op.Overtaken(o.now))
 	})
+}
+
+// cancelClone has vCenter cancel the clone of a VM that leaves once it has run for long. A younger one is waited for: most end sooner than that. vCenter is asked
+// again from time to time: it may have been away, or the account may have got the privilege meanwhile.
+func (p *planner) cancelClone(m *member) {
+	for _, op := range p.ops.inFlight[m.status.Ordinal] {
+		if op.Kind != vsphere.OpClone || !op.Hangs(p.in.Now) {
+			continue // explainHanging has it looked at again
+		}
+		if again := op.CanceledAt.Add(vsphere.HangsAfter); !op.CanceledAt.IsZero() && p.in.Now.Before(again) {
+			p.wake(again)
+			continue
+		}
+		p.actions = append(p.actions, Action{Kind: CancelClone, Ordinal: m.status.Ordinal, Name: m.status.Name, Reason: "the VM leaves, and its clone has not ended"})
+	}
+}
+
+// canceled is what became of the cancellation of a task, or "".
+func canceled(op vsphere.Operation) string {
+	switch {
+	case op.CanceledAt.IsZero():
+		return ""
+	case op.CancelErr != nil:
+		return "; vCenter did not cancel it: " + op.CancelErr.Error()
+	}
+	return "; vCenter was asked to cancel it at " + op.CanceledAt.UTC().Format(time.RFC3339)
 }
 
 // explainHanging names the tasks that run for long, since when, and what to look at. Times are of the clock, so that the message stays the same.
 func (p *planner) explainHanging() {
 	for _, m := range p.table() {
 		if m.vm != nil && m.vm.Question != "" {
-			m.add(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", foreigntext.Quoted(m.vm.Question)))
+			m.hangs(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", foreigntext.Quoted(m.vm.Question)))
 		}
 		for _, op := range p.ops.inFlight[m.status.Ordinal] {
 			what := hanging[op.Kind]
@@ -33,17 +58,23 @@ func (p *planner) explainHanging() {
 				p.wake(op.Since.Add(vsphere.HangsAfter))
 				continue
 			}
-			m.add(fmt.Sprintf(what, fmt.Sprintf("runs in vCenter since %s (%s)", op.Since.UTC().Format(time.RFC3339), op.Task)))
+			m.hangs(fmt.Sprintf(what, fmt.Sprintf("runs in vCenter since %s (%s)", op.Since.UTC().Format(time.RFC3339), op.Task)) + canceled(op))
 		}
 	}
 }
 
-// add adds to what is said of the VM.
-func (m *member) add(message string) {
-	if m.status.Message != "" {
-		m.status.Message += "; "
+// hangs adds to what is said of the VM.
+func (m *member) hangs(why string) {
+	m.status.Message = joined(m.status.Message, why)
+	m.status.Hangs = joined(m.status.Hangs, why)
+}
+
+// joined is both, or the one that there is.
+func joined(a, b string) string {
+	if a == "" {
+		return b
 	}
-	m.status.Message += message
+	return a + "; " + b
 }
 
 // hanging is what to say of a task that runs for long.

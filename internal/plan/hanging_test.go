@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,17 @@ import (
 func task(in *Input) {
 	for i := range in.Observation.InFlight {
 		in.Observation.InFlight[i].Task = "task-77"
+	}
+}
+
+var errNotCancelable = errors.New("no")
+
+// asked has vCenter have been asked to cancel what is in flight, a while ago.
+func asked(ago time.Duration, err error) option {
+	return func(in *Input) {
+		for i := range in.Observation.InFlight {
+			in.Observation.InFlight[i].CanceledAt, in.Observation.InFlight[i].CancelErr = in.Now.Add(-ago), err
+		}
 	}
 }
 
@@ -33,7 +45,13 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 		"a deletion while a power-off hangs":  {input(1, has(makeVM(0, marked)), running(vsphere.OpPowerOff, 0, long), task, deleting), "PowerOffVM", "its power-off runs"},
 		"a destruction that hangs":            {input(1, has(makeVM(0, marked, off)), running(vsphere.OpDestroy, 0, long), task, deleting), "", "its destruction runs"},
 		"a clone that hangs keeps its name":   {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task), "", "its clone runs"},
-		"a deletion while a clone hangs":      {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task, deleting), "", "its clone runs"},
+		"a deletion during a clone":           {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, short), task, deleting), "", ""},
+		"a deletion while a clone hangs":      {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task, deleting), "CancelClone", "its clone runs"},
+		"a scale-down while a clone hangs":    {input(0, knows(intent(0, 0)), doomed(0), running(vsphere.OpClone, 0, long), task), "CancelClone", "its clone runs"},
+		"one that is paused":                  {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task, deleting, paused), "", "its clone runs"},
+		"one that vCenter is canceling":       {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task, deleting, asked(0, nil)), "", "was asked to cancel it"},
+		"one that vCenter did not cancel":     {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task, deleting, asked(short, errNotCancelable)), "", "did not cancel it: no"},
+		"one that it is asked again about":    {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task, deleting, asked(long, errNotCancelable)), "CancelClone", "did not cancel it: no"},
 		"a request whose reply was lost long": {input(1, has(makeVM(0, off)), running(vsphere.OpPowerOn, 0, long), deleting), "", ""},
 	} {
 		t.Run(story, func(t *testing.T) {
@@ -44,6 +62,9 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 			message := vmStatus(t, p, 0).Message
 			if (c.told == "") != !strings.Contains(message, "task-77") || !strings.Contains(message, c.told) {
 				t.Errorf("the VM's message is %q, want %q", message, c.told)
+			}
+			if hangs := vmStatus(t, p, 0).Hangs; (hangs == "") != (c.told == "") || !strings.Contains(message, hangs) {
+				t.Errorf("the group is told %q, and the VM's message is %q", hangs, message)
 			}
 			if c.told != "" && !strings.Contains(message, "since "+epoch.Add(-long).Format(time.RFC3339)) {
 				t.Errorf("%q does not say since when", message)

@@ -9,8 +9,8 @@ import (
 // Creates returns the number of clones in the plan. Each needs a slot for cloning.
 func (p Plan) Creates() int { return p.count(isClone) }
 
-// Tasks returns the number of other vCenter tasks in the plan. Each needs a slot. Asking a guest to shut down
-// starts no task and needs none.
+// Tasks returns the number of other vCenter tasks in the plan. Each needs a slot. Asking a guest to shut down, or
+// vCenter to cancel a task, starts none and needs no slot.
 func (p Plan) Tasks() int { return p.count(isTask) }
 
 // Limit returns the plan with at most the given number of clones and of other tasks, those that come first. A
@@ -64,4 +64,6 @@ func (p Plan) count(costs func(Action) bool) int {
 
 func isClone(a Action) bool { return a.Kind == CreateVM }
 
-func isTask(a Action) bool { return a.Kind != CreateVM && a.Kind != ShutdownGuest }
+func isTask(a Action) bool {
+	return a.Kind != CreateVM && a.Kind != ShutdownGuest && a.Kind != CancelClone
+}

@@ -20,10 +20,12 @@ const (
 	DestroyVM     ActionKind = "DestroyVM"
 	ReleaseVM     ActionKind = "ReleaseVM"
 	RestampVM     ActionKind = "RestampVM"
-	ClaimVM       ActionKind = "ClaimVM"
-	MoveVM        ActionKind = "MoveVM"
-	RenameVM      ActionKind = "RenameVM"
-	AdoptVM       ActionKind = "AdoptVM"
+	// CancelClone asks vCenter to cancel the clone of a VM that leaves.
+	CancelClone ActionKind = "CancelClone"
+	ClaimVM     ActionKind = "ClaimVM"
+	MoveVM      ActionKind = "MoveVM"
+	RenameVM    ActionKind = "RenameVM"
+	AdoptVM     ActionKind = "AdoptVM"
 	// ReconfigureVM changes size or network of a VM, and the revision in its stamp, in one call.
 	ReconfigureVM ActionKind = "ReconfigureVM"
 )
@@ -117,6 +119,8 @@ type VMStatus struct {
 	RestartPending bool
 	// Message says what is wrong and what to do; empty when nothing is.
 	Message string
+	// Hangs is what Message says of a question that the VM asks and of a task that runs for long; empty for neither.
+	Hangs string
 }
 
 // Foreign is a VM that the operator does not touch.

@@ -214,7 +214,7 @@ func (p *planner) wake(t time.Time) {
 // turn is the order of actions. A removal and spec.powerState both power off; it is the same step.
 var turn = map[ActionKind]int{
 	DestroyVM: 0, PowerOffVM: 1, MarkVM: 2, ReleaseVM: 3, ReconfigureVM: 4, PowerOnVM: 5, ShutdownGuest: 6, CreateVM: 7, RestampVM: 8,
-	AdoptVM: 9, RenameVM: 10, MoveVM: 11, ClaimVM: 12,
+	AdoptVM: 9, RenameVM: 10, MoveVM: 11, ClaimVM: 12, CancelClone: 13,
 }
 
 // operationOf names the operation that an action becomes.

@@ -61,6 +61,11 @@ type Server interface {
 	// flight with OutcomeUnknown until vCenter's tasks and inventory have told what became of it.
 	Clone(ctx context.Context, req CloneRequest) error
 
+	// CancelClone asks vCenter to cancel the clone that runs for an ordinal of a group, which then ends without a VM, as a failure. It fails with
+	// KindSpec where vCenter cannot cancel it, and with KindNotFound if this process knows of no clone that runs. A clone that has just ended is no error. The operation
+	// says what vCenter answered.
+	CancelClone(ctx context.Context, group GroupKey, ordinal int32) error
+
 	// PowerOn, PowerOff and ShutdownGuest submit a power operation. A VM that is in the state already is no error. A guest that was
 	// asked to shut down stays in flight until its VM is off, or has failed once Target.Within is over; PowerOff and Mark overtake it.
 	PowerOn(ctx context.Context, t Target) error

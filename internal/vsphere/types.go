@@ -409,6 +409,11 @@ const (
 	OpAdopt         OperationKind = "Adopt"
 )
 
+// Ends reports whether an operation is a step towards the end of a VM.
+func (k OperationKind) Ends() bool {
+	return k == OpMark || k == OpPowerOff || k == OpDestroy || k == OpRelease
+}
+
 // Operation is something that was submitted and is not visible yet.
 type Operation struct {
 	Kind    OperationKind
@@ -420,6 +425,9 @@ type Operation struct {
 	Since time.Time
 	// Task is vCenter's reference of the task that runs; empty while, or once, none does.
 	Task string
+	// CanceledAt is when vCenter was last asked to cancel the task, zero if it never was. CancelErr is why it does not; nil once it agreed.
+	CanceledAt time.Time
+	CancelErr  error
 	// OutcomeUnknown is true when the reply was lost, or another process submitted it: it may have reached
 	// vCenter or not.
 	OutcomeUnknown bool
@@ -454,6 +462,23 @@ type Failure struct {
 	Count int
 	// Revision that a clone failed with, or a reconfiguration; another revision may be tried at once.
 	Revision string
+	// Met is what was known of the VM.
+	Met Met
+}
+
+// Met is what an operation on a VM may be refused for as long as it lasts.
+type Met struct {
+	Power    PowerState
+	Question string
+}
+
+// Met returns what an operation meets that is submitted now.
+func (vm *VM) Met() Met { return Met{Power: vm.Power, Question: vm.Question} }
+
+// Outdated reports whether a step towards the end of a VM that was refused as busy need not wait, because the VM is another since: its question was answered, or
+// it was powered on or off.
+func (f *Failure) Outdated(vm *VM) bool {
+	return vm != nil && f.Kind.Ends() && KindOf(f.Err) == KindBusy && f.Met != vm.Met()
 }
 
 // CloneRequest asks for one VM.

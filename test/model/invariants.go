@@ -148,7 +148,7 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 		a.changes(w, m, action, f)
 	case plan.AdoptVM:
 		a.adopts(w, m)
-	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM:
+	case plan.MarkVM, plan.ReleaseVM, plan.RestampVM, plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.CancelClone:
 	}
 }
 

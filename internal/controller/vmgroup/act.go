@@ -169,6 +169,8 @@ func (p *pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	case plan.RestampVM:
 		target.ID.Installation = s.Predecessors.Agreed()
 		return p.server.Restamp(ctx, target, s.ID.Installation)
+	case plan.CancelClone:
+		return p.server.CancelClone(ctx, s.ID.Key(), action.Ordinal)
 	case plan.ClaimVM:
 		return p.server.Claim(ctx, adoption(s, action))
 	case plan.MoveVM:

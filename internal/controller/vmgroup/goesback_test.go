@@ -236,6 +236,7 @@ func (w *goingBack) show() {
 
 func (w *goingBack) pass() {
 	was, calls := len(w.ours()), len(w.vcenter.Journal())
+	marking := map[vsphere.Ref]bool{}
 	for _, op := range w.vcenter.Observe(vsphere.Query{ID: vsphere.GroupID{Installation: "installation", Member: "member-uid", Group: string(w.stored.UID)}}).InFlight {
 		switch op.Kind {
 		case vsphere.OpClone:
@@ -243,6 +244,7 @@ func (w *goingBack) pass() {
 		case vsphere.OpMark:
 			if slices.ContainsFunc(w.ours(), func(vm vsphere.VM) bool { return vm.Ref == op.VM }) {
 				was-- // it shows no tombstone yet
+				marking[op.VM] = true
 			}
 		}
 	}
@@ -260,7 +262,9 @@ func (w *goingBack) pass() {
 		case vsphere.OpClone:
 			clones++
 		case vsphere.OpMark, vsphere.OpRelease:
-			marks++
+			if !marking[call.VM] { // else it takes the place of one that hangs
+				marks++
+			}
 		}
 		if call.VM == w.innocent || call.Kind == fake.OpDestroyFolder {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s touches what is not the group's", call))

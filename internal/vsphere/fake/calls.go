@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -227,7 +228,7 @@ func (s *Server) onVMWith(ctx context.Context, kind vsphere.OperationKind, verb,
 	}
 	s.mu.Lock()
 	if vm, ok := s.vms[t.VM]; ok {
-		c.Name, c.op = vm.Name, verb+" "+vm.Name
+		c.Name, c.op, c.met = vm.Name, verb+" "+vm.Name, vm.Met()
 	}
 	s.mu.Unlock()
 	missing := func() *vsphere.Error {
@@ -246,6 +247,13 @@ func (s *Server) onVMWith(ctx context.Context, kind vsphere.OperationKind, verb,
 		}
 		if vm.Stamp == nil || vm.Stamp.GroupID != t.ID || vm.Stamp.Ordinal != t.Ordinal {
 			return false, fail(vsphere.KindForeign, c.op, "the VM does not carry the group's stamp")
+		}
+		if vm.Question != "" && kind != vsphere.OpPowerOff && kind != vsphere.OpShutdownGuest {
+			err := fail(vsphere.KindBusy, c.op, "the VM waits for an answer: answer its question in the vSphere Client")
+			if !slices.Contains(readsAfresh, kind) {
+				s.failed(c, err)
+			}
+			return false, err
 		}
 		return check(vm, c.op)
 	}

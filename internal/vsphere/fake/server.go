@@ -70,6 +70,7 @@ type Server struct {
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
 	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks    []*task
+	lastTask int
 	failures operations.Failures
 	// created is when VMs were made, where a test says so.
 	created map[vsphere.Ref]time.Time

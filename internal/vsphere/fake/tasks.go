@@ -2,6 +2,7 @@ package fake
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -21,6 +22,8 @@ type call struct {
 	// host of the template, for the budget.
 	host     string
 	revision string
+	// met is what is known of the VM.
+	met vsphere.Met
 	// check says whether vCenter accepts; done is true when nothing is to be done.
 	check func() (done bool, err *vsphere.Error)
 	// effect is what happens when the task ends.
@@ -62,6 +65,10 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	}
 	if other := s.inFlight(c.Group, c.Ordinal); other != nil {
 		overtakes := other.Kind == vsphere.OpShutdownGuest && (c.Kind == vsphere.OpPowerOff || c.Kind == vsphere.OpMark)
+		if c.Kind.Ends() && other.Overtaken(s.opt.Now()) {
+			overtakes = true
+			s.ended(other, false)
+		}
 		if !overtakes {
 			return false, fail(vsphere.KindBusy, c.op, "another operation on this ordinal is in flight")
 		}
@@ -85,6 +92,9 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	}
 	if happens, ok := pop(s.lost, c.Kind); ok {
 		t.OutcomeUnknown, t.vanish = true, !happens
+	} else if c.Kind != vsphere.OpShutdownGuest {
+		s.lastTask++
+		t.Task = fmt.Sprintf("task-%d", s.lastTask)
 	}
 	if err, ok := pop(s.failTask, c.Kind); ok {
 		t.fail = scripted(err, c.op)
@@ -145,7 +155,7 @@ func (s *Server) finish(t *task) {
 
 // failed records a failure.
 func (s *Server) failed(c call, err *vsphere.Error) {
-	s.failures.Add(c.Group, vsphere.Failure{Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: s.opt.Now(), Revision: c.revision})
+	s.failures.Add(c.Group, vsphere.Failure{Kind: c.Kind, Ordinal: c.Ordinal, VM: c.VM, Err: err, At: s.opt.Now(), Revision: c.revision, Met: c.met})
 }
 
 // Step ends the oldest task and reports whether there was one.

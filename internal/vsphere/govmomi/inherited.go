@@ -1,6 +1,7 @@
 package govmomi
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,8 +92,9 @@ func (s *Server) tellWaiting() {
 }
 
 // undecided makes of a name that is taken by something which nobody sees a reason to wait: vCenter holds the name for a clone before it shows
-// the VM, and the clone may be this one, sent by another replica or with a reply that was lost. Another name would make a second VM.
-func (s *Server) undecided(op operations.Request, err error) error {
+// the VM, and the clone may be this one, sent by another replica or with a reply that was lost. Another name would make a second VM. While vCenter shows such a
+// clone running, there is no end of the wait.
+func (s *Server) undecided(ctx context.Context, c *connection, op operations.Request, err error) error {
 	holder := objectOf(err)
 	if holder.IsZero() {
 		holder.Value = op.Name // not every vCenter says what has the name
@@ -100,19 +102,37 @@ func (s *Server) undecided(op operations.Request, err error) error {
 	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken || s.shown(holder) {
 		return err
 	}
-	now := s.cfg.Now()
+	now, in := s.cfg.Now(), s.inheritedNow()
 	until := s.unseen.until(holder, now)
 	if !now.Before(until) {
-		return err
+		return s.stillCloned(ctx, c, op, until, err)
 	}
-	in := s.inheritedNow()
 	clone := "a clone started before"
 	if tasks := slices.Concat(in.Running, in.Ended, in.Hanging); len(tasks) > 0 {
 		clone += " (perhaps " + tasks[0].Ref + ")"
 	}
 	return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
-		"the name is taken by something that is not in the inventory yet; it may be this VM, which %s makes. It is waited for until %s at the latest; "+
+		"the name is taken by something that is not in the inventory yet; it may be this VM, which %s makes. It is waited for until %s, and longer if vCenter shows such a clone running then; "+
 			"if a clone hangs, ask the platform team to cancel its task in vCenter: %w", clone, clockTime(until), err)}
+}
+
+// stillCloned returns err unless vCenter shows that a clone of the template runs which began early enough to be what has had the name until a moment. Where vCenter
+// does not say, one may.
+func (s *Server) stillCloned(ctx context.Context, c *connection, op operations.Request, moment time.Time, err error) error {
+	waits := func(why string) error {
+		return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
+			"the name is taken by something that is not in the inventory, and it may be this VM: %s: %w", why, err)}
+	}
+	tasks, readErr := s.untracked(ctx, c)
+	if readErr != nil {
+		return waits("vCenter's tasks could not be read (" + readErr.Error() + ")")
+	}
+	for _, task := range tasks {
+		if task.Clone && task.From(map[vsphere.Ref]bool{op.Template: true}) && task.Queued.Before(moment) {
+			return waits(fmt.Sprintf("its clone %s still runs, seen since %s, and is waited for. Ask the platform team to look at that task, and to cancel it if it hangs", task.Ref, clockTime(task.Since)))
+		}
+	}
+	return err
 }
 
 // shown reports whether the inventory shows what an object is.

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
@@ -168,7 +171,7 @@ func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
 }
 
 // Another replica sent the clone and died after this one had looked for tasks; or it is somebody else's.
-func TestANameThatIsTakenByWhatNobodySeesIsWaitedForAndThenGivenUp(t *testing.T) {
+func TestANameThatIsTakenByWhatNobodySeesIsWaitedForWhileVCenterShowsItsClone(t *testing.T) {
 	r, clock, goOn := hanging(t, govmomi.Poll, true, "vg-0")
 	task, err := r.person.StartClone(r.ctx, path.Join("/DC0/vm", linux), r.folder.Path, "vg-0", nil)
 	must(t, err)
@@ -191,8 +194,8 @@ func TestANameThatIsTakenByWhatNobodySeesIsWaitedForAndThenGivenUp(t *testing.T)
 		}
 	}
 	clock.advanceBy(operations.Patience)
-	if err := try(); vsphere.KindOf(err) != vsphere.KindNameTaken {
-		t.Errorf("the name is waited for without an end: %v", err)
+	if err := try(); vsphere.KindOf(err) != vsphere.KindBusy || !strings.Contains(err.Error(), task.Reference().Value) {
+		t.Errorf("vCenter shows that the clone runs, and its name is given up: %v", err)
 	}
 	goOn()
 	must(t, task.Wait(r.ctx))
@@ -202,6 +205,32 @@ func TestANameThatIsTakenByWhatNobodySeesIsWaitedForAndThenGivenUp(t *testing.T)
 	if err := try(); vsphere.KindOf(err) != vsphere.KindNameTaken {
 		t.Errorf("a name that a VM in the inventory has: %v", err)
 	}
+}
+
+func TestACloneIsCanceledWhereVCenterMayAndLeavesNothing(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r, _, _ := hanging(t, mode, true, "vg-0")
+		wantKind(t, r.server.CancelClone(r.ctx, group.Key(), 0), vsphere.KindNotFound)
+		must(t, r.server.Clone(r.ctx, r.request(0)))
+		var agreed atomic.Bool
+		r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
+			if !agreed.Load() && c.Method == "CancelTask" {
+				return sim.SOAPFault(&types.NotSupported{})
+			}
+			return faultproxy.Fault{}
+		})
+		wantKind(t, r.server.CancelClone(r.ctx, group.Key(), 0), vsphere.KindSpec)
+		if o := r.of(linux); len(o.InFlight) != 1 || o.InFlight[0].CanceledAt.IsZero() || o.InFlight[0].CancelErr == nil {
+			t.Errorf("in flight: %+v", o.InFlight)
+		}
+		agreed.Store(true)
+		must(t, r.server.CancelClone(r.ctx, group.Key(), 0))
+		r.until("the clone has ended", func() bool { return len(r.of(linux).InFlight) == 0 })
+		if o := r.of(linux); len(o.VMs) != 0 || len(o.Failures) != 1 {
+			t.Errorf("it left %+v, and failed %+v", o.VMs, o.Failures)
+		}
+		r.clone(1)
+	})
 }
 
 func TestALostReplyHoldsNoSlotForAForeignClone(t *testing.T) {

@@ -60,7 +60,7 @@ func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 	}
 	began := s.index.Begin()
 	if _, err := methods.ShutdownGuest(ctx, c.client, &types.ShutdownGuest{This: toRef(t.VM)}); err != nil {
-		return s.refused(handle, r, began, "", translateFor(r, err), err)
+		return s.refused(ctx, c, handle, r, began, "", translateFor(r, err), err)
 	}
 	// It runs no task in vCenter: the slot that the caller reserved is free again at once.
 	s.budget.Start(string(r.Group), "")(true)

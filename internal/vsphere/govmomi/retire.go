@@ -91,7 +91,7 @@ func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 	if vm, state := s.index.VM(t.VM); state == inventory.Gone {
 		return nil
 	} else if vm.Stamp != nil {
-		r.Name, r.Stamp.Revision = vm.Name, vm.Stamp.Revision
+		r.Name, r.Stamp.Revision, r.Met = vm.Name, vm.Stamp.Revision, vm.Met()
 	}
 	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
 		if err := s.mayDestroy(ctx, c, r, t); err != nil {

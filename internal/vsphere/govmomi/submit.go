@@ -80,11 +80,11 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 		kick(s.taskKick)
 		return nil
 	}
-	return s.refused(handle, r, began, host, translateFor(r, err), err)
+	return s.refused(ctx, c, handle, r, began, host, translateFor(r, err), err)
 }
 
 // refused files the answer of a request that started no task, and returns what the caller is told.
-func (s *Server) refused(h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
+func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
 	switch {
 	case errors.Is(cause, errDone) && r.Kind == vsphere.OpReconfigure:
 		h.Withdraw() // it may be of a kind that no observation would show
@@ -115,7 +115,7 @@ func (s *Server) refused(h *operations.Handle, r operations.Request, began inven
 		}
 	}
 	s.lost(err)
-	err = s.undecided(r, err)
+	err = s.undecided(ctx, c, r, err)
 	h.Failed(err)
 	return err
 }
@@ -147,7 +147,7 @@ func (s *Server) target(kind vsphere.OperationKind, t vsphere.Target) (operation
 	case vm.Stamp == nil || vm.Stamp.GroupID != t.ID || vm.Stamp.Ordinal != t.Ordinal:
 		return r, vm, fail(vsphere.KindForeign, errNotOurs)
 	}
-	r.Stamp.Revision = vm.Stamp.Revision
+	r.Stamp.Revision, r.Met = vm.Stamp.Revision, vm.Met()
 	s.acts(t.VM)
 	return r, vm, nil
 }

@@ -229,7 +229,7 @@ func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request
 		}
 	}
 	s.lost(err)
-	s.ops.TaskFailed(id, s.undecided(op, err), at)
+	s.ops.TaskFailed(id, s.undecided(ctx, w.conn, op, err), at)
 	return op.VM, false
 }
 

@@ -33,7 +33,9 @@ func (f *Failures) Add(group vsphere.GroupKey, failed vsphere.Failure) {
 	}
 	again := attempt{failed.Ordinal, failed.Kind}
 	failed.Count = 1
-	if last := f.of[group][again]; last != nil && last.Revision == failed.Revision {
+	// What meets another VM may soon work: vCenter only needs a moment more.
+	another := func(last *vsphere.Failure) bool { return failed.Kind.Ends() && last.Met != failed.Met }
+	if last := f.of[group][again]; last != nil && last.Revision == failed.Revision && !another(last) {
 		failed.Count = last.Count + 1
 	}
 	failed.RetryAt = failed.At.Add(Backoff(vsphere.KindOf(failed.Err), failed.Count))

@@ -23,6 +23,34 @@ func TestWhatFailsInTurnIsNotTriedWithoutAPause(t *testing.T) {
 	}
 }
 
+func TestWhatIsRefusedOnAnotherVMThanBeforeIsTriedAgainSoon(t *testing.T) {
+	asks, off := vsphere.Met{Power: vsphere.PoweredOff, Question: "moved or copied?"}, vsphere.Met{Power: vsphere.PoweredOff}
+	for kind, third := range map[vsphere.OperationKind]int{vsphere.OpMark: 1, vsphere.OpDestroy: 1, vsphere.OpReconfigure: 3, vsphere.OpPowerOn: 3} {
+		r := newRig(t)
+		for i, met := range []vsphere.Met{asks, asks, off} {
+			request := request(kind, 0)
+			request.Met = met
+			h, err := r.Begin(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Failed(&vsphere.Error{Kind: vsphere.KindBusy})
+			want := i + 1
+			if met == off {
+				want = third
+			}
+			f := r.Failures("g")[0]
+			if f.Count != want || f.Met != met {
+				t.Errorf("%s failed %d times: %+v, want %d", kind, i+1, f, want)
+			}
+			another := vsphere.VM{Power: vsphere.PoweredOn}
+			if f.Outdated(&another) != kind.Ends() || f.Outdated(&vsphere.VM{Power: met.Power, Question: met.Question}) {
+				t.Errorf("%s: whether it waits is wrong: %+v", kind, f)
+			}
+		}
+	}
+}
+
 func TestFailuresOfAnotherOrdinalAndGroupStay(t *testing.T) {
 	var f Failures
 	at := time.Unix(1000, 0)

@@ -51,6 +51,8 @@ type Request struct {
 	// CPU and MemoryMiB that a VM gets, as far as they are to change.
 	CPU       int32
 	MemoryMiB int64
+	// Met is what was known of the VM.
+	Met vsphere.Met
 	// ChangeVersion of the VM before a change that nothing else of an observation shows.
 	ChangeVersion string
 	// Within is how long a guest may take to shut down before that counts as failed.
@@ -81,6 +83,9 @@ type operation struct {
 	found bool
 	// held is true once the effect was Held: the next step may be taken.
 	held bool
+	// canceledAt is when vCenter was last asked to cancel the task, cancelErr why it does not.
+	canceledAt time.Time
+	cancelErr  error
 	// lostAt is when the reply was lost; wait is nil until the server's task list was read.
 	lostAt time.Time
 	wait   *waitFor
@@ -124,7 +129,7 @@ func (t *Tracker) Begin(r Request) (*Handle, error) {
 	if op := t.op(r.Key); op != nil {
 		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
 		overtakes = overtakes || (op.held && r.Kind != vsphere.OpClone)
-		if leaves(r.Kind) && op.shown().Overtaken(t.now()) {
+		if r.Kind.Ends() && op.shown().Overtaken(t.now()) {
 			overtakes, left = true, op.done // its slot is free; the task may run on
 		}
 		if !overtakes {
@@ -213,7 +218,7 @@ func (t *Tracker) remove(key Key) {
 // fail removes the operation and records the failure. The lock is held.
 func (t *Tracker) fail(op *operation, err error) {
 	t.remove(op.Key)
-	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision})
+	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision, Met: op.Met})
 }
 
 // Task is a task to watch.
@@ -286,6 +291,30 @@ func (t *Tracker) Of(task string) (Request, bool) {
 		return op.Request, true
 	}
 	return Request{}, false
+}
+
+// RunningClone returns the clone of an ordinal that runs as a task.
+func (t *Tracker) RunningClone(key Key) (r Request, task string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	op := t.op(key)
+	if op == nil || op.Kind != vsphere.OpClone || op.state != running {
+		return Request{}, "", false
+	}
+	return op.Request, op.task, true
+}
+
+// Canceled says that vCenter was asked to cancel a task, and what it answered: nil if it agreed.
+func (t *Tracker) Canceled(task string, err error) {
+	t.mu.Lock()
+	op := t.byTask(task)
+	if op != nil {
+		op.canceledAt, op.cancelErr = t.now(), err
+	}
+	t.mu.Unlock()
+	if op != nil {
+		t.notify(op.Group)
+	}
 }
 
 // Succeeded says that a task ended well, as seen at a mark. vm is the VM that a clone made; zero otherwise.
@@ -378,11 +407,6 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	}
 }
 
-// leaves reports whether an operation is a step towards the end of a VM.
-func leaves(kind vsphere.OperationKind) bool {
-	return kind == vsphere.OpMark || kind == vsphere.OpPowerOff || kind == vsphere.OpDestroy || kind == vsphere.OpRelease
-}
-
 // shown is what others are told of an operation.
 func (op *operation) shown() vsphere.Operation {
 	out := vsphere.Operation{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Since: op.since, OutcomeUnknown: op.state == unknown}
@@ -390,7 +414,7 @@ func (op *operation) shown() vsphere.Operation {
 		out.VM = vsphere.Ref{}
 	}
 	if op.state == running {
-		out.Task = op.task
+		out.Task, out.CanceledAt, out.CancelErr = op.task, op.canceledAt, op.cancelErr
 	}
 	return out
 }

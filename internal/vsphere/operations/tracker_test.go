@@ -359,3 +359,35 @@ func TestATaskThatHangsIsOvertakenByWhatEndsTheVM(t *testing.T) {
 		}
 	}
 }
+
+func TestACloneThatRunsIsFoundAndItsCancellationRemembered(t *testing.T) {
+	r := newRig(t)
+	key := Key{"g", 0}
+	h := r.begin(vsphere.OpClone, 0)
+	if _, _, ok := r.RunningClone(key); ok {
+		t.Error("a clone that was not accepted yet runs")
+	}
+	h.Accepted("task-1", r.onDone)
+	r.begin(vsphere.OpPowerOn, 1).Accepted("task-2", r.onDone)
+	if op, task, ok := r.RunningClone(key); !ok || task != "task-1" || op.Kind != vsphere.OpClone {
+		t.Errorf("it is %s of %+v", task, op)
+	}
+	if _, _, ok := r.RunningClone(Key{"g", 1}); ok {
+		t.Error("a power-on is a clone")
+	}
+	refused := errors.New("no")
+	r.Canceled("task-1", refused)
+	if op := r.InFlight("g")[0]; !op.CanceledAt.Equal(r.clock.t) || !errors.Is(op.CancelErr, refused) {
+		t.Errorf("it says %+v", op)
+	}
+	r.clock.advance(time.Minute)
+	r.Canceled("task-1", nil)
+	if op := r.InFlight("g")[0]; !op.CanceledAt.Equal(r.clock.t) || op.CancelErr != nil {
+		t.Errorf("it says %+v", op)
+	}
+	r.Canceled("task-9", refused)
+	r.Succeeded("task-1", vsphere.VMRef("vm-1"), 1)
+	if op := r.InFlight("g")[0]; !op.CanceledAt.IsZero() {
+		t.Errorf("a task that has ended is canceled: %+v", op)
+	}
+}

@@ -23,6 +23,9 @@ func (d *desk) CancelTask(ctx *simulator.Context, req *types.CancelTask) soap.Ha
 			body.Fault_ = simulator.Fault("", &types.NotSupported{})
 		default:
 			ctx.Update(task, []types.PropertyChange{{Name: "info.cancelled", Val: true}})
+			if waits, ok := d.strict.tasks.cancelable.LoadAndDelete(task.Self); ok {
+				close(waits.(chan struct{})) //nolint:forcetypeassert // nothing else is stored
+			}
 			body.Res = &types.CancelTaskResponse{}
 		}
 	})

@@ -169,6 +169,36 @@ func TestACanceledCloneLeavesNoVM(t *testing.T) {
 	})
 }
 
+func TestACloneThatHangsEndsWhenItIsCanceledByThoseWhoMay(t *testing.T) {
+	goOn := make(chan struct{})
+	s, p := start(t, sim.Options{Username: "user", Password: "pass", HoldClone: func(name string) (<-chan struct{}, bool) {
+		if name == "next" {
+			return nil, false
+		}
+		return goOn, true
+	}})
+	account, err := sim.NewOperator(t.Context(), s.URL, "user", "pass")
+	must(t, err)
+	t.Cleanup(account.Close)
+	own, admin := newHand(t, account), newHand(t, p)
+	task, err := own.StartClone(own.ctx, template, root, "hangs", nil)
+	must(t, err)
+	foreign, err := admin.StartClone(admin.ctx, template, root, "theirs", nil)
+	must(t, err)
+	_, err = methods.CancelTask(own.ctx, own.Client(), &types.CancelTask{This: foreign.Reference()})
+	if fault := refused[*types.NoPermission](t, err); fault != nil && fault.PrivilegeId != "Global.CancelTask" {
+		t.Errorf("it lacks %s", fault.PrivilegeId)
+	}
+	must(t, task.Cancel(own.ctx))
+	refused[*types.RequestCanceled](t, task.Wait(own.ctx))
+	must(t, admin.clone(template, root, "next", nil))
+	if info := infoOf(admin, foreign); info.State != types.TaskInfoStateRunning {
+		t.Errorf("the clone of somebody else is %s", info.State)
+	}
+	close(goOn)
+	must(t, foreign.Wait(admin.ctx))
+}
+
 func TestATaskTellsWhatItIsAndWhoseItIs(t *testing.T) {
 	h := person(t, sim.Options{CloneDelay: 300 * time.Millisecond})
 	task, err := h.StartClone(h.ctx, template, root, "a", nil)

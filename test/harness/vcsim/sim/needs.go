@@ -74,6 +74,10 @@ func needs(ctx *simulator.Context, m *simulator.Method) []need {
 			return this("VirtualMachine.Config.Rename")
 		}
 		return this(req.This.Type + ".Rename")
+	case *types.CancelTask:
+		if startedBy(ctx, req.This) {
+			return nil
+		}
 	case *types.MoveIntoFolder_Task:
 		var out []need
 		for _, ref := range req.List {
@@ -89,6 +93,16 @@ func needs(ctx *simulator.Context, m *simulator.Method) []need {
 		return this(privilege)
 	}
 	return this(undocumented + m.Name)
+}
+
+// startedBy reports whether the account that calls started a task: everybody may cancel their own.
+func startedBy(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
+	task, ok := ctx.Map.Get(ref).(*simulator.Task)
+	if !ok {
+		return false
+	}
+	reason, ok := task.Info.Reason.(*types.TaskReasonUser)
+	return ok && ctx.Session != nil && reason.UserName == ctx.Session.UserName
 }
 
 // destroyNeeds are those on the object "as well as its parent"; for a folder, also those on the VMs in it and, for

@@ -31,8 +31,9 @@ type submission struct {
 	// until, if not nil, is what it waits for after that, and born, if not nil, is called then.
 	until <-chan struct{}
 	born  func()
-	// task is set when it was seen.
-	task *simulator.Task
+	// task is set when it was seen, and canceled is closed when somebody asks it to end.
+	task     *simulator.Task
+	canceled chan struct{}
 
 	mu sync.Mutex
 	// files are tasks that remove files, which the work starts and does not wait for.
@@ -79,6 +80,8 @@ type submissions struct {
 
 	// creator is the context of the task that holds the tree; nil if none does. See PutObject.
 	creator atomic.Pointer[creator]
+	// cancelable are the tasks that wait and may be asked to end, by reference.
+	cancelable sync.Map
 	// over is true once the files are about to be removed. Whoever holds the tree may read or change it.
 	over bool
 }
@@ -132,7 +135,10 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 	if ctx.Session != nil && ctx.Session.UserName != "" {
 		t.Info.Reason = &types.TaskReasonUser{UserName: ctx.Session.UserName}
 	}
-	t.Info.Cancelable = s.cancelable
+	if t.Info.Cancelable = s.cancelable; s.cancelable {
+		s.canceled = make(chan struct{})
+		h.cancelable.Store(t.Self, s.canceled)
+	}
 	if id, ok := descriptions[t.Info.DescriptionId]; ok {
 		t.Info.DescriptionId = id
 	}
@@ -141,10 +147,8 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 	if s.structural {
 		work := t.Execute
 		t.Execute = func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
-			<-time.NewTimer(s.delay).C
-			if s.until != nil {
-				<-s.until
-			}
+			s.wait()
+			h.cancelable.Delete(t.Self)
 			ctx.WithLock(treeRef, func() {
 				if h.over {
 					fault = new(types.RequestCanceled)
@@ -167,6 +171,22 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 		}
 		// The simulator locks the task's entity before the work, which is too early (see treeRef), and for the delay as well.
 		t.Info.Entity = &types.ManagedObjectReference{Type: "Hold", Value: t.Self.Value}
+	}
+}
+
+// wait waits until the work is to begin, or somebody asks the task to end.
+func (s *submission) wait() {
+	select {
+	case <-time.NewTimer(s.delay).C:
+	case <-s.canceled:
+		return
+	}
+	if s.until == nil {
+		return
+	}
+	select {
+	case <-s.until:
+	case <-s.canceled:
 	}
 }
 

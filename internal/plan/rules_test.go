@@ -276,14 +276,22 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 			}
 		}
 		for _, f := range in.Observation.Failures {
-			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) &&
-				(f.Revision == "" || f.Revision == a.Revision || f.Kind != vsphere.OpClone && f.Kind != vsphere.OpReconfigure) &&
-				!(a.Kind == ReconfigureVM && stoppedSince(in, a.Ordinal, f.At)) &&
-				(vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff) {
+			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) && concerns(in, f, a) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}
 	}
+}
+
+// concerns is true for a failure that an action has to wait for. What failed while the VM was on is no reason to wait once it was stopped.
+func concerns(in Input, f vsphere.Failure, a Action) bool {
+	switch {
+	case f.Revision != "" && f.Revision != a.Revision && (f.Kind == vsphere.OpClone || f.Kind == vsphere.OpReconfigure):
+		return false
+	case a.Kind == ReconfigureVM && stoppedSince(in, a.Ordinal, f.At):
+		return false
+	}
+	return vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff
 }
 
 // anyInput draws inputs without regard for what can happen.

@@ -441,19 +441,8 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 			return vsphere.KindCapacity
 		}
 		vm.Power = vsphere.PoweredOn
-	case vsphere.OpShutdownGuest:
-		if s.unstoppable != "" {
-			return s.unstoppable
-		}
-		if vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0) {
-			return vsphere.KindTransient
-		}
-		vm.Power = vsphere.PoweredOff
-	case vsphere.OpPowerOff:
-		if s.unstoppable != "" && !vm.ToolsRunning { // whose guest can be asked is not to have its plug pulled
-			return s.unstoppable
-		}
-		vm.Power = vsphere.PoweredOff
+	case vsphere.OpShutdownGuest, vsphere.OpPowerOff:
+		return s.turnOff(vm, task.Kind)
 	case vsphere.OpReconfigure:
 		return s.reconfigure(vm, a)
 	case vsphere.OpRelease:
@@ -464,6 +453,19 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		}
 		delete(s.vms, a.MoRef)
 	}
+	return ""
+}
+
+// turnOff stops a VM, and returns the kind of error why not.
+func (s *sim) turnOff(vm *simVM, how vsphere.OperationKind) vsphere.Kind {
+	asks := how == vsphere.OpShutdownGuest
+	switch {
+	case s.unstoppable != "" && (asks || !vm.ToolsRunning): // whose guest can be asked is not to have its plug pulled
+		return s.unstoppable
+	case asks && vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0):
+		return vsphere.KindTransient
+	}
+	vm.Power = vsphere.PoweredOff
 	return ""
 }
 

@@ -178,7 +178,7 @@ var (
 
 // tableVCenters are those in which templates have the paths that cases name.
 func tableVCenters() []string {
-	names := []string{"table-slashes"}
+	names := append(make([]string, 0, 1+len(tableTemplates)), "table-slashes")
 	for folder := range tableTemplates {
 		names = append(names, "table-"+folder)
 	}

@@ -114,7 +114,7 @@ var slowStories = []slowStory{
 	{9, "massdeletion", "TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns", 60},
 	{9, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{9, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
-	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 400},
+	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 450},
 	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
 }
 

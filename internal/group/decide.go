@@ -69,6 +69,8 @@ const (
 	// something depends on (the intent to clone or destroy) are never delayed. It bounds the API writes of a big
 	// scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
+	// pausedInterval is the same for a paused group, whose edits have no effect: somebody who edits many of them without end makes few writes.
+	pausedInterval = 10 * time.Second
 	// RaiseInterval is how often the groups of one member may raise the ring's generation. All of them are looked at for that, so that a
 	// ring which was restored is raised once.
 	RaiseInterval = time.Hour

@@ -83,3 +83,36 @@ func recordedNow(t *testing.T) *Snapshot {
 	s.Group.Spec.CPU, s.Revision = before.CPU, before.Revision
 	return s
 }
+
+// A paused group has a record already, since a group that is paused from its creation is recorded once.
+func TestEditsOfAPausedGroupAreReportedOnceInTenSecondsAndItsResumptionAtOnce(t *testing.T) {
+	s, _ := withRecord(t)
+	s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
+	decide := func(after time.Duration) Decision {
+		s.Now = noon.Add(after)
+		d := Decide(s)
+		if d.Status != nil {
+			s.Group.Status, s.Reported = *d.Status, s.Now
+		}
+		return d
+	}
+	edit := func(after time.Duration) Decision {
+		s.Group.Generation, s.Group.Spec.CPU = s.Group.Generation+1, s.Group.Spec.CPU%4+1
+		s.Revision = plan.Revision(s.Group.Spec)
+		return decide(after)
+	}
+	if d := decide(0); d.Status == nil {
+		t.Fatalf("that it is paused is not written: %+v", d)
+	}
+	if d := edit(3 * time.Second); d.Status != nil || d.After != 7*time.Second {
+		t.Errorf("an edit 3 seconds after a report writes %+v, and is looked at after %s", d.Status, d.After)
+	}
+	if d := edit(11 * time.Second); d.Status == nil || d.Status.ObservedGeneration != s.Group.Generation {
+		t.Errorf("an edit 11 seconds after a report is not written: %+v", d)
+	}
+	s.Paused = nil
+	s.Recorded = &RecordAnswer{}
+	if d := decide(12 * time.Second); d.Status == nil {
+		t.Errorf("that it goes on is not written at once: %+v", d)
+	}
+}

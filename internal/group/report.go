@@ -127,13 +127,24 @@ func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || !first && equality.Semantic.DeepEqual(old, next) {
 		return
 	}
-	if !first && !s.Reported.IsZero() && !Urgent(old, next) {
-		if wait := s.Reported.Add(statusInterval).Sub(s.Now); wait > 0 {
-			d.look(wait)
-			return
-		}
+	if wait := s.mayWait(old, next); !first && wait > 0 {
+		d.look(wait)
+		return
 	}
 	d.Status, d.Events = &next, Events(old, next)
+}
+
+// mayWait is for how long a write of next may be held back, or zero.
+func (s *Snapshot) mayWait(old, next v1alpha1.VmGroupStatus) time.Duration {
+	interval := statusInterval
+	if s.Paused != nil && meta.IsStatusConditionTrue(old.Conditions, v1alpha1.ConditionPaused) {
+		// Nothing is done for what was edited, so that nothing depends on what is known of it.
+		interval, old.ObservedGeneration, old.Revisions, old.Rollout = pausedInterval, next.ObservedGeneration, next.Revisions, next.Rollout
+	}
+	if s.Reported.IsZero() || Urgent(old, next) {
+		return 0
+	}
+	return s.Reported.Add(interval).Sub(s.Now)
 }
 
 // look makes the group be looked at again no later than after that time.

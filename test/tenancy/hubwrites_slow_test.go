@@ -21,8 +21,8 @@ import (
 
 const (
 	// editedGroups are those of one user, and edits how often they are edited in all, in turns of some edits each. As many edits of ConfigMaps in a turn
-	// are enough to compare with.
-	editedGroups, edits, turnOfEdits, editsOfMaps = 300, 10_000, 2500, 800
+	// are enough to compare with, since their delays differ less.
+	editedGroups, edits, turnOfEdits, editsOfMaps = 300, 10_000, 2500, 1600
 	// editsASecond is ten times as much as the operator records. On two cores, which the API servers share, twice as many edits leave no processor for
 	// anybody, so that nothing could be said about the operator.
 	editsASecond = 40
@@ -36,6 +36,9 @@ const (
 // beside as many edits of ConfigMaps in the first member, in turns.
 func TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody(t *testing.T) {
 	w := shared.enterAlone(t)
+	if err := w.Members[attackers].YieldProcessor(); err != nil {
+		t.Fatal(err)
+	}
 	a := newAttacker(t, w, "restless", fresh("restless")).joined()
 	one := int32(1)
 	for n := range editedGroups {

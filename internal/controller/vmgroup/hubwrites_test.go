@@ -32,6 +32,9 @@ func TestEditsOfAPausedGroupWriteNothingOnTheHub(t *testing.T) {
 		r.mustPass()
 		r.now = r.now.Add(time.Second)
 	}
+	// Status follows these edits within ten seconds.
+	r.now = r.now.Add(9 * time.Second)
+	r.mustPass()
 	if g := r.group(); len(*puts) != 0 || *g.Status.Admitted != before || g.Status.ObservedGeneration != g.Generation {
 		t.Fatalf("%d records were written, status shows %+v of generation %d", len(*puts), g.Status.Admitted, g.Status.ObservedGeneration)
 	}

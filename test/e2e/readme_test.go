@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"net"
 	"net/http"
@@ -135,32 +134,28 @@ func peoplesEnvironment(t *testing.T) []string {
 
 // copyRepository copies what a clone has: no history, and nothing that was built.
 func copyRepository(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if slices.Contains([]string{".git", "bin", "dist"}, relative) {
-			if entry.IsDir() {
-				return filepath.SkipDir
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		source, into := filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())
+		switch {
+		case slices.Contains([]string{".git", "bin", "dist"}, entry.Name()):
+		case entry.IsDir():
+			err = os.CopyFS(into, os.DirFS(source))
+		default:
+			var content []byte
+			if content, err = os.ReadFile(source); err == nil {
+				err = os.WriteFile(into, content, 0o644)
 			}
-			return nil
 		}
-		into := filepath.Join(to, relative)
-		if entry.IsDir() {
-			return os.MkdirAll(into, 0o755)
-		}
-		info, err := entry.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			return err
-		}
-		content, err := os.ReadFile(path)
 		if err != nil {
-			return err
+			return fmt.Errorf("copy %s: %w", entry.Name(), err)
 		}
-		return os.WriteFile(into, content, info.Mode().Perm())
-	})
+	}
+	return nil
 }

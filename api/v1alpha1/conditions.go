@@ -37,8 +37,8 @@ const (
 	ConditionSharedPlace = "SharedPlace"
 	// ConditionPlaceUncertain of a VCenter (abnormal): datacenter and folder of spec do not lead to the operator's VMs, or not to one place alone.
 	ConditionPlaceUncertain = "PlaceUncertain"
-	// ConditionReleasedVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other has taken them yet.
-	ConditionReleasedVMs = "ReleasedVMs"
+	// ConditionKeptVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other has taken them yet.
+	ConditionKeptVMs = "KeptVMs"
 	// ConditionCredentialsValid of a VCenter: the login works.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionPrivilegesSufficient of a VCenter: the account may do what the operator needs.

@@ -70,7 +70,8 @@ type MemberAdmission struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || isURL(self) && url(self).getHostname() != '' && !self.matches('^[^:]*://[^/]*@') && url(self).getEscapedPath() in ['', '/'] && !self.contains('?') && !self.contains('#')",message="url must be of the form https://<host>[:port], without a user name, a path, a query or a fragment"
 	URL string `json:"url,omitempty"`
-	// failurePolicy is Ignore or Fail.
+	// failurePolicy is Ignore, with which the member allows a request that the webhook does not answer, as far as its own policies do, or Fail, with
+	// which it refuses the request.
 	// +optional
 	// +kubebuilder:default=Ignore
 	FailurePolicy AdmissionFailurePolicy `json:"failurePolicy,omitempty"`
@@ -122,14 +123,15 @@ type MemberClusterSpec struct {
 	// paused stops every action on the member's groups.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// userDataSecrets is Allow or Deny.
+	// userDataSecrets is Allow or Deny: whether VmGroups of the member may hand Secrets to their VMs.
 	// +optional
 	// +kubebuilder:default=Deny
 	UserDataSecrets UserDataSecrets `json:"userDataSecrets,omitempty"`
 	// admission says how the member reaches the hub's admission webhook.
 	// +optional
 	Admission *MemberAdmission `json:"admission,omitempty"`
-	// manage says what the operator installs into the member.
+	// manage is CRDsAndAdmission, with which the operator installs CRDs and admission objects into the member, or None, which leaves them to you:
+	// `manager render` prints them.
 	// +optional
 	// +kubebuilder:default=CRDsAndAdmission
 	Manage Manage `json:"manage,omitempty"`

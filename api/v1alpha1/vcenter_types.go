@@ -141,7 +141,7 @@ const (
 
 // Inventory says how the operator observes its root folder.
 type Inventory struct {
-	// mode is Watch or Poll. Poll suits simulators, whose watch is quadratic in the number of VMs.
+	// mode is Watch, which keeps a stream of changes open, or Poll, which reads the root folder every pollSeconds. Poll suits simulators, whose watch is quadratic in the number of VMs.
 	// +optional
 	// +kubebuilder:default=Watch
 	Mode InventoryMode `json:"mode,omitempty"`

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// VmGroupFinalizer holds a VmGroup until its VMs are gone from vCenter (or released, with
+	// VmGroupFinalizer holds a VmGroup until its VMs are gone from vCenter (or retained there, with
 	// deletionPolicy Retain).
 	VmGroupFinalizer = "vm.codeconnect.vmworld.com/vmgroup"
 
@@ -58,7 +58,7 @@ type DeletionPolicy string
 const (
 	// DeletionDelete destroys the VMs with their disks.
 	DeletionDelete DeletionPolicy = "Delete"
-	// DeletionRetain replaces the owner stamp by a release mark and leaves the VMs as they are otherwise.
+	// DeletionRetain replaces the owner stamp by a retention mark and leaves the VMs as they are otherwise.
 	DeletionRetain DeletionPolicy = "Retain"
 	// DeletionRecycle is reserved: until it is built, the operator removes nothing and says so.
 	DeletionRecycle DeletionPolicy = "Recycle"
@@ -218,7 +218,7 @@ const (
 // ScaleDown chooses the VMs that leave when replicas shrink: first those already being deleted, then those
 // named in deleteFirst, then unhealthy ones, then by order; the name breaks ties.
 type ScaleDown struct {
-	// order is Newest or Oldest, by the time of the clone.
+	// order is Newest or Oldest: which VMs leave first, by the time of the clone.
 	// +optional
 	// +kubebuilder:default=Newest
 	Order ScaleDownOrder `json:"order,omitempty"`
@@ -268,7 +268,8 @@ type GuestInfoGate struct {
 
 // Readiness says when a VM counts as ready.
 type Readiness struct {
-	// gate is PoweredOn, GuestHeartbeat or GuestIP.
+	// gate is PoweredOn, which counts a VM that runs on a connected host; GuestHeartbeat, which also wants a green heartbeat from VMware Tools; or
+	// GuestIP, which also wants an IP address that VMware Tools report.
 	// +optional
 	// +kubebuilder:default=PoweredOn
 	Gate ReadinessGate `json:"gate,omitempty"`
@@ -309,7 +310,7 @@ const (
 
 // Repair says how far the operator repairs on its own.
 type Repair struct {
-	// mode is Enforce or Observe.
+	// mode is Enforce, which corrects the power state of VMs and replaces those that were deleted, or Observe, which reports and leaves them alone.
 	// +optional
 	// +kubebuilder:default=Enforce
 	Mode RepairMode `json:"mode,omitempty"`
@@ -336,7 +337,7 @@ const (
 // Guest is what each guest is told about itself, through guestinfo.metadata for cloud-init. It is written with the clone, and never changed: VMs
 // that exist do not get it, since cloud-init would take them for new ones. An edit of it is no update.
 type Guest struct {
-	// hostname is Name or Keep. Name needs a VmGroup's name without dots and of at most 59 characters; Windows keeps 15 characters of a host name.
+	// hostname is Name, which gives a guest the name of its VM, or Keep, which leaves it to the template and to user data. Name needs a VmGroup's name without dots and of at most 59 characters; Windows keeps 15 characters of a host name.
 	// +optional
 	// +kubebuilder:default=Keep
 	Hostname GuestHostname `json:"hostname,omitempty"`
@@ -389,11 +390,12 @@ type VmGroupSpec struct {
 	// placement chooses where new VMs go.
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
-	// cloneMode says how disks of new VMs relate to the template's.
+	// cloneMode is Full, which copies the template's disks; Linked, which shares them through the template's current snapshot, and clones nothing
+	// without one; or LinkedPreferred, which is Linked where the template has a snapshot, and Full otherwise.
 	// +optional
 	// +kubebuilder:default=Full
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
-	// powerState is the power state of all VMs of the group.
+	// powerState is On or Off, for all VMs of the group.
 	// +optional
 	// +kubebuilder:default=On
 	PowerState PowerState `json:"powerState,omitempty"`
@@ -416,7 +418,7 @@ type VmGroupSpec struct {
 	// repair says how far the operator repairs on its own.
 	// +optional
 	Repair *Repair `json:"repair,omitempty"`
-	// deletionPolicy says what becomes of VMs that are no longer wanted.
+	// deletionPolicy is Delete, which destroys surplus VMs with their disks, or Retain, which leaves them in vCenter without the group's stamp. Recycle is refused.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`

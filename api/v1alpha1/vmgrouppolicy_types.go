@@ -150,12 +150,12 @@ type PolicyQuota struct {
 	// memory is the sum of spec.memory times spec.replicas.
 	// +optional
 	Memory *Amount `json:"memory,omitempty"`
-	// scope is Namespace or Match.
+	// scope is Namespace, which counts each namespace of each member by itself, or Match, which counts all that the policy matches together.
 	// +optional
 	// +kubebuilder:default=Namespace
 	Scope QuotaScope `json:"scope,omitempty"`
-	// retain says whether groups may have deletionPolicy Retain. VMs that such a group leaves behind count until the platform
-	// team removes them, or their release mark.
+	// retain is Allow or Deny: whether groups may have deletionPolicy Retain. VMs that such a group leaves behind count until the platform
+	// team removes them, or their retention mark.
 	// +optional
 	// +kubebuilder:default=Deny
 	Retain QuotaRetain `json:"retain,omitempty"`
@@ -194,7 +194,7 @@ type VmGroupPolicySpec struct {
 	// quota bounds totals.
 	// +optional
 	Quota *PolicyQuota `json:"quota,omitempty"`
-	// mode is Enforce or Warn.
+	// mode is Enforce, which refuses and holds what breaks the policy, or Warn, which only says so.
 	// +optional
 	// +kubebuilder:default=Enforce
 	Mode PolicyMode `json:"mode,omitempty"`

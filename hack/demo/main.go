@@ -42,7 +42,8 @@ func main() {
 
 func run(ctx context.Context, stay bool) (err error) {
 	began := time.Now()
-	say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and three replicas of the manager.")
+	d := &demo{out: os.Stdout, began: beginning(began)}
+	d.say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and three replicas of the manager.")
 	s, err := stack.Start(ctx, stack.Options{
 		Members: []string{"team-a", "team-b"}, Replicas: 3,
 		Sim: sim.Options{
@@ -61,9 +62,8 @@ func run(ctx context.Context, stay bool) (err error) {
 			err = fmt.Errorf("clean up: %w", stopErr)
 		}
 	}()
-	say("Up after %s.", since(began))
-
-	d := &demo{stack: s, out: os.Stdout, began: beginning(began)}
+	d.say("Up after %s.", since(began))
+	d.stack = s
 	if err := d.play(ctx, []step{
 		{"Both teams apply their samples", d.apply},
 		{"Scale team-a's vg-1 from 3 to 5", d.scale},
@@ -73,7 +73,8 @@ func run(ctx context.Context, stay bool) (err error) {
 	}); err != nil {
 		return err
 	}
-	say("\nSo far without admission: it needs cert-manager, which is built now if this is the first time. All of this runs on meanwhile.")
+	d.printf("\n")
+	d.say("So far without admission: it needs cert-manager, which is built now if this is the first time. All of this runs on meanwhile.")
 	if _, err := assets.Tool(ctx, "cert-manager", os.Stdout); err != nil {
 		return err
 	}
@@ -89,16 +90,15 @@ func run(ctx context.Context, stay bool) (err error) {
 	}); err != nil {
 		return err
 	}
-	d.lookFurther()
 	if stay {
-		say("Staying up until Ctrl-C, which takes everything away.")
-		<-ctx.Done()
-		return nil
+		return d.stay(ctx)
 	}
 	if err := d.play(ctx, []step{{"Delete every group", d.deleteAll}}); err != nil {
 		return err
 	}
-	say("Everything held, in %s.", progress.Elapsed(time.Since(d.began)))
+	d.printf("\n")
+	d.say("Everything held, in %s.", progress.Elapsed(time.Since(d.began)))
+	d.tryNext()
 	return nil
 }
 

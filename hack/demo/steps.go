@@ -55,7 +55,8 @@ func (d *demo) play(ctx context.Context, steps []step) error {
 // step runs one step under its patience, with the live table below it.
 func (d *demo) step(ctx context.Context, s step) error {
 	d.steps++
-	d.printf("\n── %d. %s\n", d.steps, s.name)
+	d.printf("\n")
+	d.fold(fmt.Sprintf("── %d. ", d.steps), "   ", s.name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	table := newTable(d)
@@ -65,7 +66,7 @@ func (d *demo) step(ctx context.Context, s step) error {
 	err := s.run(ctx)
 	table.stop()
 	for _, note := range d.notes {
-		d.printf("   ✓ %s\n", note)
+		d.fold("   ✓ ", "     ", note)
 	}
 	d.notes = nil
 	if err != nil {
@@ -361,25 +362,3 @@ func (d *demo) patch(ctx context.Context, member, name, patch string) error {
 	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	return d.stack.Members[member].Patch(ctx, group, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }
-
-// lookFurther prints how a person can look at what runs.
-func (d *demo) lookFurther() {
-	d.printf("\nLook around (with make demo DEMO=stay, from another terminal):\n")
-	for _, name := range []string{"team-a", "team-b"} {
-		d.printf("  KUBECONFIG=%s kubectl get vg -o wide\n", d.stack.Members[name].KubeconfigFile)
-	}
-	d.printf("  KUBECONFIG=%s kubectl get vcenters,memberclusters\n", d.stack.Hub.KubeconfigFile)
-	d.printf("  managers' logs: %s\n", filepath.Join(d.stack.Dir, "manager-*.log"))
-	d.printf("  vCenter:       %s (user and password are in Secret %s/vc-creds on the hub)\n", d.stack.Sim.URL, stack.Namespace)
-}
-
-// printf writes to the terminal; that it may have gone away is no failure of a step.
-func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
-
-func (d *demo) note(format string, args ...any) {
-	d.notes = append(d.notes, fmt.Sprintf(format, args...))
-}
-
-func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
-
-func since(t time.Time) time.Duration { return time.Since(t).Round(10 * time.Millisecond) }

@@ -15,7 +15,7 @@ import (
 )
 
 // table shows all groups while a step runs. On a terminal it is redrawn in place, as large as there is room; elsewhere it is printed once,
-// when the step is done.
+// as wide as paper, when the step is done.
 type table struct {
 	demo  *demo
 	live  bool

@@ -39,6 +39,9 @@ func prepare(ctx context.Context, steps []step) error {
 				return err
 			}
 		}
+		if _, err := assets.Kubectl(ctx, os.Stderr); err != nil {
+			return err
+		}
 	}
 	if needs(func(s step) bool { return s.race || s.raceManager }) {
 		if err := raceDetector(ctx); err != nil && !needs(func(s step) bool { return !s.race }) {

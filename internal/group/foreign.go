@@ -54,7 +54,7 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	}
 	if len(released) > 0 {
 		reason = cmp.Or(reason, v1alpha1.ReasonUnstampedVMs)
-		parts = append(parts, fmt.Sprintf("VMs that this group released are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
+		parts = append(parts, fmt.Sprintf("VMs that this group retained are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
 	}
 	if len(back) > 0 {
 		reason = v1alpha1.ReasonReturnedVMs

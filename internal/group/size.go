@@ -77,7 +77,7 @@ func (s *Snapshot) explainOthers(refused []policy.Violation) []policy.Violation 
 		why = fmt.Sprintf(" (%d VMs that this group removes count until they are gone; then it is looked at again)", n)
 	}
 	if n := len(s.released); n > 0 {
-		why += fmt.Sprintf(" (%d VMs that this group released count until they are deleted, or the platform team removes %s from them)", n, vsphere.ReleaseKey)
+		why += fmt.Sprintf(" (%d VMs that this group retained count until they are deleted, or the platform team removes %s from them)", n, vsphere.ReleaseKey)
 	}
 	if why == "" {
 		return refused

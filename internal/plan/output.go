@@ -73,6 +73,9 @@ const (
 	RemovedByReplacement RemovalCause = "replacement"
 )
 
+// RemovalCauses are all of them.
+var RemovalCauses = []RemovalCause{RemovedByDeletion, RemovedByScaleDown, RemovedByReplacement}
+
 // Blocker explains what is not done and what a person can do about it.
 type Blocker struct {
 	// Reason is a condition reason of the API.

@@ -124,7 +124,7 @@ const (
 )
 
 // ReleaseKey is the key in a VM's extraConfig that holds a ReleaseMark.
-const ReleaseKey = "vmgroup.released"
+const ReleaseKey = "vmgroup.retained"
 
 // ReleaseMark is what a VM carries in its extraConfig in place of the stamp once it was released and kept: so that it can be counted, and
 // taken by another group of the namespace. It gives nobody a right to the VM: the VM is nobody's.

@@ -88,7 +88,7 @@ func leaving(old, group *v1alpha1.VmGroup, p plan.Plan) string {
 	case len(names) == 0 || group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle: // a blocker says that it is not built
 		return ""
 	case group.Spec.DeletionPolicy == v1alpha1.DeletionRetain:
-		return "releases " + vms(len(names)) + " (kept in vCenter): " + enumerate(names)
+		return "retains " + vms(len(names)) + " (kept in vCenter): " + enumerate(names)
 	}
 	return "removes " + vms(len(names)) + ": " + enumerate(names)
 }

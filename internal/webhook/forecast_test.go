@@ -83,7 +83,7 @@ func TestForecast(t *testing.T) {
 			after: func(s *v1alpha1.VmGroupSpec) {
 				s.Replicas, s.DeletionPolicy = new(int32(1)), v1alpha1.DeletionRetain
 			},
-			want: []string{"this change releases 2 VMs (kept in vCenter): vg-1, vg-2"},
+			want: []string{"this change retains 2 VMs (kept in vCenter): vg-1, vg-2"},
 		},
 		{
 			story: "a chosen one", before: same,

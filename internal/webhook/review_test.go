@@ -179,7 +179,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 				"accepted, because 3 VMs still have revision " + none + ". None stays, since spec.replicas is 0; VMs of other revisions are not changed, and none of this one " +
 					"is cloned, until spec is allowed again",
 				`spec.template: Forbidden: template "linux-12" is not granted`,
-				"this change releases 2 VMs (kept in vCenter): vg-0, vg-1",
+				"this change retains 2 VMs (kept in vCenter): vg-0, vg-1",
 			},
 		},
 		{

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
+	"github.com/codeconnect/vmgroup-operator/test/harness/commands"
 )
 
 // TestMakeHelpListsEveryTarget asks make itself: a target whose name the list does not match is one that nobody finds.
@@ -77,5 +79,79 @@ func TestTimesOfCommandsAreThoseOfEachShell(t *testing.T) {
 	}
 	if count < 10 {
 		t.Errorf("%d commands with a time were found", count)
+	}
+}
+
+// gnuOnly are options and programs that macOS and BSD do not have.
+var gnuOnly = regexp.MustCompile(`\bsed -i |\bbase64 -[wd]\b|\breadlink -f\b|\bgrep -[a-zA-Z]*P|\bxargs -[a-z]*r\b|\btimeout [0-9]|\bsort -V\b|\bstat -c\b|\bfind [^|]*-printf\b|` +
+	`\btac\b|\becho -e\b|\b(sha256|sha1|md5)sum\b|\bcp -a\b|\bhead -n -|\bnproc\b|\bshuf\b`)
+
+// TestCommandsOfPagesAndMessagesRunOnLinuxAndMacOS looks at blocks of shell commands, at inline code, at the notes of the chart, and at the sources of messages with commands.
+func TestCommandsOfPagesAndMessagesRunOnLinuxAndMacOS(t *testing.T) {
+	code, count := regexp.MustCompile("(?s)```(?:sh|bash|console)\n.*?```|`[^`\n]+`"), 0
+	for _, page := range append(pages(t), filepath.Join(chart, "templates", "NOTES.txt")) {
+		if strings.Contains(page, "/adr/") {
+			continue
+		}
+		text := read(t, page)
+		if strings.HasSuffix(page, ".txt") {
+			text = "`" + strings.ReplaceAll(strings.ReplaceAll(text, "`", "'"), "\n", " ") + "`"
+		}
+		for _, block := range code.FindAllString(text, -1) {
+			count++
+			if found := gnuOnly.FindString(block); found != "" {
+				t.Errorf("%s: %q is not on every system: %s", page, found, block)
+			}
+		}
+	}
+	for _, directory := range []string{"api", "cmd", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, directory), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !isSource(entry) {
+				return err
+			}
+			text := read(t, path)
+			if !strings.Contains(text, "kubectl ") {
+				return nil
+			}
+			count++
+			if found := gnuOnly.FindString(text); found != "" {
+				t.Errorf("%s: %q is not on every system", path, found)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if count < 1000 {
+		t.Errorf("only %d pieces of code were found", count)
+	}
+}
+
+func isSource(entry fs.DirEntry) bool {
+	return !entry.IsDir() && strings.HasSuffix(entry.Name(), ".go") && !strings.HasSuffix(entry.Name(), "_test.go")
+}
+
+// TestTheReadmesCommandsHaveTheirVariablesAtTheTop is for those who edit the page: test/e2e runs the commands.
+func TestTheReadmesCommandsHaveTheirVariablesAtTheTop(t *testing.T) {
+	install, err := commands.Read(filepath.Join(root, "README.md"), "## Install")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, name := range install.Variables {
+		values[name] = "x"
+	}
+	script, err := install.Script(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", script).CombinedOutput(); err != nil {
+		t.Errorf("no shell reads the commands: %v: %s\n%s", err, out, script)
+	}
+	for _, step := range []string{"make image", "helm install", "kubectl wait"} {
+		if !strings.Contains(install.Commands, step) {
+			t.Errorf("the commands have no %s:\n%s", step, install.Commands)
+		}
 	}
 }

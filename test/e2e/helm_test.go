@@ -39,13 +39,17 @@ func newHelm(ctx context.Context, kubeconfig, dir string) (*helm, error) {
 func (h *helm) run(ctx context.Context, args ...string) (string, error) {
 	var out, problems bytes.Buffer
 	command := exec.CommandContext(ctx, h.path, append(args, "--namespace="+namespace, "--kubeconfig="+h.kubeconfig)...)
-	// Nothing of the person who runs the test: no repositories, no plugins.
-	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+h.home+"/cache", "HELM_CONFIG_HOME="+h.home+"/config", "HELM_DATA_HOME="+h.home+"/data")
+	command.Env = append(os.Environ(), h.environment()...)
 	command.Stdout, command.Stderr = &out, &problems
 	if err := command.Run(); err != nil {
 		return out.String(), fmt.Errorf("helm %s: %w\n%s%s", strings.Join(args, " "), err, problems.String(), out.String())
 	}
 	return out.String(), nil
+}
+
+// environment has nothing of the person who runs the test: no repositories, no plugins.
+func (h *helm) environment() []string {
+	return []string{"HELM_CACHE_HOME=" + h.home + "/cache", "HELM_CONFIG_HOME=" + h.home + "/config", "HELM_DATA_HOME=" + h.home + "/data"}
 }
 
 // pack makes a chart's archive, as it is published.

@@ -27,7 +27,9 @@ import (
 
 // installedByHelm installs the chart with the values of values_test.go and waits for three Ready Pods.
 func installedByHelm(t *testing.T) {
+	// The README's commands may have made the namespace, without the label.
 	must(t, client.IgnoreAlreadyExists(world.hub.Create(t.Context(), restrictedNamespace())))
+	must(t, world.hub.Patch(t.Context(), restrictedNamespace(), client.Merge))
 	must(t, world.hub.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "vc-creds"},
 		StringData: map[string]string{"username": stack.Username, "password": stack.Password, "VC_HOST": world.proxy.URL},

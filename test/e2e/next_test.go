@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// thisVersion and nextVersion of chart and image.
-	thisVersion, nextVersion = "0.1.0", "0.2.0"
+	// thisVersion and nextVersion of chart and image. The README's commands make 0.1.0, an image that the node pulls: kubelet lets no Pod use the same
+	// image under another name unpulled.
+	thisVersion, nextVersion = "0.1.1", "0.2.0"
 	// newField of VmGroup's spec exists in the next version only.
 	newField = "note"
 )

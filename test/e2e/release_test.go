@@ -20,7 +20,7 @@ import (
 // patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
 const patience = 5 * time.Minute
 
-var stories = flag.String("stories", ".", "regular expression: of the stories after the first three, tell only those whose name matches")
+var stories = flag.String("stories", ".", "regular expression: tell only the stories whose name matches, and those three on which they stand")
 
 // TestRelease is the life of an installation. A story that fails ends it: those after it would only repeat the failure.
 func TestRelease(t *testing.T) {
@@ -29,6 +29,7 @@ func TestRelease(t *testing.T) {
 		name string
 		tell func(*testing.T)
 	}{
+		{"TheReadmeEndsWithARunningGroup", theReadmeEndsWithARunningGroup},
 		{"InstalledByHelm", installedByHelm},
 		{"TwoMembersJoin", twoMembersJoin},
 		{"GroupsBecomeVMsAndPolicyHolds", groupsBecomeVMsAndPolicyHolds},
@@ -47,7 +48,7 @@ func TestRelease(t *testing.T) {
 		{"InstalledByKustomize", installedByKustomize},
 		{"NoPasswordAnywhere", noPasswordAnywhere},
 	} {
-		if i > 2 && !told.MatchString(story.name) {
+		if (i < 1 || i > 3) && !told.MatchString(story.name) {
 			continue
 		}
 		began := time.Now()

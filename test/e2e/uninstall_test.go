@@ -57,8 +57,14 @@ func uninstall(t *testing.T) {
 			return ignoresTheHub(ctx, member)
 		})
 	}
+	uninstallRelease(t, release)
+}
+
+// uninstallRelease removes a release and waits until no Pod is left.
+func uninstallRelease(t *testing.T, name string) {
+	t.Helper()
 	world.uninstalled = append(world.uninstalled, time.Now())
-	out, err := world.helm.run(t.Context(), "uninstall", release, "--wait", "--timeout="+helmPatience)
+	out, err := world.helm.run(t.Context(), "uninstall", name, "--wait", "--timeout="+helmPatience)
 	must(t, err)
 	world.heard(out)
 	await.Until(t, "the Pods to go", func(ctx context.Context) (bool, error) {

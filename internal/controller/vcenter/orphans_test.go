@@ -143,7 +143,7 @@ func TestKeptVMsAreNamedAndAreNoOrphans(t *testing.T) {
 	vc, now := vcenterForTest(), time.Now()
 	l := look{health: vsphere.Health{Reachable: true, Complete: true}, released: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
 	vc.Status = newStatus(vc, l, now)
-	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReleasedVMs)
+	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs)
 	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "6 VMs") || !strings.Contains(c.Message, "a (vm-1)") || !strings.Contains(c.Message, "2 more") {
 		t.Errorf("the condition is %+v", c)
 	}
@@ -151,11 +151,11 @@ func TestKeptVMsAreNamedAndAreNoOrphans(t *testing.T) {
 		t.Error("kept VMs are reported as orphans")
 	}
 	l.released, l.health.Complete = nil, false
-	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReleasedVMs) == nil {
+	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs) == nil {
 		t.Error("an inventory that is not complete ends the report")
 	}
 	l.health.Complete = true
-	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReleasedVMs) != nil {
+	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs) != nil {
 		t.Error("VMs that are gone are still reported")
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // releasedVMs tells of VMs that somebody kept when their group was deleted. That is no alarm; but they run, and nobody looks after them.
 func releasedVMs(groups []orphaned.Group) condition {
-	return condition{v1alpha1.ConditionReleasedVMs, metav1.ConditionTrue, v1alpha1.ReasonNotAdopted, fmt.Sprintf(
+	return condition{v1alpha1.ConditionKeptVMs, metav1.ConditionTrue, v1alpha1.ReasonNotAdopted, fmt.Sprintf(
 		"%d VMs were kept when their VmGroups were deleted, and no other has adopted them: %s. Nobody touches these VMs, and they count in quotas. To take VMs over, create a VmGroup in the namespace that they were of, with the "+
 			"annotation %s and the UID of the VmGroup that is gone. Delete in vCenter what is not needed; the hub has a receipt for them (kubectl get configmaps -n <namespace of the operator> -l app.kubernetes.io/component=receipt)",
 		orphaned.Count(groups), orphaned.Describe(groups), v1alpha1.AdoptAnnotation)}

@@ -113,7 +113,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	if len(l.released) > 0 {
 		conditions = append(conditions, releasedVMs(l.released))
 	} else if health.Complete {
-		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionReleasedVMs)
+		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionKeptVMs)
 	}
 	if named := vc.Annotations[v1alpha1.PredecessorAnnotation]; named == "" {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionPredecessorGone)

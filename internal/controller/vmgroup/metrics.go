@@ -1,8 +1,12 @@
 package vmgroup
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
 // actionsTotal counts what was submitted to vCenters. Labels are bounded: kinds of actions, two results.
@@ -14,7 +18,15 @@ var actionsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 // vmsDestroyed counts what cannot be taken back.
 var vmsDestroyed = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "vmgroup_vms_destroyed_total",
-	Help: "VMs that vCenter was asked to destroy, by member, vCenter and cause (deletion, scale-down).",
+	Help: "VMs that vCenter was asked to destroy, by member, vCenter and cause (" + strings.Join(causes(), ", ") + ").",
 }, []string{"member", "vcenter", "reason"})
+
+func causes() []string {
+	names := make([]string, 0, len(plan.RemovalCauses))
+	for _, cause := range plan.RemovalCauses {
+		names = append(names, string(cause))
+	}
+	return names
+}
 
 func init() { metrics.Registry.MustRegister(actionsTotal, vmsDestroyed) }

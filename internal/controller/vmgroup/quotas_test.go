@@ -379,7 +379,7 @@ func TestRetainAndScalingUpAgainGivesNoMoreThanTheQuota(t *testing.T) {
 	if n := len(r.vcenter.VMs()); n != 3 {
 		t.Errorf("%d VMs exist under a quota of 3", n)
 	}
-	if message := says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded); !strings.Contains(message, "3 VMs that this group released count") {
+	if message := says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded); !strings.Contains(message, "3 VMs that this group retained count") {
 		t.Errorf("nothing says what the quota is used by: %s", message)
 	}
 	// The platform team lets one go.

@@ -145,7 +145,7 @@ func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 	mark := vsphere.ReleaseMark{GroupID: t.ID, Namespace: t.Namespace, Ordinal: t.Ordinal}
 	return s.onVM(ctx, vsphere.OpRelease, "release", t, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
 		if t.Namespace == "" {
-			return false, fail(vsphere.KindSpec, op, "a release mark needs the group's namespace")
+			return false, fail(vsphere.KindSpec, op, "a retention mark needs the group's namespace")
 		}
 		mark.Revision, mark.UUID = vm.Stamp.Revision, vm.Stamp.UUID
 		return false, unchanged(vm, t, op)

@@ -267,7 +267,7 @@ func TestReleasedVMIsNobodys(t *testing.T) {
 		wantKind(t, r.server.Destroy(r.ctx, target(vm)), vsphere.KindForeign)
 		vms, err := r.person.VMs(r.ctx)
 		must(t, err)
-		const want = "vmgroup.released=v1;inst-1;member-1;ns;group-1;0;1-abc"
+		const want = "vmgroup.retained=v1;inst-1;member-1;ns;group-1;0;1-abc"
 		var left []string
 		for key, value := range vms[vmPath+"vg-0"].Extra {
 			if strings.HasPrefix(key, "vmgroup.") {

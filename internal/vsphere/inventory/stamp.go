@@ -39,7 +39,7 @@ const (
 var (
 	errStamp = errors.New("a stamp needs installation, member and group UIDs without semicolons, " +
 		"and an ordinal and incarnation that are not negative")
-	errRelease = errors.New("a release mark needs installation, member and group UIDs and a namespace without semicolons, " +
+	errRelease = errors.New("a retention mark needs installation, member and group UIDs and a namespace without semicolons, " +
 		"and an ordinal that is not negative")
 )
 

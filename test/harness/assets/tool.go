@@ -274,5 +274,7 @@ func say(out io.Writer, format string, args ...any) {
 	if out == nil {
 		out = os.Stderr
 	}
-	_, _ = fmt.Fprintf(out, format+"\n", args...)
+	for _, line := range progress.Fold(fmt.Sprintf(format, args...), "", "  ", progress.Columns) {
+		_, _ = fmt.Fprintln(out, line)
+	}
 }

@@ -18,7 +18,8 @@ const (
 	containerdRoot   = "/var/lib/containerd"
 )
 
-// containerdConfig has the snapshotter and the address of the image that holds a Pod's namespaces to be filled in.
+// containerdConfig has the snapshotter, the address of the image that holds a Pod's namespaces, and the directories for the Pods'
+// network and for registries to be filled in.
 const containerdConfig = `version = 3
 root = "` + containerdRoot + `"
 # Not below /run/containerd, where the shims and runc keep theirs: the two can be lost apart.
@@ -31,6 +32,8 @@ path = "` + containerdRoot + `/opt"
 snapshotter = "%[1]s"
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
 sandbox = "%[2]s"
+[plugins.'io.containerd.cri.v1.images'.registry]
+config_path = "%[4]s"
 [plugins.'io.containerd.cri.v1.runtime']
 # Some machines refuse a lower score; runc would fail.
 restrict_oom_score_adj = true
@@ -95,7 +98,7 @@ func (n *node) writeFiles(plane *ControlPlane) error {
 	}
 	files := map[string][]byte{
 		"ca.crt": plane.ca.pem, "kubelet.crt": serving.certificate, "kubelet.key": serving.key,
-		"containerd.toml":   fmt.Appendf(nil, containerdConfig, n.snapshotter, pauseImage, n.file("cni")),
+		"containerd.toml":   fmt.Appendf(nil, containerdConfig, n.snapshotter, pauseImage, n.file("cni"), n.file(registries)),
 		"cni/pods.conflist": fmt.Appendf(nil, cniConfig, n.net.pods),
 		"kubelet.yaml":      fmt.Appendf(nil, kubeletConfig, n.dir, n.cgroup, n.net.node),
 		"kube-proxy.yaml":   fmt.Appendf(nil, proxyConfig, n.dir, n.net.pods, n.name),

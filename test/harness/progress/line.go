@@ -84,7 +84,13 @@ func (l *line) set(text string) {
 func (l *line) say(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = fmt.Fprintln(l.out, text)
+	l.print(Fold(text, "", "  ", Columns))
+}
+
+func (l *line) print(lines []string) {
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(l.out, line)
+	}
 }
 
 func (l *line) show() {
@@ -95,12 +101,12 @@ func (l *line) show() {
 	if text == "" {
 		text = "looking for what is missing"
 	}
-	text = fmt.Sprintf("%s: %s, %s", l.label, text, Elapsed(time.Since(l.start)))
+	lines := Fold(fmt.Sprintf("%s: %s, %s", l.label, text, Elapsed(time.Since(l.start))), "", "  ", Columns)
 	if l.terminal {
-		_, _ = fmt.Fprintf(l.out, "\r\033[K%s", text)
+		_, _ = fmt.Fprintf(l.out, "\r\033[K%s", lines[0]) // a second line could not be written over
 		return
 	}
-	_, _ = fmt.Fprintln(l.out, text)
+	l.print(lines)
 }
 
 // close stops the line. result is printed with the duration if anything was shown before, or if it took long
@@ -114,7 +120,7 @@ func (l *line) close(result string) {
 		_, _ = fmt.Fprint(l.out, "\r\033[K")
 	}
 	if result != "" && (l.shown || time.Since(l.start) >= quiet) {
-		_, _ = fmt.Fprintf(l.out, "%s: %s after %s\n", l.label, result, Elapsed(time.Since(l.start)))
+		l.print(Fold(fmt.Sprintf("%s: %s after %s", l.label, result, Elapsed(time.Since(l.start))), "", "  ", Columns))
 	}
 }
 

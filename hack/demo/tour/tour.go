@@ -1,0 +1,45 @@
+// Package tour has what a person can try while the demo stays up: commands for kubectl, and the kubeconfig that they need.
+package tour
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Command is a line for a shell, with what it shows.
+type Command struct{ Shows, Line string }
+
+// Commands are to be run in their order, with KUBECONFIG set to a file of [Kubeconfig]. They stand on a group vg-1 of member team-a.
+func Commands() []Command {
+	return []Command{
+		{"the groups of a team", "kubectl --context team-a get vmgroups"},
+		{"the group with another number of VMs", "kubectl --context team-a scale vmgroup vg-1 --replicas=4"},
+		{"VMs, conditions and events of the group", "kubectl --context team-a describe vmgroup vg-1"},
+		{"a refusal: no group may have 16 CPUs", `kubectl --context team-a patch vg vg-1 --type=merge -p '{"spec":{"cpu":16}}'`},
+		{"what the platform team sees on the hub", "kubectl --context hub get vcenters,memberclusters,vmgrouppolicies"},
+	}
+}
+
+// Kubeconfig joins the kubeconfigs of clusters into one, with a context for each under the cluster's name. Commands without a namespace mean this one.
+func Kubeconfig(namespace string, clusters map[string][]byte) ([]byte, error) {
+	joined := clientcmdapi.NewConfig()
+	for name, content := range clusters {
+		config, err := clientcmd.Load(content)
+		if err != nil {
+			return nil, fmt.Errorf("the kubeconfig of %s: %w", name, err)
+		}
+		current, there := config.Contexts[config.CurrentContext]
+		if !there {
+			return nil, fmt.Errorf("the kubeconfig of %s has no current context", name)
+		}
+		joined.Clusters[name], joined.AuthInfos[name] = config.Clusters[current.Cluster], config.AuthInfos[current.AuthInfo]
+		joined.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
+	}
+	content, err := clientcmd.Write(*joined)
+	if err != nil {
+		return nil, fmt.Errorf("write the kubeconfig of all clusters: %w", err)
+	}
+	return content, nil
+}

@@ -1,0 +1,89 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/hack/demo/tour"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
+)
+
+// kubeconfig is where the clusters of a demo that stays up can be reached, below the root of the repository.
+const kubeconfig = "bin/demo.kubeconfig"
+
+// printf writes to the terminal; that it may have gone away is no failure of a step.
+func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
+
+// fold writes a text in lines that no terminal wraps: of 80 columns, unless the terminal has fewer.
+func (d *demo) fold(first, rest, text string) {
+	screen, _ := terminalSize(d.out)
+	for _, line := range progress.Fold(text, first, rest, min(screen.width-1, progress.Columns)) {
+		d.printf("%s\n", line)
+	}
+}
+
+func (d *demo) say(format string, args ...any) { d.fold("", "", fmt.Sprintf(format, args...)) }
+
+// note keeps a sentence for the end of the step.
+func (d *demo) note(format string, args ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+}
+
+// tryNext is the end of a demo that went well.
+func (d *demo) tryNext() {
+	d.printf("\n")
+	d.say("Try next:")
+	for _, line := range []string{
+		"make demo DEMO=stay   the same, and it stays up for you and kubectl",
+		"README.md, Install    the operator on a cluster and a vCenter of yours",
+		"docs/concepts.md      hub and members, and what happens in an outage",
+	} {
+		d.printf("  %s\n", line)
+	}
+}
+
+// stay tells how to look around, and waits until somebody ends it.
+func (d *demo) stay(ctx context.Context) error {
+	root, err := assets.Root()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(root, kubeconfig)
+	clusters := map[string][]byte{"hub": d.stack.Hub.Kubeconfig()}
+	for name, member := range d.stack.Members {
+		clusters[name] = member.Kubeconfig()
+	}
+	content, err := tour.Kubeconfig(metav1.NamespaceDefault, clusters)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file) }()
+	d.lookAround()
+	<-ctx.Done()
+	return nil
+}
+
+// lookAround prints what a person can try. Its lines are for copying, so that none is folded.
+func (d *demo) lookAround() {
+	d.printf("\n")
+	d.say("Everything held so far, in %s, and stays up. From another terminal, in this directory:", progress.Elapsed(time.Since(d.began)))
+	d.printf("\n  export KUBECONFIG=%s\n", kubeconfig)
+	for _, c := range tour.Commands() {
+		d.printf("\n  # %s\n  %s\n", c.Shows, c.Line)
+	}
+	d.printf("\n")
+	d.say("Ctrl-C takes everything away.")
+}
+
+func since(t time.Time) time.Duration { return time.Since(t).Round(10 * time.Millisecond) }

@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/codeconnect/vmgroup-operator/hack/demo/tour"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+)
+
+// longest is about as long as a note becomes: what an API server says of a refusal.
+const longest = `A group with 16 CPUs and another template is refused: vmgroups.vm.codeconnect.vmworld.com "greedy" is forbidden: ValidatingAdmissionPolicy ` +
+	`'vmgroup-operator-limits' with binding 'vmgroup-operator-limits' denied request: spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "teams"`
+
+// written is what a demo writes to a pipe or a file.
+func written(t *testing.T, write func(*demo)) []string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(&demo{stack: &stack.Stack{}, out: file, began: time.Now()})
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+}
+
+func TestATerminalOf80ColumnsWrapsNoLineOfTheDemo(t *testing.T) {
+	for name, write := range map[string]func(*demo){
+		"a step": func(d *demo) {
+			if err := d.step(t.Context(), step{strings.Repeat("The authority is renewed, under load. ", 4), func(context.Context) error {
+				d.note("%s", longest)
+				return nil
+			}}); err != nil {
+				t.Error(err)
+			}
+		},
+		"a sentence":       func(d *demo) { d.say("%s", longest) },
+		"a table":          func(d *demo) { newTable(d).draw(layout(groups(30), paper), paper) },
+		"what to try next": (*demo).tryNext,
+		"a tour":           (*demo).lookAround,
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := written(t, write)
+			if len(lines) < 4 {
+				t.Errorf("only %d lines were written: %q", len(lines), lines)
+			}
+			for _, line := range lines {
+				if got := utf8.RuneCountInString(line); got >= usual.width {
+					t.Errorf("%d columns: %s", got, line)
+				}
+			}
+		})
+	}
+}
+
+func TestTheTourIsPrintedAsItIsTested(t *testing.T) {
+	lines := written(t, (*demo).lookAround)
+	text := strings.Join(lines, "\n") + "\n"
+	all := tour.Commands()
+	if len(all) != 5 {
+		t.Errorf("the tour has %d commands, want 5", len(all))
+	}
+	for _, c := range all {
+		if !strings.Contains(text, "\n  "+c.Line+"\n") {
+			t.Errorf("the tour does not print %q:\n%s", c.Line, text)
+		}
+	}
+	// With the heading of the table above it, all of it is on one screen.
+	if len(lines) > usual.height-1 {
+		t.Errorf("the tour has %d lines, and a terminal %d", len(lines), usual.height)
+	}
+}
+
+func TestTheLastLinesSayWhatToTryNext(t *testing.T) {
+	text := strings.Join(written(t, (*demo).tryNext), "\n")
+	for _, want := range []string{"make demo DEMO=stay", "README.md", "docs/concepts.md"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the last lines do not name %s:\n%s", want, text)
+		}
+	}
+}

@@ -24,28 +24,7 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(parsed, func(node ast.Node) bool {
-			switch node := node.(type) {
-			case *ast.TypeSpec:
-				if of, ok := node.Type.(*ast.StructType); ok && node.Name.Name == "options" {
-					for _, field := range of.Fields.List {
-						for _, name := range field.Names {
-							fields[name.Name] = true
-						}
-					}
-				}
-			case *ast.FuncDecl:
-				return !strings.HasPrefix(node.Name.Name, "check")
-			case *ast.UnaryExpr: // a flag that is declared
-				_, field := node.X.(*ast.SelectorExpr)
-				return node.Op != token.AND || !field
-			case *ast.SelectorExpr:
-				if x, ok := node.X.(*ast.Ident); ok && (x.Name == "o" || x.Name == "opts") {
-					read[node.Sel.Name] = true
-				}
-			}
-			return true
-		})
+		inspectOptions(parsed, fields, read)
 	}
 	if len(fields) < 25 {
 		t.Fatalf("only %d options were found", len(fields))
@@ -55,4 +34,30 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 			t.Errorf("nothing reads option %s: remove its flag until something does", field)
 		}
 	}
+}
+
+// inspectOptions notes the fields of options that a file declares, and those that it reads.
+func inspectOptions(parsed *ast.File, fields, read map[string]bool) {
+	ast.Inspect(parsed, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.TypeSpec:
+			if of, ok := node.Type.(*ast.StructType); ok && node.Name.Name == "options" {
+				for _, field := range of.Fields.List {
+					for _, name := range field.Names {
+						fields[name.Name] = true
+					}
+				}
+			}
+		case *ast.FuncDecl:
+			return !strings.HasPrefix(node.Name.Name, "check")
+		case *ast.UnaryExpr: // a flag that is declared
+			_, field := node.X.(*ast.SelectorExpr)
+			return node.Op != token.AND || !field
+		case *ast.SelectorExpr:
+			if x, ok := node.X.(*ast.Ident); ok && (x.Name == "o" || x.Name == "opts") {
+				read[node.Sel.Name] = true
+			}
+		}
+		return true
+	})
 }

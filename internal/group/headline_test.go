@@ -96,9 +96,9 @@ func filledIn(sentence string, names []string) string {
 func told(b plan.Blocker) map[string]v1alpha1.VmGroupStatus {
 	all := map[string]v1alpha1.VmGroupStatus{}
 	for story, change := range map[string]func(*Facts){
-		"somebody has to act": func(f *Facts) { b.Terminal = true },
+		"somebody has to act": func(*Facts) { b.Terminal = true },
 		"it waits":            func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
-		"it is remarked":      func(f *Facts) { b.Remark = true },
+		"it is remarked":      func(*Facts) { b.Remark = true },
 		"nothing is known":    func(f *Facts) { f.Complete, f.Incomplete = false, b.Message },
 		"it takes too long": func(f *Facts) {
 			f.Plan.Ready, f.Plan.Settled = 1, false

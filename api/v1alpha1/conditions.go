@@ -19,8 +19,6 @@ const (
 	ConditionForeignVMs = "ForeignVMs"
 	// ConditionPaused of a VmGroup (abnormal): somebody asked that nothing is done for it.
 	ConditionPaused = "Paused"
-	// ConditionFieldsWithoutEffect of a VmGroup (abnormal): spec sets fields that are not built yet, and the group is served without them.
-	ConditionFieldsWithoutEffect = "FieldsWithoutEffect"
 	// ConditionUnmarkedUserData of a VmGroup (abnormal): the Secret of spec.userDataSecretRef is not marked as user data, or is of a type that is never handed on.
 	ConditionUnmarkedUserData = "UnmarkedUserData"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
@@ -101,7 +99,6 @@ const (
 	ReasonPlacementNotFound   = "PlacementNotFound"
 	ReasonPlacementAmbiguous  = "PlacementAmbiguous"
 	ReasonNotGranted          = "NotGranted"
-	ReasonGranted             = "Granted"
 	ReasonNotChecked          = "NotChecked"
 	// ReasonPolicyAllows: grants, policies and quotas allow what spec asks for.
 	ReasonPolicyAllows = "PolicyAllows"

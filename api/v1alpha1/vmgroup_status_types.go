@@ -13,7 +13,7 @@ const (
 	PhaseRunning Phase = "RUNNING"
 	// PhasePending means that work is under way or will be tried again on its own.
 	PhasePending Phase = "PENDING"
-	// PhaseError means that somebody has to act; status.lastMessage says who and how.
+	// PhaseError means that somebody has to act; condition Stalled says who and how.
 	PhaseError Phase = "ERROR"
 )
 
@@ -114,7 +114,7 @@ type VMStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Phase VMPhase `json:"phase,omitempty"`
-	// powerState as vCenter reports it: On, Off or Suspended.
+	// powerState as vCenter reports it: PoweredOn, PoweredOff or Suspended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	PowerState string `json:"powerState,omitempty"`
@@ -279,7 +279,7 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:default=0
 	DesiredReplicas int32 `json:"desiredReplicas"`
-	// lastMessage is a sentence for a person.
+	// lastMessage says in at most 120 characters what there is to say, the object first. The conditions Ready and Stalled have the whole sentence.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	LastMessage string `json:"lastMessage,omitempty"`

@@ -41,17 +41,17 @@ const (
 )
 
 // PowerState is the power state that a group's VMs shall have.
-// +kubebuilder:validation:Enum=On;Off
+// +kubebuilder:validation:Enum=PoweredOn;PoweredOff
 type PowerState string
 
 // Power states.
 const (
-	PowerOn  PowerState = "On"
-	PowerOff PowerState = "Off"
+	PoweredOn  PowerState = "PoweredOn"
+	PoweredOff PowerState = "PoweredOff"
 )
 
 // DeletionPolicy says what becomes of VMs that are no longer wanted.
-// +kubebuilder:validation:Enum=Delete;Retain;Recycle
+// +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
 // Deletion policies.
@@ -60,8 +60,6 @@ const (
 	DeletionDelete DeletionPolicy = "Delete"
 	// DeletionRetain replaces the owner stamp by a retention mark and leaves the VMs as they are otherwise.
 	DeletionRetain DeletionPolicy = "Retain"
-	// DeletionRecycle is reserved: until it is built, the operator removes nothing and says so.
-	DeletionRecycle DeletionPolicy = "Recycle"
 )
 
 // ShutdownMode says whether the guest of a VM is asked before the VM is powered off.
@@ -79,7 +77,7 @@ const (
 // DefaultShutdownTimeoutSeconds is spec.shutdown.timeoutSeconds of a group that does not say it.
 const DefaultShutdownTimeoutSeconds = 180
 
-// Shutdown says how a VM is stopped: when it is removed, and when powerState becomes Off. A VM in whose guest VMware Tools do
+// Shutdown says how a VM is stopped: when it is removed, and when powerState becomes PoweredOff. A VM in whose guest VMware Tools do
 // not run is powered off at once, whatever this says.
 type Shutdown struct {
 	// mode is Graceful (ask the guest to shut down, and power off what has not done so in time) or Hard (power off at once).
@@ -106,17 +104,6 @@ const (
 	DeletionProtectionDisabled DeletionProtection = "Disabled"
 )
 
-// AntiAffinity says whether VMs of a group shall run on different hosts.
-// +kubebuilder:validation:Enum=None;Preferred;Required
-type AntiAffinity string
-
-// Anti-affinity levels.
-const (
-	AntiAffinityNone      AntiAffinity = "None"
-	AntiAffinityPreferred AntiAffinity = "Preferred"
-	AntiAffinityRequired  AntiAffinity = "Required"
-)
-
 // Placement chooses where new VMs go. Every reference is an inventory name or path and must be granted by the
 // VCenter; an empty one takes the VCenter's default.
 type Placement struct {
@@ -132,11 +119,6 @@ type Placement struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Network string `json:"network,omitempty"`
-	// antiAffinity keeps the group's VMs on different hosts. It is not built: Preferred has no effect yet, and with
-	// Required no VM is cloned.
-	// +optional
-	// +kubebuilder:default=None
-	AntiAffinity AntiAffinity `json:"antiAffinity,omitempty"`
 }
 
 // UpdateStrategyType says when VMs of an older revision are brought up to date.
@@ -395,9 +377,9 @@ type VmGroupSpec struct {
 	// +optional
 	// +kubebuilder:default=Full
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
-	// powerState is On or Off, for all VMs of the group.
+	// powerState is PoweredOn or PoweredOff, for all VMs of the group.
 	// +optional
-	// +kubebuilder:default=On
+	// +kubebuilder:default=PoweredOn
 	PowerState PowerState `json:"powerState,omitempty"`
 	// shutdown says how VMs are stopped that are removed, or shall be off. Without it the guest is asked, and has 180 seconds.
 	// With deletionPolicy Retain nothing is stopped.
@@ -418,7 +400,7 @@ type VmGroupSpec struct {
 	// repair says how far the operator repairs on its own.
 	// +optional
 	Repair *Repair `json:"repair,omitempty"`
-	// deletionPolicy is Delete, which destroys surplus VMs with their disks, or Retain, which leaves them in vCenter without the group's stamp. Recycle is refused.
+	// deletionPolicy is Delete, which destroys surplus VMs with their disks, or Retain, which leaves them in vCenter without the group's stamp.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`

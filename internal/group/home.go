@@ -143,7 +143,8 @@ func (s *Snapshot) lost() Decision {
 			names = append(names, fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value))
 		}
 	}
-	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Message: fmt.Sprintf(
+	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Brief: fmt.Sprintf(
+		"%s: may be copies, because status does not record the folder of this group", list(names, 1)), Message: fmt.Sprintf(
 		"VMs carry the stamp of this group, and status does not record its folder: %s. None has the name and the instance UUID of a clone of "+
 			"this group, so they may be copies. Nothing is done with them, and none is cloned. The platform team can tell: if they are copies, remove the vmgroup.* keys from their "+
 			"configuration or delete them; if they are the group's, set status.folder.moRef to the folder that they are in (kubectl edit vmgroup %s -n %s --subresource=status)",

@@ -44,8 +44,7 @@ func (s *Snapshot) notItsUID(annotation, value string) string {
 
 // destroys reports whether VMs of the group are destroyed when it is deleted.
 func (s *Snapshot) destroys() bool {
-	policy := s.Group.Spec.DeletionPolicy
-	return policy != v1alpha1.DeletionRetain && policy != v1alpha1.DeletionRecycle
+	return s.Group.Spec.DeletionPolicy != v1alpha1.DeletionRetain
 }
 
 // asksToKeep reports whether VMs are held by keepHold.

@@ -93,7 +93,8 @@ func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string
 	if len(candidates) > 0 || len(strangers) == 0 || s.existing() > 0 {
 		return nil
 	}
-	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
+	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Brief: fmt.Sprintf(
+		"VCenter %q: no VM in the folder of spec.legacyFolders has a name of this VmGroup", s.VCenter), Message: fmt.Sprintf(
 		"No VM in the folder that spec.legacyFolders of VCenter %q grants to this VmGroup is called %s, as the original operator called its VMs, so none is taken over, and none is cloned. Others are there: %s. "+
 			"If VMs of this VmGroup were renamed, the platform team renames them so; if the folder is the wrong one, it corrects the entry. To do without them: kubectl annotate vmgroup %s -n %s --overwrite %s=%s",
 		s.VCenter, legacyForm(s.Group.Name), list(strangers, maxStrangers), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon)}
@@ -126,7 +127,8 @@ func (s *Snapshot) revisionOf(vm *vsphere.VM) string {
 
 // LegacyNotGranted says that no folder is granted, and what to ask for.
 func (s *Snapshot) LegacyNotGranted() *plan.Blocker {
-	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Message: fmt.Sprintf(
+	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Brief: fmt.Sprintf(
+		"VCenter %q: spec.legacyFolders grants no folder to this VmGroup", s.VCenter), Message: fmt.Sprintf(
 		"The hub grants no folder of VCenter %q to this VmGroup, so its VMs of the original operator are left untouched, and none is cloned. The platform team adds to spec.legacyFolders of VCenter %q "+
 			"the folder that they lie in: {folder: vm-operator/%s-%s, memberCluster: %s, namespace: %s, group: %s}",
 		s.VCenter, s.VCenter, s.Group.Namespace, s.Group.Name, s.Member, s.Group.Namespace, s.Group.Name)}
@@ -137,7 +139,8 @@ func (s *Snapshot) LegacyFolderProblem(folder string, err error) *plan.Blocker {
 	if vsphere.KindOf(err) != vsphere.KindNotFound {
 		return waits(fmt.Sprintf("Folder %s with the VMs of the original operator cannot be read: %v", folder, err))
 	}
-	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
+	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Brief: fmt.Sprintf(
+		"VCenter %q: the folder of spec.legacyFolders for this VmGroup does not exist", s.VCenter), Message: fmt.Sprintf(
 		"The folder that spec.legacyFolders of VCenter %q grants to this VmGroup does not exist, so no VM is taken over, and none is cloned: %v. The platform team corrects it", s.VCenter, err)}
 }
 

@@ -108,7 +108,10 @@ func (s *Snapshot) massDeletion(own massdeletion.Group) plan.Blocker {
 	}
 	message := fmt.Sprintf("%s. If the removal is meant: %s. The platform team can let all of the member pass, on the hub: %s%s%s",
 		what, confirm, massdeletion.AllowCommand(s.Member), s.otherwise(own), s.confirmsNothing())
-	return plan.Blocker{Reason: v1alpha1.ReasonMassDeletion, Message: message, Terminal: true}
+	return plan.Blocker{
+		Reason: v1alpha1.ReasonMassDeletion, Message: message, Terminal: true,
+		Brief: fmt.Sprintf("MemberCluster %q: more VMs are to be removed at once than spec.massDeletion.maxVMs allows", s.Member),
+	}
 }
 
 // otherwise tells how the VMs are kept for good. A deletionTimestamp is never taken back, so a deleted group goes without them.

@@ -23,10 +23,9 @@ const (
 	// there, since the scale subresource of a custom resource without one is refused by autoscalers.
 	selectorKey = "vm.codeconnect.vmworld.com/group"
 
-	maxLastMessage = 1024
-	maxVMMessage   = 512
-	maxCondition   = 4096
-	maxPath        = 2048
+	maxVMMessage = 512
+	maxCondition = 4096
+	maxPath      = 2048
 )
 
 // Facts are what status is made of.
@@ -124,23 +123,17 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 	} else {
 		s.UpdatedReplicas = min(s.UpdatedReplicas, recordedAs(s.UpdateRevision, s.VMs)) // spec may have been edited since
 	}
-	setConditions(&s, f)
+	brief := setConditions(&s, f)
 	drop(&s, v1alpha1.ConditionUnattended)
-	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled):
 		s.Phase = v1alpha1.PhaseError
-		s.LastMessage = meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled).Message
-	case ready.Status == metav1.ConditionTrue:
+	case meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionReady):
 		s.Phase = v1alpha1.PhaseRunning
-		if s.LastMessage = messageReconciled; f.remark(f.blockers()) != "" {
-			s.LastMessage = ready.Message
-		}
 	default:
 		s.Phase = v1alpha1.PhasePending
-		s.LastMessage = ready.Message
 	}
-	s.LastMessage = foreigntext.Text(s.LastMessage, maxLastMessage)
+	s.LastMessage = headline(brief)
 	return s
 }
 
@@ -207,7 +200,8 @@ func drop(s *v1alpha1.VmGroupStatus, conditionType string) {
 	}
 }
 
-func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
+// setConditions returns what is to be said in few words: of what somebody has to act on, or else of condition Ready.
+func setConditions(s *v1alpha1.VmGroupStatus, f Facts) (brief string) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: conditionType, Status: status, Reason: reason, Message: foreigntext.Text(message, maxCondition),
@@ -224,14 +218,17 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 
 	blockers := f.blockers()
 	stalled := terminal(blockers)
-	status, reason, message := f.readiness(blockers)
-	set(v1alpha1.ConditionReady, status, reason, message)
-	working := f.Complete && (!f.Plan.Settled || f.updating()) && stalled == nil && status != metav1.ConditionTrue && !held(blockers)
+	ready := f.readiness(blockers)
+	set(v1alpha1.ConditionReady, ready.status, ready.reason, ready.message)
+	working := f.Complete && (!f.Plan.Settled || f.updating()) && stalled == nil && ready.status != metav1.ConditionTrue && !held(blockers)
 	if f.Complete || stalled != nil || f.Paused != nil { // else what was under way is still, and the time that it takes goes on: see ProgressDeadline
-		onlyWhile(working, v1alpha1.ConditionReconciling, reason, message)
+		onlyWhile(working, v1alpha1.ConditionReconciling, ready.reason, ready.message)
 	}
 	if working && stalled == nil {
-		stalled = overdue(s, f)
+		stalled = overdue(s, f, ready)
+	}
+	if brief = ready.brief; stalled != nil {
+		brief = briefly(*stalled)
 	}
 	if f.Paused != nil {
 		set(v1alpha1.ConditionPaused, metav1.ConditionTrue, f.Paused.Reason, f.Paused.Message)
@@ -255,8 +252,6 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 	default:
 		set(v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonVCenterReachable, fmt.Sprintf("VCenter %q answers.", f.VCenter))
 	}
-	unbuilt := plan.Unbuilt(f.Spec)
-	onlyWhile(len(unbuilt) > 0 && !f.Deleting, v1alpha1.ConditionFieldsWithoutEffect, v1alpha1.ReasonNotSupported, strings.Join(unbuilt, " "))
 	if f.Admission.Reason != "" {
 		set(v1alpha1.ConditionPolicyCompliant, f.Admission.Status, f.Admission.Reason, f.Admission.Message)
 	}
@@ -265,6 +260,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) {
 		foreignReason, foreignMessage := describeForeign(f.Plan.Foreign, f.Folder)
 		onlyWhile(len(f.Plan.Foreign) > 0, v1alpha1.ConditionForeignVMs, foreignReason, foreignMessage)
 	}
+	return brief
 }
 
 // blockers are everything that holds the group up, the most important first.
@@ -336,21 +332,25 @@ func terminal(blockers []plan.Blocker) *plan.Blocker {
 	return nil
 }
 
+// readiness is condition Ready, and what it says in few words.
+type readiness struct {
+	status                 metav1.ConditionStatus
+	reason, message, brief string
+}
+
 // readiness says whether the group is as asked for, and if not, why.
-func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, string, string) {
+func (f Facts) readiness(blockers []plan.Blocker) readiness {
 	p := f.Plan
 	if !f.Complete {
 		if len(blockers) > 0 {
-			return metav1.ConditionUnknown, blockers[0].Reason, blockers[0].Message
+			return readiness{metav1.ConditionUnknown, blockers[0].Reason, blockers[0].Message, briefly(blockers[0])}
 		}
-		return metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.Incomplete
+		return readiness{metav1.ConditionUnknown, v1alpha1.ReasonInventoryIncomplete, f.Incomplete, f.Incomplete}
 	}
 	counts := fmt.Sprintf("%d of %s ready", min(p.Ready, p.Desired), are(p.Desired))
 	if f.satisfied() && terminal(blockers) == nil {
-		if remark := f.remark(blockers); remark != "" {
-			return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + remark
-		}
-		return metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + "."
+		remark, brief := f.remark(blockers)
+		return readiness{metav1.ConditionTrue, v1alpha1.ReasonAllVMsReady, counts + remark, brief}
 	}
 	holding := slices.DeleteFunc(slices.Clone(blockers), func(b plan.Blocker) bool { return b.Remark })
 	if len(holding) > 0 {
@@ -358,14 +358,18 @@ func (f Facts) readiness(blockers []plan.Blocker) (metav1.ConditionStatus, strin
 		if t := terminal(holding); t != nil {
 			b = *t
 		}
-		return metav1.ConditionFalse, b.Reason, withHanging(b.Message, p.VMs)
+		return readiness{metav1.ConditionFalse, b.Reason, withHanging(b.Message, p.VMs), briefly(b)}
 	}
-	reason, message := f.underWay(counts)
-	message = withHanging(message, p.VMs)
+	reason, progress := f.underWay(counts)
+	message := withHanging(progress, p.VMs)
+	brief := message
+	if message != progress {
+		brief = hanging(p.VMs)
+	}
 	if len(blockers) > 0 {
 		message = strings.TrimSuffix(message, ".") + "; " + blockers[0].Message
 	}
-	return metav1.ConditionFalse, reason, message
+	return readiness{metav1.ConditionFalse, reason, message, brief}
 }
 
 // underWay says what is done until the group is as asked for.
@@ -387,7 +391,7 @@ func (f Facts) underWay(counts string) (reason, message string) {
 			are(p.Desired), p.Existing, waitingFor(p.VMs))
 	case p.Existing > most || len(p.Doomed) > 0:
 		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s%s", are(p.Desired), len(p.Doomed), f.guests(), delayed(p.VMs))
-	case f.Spec.PowerState == v1alpha1.PowerOff:
+	case f.Spec.PowerState == v1alpha1.PoweredOff:
 		return v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))
 	default:
 		return v1alpha1.ReasonStarting, counts + waitingFor(p.VMs)
@@ -402,17 +406,17 @@ func (f Facts) satisfied() bool {
 		!slices.ContainsFunc(p.VMs, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning }) // more are on their way
 }
 
-// remark is what there is to say of a group although all of its VMs are ready, or "".
-func (f Facts) remark(blockers []plan.Blocker) string {
+// remark is what there is to say of a group although all of its VMs are ready, after their number and in few words.
+func (f Facts) remark(blockers []plan.Blocker) (remark, brief string) {
 	switch {
 	case len(blockers) > 0:
-		return "; " + blockers[0].Message
+		return "; " + blockers[0].Message, briefly(blockers[0])
 	case f.CreateBlocked != nil:
-		return ", but a VM that is lost could not be replaced: " + f.CreateBlocked.Message
+		return ", but a VM that is lost could not be replaced: " + f.CreateBlocked.Message, briefly(*f.CreateBlocked)
 	case f.Plan.Update.Reason != "" && f.Plan.Update.Reason != v1alpha1.ReasonUpToDate:
-		return ", but not all are as spec says: " + f.Plan.Update.Message
+		return ", but not all are as spec says: " + f.Plan.Update.Message, f.Plan.Update.Message
 	}
-	return ""
+	return ".", messageReconciled
 }
 
 // updating reports whether VMs are not as spec says and are about to become so, or cannot. Where somebody said that they shall wait, nothing is
@@ -480,12 +484,22 @@ func withHanging(message string, vms []plan.VMStatus) string {
 		return message
 	}
 	if !strings.Contains(message, held[0].Hangs) {
-		message = fmt.Sprintf("%s; %s: %s", strings.TrimSuffix(message, "."), held[0].Name, held[0].Hangs)
+		message = strings.TrimSuffix(message, ".") + "; " + hanging(held)
 	}
 	if more := len(held) - 1; more > 0 {
 		message += fmt.Sprintf(" (status.vms names %d more)", more)
 	}
 	return message
+}
+
+// hanging names the first VM that a task or a question holds.
+func hanging(vms []plan.VMStatus) string {
+	for i := range vms {
+		if vm := &vms[i]; vm.Hangs != "" {
+			return vm.Name + ": " + vm.Hangs
+		}
+	}
+	return ""
 }
 
 // guests says how many guests of VMs that leave are waited for, and how not to wait.
@@ -503,7 +517,7 @@ func (f Facts) guests() string {
 }
 
 // overdue reports a change that takes longer than spec.readiness.progressDeadlineSeconds.
-func overdue(s *v1alpha1.VmGroupStatus, f Facts) *plan.Blocker {
+func overdue(s *v1alpha1.VmGroupStatus, f Facts, ready readiness) *plan.Blocker {
 	deadline := ProgressDeadline(s, f.Spec)
 	if deadline.IsZero() || f.Now.Before(deadline) {
 		return nil
@@ -511,7 +525,8 @@ func overdue(s *v1alpha1.VmGroupStatus, f Facts) *plan.Blocker {
 	return &plan.Blocker{
 		Reason: v1alpha1.ReasonProgressDeadlineExceeded,
 		Message: fmt.Sprintf("the change is not complete after spec.readiness.progressDeadlineSeconds (%d s): %s. The operator keeps trying; status.vms says which VM is behind",
-			f.Spec.Readiness.ProgressDeadlineSeconds, meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady).Message),
+			f.Spec.Readiness.ProgressDeadlineSeconds, ready.message),
+		Brief:    fmt.Sprintf("spec.readiness.progressDeadlineSeconds (%d s) is over: %s", f.Spec.Readiness.ProgressDeadlineSeconds, ready.brief),
 		Terminal: true,
 	}
 }

@@ -305,8 +305,12 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			if s.Phase != c.phase || ready.Status != c.ready || ready.Reason != c.reason {
 				t.Errorf("got %s, Ready %s/%s; want %s, %s/%s", s.Phase, ready.Status, ready.Reason, c.phase, c.ready, c.reason)
 			}
-			if !strings.Contains(s.LastMessage, c.message) {
-				t.Errorf("message %q does not say %q", s.LastMessage, c.message)
+			said := s.LastMessage + "\n" + ready.Message
+			if stalled := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled); stalled != nil {
+				said += "\n" + stalled.Message
+			}
+			if !strings.Contains(said, c.message) {
+				t.Errorf("message %q does not say %q", said, c.message)
 			}
 			for _, conditionType := range c.present {
 				if !meta.IsStatusConditionTrue(s.Conditions, conditionType) {

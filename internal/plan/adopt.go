@@ -77,7 +77,7 @@ func (p *planner) takeOver() {
 		m.status.Phase = v1alpha1.VMAdopting
 	}
 	p.plan.LeftToAdopt = int32(len(a.Candidates) - len(chosen))
-	p.blockers.add(rankAdoption, Blocker{Reason: v1alpha1.ReasonAdopting, Message: fmt.Sprintf(
+	p.blockers.add(rankAdoption, Blocker{Reason: v1alpha1.ReasonAdopting, Brief: about(chosen, "is", "are") + " being taken over", Message: fmt.Sprintf(
 		"Taking over %s of %s: %s. Nothing is cloned or removed until that has ended.", vms(len(chosen)), a.Name(), enumerate(labels(chosen)))})
 }
 

@@ -47,13 +47,13 @@ func (b *blockers) addOnce(f *failure, remark bool) {
 	for i := range b.all {
 		if b.all[i].rank == rankFailure && b.all[i].Reason == f.reason {
 			if b.all[i].more++; b.all[i].Remark && !remark { // what holds something up is told
-				b.all[i].Message, b.all[i].Remark = f.message, false
+				b.all[i].Message, b.all[i].Brief, b.all[i].Remark = f.message, f.brief, false
 			}
 			b.all[i].Terminal = b.all[i].Terminal || f.terminal
 			return
 		}
 	}
-	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Terminal: f.terminal, Remark: remark})
+	b.add(rankFailure, Blocker{Reason: f.reason, Message: f.message, Brief: f.brief, Terminal: f.terminal, Remark: remark})
 }
 
 // sorted returns the blockers, the most important first.
@@ -69,6 +69,9 @@ func (b *blockers) sorted() []Blocker {
 			r.Message += " (The same for 1 more VM.)"
 		case r.more > 1:
 			r.Message += fmt.Sprintf(" (The same for %d more VMs.)", r.more)
+		}
+		if r.more > 0 {
+			r.Brief = strings.Replace(r.Brief, ":", fmt.Sprintf(" and %d more:", r.more), 1)
 		}
 		out = append(out, r.Blocker)
 	}
@@ -87,6 +90,15 @@ func enumerate(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:listed], ", "), len(names)-listed)
+}
+
+// about begins a few words with the VMs that they are about: the first one, and how many more there are.
+func about(members []*member, is, are string) string {
+	name := members[0].status.Name
+	if len(members) == 1 {
+		return name + " " + is
+	}
+	return fmt.Sprintf("%s and %d more %s", name, len(members)-1, are)
 }
 
 // vms counts VMs in words.

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +23,21 @@ func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 		}
 	}
 }
+
+// checkBriefs: what is said of VMs in few words begins with one of them, with how many there are, or with the field that is wrong.
+func checkBriefs(fail func(string, ...any), p Plan) {
+	for _, b := range p.Blockers {
+		brief := cmp.Or(b.Brief, b.Message)
+		named := func(text string, is func(s, name string) bool) bool {
+			return slices.ContainsFunc(p.VMs, func(vm VMStatus) bool { return is(text, vm.Name) })
+		}
+		if named(b.Message, strings.Contains) && !named(brief, strings.HasPrefix) && !begins.MatchString(brief) {
+			fail("%q names a VM, and in few words: %q", b.Message, brief)
+		}
+	}
+}
+
+var begins = regexp.MustCompile(`^([0-9]+ (of [0-9]+ )?VMs? |spec\.|web-[0-9]+)`)
 
 // A name that only makes the group use another ordinal hides no failure of the same reason that holds something up.
 func TestARemarkHidesNoFailure(t *testing.T) {

@@ -137,7 +137,7 @@ func wasAvailable(in Input, s VMStatus) bool {
 		return false
 	case vm.Stamp != nil && k.Revision != vm.Stamp.Revision && in.Spec.Readiness != nil && in.Spec.Readiness.MinReadySeconds > 0:
 		return false // it may have got another network since, and has to show itself there
-	case in.Spec.PowerState == v1alpha1.PowerOff:
+	case in.Spec.PowerState == v1alpha1.PoweredOff:
 		return vm.Power == vsphere.PoweredOff
 	case vm.Power != vsphere.PoweredOn:
 		return false

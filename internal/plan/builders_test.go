@@ -207,9 +207,8 @@ func failed(f vsphere.Failure) option {
 func spec(edit func(*v1alpha1.VmGroupSpec)) option { return func(in *Input) { edit(&in.Spec) } }
 
 func observeOnly(s *v1alpha1.VmGroupSpec) { s.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve} }
-func wantOff(s *v1alpha1.VmGroupSpec)     { s.PowerState = v1alpha1.PowerOff }
+func wantOff(s *v1alpha1.VmGroupSpec)     { s.PowerState = v1alpha1.PoweredOff }
 func retain(s *v1alpha1.VmGroupSpec)      { s.DeletionPolicy = v1alpha1.DeletionRetain }
-func recycle(s *v1alpha1.VmGroupSpec)     { s.DeletionPolicy = v1alpha1.DeletionRecycle }
 
 func maxUnhealthy(n int32) func(*v1alpha1.VmGroupSpec) { return maxUnhealthyIs(intstr.FromInt32(n)) }
 

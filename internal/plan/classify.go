@@ -208,6 +208,7 @@ func (p *planner) explainNames() {
 			}
 			p.blockers.add(rankName, Blocker{
 				Reason: v1alpha1.ReasonNameConflict, Remark: true,
+				Brief: fmt.Sprintf("%s: the name is taken by %s, which is not the group's VM", VMName(p.in.Name, ordinal), vm.Ref.Value),
 				Message: fmt.Sprintf("The name %s in the group's folder is taken by %s, which is not the group's VM of "+
 					"that name; another ordinal is used instead. To free the name, rename or move %s.",
 					VMName(p.in.Name, ordinal), vm.Ref.Value, vm.Ref.Value),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,8 +37,9 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	case older == nil && mayTarget:
 		return target, p.in.CreateBlocked
 	case older == nil:
-		return target, &Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: "No VM is cloned: those of the new revision do not become ready, and what the older " +
-			"ones are made of is not known.", Terminal: true}
+		return target, &Blocker{Reason: v1alpha1.ReasonRolloutStopped, Terminal: true,
+			Brief: "VMs of the new revision do not become ready, and what the older ones are made of is not known", Message: "No VM is cloned: those of the new " +
+				"revision do not become ready, and what the older ones are made of is not known."}
 	case p.roll.going && p.olds() >= p.spec.desired-p.spec.update.unavailable, p.tries(older.Blocked):
 		return target, p.in.CreateBlocked
 	}
@@ -144,6 +146,7 @@ func (p *planner) explainOlder(revision string, b Blocker) {
 	if slices.ContainsFunc(p.roll.blockedOlder, func(b Blocker) bool { return strings.Contains(b.Message, revision) }) {
 		return
 	}
+	b.Brief = cmp.Or(b.Brief, b.Message)
 	b.Message = fmt.Sprintf("No VM of the older revision %s can be cloned: %s", revision, b.Message)
 	p.roll.blockedOlder = append(p.roll.blockedOlder, b)
 	if p.roll.going && p.trying() {

@@ -34,9 +34,9 @@ func TestARestartedVMThatDoesNotComeBackIsReplacedByTheNextEdit(t *testing.T) {
 func TestVMsThatAreStillStartingAreNotNeedless(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(percent("100%"), number(0))
-	s.spec.PowerState = v1alpha1.PowerOff
+	s.spec.PowerState = v1alpha1.PoweredOff
 	s.until(settled)
-	s.spec.PowerState = v1alpha1.PowerOn
+	s.spec.PowerState = v1alpha1.PoweredOn
 	for _, vm := range s.sorted() {
 		vm.boot = 5
 	}

@@ -72,11 +72,11 @@ var happenings = []happening{
 	{"restore", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.restore() }},
 	{"power state", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.spec.PowerState = rapid.SampledFrom(
-			[]v1alpha1.PowerState{v1alpha1.PowerOn, v1alpha1.PowerOff}).Draw(t, "power")
+			[]v1alpha1.PowerState{v1alpha1.PoweredOn, v1alpha1.PoweredOff}).Draw(t, "power")
 	}},
 	{"policy", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.spec.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{
-			v1alpha1.DeletionDelete, v1alpha1.DeletionRetain, v1alpha1.DeletionRecycle}).Draw(t, "policy")
+			v1alpha1.DeletionDelete, v1alpha1.DeletionRetain}).Draw(t, "policy")
 	}},
 	{"observe", func(_ *rapid.T, s *sim, _ *simVM, _ string) {
 		s.spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve, MaxUnhealthy: ptr(intstr.FromInt32(1))}
@@ -199,9 +199,6 @@ func (s *sim) heal(t *rapid.T) {
 	s.blind, s.paused, s.spec.Repair = false, false, nil
 	s.denies = false // what was found when it was connected to stays
 	s.room, s.absent, s.forbidden, s.boots = muchRoom, map[string]bool{}, map[string]bool{}, map[string]int{}
-	if s.spec.DeletionPolicy == v1alpha1.DeletionRecycle {
-		s.spec.DeletionPolicy = v1alpha1.DeletionRetain
-	}
 	if s.spec.UpdateStrategy == nil {
 		s.spec.UpdateStrategy = &v1alpha1.UpdateStrategy{}
 	}
@@ -273,7 +270,7 @@ func (s *sim) checkSettled(t *rapid.T, p Plan) {
 		}
 		count++
 		names[vm.Name] = true
-		on := s.spec.PowerState != v1alpha1.PowerOff
+		on := s.spec.PowerState != v1alpha1.PoweredOff
 		if (vm.Power == vsphere.PoweredOn) != on || vm.Tombstone {
 			t.Fatalf("settled, but %s is %s with tombstone %t", vm.Name, vm.Power, vm.Tombstone)
 		}

@@ -69,6 +69,7 @@ func (p *planner) explainElsewhere() {
 	if len(away) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonVMsLost,
+			Brief:  about(away, "is", "are") + " outside of the operator's root folder",
 			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs and clones none in their place: %s. "+
 				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back into the group's folder, or delete them.", enumerate(p.places(away))),
 			Terminal: true,
@@ -85,7 +86,7 @@ func (p *planner) removal() {
 	var unreachable []*member
 	byUpdate := p.byReplacement()
 	for _, m := range p.table() {
-		if m.doomed && m.state == cloning && p.in.Hold == nil && p.spec.policy != v1alpha1.DeletionRecycle {
+		if m.doomed && m.state == cloning && p.in.Hold == nil {
 			p.cancelClone(m)
 		}
 		if !m.doomed || m.awaits || m.state != present || p.in.Hold != nil && !p.replaced(m) {
@@ -93,8 +94,6 @@ func (p *planner) removal() {
 		}
 		why, cause := p.whyLeaves(m, byUpdate)
 		switch {
-		case p.spec.policy == v1alpha1.DeletionRecycle:
-			p.notRecycled = append(p.notRecycled, m)
 		case !m.vm.Connected():
 			unreachable = append(unreachable, m)
 		case p.spec.policy == v1alpha1.DeletionRetain:
@@ -107,11 +106,11 @@ func (p *planner) removal() {
 			p.try(m, Action{Kind: DestroyVM, Reason: why, Cause: cause})
 		}
 	}
-	p.explainRecycle()
 	if len(unreachable) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason:   v1alpha1.ReasonVMsLost,
 			Message:  fmt.Sprintf("Not removed, because vCenter does not reach them: %s. The removal then goes on by itself.", outOfReach(unreachable)),
+			Brief:    about(unreachable, "is", "are") + " out of reach, so not removed",
 			Terminal: true,
 		})
 	}
@@ -196,17 +195,4 @@ func (p *planner) holdRemoval() {
 	p.plan.Held = p.in.Hold
 	p.blockers.add(rankHeld, p.in.Hold.Blocker)
 	p.wake(p.in.Hold.Until)
-}
-
-// explainRecycle tells that a deletion policy is not built.
-func (p *planner) explainRecycle() {
-	if len(p.notRecycled) == 0 {
-		return
-	}
-	p.blockers.add(rankPolicy, Blocker{
-		Reason: v1alpha1.ReasonNotSupported,
-		Message: fmt.Sprintf("spec.deletionPolicy Recycle is not built yet, so %s that should leave stay: %s. "+
-			"Set it to Delete or Retain.", vms(len(p.notRecycled)), enumerate(labels(p.notRecycled))),
-		Terminal: true,
-	})
 }

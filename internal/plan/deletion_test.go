@@ -37,10 +37,6 @@ func TestRemoval(t *testing.T) {
 		{"Retain releases a marked VM", input(0, has(makeVM(0, marked)), spec(retain)), with("ReleaseVM web-0", ""), nil},
 		{"released is forgotten", input(0, knowsOrdinals(0), doomed(0), sees(makeVM(0, unstamped)), spec(retain)),
 			want{settled: true}, nil},
-		{"Recycle does nothing", input(0, healthy(0), doomed(0), spec(recycle)), with("", "NotSupported!"),
-			[]string{"Set it to Delete or Retain"}},
-		{"Recycle dooms nothing new", input(0, healthy(0), spec(recycle)),
-			want{blockers: "NotSupported!", vms: "0:Ready", existing: 1, ready: 1, updated: 1}, []string{"web-0 (vm-100)"}},
 	})
 }
 
@@ -53,8 +49,6 @@ func TestGroupDeletion(t *testing.T) {
 			want{actions: "MarkVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
 		{"Retain", input(1, deleting, healthy(0), spec(retain)),
 			want{actions: "ReleaseVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
-		{"Recycle", input(1, deleting, healthy(0), spec(recycle)),
-			want{blockers: "NotSupported!", vms: "0:Deleting", doomed: "0"}, nil},
 		{"nothing is left", input(3, deleting), want{settled: true, gone: true}, nil},
 		{"intents and what is gone do not hold it", input(3, deleting, goneVMs(0), knows(intent(1, 0))),
 			want{settled: true, gone: true}, nil},

@@ -14,12 +14,16 @@ import (
 type failure struct {
 	vsphere.Failure
 	reason, message string
-	terminal        bool
+	// brief is message, and begins with the VM.
+	brief    string
+	terminal bool
 }
 
-func explained(f vsphere.Failure) failure {
+// explained says of which VM the operation was: its name stands after the verb in most errors.
+func explained(f vsphere.Failure, name string) failure {
 	reason, terminal := Explain(f.Err)
-	return failure{Failure: f, reason: reason, message: f.Err.Error(), terminal: terminal}
+	message := f.Err.Error()
+	return failure{Failure: f, reason: reason, message: message, brief: name + ": " + strings.Replace(message, " "+name+":", ":", 1), terminal: terminal}
 }
 
 // waits reports whether it is too early to try again. A VM that is kept because of its disks is tried as soon as it is another than at the last

@@ -149,10 +149,10 @@ func TestStories(t *testing.T) {
 			s.byName("web-1").Power = vsphere.PoweredOff
 			s.until(func(p Plan) bool { return len(p.Blockers) > 0 })
 			s.note("all are to be off")
-			s.spec.PowerState = v1alpha1.PowerOff
+			s.spec.PowerState = v1alpha1.PoweredOff
 			s.until(settled)
 			s.note("and on again")
-			s.spec.PowerState = v1alpha1.PowerOn
+			s.spec.PowerState = v1alpha1.PoweredOn
 			s.until(settled)
 		}},
 		{"shutdown", 4, func(s *story) {

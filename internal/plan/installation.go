@@ -28,6 +28,7 @@ func (p *planner) installation() {
 	case len(strange) > 0:
 		p.blockers.add(rankInstallation, Blocker{
 			Reason: v1alpha1.ReasonAnotherInstallation,
+			Brief:  about(strange, "has", "have") + " the stamp of another installation of the operator",
 			Message: fmt.Sprintf("Another installation of the operator (UID %s) has stamped %s of this group: %s. Nothing is cloned, changed or deleted.",
 				foreigntext.Name(p.plan.StampedBy), vms(len(strange)), enumerate(labels(strange))),
 			Terminal: true,
@@ -47,7 +48,9 @@ func (p *planner) inherit(members []*member) {
 	if len(away) > 0 {
 		message += fmt.Sprintf(" Not reached by vCenter: %s.", outOfReach(away))
 	}
-	p.blockers.add(rankInstallation, Blocker{Reason: v1alpha1.ReasonRestamping, Message: message})
+	p.blockers.add(rankInstallation, Blocker{
+		Reason: v1alpha1.ReasonRestamping, Message: message, Brief: about(members, "gets", "get") + " the stamp of this installation",
+	})
 	if p.handsOff {
 		return
 	}

@@ -82,7 +82,7 @@ func newOperations(in *Input, spec settings) operations {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
 	}
 	for _, f := range in.Observation.Failures {
-		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], explained(f))
+		o.failures[f.Ordinal] = append(o.failures[f.Ordinal], explained(f, VMName(in.Name, f.Ordinal)))
 	}
 	return o
 }

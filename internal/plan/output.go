@@ -80,8 +80,8 @@ var RemovalCauses = []RemovalCause{RemovedByDeletion, RemovedByScaleDown, Remove
 type Blocker struct {
 	// Reason is a condition reason of the API.
 	Reason string
-	// Message is a sentence.
-	Message string
+	// Message is a sentence. Brief says the same in few words that begin with the object; empty where Message begins so.
+	Message, Brief string
 	// Terminal is true when nothing goes on until somebody acts: the group is Stalled.
 	Terminal bool
 	// Remark is true when nothing waits for it: the group goes on in another way.

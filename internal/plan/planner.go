@@ -45,8 +45,6 @@ type planner struct {
 	templates []*member
 	// surplusHeld is true when VMs would be chosen to leave, were it not for a hold.
 	surplusHeld bool
-	// notRecycled should leave, which deletionPolicy Recycle cannot do yet.
-	notRecycled []*member
 	// createsWanted is the number of VMs that are missing, whether or not they may be created now.
 	createsWanted int
 
@@ -118,6 +116,7 @@ func (p *planner) explainInput() {
 	if len(p.templates) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonConvertedToTemplate,
+			Brief:  about(p.templates, "was converted to a template", "were converted to templates"),
 			Message: fmt.Sprintf("Converted to templates, so that they can be neither started nor removed: %s. Ask the platform team to convert them back to virtual machines; "+
 				"all goes on by itself then.", enumerate(labels(p.templates))),
 			Terminal: true,
@@ -128,13 +127,6 @@ func (p *planner) explainInput() {
 	}
 	for _, b := range p.spec.blockers {
 		p.blockers.add(rankSpec, b)
-	}
-	if p.spec.policy == v1alpha1.DeletionRecycle && len(p.notRecycled) == 0 {
-		p.blockers.add(rankSpec, Blocker{
-			Reason:   v1alpha1.ReasonNotSupported,
-			Message:  "spec.deletionPolicy Recycle is not built yet, so no VM is cloned or removed: set it to Delete or Retain.",
-			Terminal: true,
-		})
 	}
 	if b := p.in.CreateBlocked; b != nil && p.createsWanted > 0 {
 		p.blockers.add(rankCreate, *b)

@@ -35,7 +35,7 @@ func (p *planner) power() {
 		case m.vm.Power == vsphere.PoweredOff:
 			reason := "it was cloned"
 			if m.known != nil && m.known.Phase == v1alpha1.VMStopped {
-				reason = "spec.powerState is On"
+				reason = "spec.powerState is PoweredOn"
 			}
 			if m.status.Updating {
 				reason = "it was stopped for an update"
@@ -52,7 +52,7 @@ func (p *planner) powerOff(m *member) {
 	case vsphere.PoweredOff, vsphere.PowerUnknown, "":
 		return
 	}
-	p.stop(m, "spec.powerState is Off")
+	p.stop(m, "spec.powerState is PoweredOff")
 }
 
 // explainPower tells of VMs that are left as they are.
@@ -61,6 +61,7 @@ func (p *planner) explainPower(unreachable, observed []*member) {
 		p.blockers.add(rankLost, Blocker{
 			Reason:   v1alpha1.ReasonVMsLost,
 			Message:  fmt.Sprintf("Out of reach: %s.", outOfReach(unreachable)),
+			Brief:    about(unreachable, "is", "are") + " out of reach: " + unreachable[0].vm.Connection.Problem(),
 			Terminal: true,
 		})
 	}
@@ -75,6 +76,7 @@ func (p *planner) explainPower(unreachable, observed []*member) {
 	}
 	p.blockers.add(rankObserved, Blocker{
 		Reason: v1alpha1.ReasonRepairHeld,
+		Brief:  about(observed, "is", "are") + " not running, and spec.repair.mode is Observe",
 		Message: fmt.Sprintf("Powered off or suspended from outside and left so, because spec.repair.mode is Observe: %s. "+
 			"Power on what shall run, or set the mode to Enforce.", enumerate(labels(observed))),
 	})

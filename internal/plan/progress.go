@@ -266,6 +266,17 @@ func (p *planner) whoFailed() string {
 	return fmt.Sprintf("%s did not become ready %s, and left the group since", vms(len(p.roll.Failed)), within)
 }
 
+// brieflyFailed says the same in few words.
+func (p *planner) brieflyFailed() string {
+	if m := p.firstRefused(); m != nil {
+		return m.status.Name + ": vCenter refused the new size; the update is stopped"
+	}
+	if failed := p.failedMembers(); len(failed) > 0 {
+		return about(failed, "did", "did") + " not become ready; the update is stopped"
+	}
+	return vms(len(p.roll.Failed)) + " did not become ready, and left the group; the update is stopped"
+}
+
 // afterFailure says what to do once the update has stopped. A VM that was refused its size still runs: nobody is to replace all VMs for that.
 func (p *planner) afterFailure() string {
 	if p.firstRefused() != nil {

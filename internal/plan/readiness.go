@@ -175,9 +175,9 @@ func (p *planner) assessStopped(m *member) {
 	status.Phase = v1alpha1.VMUnhealthy
 	switch vm.Power {
 	case vsphere.PoweredOn:
-		status.Message = fmt.Sprintf("%s is powered on although spec.powerState is Off", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s is powered on although spec.powerState is PoweredOff", vm.Ref.Value)
 	case vsphere.Suspended:
-		status.Message = fmt.Sprintf("%s is suspended although spec.powerState is Off", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s is suspended although spec.powerState is PoweredOff", vm.Ref.Value)
 	default:
 		status.Message = fmt.Sprintf("%s has a power state that vCenter does not report", vm.Ref.Value)
 	}

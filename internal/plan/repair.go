@@ -73,6 +73,7 @@ func (p *planner) explainHeld(held []*member) {
 	if len(held) > 0 && !p.repairHeld {
 		p.blockers.add(rankObserved, Blocker{
 			Reason: v1alpha1.ReasonRepairHeld,
+			Brief:  about(held, "is", "are") + " gone from vCenter, and spec.repair.mode is Observe",
 			Message: fmt.Sprintf("Gone from vCenter and not replaced, because spec.repair.mode is Observe: %s. "+
 				"Set the mode to Enforce to replace what is gone, or lower spec.replicas.", enumerate(labels(held))),
 		})

@@ -64,15 +64,6 @@ func TestSpecs(t *testing.T) {
 		{"an invalid spec can still shrink",
 			input(0, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.Template = "" })),
 			want{actions: "MarkVM web-0", blockers: "InvalidSpec!", vms: "0:Deleting", doomed: "0"}, nil},
-		{"anti-affinity Required is not built",
-			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
-				s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityRequired}
-			})), with("NotSupported!"), []string{"antiAffinity"}},
-		{"anti-affinity Preferred is ignored",
-			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
-				s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
-			})),
-			want{actions: "CreateVM web-1", vms: "0:Ready 1:Cloning", existing: 1, ready: 1, updated: 1}, nil},
 		{"nothing of this holds a deletion",
 			input(2, healthy(0), deleting, createBlocked, func(in *Input) { in.Spec = v1alpha1.VmGroupSpec{} }),
 			want{actions: "MarkVM web-0", vms: "0:Deleting", doomed: "0"}, nil},
@@ -144,7 +135,6 @@ func TestScaleDown(t *testing.T) {
 		{"what is gone is simply forgotten", input(1, healthy(0), goneVMs(1)), ""},
 		{"gone and not replaced (Observe) goes before VMs",
 			input(1, healthy(0), goneVMs(1, 2), spec(observeOnly)), ""},
-		{"Recycle dooms nobody", input(0, healthy(0), spec(recycle)), ""},
 		{"a foreign VM does not count", input(1, healthy(0), sees(makeVM(7, unstamped))), ""},
 		{"a name that was seen with another VM is not meant", input(2, healthy(0, 1, 2), first("web-0"), listedAs("web-0", "vm-7")), "2"},
 		{"a name that was seen with this VM is", input(2, healthy(0, 1, 2), first("web-0"), listedAs("web-0", moRefOf(0))), "0"},

@@ -27,7 +27,7 @@ func TestRevision(t *testing.T) {
 		"default mode":    {func(s *v1alpha1.VmGroupSpec) { s.CloneMode = v1alpha1.CloneFull }, false},
 		"empty placement": {func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{} }, false},
 		"replicas":        {func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr(int32(7)) }, false},
-		"power state":     {func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PowerOff }, false},
+		"power state":     {func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PoweredOff }, false},
 		"scale-down":      {func(s *v1alpha1.VmGroupSpec) { s.ScaleDown = &v1alpha1.ScaleDown{} }, false},
 	} {
 		spec := validSpec(1)
@@ -41,7 +41,7 @@ func TestRevision(t *testing.T) {
 // TestRecordedRevisions pins the revisions of specs that set everything: VMs carry them.
 func TestRecordedRevisions(t *testing.T) {
 	spec := validSpec(1)
-	spec.Placement = &v1alpha1.Placement{ResourcePool: "pool", Datastore: "ssd", Network: "lan", AntiAffinity: v1alpha1.AntiAffinityNone}
+	spec.Placement = &v1alpha1.Placement{ResourcePool: "pool", Datastore: "ssd", Network: "lan"}
 	spec.CloneMode, spec.UserDataSecretRef = v1alpha1.CloneLinked, &v1alpha1.LocalObjectReference{Name: "boot"}
 	if got := Revision(spec); got != "1-89571704ac" {
 		t.Errorf("the revision of a full spec without a trigger is %s now", got)

@@ -236,7 +236,7 @@ func (p *planner) explainUpdate() {
 	message := p.plan.Update.Message
 	switch p.plan.Update.Reason {
 	case v1alpha1.ReasonRolloutStopped:
-		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: message, Terminal: true})
+		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRolloutStopped, Message: message, Brief: p.brieflyFailed(), Terminal: true})
 	case v1alpha1.ReasonRetainForbidsReplacement:
 		p.blockers.add(rankHeld, Blocker{Reason: v1alpha1.ReasonRetainForbidsReplacement, Message: message, Terminal: true})
 	case v1alpha1.ReasonRolloutPending:

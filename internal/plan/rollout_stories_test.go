@@ -172,13 +172,13 @@ var sagas = []sagaTest{
 		s.note("who made up for the others left, though the oldest leave first")
 	}},
 	{"restart-off", 2, func(s *saga) {
-		s.spec.PowerState = v1alpha1.PowerOff
+		s.spec.PowerState = v1alpha1.PoweredOff
 		s.until(settled)
 		s.spec.CPU = 4
 		s.until(settled)
 	}},
 	{"replace-off", 2, func(s *saga) {
-		s.spec.PowerState = v1alpha1.PowerOff
+		s.spec.PowerState = v1alpha1.PoweredOff
 		s.until(settled)
 		s.template("debian-13")
 		s.until(settled)

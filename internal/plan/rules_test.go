@@ -38,6 +38,7 @@ func checkRules(t fataler, in Input, p Plan) {
 	checkOutcome(fail, in, p)
 	checkKept(fail, in, p)
 	checkRollout(fail, in, p)
+	checkBriefs(fail, p)
 	if in.Hold != nil && slices.ContainsFunc(p.Actions, func(a Action) bool {
 		return !replaces(in, p, a.Ordinal) && (a.Kind == DestroyVM || a.Kind == MarkVM || a.Kind == ReleaseVM || a.Kind == PowerOffVM && (in.Deleting || slices.Contains(p.Doomed, a.Ordinal)))
 	}) {
@@ -177,7 +178,7 @@ func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 	within, graceful := grace(in)
 	retained := in.Spec.DeletionPolicy == v1alpha1.DeletionRetain
 	switch {
-	case isDoomed && (!vm.Tombstone || retained), !isDoomed && !updating && in.Spec.PowerState != v1alpha1.PowerOff:
+	case isDoomed && (!vm.Tombstone || retained), !isDoomed && !updating && in.Spec.PowerState != v1alpha1.PoweredOff:
 		fail("%s %s, which is not to be stopped", a.Kind, a.Name)
 	case !vm.Connected():
 		fail("%s %s, which is out of reach", a.Kind, a.Name)
@@ -440,9 +441,9 @@ func anyUpdate(t *rapid.T, in *Input) {
 
 // drawSpec varies the parts of a valid spec that a plan depends on.
 func drawSpec(t *rapid.T, s *v1alpha1.VmGroupSpec) {
-	s.PowerState = rapid.SampledFrom([]v1alpha1.PowerState{"", v1alpha1.PowerOn, v1alpha1.PowerOff}).Draw(t, "powerState")
+	s.PowerState = rapid.SampledFrom([]v1alpha1.PowerState{"", v1alpha1.PoweredOn, v1alpha1.PoweredOff}).Draw(t, "powerState")
 	s.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{
-		"", v1alpha1.DeletionDelete, v1alpha1.DeletionRetain, v1alpha1.DeletionRecycle,
+		"", v1alpha1.DeletionDelete, v1alpha1.DeletionRetain,
 	}).Draw(t, "deletionPolicy")
 	s.Repair = &v1alpha1.Repair{Mode: rapid.SampledFrom([]v1alpha1.RepairMode{
 		"", v1alpha1.RepairEnforce, v1alpha1.RepairObserve}).Draw(t, "repair")}

@@ -3,8 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 // scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then those that are not available yet, then
@@ -19,13 +17,7 @@ func (p *planner) scaleDown(surplus int) {
 		}
 	}
 	slices.SortFunc(candidates, p.compareLeaving)
-	victims := candidates[:min(max(surplus, 0), len(candidates))]
-	if p.spec.policy == v1alpha1.DeletionRecycle && len(victims) > 0 {
-		// It would be wrong to doom VMs that nothing can remove.
-		p.notRecycled = append(p.notRecycled, victims...)
-		return
-	}
-	for _, m := range victims {
+	for _, m := range candidates[:min(max(surplus, 0), len(candidates))] {
 		p.doom(m)
 	}
 }

@@ -48,7 +48,7 @@ type settings struct {
 func settingsOf(in *Input) settings {
 	spec := &in.Spec
 	s := settings{
-		wantOn:      spec.PowerState != v1alpha1.PowerOff,
+		wantOn:      spec.PowerState != v1alpha1.PoweredOff,
 		gate:        v1alpha1.GatePoweredOn,
 		policy:      v1alpha1.DeletionDelete,
 		deleteFirst: map[string]bool{},
@@ -122,18 +122,7 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 	if len(wrong) > 0 {
 		s.noCreate = true
 		s.invalid("No VM can be cloned: " + strings.Join(wrong, "; ") + ".")
-	}
-	if s.policy == v1alpha1.DeletionRecycle {
-		s.noCreate = true // a VM that could never leave had better not come
-	}
-	if p := spec.Placement; p != nil && p.AntiAffinity == v1alpha1.AntiAffinityRequired {
-		s.noCreate = true
-		s.blockers = append(s.blockers, Blocker{
-			Reason: v1alpha1.ReasonNotSupported,
-			Message: "spec.placement.antiAffinity Required is not built yet, so no VM is cloned: " +
-				"set it to None, or to Preferred, which has no effect yet.",
-			Terminal: true,
-		})
+		s.blockers[len(s.blockers)-1].Brief = strings.Join(wrong, "; ")
 	}
 }
 

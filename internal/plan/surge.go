@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 // markSurge marks the VMs that updates have added to those that are wanted, as status names them.
@@ -58,10 +56,6 @@ func (p *planner) endSurge(n int32) {
 	b := p.budget()
 	added := p.surging()
 	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(availability(x)-availability(y), -byAge(x, y)) })
-	if p.spec.policy == v1alpha1.DeletionRecycle {
-		p.notRecycled = append(p.notRecycled, added[:min(max(int(n), 0), len(added))]...)
-		return
-	}
 	for _, m := range added {
 		if n <= 0 || m.status.Available && b.available <= 0 {
 			return

@@ -224,21 +224,6 @@ func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoomedThatNothingCanRemove: deletionPolicy Recycle is not built.
-func TestNothingIsDoomedThatNothingCanRemove(t *testing.T) {
-	s := newSaga(t, 3)
-	s.strategy(nil, nil)
-	s.spec.CPU = 4
-	s.until(updated(4))
-	s.spec.DeletionPolicy = v1alpha1.DeletionRecycle
-	for range 10 {
-		if p := s.step(nil); len(p.Doomed) > 0 {
-			t.Fatalf("%v are to leave", p.Doomed)
-		}
-		s.tick()
-	}
-}
-
 // TestNoVMOfBeforeLeavesForAnotherSize, whatever else happens, as long as none is lost and nobody asks for fewer.
 func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 	events := []func(t *rapid.T, s *saga, vm *simVM){

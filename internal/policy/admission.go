@@ -228,12 +228,12 @@ func SameShape(spec v1alpha1.VmGroupSpec, a v1alpha1.Admitted) bool {
 		secretName(spec.UserDataSecretRef) == secretName(a.UserDataSecretRef)
 }
 
-// place is where VMs go; anti-affinity is no part of a revision.
+// place is where VMs go.
 func place(p *v1alpha1.Placement) v1alpha1.Placement {
 	if p == nil {
 		return v1alpha1.Placement{}
 	}
-	return v1alpha1.Placement{ResourcePool: p.ResourcePool, Datastore: p.Datastore, Network: p.Network}
+	return *p
 }
 
 func cloneMode(mode v1alpha1.CloneMode) v1alpha1.CloneMode {

@@ -12,7 +12,7 @@ import (
 
 func TestDecide(t *testing.T) {
 	spec := func(cpu, replicas int32) v1alpha1.VmGroupSpec {
-		return v1alpha1.VmGroupSpec{CPU: cpu, Memory: 2, Template: "t", Replicas: &replicas, PowerState: v1alpha1.PowerOff}
+		return v1alpha1.VmGroupSpec{CPU: cpu, Memory: 2, Template: "t", Replicas: &replicas, PowerState: v1alpha1.PoweredOff}
 	}
 	was := func(cpu, replicas int32) *v1alpha1.Admitted {
 		return &v1alpha1.Admitted{Revision: "r", Replicas: replicas, CPU: cpu, Memory: 2, Template: "t"}
@@ -148,7 +148,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			h := Decide(c.v)
-			if h.Spec.CPU != c.cpu || *h.Spec.Replicas != c.replicas || h.Spec.PowerState != v1alpha1.PowerOff {
+			if h.Spec.CPU != c.cpu || *h.Spec.Replicas != c.replicas || h.Spec.PowerState != v1alpha1.PoweredOff {
 				t.Errorf("planned with %d VMs of cpu %d and power %q, want %d of %d", *h.Spec.Replicas, h.Spec.CPU, h.Spec.PowerState, c.replicas, c.cpu)
 			}
 			switch a := h.Admitted; {

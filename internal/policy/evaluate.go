@@ -28,10 +28,11 @@ func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath stri
 	return violations
 }
 
-// EvaluateUpdate parts what the new spec breaks into what is refused and what is kept. Refused is only what gets
-// worse: a value further from its limit than before, another template, or more VMs of a kind that breaks a limit. The
-// rest was there before and is kept, as is what policies break that only warn; both are fit for a warning. Shrinking
-// is never refused.
+// EvaluateUpdate parts what the new spec breaks into what is refused and what is kept, which is fit for a warning. Refused is
+// only what gets worse: a value further from its limit than before, another template, or more VMs of a kind that breaks a
+// limit. Kept is what was there before, for which the group is held, and what gets worse by a policy that only warns. What has
+// no effect on the update is in neither: a minimum of replicas, which holds for new groups only, and what broke a policy that
+// only warns before. Shrinking is never refused.
 //
 // A spec where there was none before is judged as a new one.
 func (s *Set) EvaluateUpdate(r Requester, old, spec v1alpha1.VmGroupSpec, templatePath string) (refused, kept []Violation) {
@@ -45,9 +46,9 @@ func (s *Set) EvaluateUpdate(r Requester, old, spec v1alpha1.VmGroupSpec, templa
 	for _, p := range s.rulesFor(r) {
 		for i := range rules {
 			detail := rules[i].broken(p, now)
-			switch {
-			case detail == "":
-			case p.Enforced() && rules[i].worse(was, now):
+			switch worse := rules[i].worse(was, now); {
+			case detail == "", rules[i].newOnly, !p.Enforced() && !worse:
+			case p.Enforced() && worse:
 				refused = append(refused, rules[i].violation(p, now, detail))
 			default:
 				kept = append(kept, rules[i].violation(p, now, detail))
@@ -73,9 +74,10 @@ func (s *Set) MissingTemplate(r Requester, old *v1alpha1.VmGroupSpec, spec v1alp
 			Field: "spec.template", Value: spec.Template, Policy: p.name, Rule: RuleTemplateExists, Enforced: p.Enforced(),
 			Detail: fmt.Sprintf("does not exist in VCenter %q, and VmGroupPolicy %q wants a template that exists", vcenter, p.name),
 		}
-		if p.Enforced() && (isNew || differs(shapeOf(old, ""), shapeOf(&spec, ""))) {
+		switch worse := isNew || differs(shapeOf(old, ""), shapeOf(&spec, "")); {
+		case p.Enforced() && worse:
 			refused = append(refused, v)
-		} else {
+		case p.Enforced() || worse:
 			kept = append(kept, v)
 		}
 	}

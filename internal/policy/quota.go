@@ -83,9 +83,10 @@ func (s *Set) Retained(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmG
 			Field: "spec.deletionPolicy", Value: string(spec.DeletionPolicy), Policy: p.name, Rule: RuleQuotaRetain, Enforced: p.Enforced(),
 			Detail: fmt.Sprintf("is not allowed under the quota of VmGroupPolicy %q, whose VMs would count on after the group is gone", p.name),
 		}
-		if worse && p.Enforced() {
+		switch {
+		case p.Enforced() && worse:
 			refused = append(refused, v)
-		} else {
+		case p.Enforced() || worse:
 			kept = append(kept, v)
 		}
 	}

@@ -18,7 +18,7 @@ func TestUsageOfAGroup(t *testing.T) {
 		{"no spec is a group without VMs", v1alpha1.VmGroupSpec{}, policy.Usage{Groups: 1}},
 		{"replicas left out are one", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Template: "t"}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
 		{"each VM counts", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(5))}, policy.Usage{Groups: 1, VMs: 5, CPU: 10, Memory: 15}},
-		{"VMs that are off count", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, PowerState: v1alpha1.PowerOff}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
+		{"VMs that are off count", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, PowerState: v1alpha1.PoweredOff}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
 		{"no VMs take nothing", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(0))}, policy.Usage{Groups: 1}},
 		{"nothing is negative", v1alpha1.VmGroupSpec{CPU: -2, Memory: 3, Replicas: new(int32(-1))}, policy.Usage{Groups: 1}},
 		{"nothing is negative where there are VMs", v1alpha1.VmGroupSpec{CPU: -2, Memory: -3, Replicas: new(int32(2))}, policy.Usage{Groups: 1, VMs: 2}},

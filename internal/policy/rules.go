@@ -45,6 +45,8 @@ type rule struct {
 	broken func(*Policy, shape) string
 	// worse says, of a shape that breaks the rule, whether the one before was better.
 	worse func(was, now shape) bool
+	// newOnly is true for a rule that holds for new groups only.
+	newOnly bool
 }
 
 // rules in the order in which violations of one policy are reported.
@@ -85,7 +87,7 @@ var rules = []rule{
 		id: RuleReplicasMinimum, field: "spec.replicas", value: replicas,
 		broken: func(p *Policy, s shape) string { return tooLittle(p, p.bounds.Replicas, s.replicas, "") },
 		// Shrinking always passes, also to below a minimum.
-		worse: func(_, _ shape) bool { return false },
+		worse: func(_, _ shape) bool { return false }, newOnly: true,
 	},
 	{
 		id: RuleTemplateDenied, field: "spec.template", value: template,

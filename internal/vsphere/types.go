@@ -46,8 +46,8 @@ type PowerState string
 
 // Power states. Unknown covers a VM whose state was not reported.
 const (
-	PoweredOn    PowerState = "On"
-	PoweredOff   PowerState = "Off"
+	PoweredOn    PowerState = "PoweredOn"
+	PoweredOff   PowerState = "PoweredOff"
 	Suspended    PowerState = "Suspended"
 	PowerUnknown PowerState = "Unknown"
 )

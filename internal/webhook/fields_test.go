@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,38 +8,29 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// effect is what a field of a spec does: something reads it, or it is unbuilt and the operator says so.
+// effect is where a field of a spec takes effect: the code that reads it.
 type effect struct {
 	// file reads the field, with the text; the text names the field, or the one that it is part of.
 	file, text string
-	// unbuilt sets a field that nothing reads yet.
-	unbuilt func(*v1alpha1.VmGroupSpec)
 	// unused is why nothing reads a field of a type that several fields share. Only what the operator writes itself may be unused.
 	unused string
 }
 
-// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row: it says where the field is read. A
-// field that nothing reads yet belongs into plan.Unbuilt, and its description says "no effect yet".
+// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row: it says where the field is read.
 var fieldEffects = map[string]map[string]effect{
 	"VmGroup": {
-		"cpu":                    {file: "internal/controller/vmgroup/act.go", text: "of.Spec.CPU"},
-		"memory":                 {file: "internal/controller/vmgroup/act.go", text: "of.Spec.Memory"},
-		"template":               {file: "internal/controller/vmgroup/resolve.go", text: "spec.Template"},
-		"replicas":               {file: "internal/plan/settings.go", text: "*spec.Replicas"},
-		"vcenter":                {file: "internal/controller/vmgroup/resolve.go", text: "Spec.VCenter"},
-		"placement.resourcePool": {file: "internal/controller/vmgroup/resolve.go", text: "want.ResourcePool"},
-		"placement.datastore":    {file: "internal/controller/vmgroup/resolve.go", text: "want.Datastore"},
-		"placement.network":      {file: "internal/controller/vmgroup/resolve.go", text: "want.Network"},
-		"placement.antiAffinity": {unbuilt: func(s *v1alpha1.VmGroupSpec) {
-			s.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
-		}},
+		"cpu":                               {file: "internal/controller/vmgroup/act.go", text: "of.Spec.CPU"},
+		"memory":                            {file: "internal/controller/vmgroup/act.go", text: "of.Spec.Memory"},
+		"template":                          {file: "internal/controller/vmgroup/resolve.go", text: "spec.Template"},
+		"replicas":                          {file: "internal/plan/settings.go", text: "*spec.Replicas"},
+		"vcenter":                           {file: "internal/controller/vmgroup/resolve.go", text: "Spec.VCenter"},
+		"placement.resourcePool":            {file: "internal/controller/vmgroup/resolve.go", text: "want.ResourcePool"},
+		"placement.datastore":               {file: "internal/controller/vmgroup/resolve.go", text: "want.Datastore"},
+		"placement.network":                 {file: "internal/controller/vmgroup/resolve.go", text: "want.Network"},
 		"cloneMode":                         {file: "internal/controller/vmgroup/resolve.go", text: "spec.CloneMode"},
 		"powerState":                        {file: "internal/plan/settings.go", text: "spec.PowerState"},
 		"updateStrategy.type":               {file: "internal/plan/budget.go", text: "spec.Type == v1alpha1.UpdateOnDelete"},
@@ -195,23 +184,7 @@ func specSchema(definition *apiextensionsv1.CustomResourceDefinition) apiextensi
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 }
 
-// saidOf are the warning about a new group and the condition of a group that is served, or empty.
-func saidOf(t *testing.T, change func(*v1alpha1.VmGroupSpec)) (warning, condition string) {
-	t.Helper()
-	g := aGroup(func(g *v1alpha1.VmGroup) { change(&g.Spec) })
-	handled := serve(t, knowledgeWith(), nil).validate(requestFor(t, nil, g))
-	if !handled.Allowed {
-		t.Fatalf("the group is refused: %+v", handled.Result)
-	}
-	status := group.Facts{Name: g.Name, Generation: 1, Spec: g.Spec, Now: someTime, Complete: true}.Status()
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFieldsWithoutEffect); c != nil {
-		condition = c.Message
-	}
-	return strings.Join(handled.Warnings, "\n"), condition
-}
-
-func TestEveryFieldOfASpecHasAnEffectOrTheOperatorSaysThatItHasNone(t *testing.T) {
-	const noEffect = "no effect yet"
+func TestEveryFieldOfASpecHasAnEffect(t *testing.T) {
 	kinds := crd.Hub()
 	if len(kinds) != len(fieldEffects) {
 		t.Errorf("there are %d kinds, and rows for %d", len(kinds), len(fieldEffects))
@@ -219,26 +192,16 @@ func TestEveryFieldOfASpecHasAnEffectOrTheOperatorSaysThatItHasNone(t *testing.T
 	for _, definition := range kinds {
 		kind := definition.Spec.Names.Kind
 		seen := map[string]bool{}
-		leaves("", specSchema(definition), func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		leaves("", specSchema(definition), func(path string, _ apiextensionsv1.JSONSchemaProps) {
 			seen[path] = true
 			row, known := fieldEffects[kind][path]
 			switch {
 			case !known:
-				t.Errorf("%s spec.%s has no row: add where it is read, or make plan.Unbuilt say that it has no effect yet", kind, path)
-			case row.unused != "":
-				if kind != "VmGroupLimits" {
-					t.Errorf("%s spec.%s: people write it, so it may not go unused", kind, path)
-				}
-			case row.unbuilt == nil:
+				t.Errorf("%s spec.%s has no row: add where the field is read, or remove the field from the API until something reads it", kind, path)
+			case row.unused == "":
 				checkReader(t, kind, path, row)
-				if strings.Contains(schema.Description, noEffect) {
-					t.Errorf("%s spec.%s is read in %s, and its description says %q", kind, path, row.file, noEffect)
-				}
-			default:
-				if !strings.Contains(schema.Description, noEffect) {
-					t.Errorf("%s spec.%s is unbuilt, and its description does not say %q: %s", kind, path, noEffect, schema.Description)
-				}
-				checkTold(t, path, row.unbuilt)
+			case kind != "VmGroupLimits":
+				t.Errorf("%s spec.%s: people write it, so it must not be unused", kind, path)
 			}
 		})
 		for path := range fieldEffects[kind] {
@@ -263,93 +226,5 @@ func checkReader(t *testing.T, kind, path string, row effect) {
 	names := strings.Split(strings.ToLower(path), ".")
 	if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(row.text), name) }) {
 		t.Errorf("%s spec.%s: %q does not name the field", kind, path, row.text)
-	}
-}
-
-// checkTold: who sets a field that is not built is warned, and the condition of the group says the same.
-func checkTold(t *testing.T, path string, set func(*v1alpha1.VmGroupSpec)) {
-	t.Helper()
-	warning, condition := saidOf(t, set)
-	field := "spec." + path
-	for where, text := range map[string]string{"the warning": warning, "the condition": condition} {
-		if !strings.Contains(text, field) || !strings.Contains(text, "not built yet and has no effect") {
-			t.Errorf("spec.%s is set, and %s says %q", path, where, text)
-		}
-	}
-}
-
-// fillIn does what the API server does with the defaults of a schema.
-func fillIn(schema apiextensionsv1.JSONSchemaProps, object map[string]any) {
-	for name, property := range schema.Properties {
-		if _, set := object[name]; !set && property.Default != nil {
-			var value any
-			if err := json.Unmarshal(property.Default.Raw, &value); err != nil {
-				panic(fmt.Sprintf("the default of %s: %v", name, err))
-			}
-			object[name] = value
-		}
-		if below, ok := object[name].(map[string]any); ok {
-			fillIn(property, below)
-		}
-	}
-}
-
-func TestNobodyIsWarnedOfAFieldThatTheSchemaFilledIn(t *testing.T) {
-	schema := specSchema(crd.VmGroupCRD())
-	for story, written := range map[string]map[string]any{
-		"what has to be there":         {},
-		"a placement":                  {"placement": map[string]any{"network": "apps-1"}},
-		"everything else that has any": {"placement": map[string]any{}, "readiness": map[string]any{}, "repair": map[string]any{}, "scaleDown": map[string]any{}},
-	} {
-		written["cpu"], written["memory"], written["template"] = 1, 1, "linux-12"
-		fillIn(schema, written)
-		if written["deletionPolicy"] != "Delete" {
-			t.Fatalf("%s: no defaults were filled in: %v", story, written)
-		}
-		text, err := json.Marshal(written)
-		if err != nil {
-			t.Fatal(err)
-		}
-		warning, condition := saidOf(t, func(s *v1alpha1.VmGroupSpec) {
-			if err := json.Unmarshal(text, s); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if warning != "" || condition != "" {
-			t.Errorf("%s: the warning is %q, the condition %q", story, warning, condition)
-		}
-	}
-}
-
-func TestAFieldWithoutEffectIsWarnedOfWhereNothingIsKnownOfTheVCenter(t *testing.T) {
-	w := knowledgeWith()
-	w.preview = func(*v1alpha1.VmGroup) (Preview, error) {
-		return Preview{VCenter: "default", Reason: "away"}, nil
-	}
-	s := serve(t, w, nil)
-	set := aGroup(func(g *v1alpha1.VmGroup) {
-		g.Spec.Placement = &v1alpha1.Placement{AntiAffinity: v1alpha1.AntiAffinityPreferred}
-	})
-	for story, got := range map[string][]string{
-		"a new group": s.validate(requestFor(t, nil, set)).Warnings, "a change": s.validate(requestFor(t, aGroup(), set)).Warnings,
-	} {
-		if len(got) != 2 || !strings.HasPrefix(got[0], "spec.placement.antiAffinity Preferred is not built yet") {
-			t.Errorf("%s: %q", story, got)
-		}
-	}
-	for story, request := range map[string]*struct{ old, group *v1alpha1.VmGroup }{
-		"it is taken away": {set, aGroup()},
-		"only a label":     {set, aGroup(func(g *v1alpha1.VmGroup) { g.Spec, g.Labels = set.Spec, map[string]string{"a": "b"} })},
-	} {
-		for _, warning := range s.validate(requestFor(t, request.old, request.group)).Warnings {
-			if strings.Contains(warning, "antiAffinity") {
-				t.Errorf("%s: %q", story, warning)
-			}
-		}
-	}
-	for _, warning := range s.validate(requestFor(t, nil, set)).Warnings {
-		if len(warning) > maxWarning || strings.HasSuffix(warning, "…") {
-			t.Errorf("the warning is cut: %q", warning)
-		}
 	}
 }

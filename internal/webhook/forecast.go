@@ -85,7 +85,7 @@ func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 func leaving(old, group *v1alpha1.VmGroup, p plan.Plan) string {
 	names := namesLeaving(old, p)
 	switch {
-	case len(names) == 0 || group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle: // a blocker says that it is not built
+	case len(names) == 0:
 		return ""
 	case group.Spec.DeletionPolicy == v1alpha1.DeletionRetain:
 		return "retains " + vms(len(names)) + " (kept in vCenter): " + enumerate(names)

@@ -29,7 +29,7 @@ func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Pla
 	for ordinal := range *before.Spec.Replicas {
 		uuid, ref := plan.InstanceUUID(in.ID.Key(), ordinal, 0), fmt.Sprintf("vm-%d", ordinal)
 		power := vsphere.PoweredOn
-		if before.Spec.PowerState == v1alpha1.PowerOff {
+		if before.Spec.PowerState == v1alpha1.PoweredOff {
 			power = vsphere.PoweredOff
 		}
 		in.Observation.VMs = append(in.Observation.VMs, vsphere.VM{
@@ -97,21 +97,21 @@ func TestForecast(t *testing.T) {
 			status: v1alpha1.VmGroupStatus{Deleting: []int32{2}}, want: []string{"this change removes 1 VM: vg-1"},
 		},
 		{
-			story: "off", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PowerOff },
+			story: "off", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PoweredOff },
 			want: []string{"this change powers off 3 VMs"},
 		},
 		{
-			story: "on", before: func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PowerOff }, after: same,
+			story: "on", before: func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PoweredOff }, after: same,
 			want: []string{"this change powers on 3 VMs"},
 		},
 		{
 			story: "off and fewer", before: same,
-			after: func(s *v1alpha1.VmGroupSpec) { s.PowerState, s.Replicas = v1alpha1.PowerOff, new(int32(2)) },
+			after: func(s *v1alpha1.VmGroupSpec) { s.PowerState, s.Replicas = v1alpha1.PoweredOff, new(int32(2)) },
 			want:  []string{"this change removes 1 VM: vg-2 and powers off 2 VMs"},
 		},
 		{
 			story: "off, and one was on its way out before", before: same,
-			after:  func(s *v1alpha1.VmGroupSpec) { s.PowerState, s.Replicas = v1alpha1.PowerOff, new(int32(2)) },
+			after:  func(s *v1alpha1.VmGroupSpec) { s.PowerState, s.Replicas = v1alpha1.PoweredOff, new(int32(2)) },
 			status: v1alpha1.VmGroupStatus{Deleting: []int32{2}}, input: func(in *plan.Input) { in.Observation.VMs[2].Tombstone = true },
 			want: []string{"this change powers off 2 VMs"},
 		},
@@ -264,13 +264,6 @@ func TestForecast(t *testing.T) {
 		{
 			story: "paused", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Paused, s.Replicas = true, new(int32(9)) },
 			want: []string{"spec.paused is true: nothing is done until it is set to false"},
-		},
-		{
-			story: "not built", before: same,
-			after: func(s *v1alpha1.VmGroupSpec) {
-				s.DeletionPolicy, s.Replicas = v1alpha1.DeletionRecycle, new(int32(2))
-			},
-			want: []string{"spec.deletionPolicy Recycle is not built yet, so 1 VM that should leave stay: vg-2 (vm-2). Set it to Delete or Retain."},
 		},
 		{
 			story: "blocked", before: same, after: replicas(5),

@@ -80,7 +80,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	if len(said.refused) > 0 {
 		return said, nil
 	}
-	said.settings(group)
+	said.settings(old, group)
 	if held {
 		said.shrinks(old, group, preview.Plan)
 	}
@@ -97,13 +97,24 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	return said, nil
 }
 
-// settings warns of what spec alone tells. It does not depend on a vCenter.
-func (said *review) settings(group *v1alpha1.VmGroup) {
-	for _, sentence := range plan.Unbuilt(group.Spec) {
-		said.add(sentence)
+// settings warns of what spec alone tells, if it was not so before. It does not depend on a vCenter.
+func (said *review) settings(old, group *v1alpha1.VmGroup) {
+	for _, problem := range []func(v1alpha1.VmGroupSpec) string{
+		plan.NeverRepairs,
+		func(spec v1alpha1.VmGroupSpec) string { return plan.LongHostname(group.Name, spec) },
+	} {
+		if old == nil || problem(atLeast(old.Spec, group.Spec)) == "" {
+			said.add(problem(group.Spec)) // nothing for an empty sentence
+		}
 	}
-	said.add(plan.NeverRepairs(group.Spec)) // nothing for an empty sentence
-	said.add(plan.LongHostname(group.Name, group.Spec))
+}
+
+// atLeast is a spec for no VMs with as many as another wants: a group that was scaled to zero comes back.
+func atLeast(spec, other v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
+	if policy.UsageOf(spec).VMs == 0 {
+		spec.Replicas = other.Replicas
+	}
+	return spec
 }
 
 // policies reviews by the policies that hold for the requester. unsaid is true when the template does not exist and no policy
@@ -124,7 +135,7 @@ func (said *review) policies(set *policy.Set, requester policy.Requester, old, g
 	return len(refused)+len(kept) == 0
 }
 
-// remind warns of what a group breaks that is edited without a change of its spec: its labels, say. Such an edit always
+// remind warns of what a group is held for that is edited without a change of its spec: its labels, say. Such an edit always
 // passes, whatever is not known.
 func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGroup) {
 	policies, ok := r.knowledge.Policies(ctx)
@@ -135,13 +146,8 @@ func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGr
 	if err != nil {
 		return
 	}
-	for _, v := range policies.Evaluate(requester, group.Spec, "") {
-		said.add(v.Error())
-	}
-	_, kept := policies.Retained(requester, &group.Spec, group.Spec)
-	for _, v := range kept {
-		said.add(v.Error())
-	}
+	said.violations(policies.EvaluateUpdate(requester, group.Spec, group.Spec, ""))
+	said.violations(policies.Retained(requester, &group.Spec, group.Spec))
 }
 
 // movesVCenter refuses another VCenter for a group whose VMs are in one already. The schema compares spec with spec; it

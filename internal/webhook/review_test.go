@@ -68,7 +68,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 		},
 		{
 			story: "a grant was taken away, and something else changes", old: same,
-			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PowerOff }),
+			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PoweredOff }),
 			preview: known(Preview{Denials: template, Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.PowerOffVM}}}}),
 			// What would become of VMs in a vCenter that is not granted is not told.
 			warnings: []string{`spec.template: Forbidden: template "linux-12" is not granted`},

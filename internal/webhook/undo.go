@@ -59,7 +59,6 @@ func (said *review) shrinks(old, group *v1alpha1.VmGroup, p plan.Plan) {
 	switch {
 	case leave != "":
 		said.add("this change " + leave)
-	case group.Spec.DeletionPolicy == v1alpha1.DeletionRecycle: // none leaves: it is not built
 	case len(p.VMs) == 0, int64(len(p.VMs)-len(p.Doomed)) > now: // nothing is known, or they are held for now
 		said.add(fmt.Sprintf("this change lowers spec.replicas from %d to %d, and VMs leave; which ones cannot be said now", was, now))
 	}

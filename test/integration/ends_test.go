@@ -22,7 +22,7 @@ func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *te
 	w := calm.enter(t)
 	v := newVCenter(t, w, "converted") // what it is asked for is counted
 	p := newPlace(t, w, "team-a", "converted")
-	off := func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PowerOff }
+	off := func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PoweredOff }
 	p.apply(p.group("vg", 3, v.of, off))
 	settled := func(g *v1alpha1.VmGroup) bool {
 		return g.Status.ReadyReplicas == 3 && meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionReady)
@@ -40,7 +40,7 @@ func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *te
 	}
 	says()
 	// The others go on: one leaves, and with the group the last one.
-	p.patch("vg", `{"spec":{"powerState":"On"}}`)
+	p.patch("vg", `{"spec":{"powerState":"PoweredOn"}}`)
 	p.until("the others to run", "vg", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas == 2 })
 	says()
 	p.patch("vg", `{"spec":{"replicas":1}}`)
@@ -69,7 +69,7 @@ func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *te
 func TestAVMWithAVolumeIsKeptUntilTheVolumeIsDetached(t *testing.T) {
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "volume")
-	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PowerOff }))
+	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PoweredOff }))
 	folder := folderOf(t, p.until("two VMs", "vg", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas == 2 }))
 	const volume = "[LocalDS_0] fcd/volume.vmdk"
 	if err := w.Person.AddDisk(t.Context(), folder+"/vg-1", volume, "6f1-2"); err != nil {

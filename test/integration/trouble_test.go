@@ -214,7 +214,7 @@ func TestPowerStateOffStopsVMs(t *testing.T) {
 	p := newPlace(t, w, "team-b", "off")
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
-	p.patch("vg", `{"spec":{"powerState":"Off"}}`)
+	p.patch("vg", `{"spec":{"powerState":"PoweredOff"}}`)
 	p.until("both VMs to be stopped", "vg", func(g *v1alpha1.VmGroup) bool {
 		for _, vm := range g.Status.VMs {
 			if vm.Phase != v1alpha1.VMStopped {

@@ -94,7 +94,7 @@ func (p *place) toldUntilAllIsWell(edited *v1alpha1.VmGroup) (told []string, las
 			continue
 		}
 		ready, upToDate := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate)
-		if ready.Status != metav1.ConditionFalse || upToDate.Status != metav1.ConditionFalse || s.Phase != v1alpha1.PhasePending || s.LastMessage != ready.Message {
+		if ready.Status != metav1.ConditionFalse || upToDate.Status != metav1.ConditionFalse || s.Phase != v1alpha1.PhasePending || !strings.HasPrefix(ready.Message, s.LastMessage) {
 			return told, g
 		}
 		told = append(told, ready.Reason+": "+ready.Message)

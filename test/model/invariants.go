@@ -13,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Violation is a rule that a run broke.
@@ -154,7 +155,7 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 
 // destroys sees to it that nothing is destroyed that runs, or is not marked, or is replaced although nobody edited the group.
 func (a *audit) destroys(w *world, m *machine, action *plan.Action) {
-	if m != nil && (!m.tombstone || m.power != "Off") {
+	if m != nil && (!m.tombstone || m.power != vsphere.PoweredOff) {
 		a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
 	}
 	if action.Cause == plan.RemovedByReplacement && !a.edit {
@@ -221,7 +222,7 @@ func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 
 // readySince sees to it that no VM is ready since before the operator saw last that it was not.
 func (a *audit) readySince(w *world, is *v1alpha1.VmGroup) {
-	if w.blind() || is.Spec.PowerState == v1alpha1.PowerOff {
+	if w.blind() || is.Spec.PowerState == v1alpha1.PoweredOff {
 		return
 	}
 	gate, _ := readinessOf(&is.Spec)
@@ -240,7 +241,7 @@ func (a *audit) readySince(w *world, is *v1alpha1.VmGroup) {
 
 // doomed sees to it that no available VM is chosen to leave below the floor.
 func (a *audit) doomed(w *world, was, is *v1alpha1.VmGroup) {
-	if is.DeletionTimestamp != nil || is.Spec.PowerState == v1alpha1.PowerOff {
+	if is.DeletionTimestamp != nil || is.Spec.PowerState == v1alpha1.PoweredOff {
 		return
 	}
 	left := 0
@@ -359,7 +360,7 @@ func newFloor(w *world, desired int) *floor {
 // take sees a VM taken away that is not to leave. So many may be, whatever spec says.
 func (f *floor) take(a *audit, w *world, m *machine, what string, atLeast int) {
 	spec := &w.api.group.Spec
-	if w.api.deleting() || spec.PowerState == v1alpha1.PowerOff || !m.surelyAvailable(w.now, spec) || m.asked {
+	if w.api.deleting() || spec.PowerState == v1alpha1.PoweredOff || !m.surelyAvailable(w.now, spec) || m.asked {
 		return
 	}
 	f.available--

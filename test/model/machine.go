@@ -152,12 +152,12 @@ func readinessOf(spec *v1alpha1.VmGroupSpec) (v1alpha1.ReadinessGate, time.Durat
 // surelyAvailable reports whether the VM is available, and the operator has seen that for long enough.
 func (m *machine) surelyAvailable(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
 	_, least := readinessOf(spec)
-	return m.available(now, spec) && (spec.PowerState == v1alpha1.PowerOff || !m.seenReady.IsZero() && now.Sub(m.seenReady) >= least)
+	return m.available(now, spec) && (spec.PowerState == v1alpha1.PoweredOff || !m.seenReady.IsZero() && now.Sub(m.seenReady) >= least)
 }
 
 // available reports whether the VM has been ready for long enough, by what the spec says of readiness.
 func (m *machine) available(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
-	if spec.PowerState == v1alpha1.PowerOff {
+	if spec.PowerState == v1alpha1.PoweredOff {
 		return m.power == vsphere.PoweredOff && !m.hostAway && !m.hidden && !m.tombstone && !m.isTemplate
 	}
 	gate, least := readinessOf(spec)

@@ -122,7 +122,7 @@ var edits = map[string]func(w *world, n int) string{
 		return "scaleDown.order " + string(order)
 	},
 	"power": func(w *world, n int) string {
-		power := []v1alpha1.PowerState{v1alpha1.PowerOff, v1alpha1.PowerOn}[n%2]
+		power := []v1alpha1.PowerState{v1alpha1.PoweredOff, v1alpha1.PoweredOn}[n%2]
 		w.api.spec(func(s *v1alpha1.VmGroupSpec) { s.PowerState = power })
 		return "powerState " + string(power)
 	},

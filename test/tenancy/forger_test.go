@@ -92,11 +92,11 @@ func (f *forger) spec(of *v1alpha1.VmGroup) hostileapi.Object {
 		}
 	}
 	optional("vcenter", "default", "nowhere", strings.Repeat("v", 300))
-	optional("powerState", "Off", "On", "Suspended")
+	optional("powerState", "PoweredOff", "PoweredOn", "Suspended")
 	optional("cloneMode", "Linked", "Full", "Any")
-	optional("deletionPolicy", "Delete", "Retain", "Recycle", "Burn")
+	optional("deletionPolicy", "Delete", "Retain", "Burn")
 	optional("paused", true, false)
-	optional("placement", hostileapi.Object{"datastore": "no-such", "resourcePool": "/", "network": strings.Repeat("p", 300), "antiAffinity": "All"})
+	optional("placement", hostileapi.Object{"datastore": "no-such", "resourcePool": "/", "network": strings.Repeat("p", 300)})
 	optional("repair", hostileapi.Object{"mode": "Observe"}, hostileapi.Object{"mode": "Break", "maxUnhealthy": "200%"})
 	optional("scaleDown", hostileapi.Object{"order": "Oldest", "deleteFirst": []string{of.Name + "-0", "", strings.Repeat("d", 300)}})
 	optional("readiness", hostileapi.Object{"gate": "GuestIP", "minReadySeconds": -1, "progressDeadlineSeconds": math.MaxInt32})

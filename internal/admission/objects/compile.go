@@ -17,8 +17,10 @@ const (
 	maxPolicies     = 256
 	maxRequirements = 64
 	maxValues       = 256
-	maxSummary      = 512
 	maxRefusal      = 2048
+
+	// maxSummary bounds the summary, which is a column of kubectl.
+	maxSummary = 120
 
 	// maxSize bounds all policies of a member together, in bytes as JSON: etcd takes no more than 2 MiB. maxExpressions bounds
 	// their regular expressions, in bytes: an API server refuses requests whose evaluation costs too much. With both
@@ -188,7 +190,14 @@ func summary(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return cut(strings.Join(names, ", "), maxSummary)
+	text := cut(names[0], maxSummary-len(" and 256 more"))
+	for i, name := range names[1:] {
+		if len(text)+len(", ")+len(name)+len(" and 256 more") > maxSummary {
+			return fmt.Sprintf("%s and %d more", text, len(names)-i-1)
+		}
+		text += ", " + name
+	}
+	return text
 }
 
 // cut shortens text to at most size bytes.

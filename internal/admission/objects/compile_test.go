@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,17 @@ func TestOnlyPoliciesOfTheMemberAreCompiled(t *testing.T) {
 	}
 	if got, want := limits.Summary, "warns (warns), here, unusable (unusable)"; got != want {
 		t.Errorf("summary %q, want %q", got, want)
+	}
+}
+
+func TestTheSummaryOfManyPoliciesFitsAColumn(t *testing.T) {
+	for _, name := range []string{"small", strings.Repeat("p", 253)} {
+		for _, n := range []int{1, 2, 9, maxPolicies} {
+			got := summary(slices.Repeat([]string{name}, n))
+			if shown := strings.Count(got, ",") + 1; len(got) > 120 || shown < n && !strings.HasSuffix(got, fmt.Sprintf(" and %d more", n-shown)) {
+				t.Errorf("of %d policies: %q", n, got)
+			}
+		}
 	}
 }
 

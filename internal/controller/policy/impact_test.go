@@ -35,3 +35,23 @@ func TestTheImpactOfAPolicyIsToldBeforeItIsStored(t *testing.T) {
 		t.Errorf("got %v, want the error of the cache", err)
 	}
 }
+
+// A minimum of replicas holds for new groups only: no group that exists breaks it.
+func TestAMinimumOfReplicasHasNoImpactOnGroupsThatExist(t *testing.T) {
+	least, none := int32(3), int32(0)
+	changed := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Spec: v1alpha1.VmGroupPolicySpec{
+		Limits: &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Min: &least}},
+	}}
+	judge := func(_ context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
+		r := policy.Requester{Member: "team-a", Namespace: "default"}
+		violations := set.Evaluate(r, v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t", Replicas: &none}, "")
+		if len(violations) == 0 {
+			t.Error("a new group of no VMs breaks nothing")
+		}
+		yield(r, violations)
+		return nil
+	}
+	if matched, broken, err := Impact(t.Context(), changed, judge); matched != 1 || broken != 0 || err != nil {
+		t.Errorf("matched %d, broken %d (%v), want 1 and 0", matched, broken, err)
+	}
+}

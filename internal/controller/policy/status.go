@@ -24,7 +24,9 @@ func count(ctx context.Context, set *policy.Set, evaluate Evaluator) (map[string
 	err := evaluate(ctx, set, func(r policy.Requester, violations []policy.Violation) {
 		broken := map[string]bool{}
 		for _, v := range violations {
-			broken[v.Policy] = true
+			if v.Rule != policy.RuleReplicasMinimum { // it holds for new groups only, and these exist
+				broken[v.Policy] = true
+			}
 		}
 		for _, p := range set.Matching(r) {
 			t := counts[p.Name()]

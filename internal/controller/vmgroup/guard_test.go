@@ -194,7 +194,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 		t.Errorf("a held group grew to %d VMs", len(r.vcenter.VMs()))
 	}
 	// And follow spec in what no policy speaks of.
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PowerOff })
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PoweredOff })
 	r.work()
 	for _, vm := range r.vcenter.VMs() {
 		if vm.Power != vsphere.PoweredOff {
@@ -203,7 +203,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 	}
 	// Once it complies it goes on.
 	r.edit(func(s *v1alpha1.VmGroupSpec) {
-		s.Template, s.PowerState, *s.Replicas = "debian-12", v1alpha1.PowerOn, 2
+		s.Template, s.PowerState, *s.Replicas = "debian-12", v1alpha1.PoweredOn, 2
 	})
 	r.settle()
 	if len(r.vcenter.VMs()) != 2 {

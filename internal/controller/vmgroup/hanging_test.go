@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -69,7 +70,7 @@ func (h *hanging) said() string {
 	if h.gone() {
 		return ""
 	}
-	return h.group().Status.LastMessage
+	return meta.FindStatusCondition(h.group().Status.Conditions, v1alpha1.ConditionReady).Message
 }
 
 func (h *hanging) gone() bool {

@@ -177,8 +177,7 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 	switch {
 	case !of.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(of, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
-	case group.Paused(of, "", false) != nil, of.Spec.DeletionPolicy == v1alpha1.DeletionRecycle,
-		controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
+	case group.Paused(of, "", false) != nil, controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
 		return false // nobody could change that any more
 	}
 	if !r.vanished.add(request, key, of, r.Now()) {

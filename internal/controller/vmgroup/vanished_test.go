@@ -115,7 +115,6 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 			r.vanished = newVanished()
 			r.vanished.claiming(r.key(), r.group(), r.now)
 		}},
-		"it cannot be recycled": {spoil: func(e *event.DeleteEvent) { object(e).Spec.DeletionPolicy = v1alpha1.DeletionRecycle }},
 		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
 			controllerutil.AddFinalizer(object(e), v1alpha1.LegacyFinalizer)
 		}},

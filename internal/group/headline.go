@@ -1,0 +1,77 @@
+package group
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+)
+
+const (
+	// maxLastMessage is how many characters status.lastMessage may have, a column of kubectl.
+	maxLastMessage = 120
+	// longWord is how many characters of a name stay in a text that is too long.
+	longWord = 40
+)
+
+// briefly is what a blocker says in few words that begin with the object.
+func briefly(b plan.Blocker) string { return cmp.Or(b.Brief, b.Message) }
+
+// headline is a text as status.lastMessage has it. The condition has the whole sentence, so what does not fit is left out: first the middle of long
+// names, then what follows the last sentence or clause that fits.
+func headline(text string) string {
+	text = foreigntext.Text(text, maxCondition)
+	text = cmp.Or(strings.TrimRight(text, ". "), text)
+	runes := []rune(text)
+	if len(runes) <= maxLastMessage {
+		return text
+	}
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		if name := []rune(word); len(name) > longWord {
+			words[i] = string(name[:longWord/2]) + "…" + string(name[len(name)-longWord/2+1:])
+		}
+	}
+	if runes = []rune(strings.Join(words, " ")); len(runes) <= maxLastMessage {
+		return string(runes)
+	}
+	return firstClauses(string(runes[:maxLastMessage]))
+}
+
+// firstClauses ends a text that was cut anywhere at a place where it can end.
+func firstClauses(text string) string {
+	for _, at := range []struct {
+		marks []string
+		least int // bytes that stay
+	}{
+		{[]string{". ", "; "}, maxLastMessage / 2}, {[]string{". ", "; ", ", ", ": ", " ("}, maxLastMessage / 6},
+	} {
+		if end := lastEnd(text, at.marks); end >= at.least {
+			return text[:end]
+		}
+	}
+	text = string([]rune(text)[:len([]rune(text))-1]) // room for the ellipsis
+	if end := strings.LastIndex(text, " "); end > 0 {
+		text = text[:end]
+	}
+	return text + "…"
+}
+
+// lastEnd is where the last of the marks stands that is in no parenthesis and no quotation, or -1.
+func lastEnd(text string, marks []string) int {
+	end := -1
+	for _, mark := range marks {
+		for at := len(text); at > end; {
+			if at = strings.LastIndex(text[:at], mark); at > end && balanced(text[:at]) {
+				end = at
+			}
+		}
+	}
+	return end
+}
+
+// balanced reports whether each parenthesis and quotation that a text opens is closed.
+func balanced(text string) bool {
+	return strings.Count(text, "(") == strings.Count(text, ")") && strings.Count(text, `"`)%2 == 0
+}

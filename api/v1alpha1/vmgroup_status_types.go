@@ -149,6 +149,9 @@ type VMStatus struct {
 	// changeRefused is when vCenter refused that change as busy. The VM was started again, and is not stopped for a while.
 	// +optional
 	ChangeRefused *metav1.Time `json:"changeRefused,omitempty"`
+	// replaces is the VM that was lost and in whose place this one is cloned, until the clone is seen. It is looked for before each attempt.
+	// +optional
+	Replaces *LostVM `json:"replaces,omitempty"`
 	// restartPending is true while the VM needs a restart to be as spec says, and updateStrategy.resize is Hot.
 	// +optional
 	RestartPending bool `json:"restartPending,omitempty"`
@@ -156,6 +159,18 @@ type VMStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
+}
+
+// LostVM is a VM that vCenter says does not exist.
+type LostVM struct {
+	// moRef that it had.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	MoRef string `json:"moRef"`
+	// uuid is its instance UUID, which it keeps when it is registered again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UUID string `json:"uuid,omitempty"`
 }
 
 // Admitted is what policy and quota last granted. While spec asks for more than they allow, the group is held at it.

@@ -98,6 +98,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			}
 		case was.Phase == v1alpha1.VMAdopting && was.MoRef == vm.MoRef:
 			adopted = append(adopted, vm.Name)
+		case was.Replaces != nil && was.Replaces.MoRef == vm.MoRef: // the lost VM was found: condition VMsLost names it
 		case vm.MoRef != "" && was.MoRef != vm.MoRef:
 			if update == nil || vm.Revision != update.Revision { // or it is told with the update
 				created = append(created, vm.Name)

@@ -174,6 +174,9 @@ func known(status *v1alpha1.VmGroupStatus) []plan.Known {
 		if vm.ChangeRefused != nil {
 			k.RefusedAt = vm.ChangeRefused.Time
 		}
+		if vm.Replaces != nil {
+			k.Replaces = plan.Lost{MoRef: vm.Replaces.MoRef, UUID: vm.Replaces.UUID}
+		}
 		if vm.ShutdownTime != nil {
 			k.ShutdownTime = vm.ShutdownTime.Time
 		}

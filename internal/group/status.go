@@ -167,6 +167,9 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		if !vm.RefusedAt.IsZero() {
 			s.ChangeRefused = &metav1.Time{Time: vm.RefusedAt.Truncate(time.Second)}
 		}
+		if vm.Replaces.MoRef != "" {
+			s.Replaces = &v1alpha1.LostVM{MoRef: vm.Replaces.MoRef, UUID: vm.Replaces.UUID}
+		}
 		if !vm.ShutdownTime.IsZero() {
 			s.ShutdownTime = &metav1.Time{Time: vm.ShutdownTime.Truncate(time.Second)}
 		}

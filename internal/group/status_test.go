@@ -384,6 +384,8 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"what was admitted":                  func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
 		"a guest that is asked to shut down": func(f *Facts) { f.Plan.VMs[0].ShutdownTime = noon },
 		"a VM that is stopped for an update": func(f *Facts) { f.Plan.VMs[0].Updating = true },
+		"another try to stop it":             func(f *Facts) { f.Plan.VMs[1].StoppedAt = noon },
+		"that its change was refused":        func(f *Facts) { f.Plan.VMs[1].RefusedAt = noon },
 		"a guest that has shut down for one": func(f *Facts) { f.Plan.VMs[1].ShutdownTime = time.Time{} },
 		"an update that begins":              func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", From: []string{"1-a"}} },
 		"a VM that failed an update":         func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", Failed: []string{"u0"}} },

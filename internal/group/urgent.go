@@ -42,6 +42,7 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 func urgentOf(was, vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
 		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating ||
+		vm.StoppedForChange != nil && !vm.StoppedForChange.Equal(was.StoppedForChange) ||
 		vm.ChangeRefused != nil && !vm.ChangeRefused.Equal(was.ChangeRefused) ||
 		vm.Updating && vm.ShutdownTime == nil && was.ShutdownTime != nil
 }

@@ -58,6 +58,10 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 			genuine = append(genuine, vm)
 		}
 	}
+	if len(genuine) > 1 && m != nil && m.state == intended {
+		// The clone was made after all, and the VM that it replaces is back: the group goes on with the clone.
+		genuine = slices.DeleteFunc(genuine, func(vm *vsphere.VM) bool { return returned(vm, m) })
+	}
 	if len(genuine) != 1 {
 		return candidates // with two that look alike, neither can be proven ours
 	}
@@ -120,10 +124,15 @@ func contains(uuids []string, uuid string) bool {
 }
 
 // returned says whether vm is the recorded VM by another reference: its old one is gone, and it has the instance UUID that was recorded. That is so once
-// somebody has registered it again, under whatever name and in whatever folder below the root.
+// somebody has registered it again, under whatever name and in whatever folder below the root. It may also be the one in whose place a VM was to be cloned.
 func returned(vm *vsphere.VM, m *member) bool {
-	return m != nil && m.state == gone && m.known.UUID != "" && strings.EqualFold(vm.InstanceUUID, m.known.UUID) &&
-		vm.Stamp.Ordinal == m.known.Ordinal && vm.Stamp.Incarnation >= m.known.Incarnation
+	switch {
+	case m == nil || m.known == nil || vm.Stamp.Ordinal != m.known.Ordinal:
+		return false
+	case m.state == intended:
+		return m.known.Replaces.UUID != "" && strings.EqualFold(vm.InstanceUUID, m.known.Replaces.UUID)
+	}
+	return m.state == gone && m.known.UUID != "" && strings.EqualFold(vm.InstanceUUID, m.known.UUID) && vm.Stamp.Incarnation >= m.known.Incarnation
 }
 
 // genuine says whether vm is what a clone of ours looks like, given what is recorded of its ordinal.

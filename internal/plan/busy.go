@@ -66,8 +66,7 @@ func (p *planner) wasBusy(m *member) bool {
 func (p *planner) seeBusy() {
 	for _, m := range p.table() {
 		switch {
-		case m.state != present:
-			continue
+		case m.state != present: // it keeps the group from stopping another all the same
 		case !p.outdated(m):
 			p.roll.Tried = p.roll.Tried || p.gotItsChange(m)
 			m.status.StoppedAt, m.status.RefusedAt = time.Time{}, time.Time{}
@@ -81,14 +80,16 @@ func (p *planner) seeBusy() {
 		if m.status.RefusedAt.After(p.in.Now) { // a clock ran ahead; nobody is to wait for that
 			m.status.RefusedAt = p.in.Now
 		}
-		if p.roll.going && !m.doomed && p.change(m) == changeWaits && p.spec.wantOn && p.disabled(m) {
+		if m.state == present && p.roll.going && !m.doomed && p.change(m) == changeWaits && p.spec.wantOn && p.disabled(m) {
 			m.status.Message = explainDisabled(m)
 		}
-		if !p.wasBusy(m) || m.doomed {
+		if !p.wasBusy(m) {
 			continue
 		}
 		p.wake(m.status.RefusedAt.Add(busyPause))
-		m.status.Message = p.explainBusy(m)
+		if m.state == present && !m.doomed {
+			m.status.Message = p.explainBusy(m)
+		}
 		if p.busyNow == nil && p.roll.going {
 			p.busyNow = m
 		}
@@ -150,6 +151,10 @@ func (p *planner) explainBusy(m *member) string {
 	}
 	if f := p.stopRefused(m); f != nil {
 		why = strings.TrimSuffix(f.message, ".")
+	}
+	if m.state != present || m.doomed {
+		return fmt.Sprintf("%s was refused a change at %s, as %s. No VM is stopped to be changed before %s", m.status.Name, clock(m.status.RefusedAt), why,
+			clock(m.status.RefusedAt.Add(busyPause)))
 	}
 	return fmt.Sprintf("%s has to be off to be changed, and the operator began to stop it at %s. That, or the change, was refused at %s, so that it runs on as it was: %s. No VM is stopped to be changed before %s; look for a backup, a migration or a question "+
 		"that locks it in vCenter", m.status.Name, clock(m.status.StoppedAt), clock(m.status.RefusedAt), why, clock(m.status.RefusedAt.Add(busyPause)))

@@ -149,3 +149,84 @@ func TestAVMWhoseChangeIsDisabledIsNotStopped(t *testing.T) {
 		t.Errorf("%s has %d CPUs", locked.Name, locked.CPU)
 	}
 }
+
+// The clock of the replica that stopped a VM ran ahead. The refusal counts all the same, and the VM is started again.
+func TestAVMThatWasStoppedByAClockThatRanAheadIsStartedAgain(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.locked = vsphere.KindBusy
+	s.spec.CPU = 4
+	isOff := func(vm *simVM) bool { return vm.Power == vsphere.PoweredOff }
+	for range 20 {
+		if s.step(nil); slices.ContainsFunc(s.sorted(), isOff) {
+			break
+		}
+		s.tick()
+	}
+	for i := range s.known {
+		if !s.known[i].StoppedAt.IsZero() {
+			s.known[i].StoppedAt = s.now.Add(20 * time.Minute)
+		}
+	}
+	s.failures = nil
+	s.looks(12)
+	if p := s.step(nil); slices.ContainsFunc(s.sorted(), isOff) || p.Ready != 3 {
+		t.Errorf("%d are available after two minutes: %v", p.Ready, s.trail)
+	}
+}
+
+// The VM that was stopped in vain was moved out of the root folder. What locked it may lock others, so none is stopped before its time is over.
+func TestNoOtherVMIsStoppedWhileTheOneThatWasRefusedIsOutOfSight(t *testing.T) {
+	s := newSaga(t, 4)
+	s.strategy(number(0), number(2))
+	s.locked = vsphere.KindBusy
+	s.spec.CPU = 4
+	refused := func() *simVM {
+		for _, k := range s.known {
+			if !k.RefusedAt.IsZero() {
+				return s.vms[k.MoRef]
+			}
+		}
+		return nil
+	}
+	s.until(func(p Plan) bool { return refused() != nil && p.Ready == 4 })
+	stops := countStops(s)
+	refused().away = true
+	for began := s.now; s.now.Sub(began) < 8*time.Minute; s.tick() {
+		s.step(nil)
+	}
+	if *stops != 0 {
+		t.Errorf("%d VMs were stopped: %v", *stops, s.trail)
+	}
+}
+
+// A VM that was stopped in vain, and whose guest has not become ready since, is stopped again as rarely as any other, and gets its change then.
+func TestAVMThatIsNotReadyIsNotStoppedAgainAndAgainForAChange(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	s.locked = vsphere.KindBusy
+	s.spec.CPU = 4
+	s.until(func(p Plan) bool {
+		for i, vm := range p.VMs {
+			if !vm.RefusedAt.IsZero() {
+				s.byName(p.VMs[i].Name).boot = -1
+				return true
+			}
+		}
+		return false
+	})
+	stops := countStops(s)
+	for began := s.now; s.now.Sub(began) < 44*time.Minute; s.tick() {
+		s.step(nil)
+	}
+	if *stops > 3 {
+		t.Errorf("VMs were stopped %d times in 44 minutes: %v", *stops, s.trail)
+	}
+	s.locked = ""
+	for began := s.now; s.now.Sub(began) < 16*time.Minute; s.tick() {
+		s.step(nil)
+	}
+	if !slices.ContainsFunc(s.sorted(), func(vm *simVM) bool { return vm.boot < 0 && vm.CPU == 4 }) {
+		t.Errorf("the VM did not get its change: %v", s.trail)
+	}
+}

@@ -29,6 +29,9 @@ func (p *planner) classify() {
 		case c != nil:
 			p.members[k.Ordinal] = p.enter(c, k.Ordinal)
 		case !released[k.Ordinal]:
+			if k.MoRef == "" && away[k.Replaces.MoRef] && !p.ops.cloning(k.Ordinal) && !p.uuidTaken(k.UUID) {
+				k = k.lost() // it came back before its successor was there
+			}
 			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
 		}
 	}
@@ -100,11 +103,22 @@ func (p *planner) toAdopt() map[string]*Candidate {
 	return candidates
 }
 
+// lost is the record of the VM in whose place one was to be cloned.
+func (k *Known) lost() *Known {
+	return &Known{Ordinal: k.Ordinal, Incarnation: max(k.Incarnation-1, 0), MoRef: k.Replaces.MoRef, UUID: k.Replaces.UUID, Revision: k.Revision}
+}
+
 // place makes the member of a recorded VM.
 func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 	status := VMStatus{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
 		ReadySince: k.ReadySince, StartTime: k.StartTime, Updating: k.Updating, StoppedAt: k.StoppedAt, RefusedAt: k.RefusedAt,
+	}
+	if k.MoRef == "" {
+		status.Replaces = k.Replaces
+	}
+	if status.StoppedAt.After(p.in.Now) { // no refusal would count before that time
+		status.StoppedAt = time.Time{}
 	}
 	switch {
 	case vm != nil:
@@ -117,7 +131,7 @@ func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 		p.add(elsewhere, k, nil, status)
 	case isGone && p.ops.cloning(k.Ordinal):
 		p.add(cloning, k, nil, VMStatus{
-			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision,
+			Ordinal: k.Ordinal, Incarnation: k.Incarnation + 1, Revision: p.in.Revision, Replaces: Lost{MoRef: k.MoRef, UUID: k.UUID},
 		})
 	case isGone:
 		p.add(gone, k, nil, status)

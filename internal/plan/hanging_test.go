@@ -43,6 +43,8 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 		"a deletion while a change hangs":     {input(1, has(makeVM(0)), running(vsphere.OpReconfigure, 0, long), task, deleting), "MarkVM", "its change runs"},
 		"a deletion while a mark hangs":       {input(1, has(makeVM(0)), running(vsphere.OpMark, 0, long), task, deleting), "MarkVM", "before its removal runs"},
 		"a deletion while a power-off hangs":  {input(1, has(makeVM(0, marked)), running(vsphere.OpPowerOff, 0, long), task, deleting), "PowerOffVM", "its power-off runs"},
+		"a deletion while a restamping hangs": {input(1, has(makeVM(0)), running(vsphere.OpRestamp, 0, long), task, deleting), "MarkVM", "the change of its stamp runs"},
+		"a release that hangs":                {input(1, spec(retain), has(makeVM(0)), running(vsphere.OpRelease, 0, long), task, deleting), "", "leaves the group runs"},
 		"a destruction that hangs":            {input(1, has(makeVM(0, marked, off)), running(vsphere.OpDestroy, 0, long), task, deleting), "", "its destruction runs"},
 		"a clone that hangs keeps its name":   {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, long), task), "", "its clone runs"},
 		"a deletion during a clone":           {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, short), task, deleting), "", ""},
@@ -73,6 +75,23 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 				t.Errorf("it is looked again at %s", p.WakeAt)
 			}
 		})
+	}
+}
+
+// What hangs on a VM that is none of the group's, as a move during an adoption, holds no deletion either.
+func TestATaskThatHangsOnAForeignVMHoldsNoDeletion(t *testing.T) {
+	for story, c := range map[string]struct {
+		kind vsphere.OperationKind
+		age  time.Duration
+		gone bool
+	}{
+		"a move that takes a moment": {vsphere.OpMove, vsphere.HangsAfter - time.Second, false},
+		"a move that hangs":          {vsphere.OpMove, vsphere.HangsAfter, true},
+		"an adoption that hangs":     {vsphere.OpAdopt, vsphere.HangsAfter, true},
+	} {
+		if p := Compute(input(1, running(c.kind, 0, c.age), task, deleting)); p.Gone != c.gone {
+			t.Errorf("%s: the group may go: %v", story, p.Gone)
+		}
 	}
 }
 

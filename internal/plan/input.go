@@ -73,6 +73,11 @@ type RemovalHold struct {
 	Until time.Time
 }
 
+// Lost is a VM that does not exist by its reference any more. The zero value is none.
+type Lost struct {
+	MoRef, UUID string
+}
+
 // Known is a VM recorded in status.
 type Known struct {
 	Ordinal     int32
@@ -88,6 +93,8 @@ type Known struct {
 	Updating  bool
 	// StoppedAt and RefusedAt are as in VMStatus.
 	StoppedAt, RefusedAt time.Time
+	// Replaces is as in VMStatus.
+	Replaces Lost
 	// ShutdownTime is when its guest was asked to shut down, or zero.
 	ShutdownTime time.Time
 	// Phase that status recorded last, or empty. ReadySince outlives an outage, so that a VM that was ready once

@@ -118,6 +118,8 @@ type VMStatus struct {
 	// StoppedAt is when the operator began to stop the VM for a change that it has not got yet, RefusedAt when vCenter refused that change as busy. Both must be
 	// persisted, RefusedAt before the VM is started again, so that whoever goes on does not stop it again.
 	StoppedAt, RefusedAt time.Time
+	// Replaces is the VM in whose place this one is cloned, while no VM is recorded: it can come back before its successor is there.
+	Replaces Lost
 	// RestartPending is true for a VM that spec.updateStrategy.resize Hot leaves as it is until it is off.
 	RestartPending bool
 	// Message says what is wrong and what to do; empty when nothing is.

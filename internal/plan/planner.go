@@ -161,12 +161,18 @@ func (p *planner) finish() Plan {
 	plan.Blockers = p.blockers.sorted()
 	complete := p.in.Observation.Complete
 	idle := len(p.in.Observation.InFlight) == 0
-	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && idle && len(plan.VMs) == 0
+	plan.Gone = p.in.Deleting && p.in.Paused == nil && complete && p.leftNothing() && len(plan.VMs) == 0
 	plan.Settled = complete && idle && len(plan.Actions) == 0 && len(plan.Doomed) == 0 &&
 		plan.Existing == p.wanted() && plan.Ready == p.wanted() && plan.Update.Reason != v1alpha1.ReasonRolloutProgressing &&
 		!slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return !b.Remark })
 	plan.Kept = p.kept()
 	return *plan
+}
+
+// leftNothing is true once no operation is waited for. A task that hangs on what is none of the group's VMs, such as a move during an adoption, holds no
+// deletion: a process that took over would not know of it. A clone holds it, since its VM would be nobody's.
+func (p *planner) leftNothing() bool {
+	return !slices.ContainsFunc(p.in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone || !op.Hangs(p.in.Now) })
 }
 
 // table returns the members that stay, by ordinal.

@@ -86,6 +86,9 @@ func (p *planner) cloneOrSay(ordinal int32, m *member, reason string) {
 	switch {
 	case m != nil && p.stale(m):
 		m.kept = true // it is being looked for, and the group is told of the result
+		if p.undecided(m) {
+			m.status.Message = fmt.Sprintf("%s, which it replaces, is being looked for in vCenter", m.status.Replaces.MoRef)
+		}
 	case !p.spec.noCreate && blocked == nil:
 		p.create(ordinal, m, revision, reason)
 	case m != nil:
@@ -113,9 +116,10 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	if m == nil {
 		m = &member{state: intended}
 	} else {
-		status.Incarnation = m.status.Incarnation
+		status.Incarnation, status.Replaces = m.status.Incarnation, m.status.Replaces
 		if m.state == gone {
 			status.Incarnation++
+			status.Replaces = Lost{MoRef: m.status.MoRef, UUID: m.status.UUID}
 			reason = fmt.Sprintf("%s does not exist any more", m.status.MoRef)
 		} else {
 			status.UUID = m.status.UUID
@@ -135,7 +139,17 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	})
 }
 
-// stale is true for a VM that is gone as far as is known, and that somebody may have registered again since vCenter was asked.
+// stale is true for a VM that is gone as far as is known, and that somebody may have registered again since vCenter was asked. An attempt to replace it may have
+// failed for hours, so that is asked before each.
 func (p *planner) stale(m *member) bool {
-	return m.state == gone && slices.ContainsFunc(p.in.Observation.Stale, func(ref vsphere.Ref) bool { return ref.Value == m.status.MoRef })
+	ref := vsphere.VMRef(m.status.MoRef)
+	if m.state == intended {
+		ref = vsphere.VMRef(m.status.Replaces.MoRef)
+	}
+	return ref.Value != "" && slices.Contains(p.in.Observation.Stale, ref) || p.undecided(m)
+}
+
+// undecided is true where vCenter has not said what became of the VM that is to be replaced: another process was told.
+func (p *planner) undecided(m *member) bool {
+	return m.state == intended && m.status.Replaces.MoRef != "" && p.in.Observation.Undecided(vsphere.VMRef(m.status.Replaces.MoRef))
 }

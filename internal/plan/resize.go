@@ -78,7 +78,7 @@ func (p *planner) reconfigure(m *member) {
 
 // restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.
 func (p *planner) restart(m *member) {
-	if !m.status.Updating || m.status.StoppedAt.IsZero() {
+	if !m.status.Updating || m.status.StoppedAt.IsZero() || !m.status.RefusedAt.IsZero() { // the pause after a refusal is over: this is another try
 		m.status.StoppedAt, m.status.RefusedAt = p.in.Now, time.Time{}
 	}
 	m.changes, m.status.Updating = true, true

@@ -220,15 +220,16 @@ func (s *sim) input() Input {
 		}
 	}
 	for _, k := range s.known {
-		vm := s.vms[k.MoRef]
+		ref := cmp.Or(k.MoRef, k.Replaces.MoRef)
+		vm := s.vms[ref]
 		switch {
-		case k.MoRef == "" || (vm != nil && !vm.away):
-		case s.blind || !s.confirmed[k.MoRef]:
-			s.confirmed[k.MoRef] = true
+		case ref == "" || (vm != nil && !vm.away):
+		case s.blind || !s.confirmed[ref]:
+			s.confirmed[ref] = true
 		case vm == nil:
-			o.Gone = append(o.Gone, vsphere.VMRef(k.MoRef))
+			o.Gone = append(o.Gone, vsphere.VMRef(ref))
 		default:
-			o.Elsewhere = append(o.Elsewhere, vsphere.VMRef(k.MoRef))
+			o.Elsewhere = append(o.Elsewhere, vsphere.VMRef(ref))
 		}
 	}
 	for _, task := range s.tasks {
@@ -551,7 +552,7 @@ func persist(p Plan) []Known {
 		ks = append(ks, Known{
 			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
 			ReadySince: s.ReadySince.Truncate(time.Second), ShutdownTime: s.ShutdownTime.Truncate(time.Second), Phase: s.Phase,
-			StartTime: s.StartTime.Truncate(time.Second), Updating: s.Updating,
+			StartTime: s.StartTime.Truncate(time.Second), Updating: s.Updating, Replaces: s.Replaces,
 			StoppedAt: s.StoppedAt.Truncate(time.Second), RefusedAt: s.RefusedAt.Truncate(time.Second),
 		})
 	}

@@ -26,12 +26,16 @@ type namePattern struct {
 	paths []string
 	// shown is the path that it is as the client shows it, if it has no star.
 	shown string
+	// anySlash is the pattern as the client shows it, split at the stars.
+	anySlash []string
 	// path is true if it has a slash: without a look at vCenter nobody knows whether it is one for names or for paths.
 	path bool
 }
 
 func namePatternOf(text string) namePattern {
-	p := namePattern{text: text, paths: strings.Split(inventoryname.Path(text), "*"), path: strings.Contains(text, "/")}
+	p := namePattern{
+		text: text, paths: strings.Split(inventoryname.Path(text), "*"), anySlash: strings.Split(inventoryname.ShownPath(text), "*"), path: strings.Contains(text, "/"),
+	}
 	for _, reading := range inventoryname.Readings(text) {
 		p.names = append(p.names, strings.Split(reading, "*"))
 	}
@@ -73,6 +77,11 @@ func (p *namePattern) matchesName(name string) bool {
 // matchesPath tells slashes in names from those between them, unless the whole path is written out as it is shown.
 func (p *namePattern) matchesPath(o foundObject) bool {
 	return matchParts(p.paths, o.path) || p.shown != "" && p.shown == o.shown
+}
+
+// deniesPath is matchesPath for a pattern that forbids: nobody can tell which slashes of it part folders and which are in the name of one, so that it forbids both.
+func (p *namePattern) deniesPath(o foundObject) bool {
+	return p.matchesPath(o) || matchParts(p.anySlash, o.shown)
 }
 
 // Candidates returns the names that an object may have which somebody writes like this, before it is looked up: the last part, and each end of the text

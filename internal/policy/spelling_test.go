@@ -73,6 +73,29 @@ func TestNoSpellingGetsWhatIsDeniedOrNotGranted(t *testing.T) {
 	}
 }
 
+// The vSphere Client shows a folder 2026/01 below golden. Who forbids what is in it writes what the client shows.
+func TestADenyPatternForbidsWhatIsInAFolderWithASlashInItsName(t *testing.T) {
+	t.Parallel()
+	const path = "/DC0/vm/golden/2026%2f01/linux"
+	for pattern, want := range map[string]bool{
+		"/DC0/vm/golden/2026/01/*": true, "*/2026/01/*": true, "*/2026%2f01/*": true, "/dc0/vm/Golden/2026%2F01/*": true, "*/01/*": true, "*/golden/*": true,
+		"*/2026/02/*": false, "2026/01/*": false, "*/gold/*": false,
+	} {
+		templates := &v1alpha1.PolicyTemplates{Deny: []string{pattern}}
+		set := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Templates: templates}}})
+		spec := v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "linux", Replicas: new(int32(1))}
+		if denied := len(set.Evaluate(policy.Requester{Member: "m", Namespace: "n"}, spec, path)) > 0; denied != want {
+			t.Errorf("%q forbids it: %v, want %v", pattern, denied, want)
+		}
+		templates.Allow, templates.Deny = templates.Deny, nil
+		set = policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Templates: templates}}})
+		exact := pattern == "*/2026%2f01/*" || pattern == "/dc0/vm/Golden/2026%2F01/*" || pattern == "*/golden/*"
+		if allowed := len(set.Evaluate(policy.Requester{Member: "m", Namespace: "n"}, spec, path)) == 0; allowed != exact {
+			t.Errorf("%q allows it: %v, want %v", pattern, allowed, exact)
+		}
+	}
+}
+
 func TestGrantsTakeNamesAsTheyAreShown(t *testing.T) {
 	t.Parallel()
 	const path = "/DC0/network/v920 10.33.157.0%2f24"

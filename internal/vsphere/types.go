@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -381,6 +382,13 @@ type Observation struct {
 	Failures []Failure
 }
 
+// Undecided reports whether a VM of Query.Known is suspect: it is not shown, and vCenter has not said what became of it.
+func (o *Observation) Undecided(ref Ref) bool {
+	is := func(vm VM) bool { return vm.Ref == ref }
+	return !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) &&
+		!slices.Contains(o.Elsewhere, ref) && !slices.Contains(o.Others, ref)
+}
+
 // Found is where a VM is that left the operator's root folder.
 type Found struct {
 	// Ref that the VM has now.
@@ -443,7 +451,7 @@ func (o Operation) Hangs(now time.Time) bool { return o.Task != "" && now.Sub(o.
 // Overtaken reports whether a step towards the end of the VM need not wait for an operation. A clone holds its name until it ends, and nothing follows a destruction.
 func (o Operation) Overtaken(now time.Time) bool {
 	switch o.Kind {
-	case OpPowerOn, OpPowerOff, OpReconfigure, OpMark:
+	case OpPowerOn, OpPowerOff, OpReconfigure, OpMark, OpRestamp:
 		return o.Hangs(now)
 	}
 	return false

@@ -241,8 +241,12 @@ const mostKnown, longestMoRef = 1200, 128
 func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accepted string) {
 	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
-		if vm.MoRef != "" && len(vm.MoRef) <= longestMoRef && len(vm.UUID) <= longestMoRef && len(q.Known) < mostKnown {
-			q.Record(vsphere.VMRef(vm.MoRef), vm.UUID)
+		ref, uuid := vm.MoRef, vm.UUID
+		if ref == "" && vm.Replaces != nil {
+			ref, uuid = vm.Replaces.MoRef, vm.Replaces.UUID
+		}
+		if ref != "" && len(ref) <= longestMoRef && len(uuid) <= longestMoRef && len(q.Known) < mostKnown {
+			q.Record(vsphere.VMRef(ref), uuid)
 		}
 	}
 	observation := inventory.Observe(q)

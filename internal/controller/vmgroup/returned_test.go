@@ -1,11 +1,13 @@
 package vmgroup
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
@@ -75,6 +77,51 @@ func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 	}
 }
 
+// vCenter refuses clones for a while, as when a datastore is full. The VM that they are to replace comes back meanwhile.
+func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
+	for story, c := range map[string]struct {
+		happens func(r *rig, files vsphere.VM)
+		clones  int
+		away    bool
+	}{
+		"it comes back outside of the root folder": {happens: func(r *rig, files vsphere.VM) { r.vcenter.ByHand().Register(files, vsphere.Ref{}) }, away: true},
+		"it comes back where it was":               {happens: func(r *rig, files vsphere.VM) { r.vcenter.ByHand().Register(files, files.Folder) }},
+		"it comes back, and another replica takes over": {happens: func(r *rig, files vsphere.VM) {
+			r.vcenter.ByHand().Register(files, vsphere.Ref{})
+			r.restarts()
+		}, away: true},
+		"it does not come back": {happens: func(*rig, vsphere.VM) {}, clones: 1},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			r.settle()
+			r.vcenter.FailTask(vsphere.OpClone, 1000, &vsphere.Error{Kind: vsphere.KindTransient, Op: "clone", Err: errors.New("the datastore is full")})
+			files := r.vcenter.ByHand().Unregister("web-0")
+			r.work()
+			c.happens(r, files)
+			r.vcenter.Heal(vsphere.OpClone)
+			r.vcenter.ClearJournal()
+			r.now = r.now.Add(time.Hour) // longer than any pause between two tries
+			g := r.work()
+			if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != c.clones {
+				t.Errorf("cloned %v, want %d", calls, c.clones)
+			}
+			if calls := r.vcenter.Calls(vsphere.OpMark, vsphere.OpDestroy, vsphere.OpRelease); len(calls) > 0 {
+				t.Errorf("not left alone: %v", calls)
+			}
+			if c.away {
+				says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonVMsLost)
+				r.vcenter.ByHand().MoveInto(r.vm("web-0").Ref.Value, files.Folder)
+				g = r.work()
+			}
+			says(t, g, v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
+			if replaces := g.Status.VMs[0].Replaces; replaces != nil {
+				t.Errorf("status says still that web-0 replaces %+v", replaces)
+			}
+		})
+	}
+}
+
 // A VM that was replaced and comes back into the group's folder is one too many. Neither it nor another is destroyed, and a person decides.
 func TestAVMThatComesBackAfterItWasReplacedIsNamedAndNotSurplus(t *testing.T) {
 	r := newRig(t)
@@ -119,14 +166,15 @@ func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
 type wanderings struct {
 	*rig
 	dice *rand.Rand
-	// shelf are the files of VMs that are not registered; ever are the instance UUIDs of all that the group had.
+	// shelf are the files of VMs that are not registered; ever are the instance UUIDs of all that the group had, and last the one of each ordinal.
 	shelf []vsphere.VM
 	ever  map[string]bool
+	last  map[int32]string
 	log   []string
 }
 
 func newWanderings(t *testing.T, seed uint64) *wanderings {
-	w := &wanderings{rig: newRig(t), dice: rand.New(rand.NewPCG(seed, 42)), ever: map[string]bool{}}
+	w := &wanderings{rig: newRig(t), dice: rand.New(rand.NewPCG(seed, 42)), ever: map[string]bool{}, last: map[int32]string{}}
 	w.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 	w.settle()
 	return w
@@ -156,6 +204,9 @@ func (w *wanderings) run() {
 // happen is what one person does.
 func (w *wanderings) happen() {
 	hands, vms := w.vcenter.ByHand(), w.vcenter.VMs()
+	if len(vms) == 0 {
+		return
+	}
 	vm := vms[w.dice.IntN(len(vms))]
 	outside := vsphere.FolderRef("group-v-elsewhere")
 	free := func(folder vsphere.Ref, name string) bool {
@@ -169,7 +220,7 @@ func (w *wanderings) happen() {
 	home := vsphere.FolderRef(w.group().Status.Folder.MoRef)
 	places := []vsphere.Ref{outside, w.vcenter.Root(), home}
 	place := places[w.dice.IntN(len(places))]
-	switch w.dice.IntN(7) {
+	switch w.dice.IntN(8) {
 	case 0, 1:
 		w.log = append(w.log, "unregister "+vm.Ref.Value)
 		w.shelf = append(w.shelf, hands.Unregister(vm.Ref.Value))
@@ -195,6 +246,9 @@ func (w *wanderings) happen() {
 	case 6:
 		w.log = append(w.log, "takeover")
 		w.restarts()
+	case 7:
+		w.log = append(w.log, "the next clones fail")
+		w.vcenter.FailTask(vsphere.OpClone, w.dice.IntN(5), &vsphere.Error{Kind: vsphere.KindTransient, Op: "clone", Err: errors.New("the datastore is full")})
 	}
 }
 
@@ -222,10 +276,13 @@ func (w *wanderings) hostReturns(outside vsphere.Ref, free func(vsphere.Ref, str
 // passWatched runs a pass and looks at what it cloned.
 func (w *wanderings) passWatched() {
 	w.t.Helper()
-	recorded := map[int32]v1alpha1.VMStatus{}
+	last := map[int32]string{}
 	for _, s := range w.group().Status.VMs {
-		recorded[s.Ordinal] = s
+		if last[s.Ordinal] = w.last[s.Ordinal]; s.MoRef != "" {
+			last[s.Ordinal] = strings.ToLower(s.UUID)
+		}
 	}
+	w.last = last
 	here := map[string]vsphere.VM{}
 	for _, vm := range w.vcenter.VMs() {
 		here[strings.ToLower(vm.InstanceUUID)] = vm
@@ -236,9 +293,8 @@ func (w *wanderings) passWatched() {
 	before := len(w.vcenter.Journal())
 	w.mustPass()
 	for _, e := range w.vcenter.Journal()[before:] {
-		s, known := recorded[e.Ordinal]
-		if vm, there := here[strings.ToLower(s.UUID)]; e.Kind == vsphere.OpClone && known && s.MoRef != "" && there {
-			w.t.Fatalf("%s was cloned while %s, recorded as %s, is %s in %s: %s", e.Name, s.UUID, s.MoRef, vm.Ref.Value, vm.Folder.Value, strings.Join(w.log, "; "))
+		if vm, there := here[w.last[e.Ordinal]]; e.Kind == vsphere.OpClone && there {
+			w.t.Fatalf("%s was cloned while %s, the last VM of the ordinal, is %s in %s: %s", e.Name, w.last[e.Ordinal], vm.Ref.Value, vm.Folder.Value, strings.Join(w.log, "; "))
 		}
 	}
 	w.vcenter.Finish(-1)

@@ -47,6 +47,14 @@ func (s *Server) FailTask(kind vsphere.OperationKind, n int, err *vsphere.Error)
 	}
 }
 
+// Heal ends what FailSubmit and FailTask have asked for of a kind.
+func (s *Server) Heal(kind vsphere.OperationKind) {
+	s.mu.Lock()
+	defer s.unlock()
+	delete(s.failSubmit, kind)
+	delete(s.failTask, kind)
+}
+
 // LoseReply has the next n calls of a kind get no reply. An operation on a VM is in flight with an unknown outcome
 // until Step; then it takes effect if happens is true, and otherwise is gone without a failure. A call for a folder
 // takes effect, or not, at once, and returns an error with OutcomeUnknown.

@@ -239,6 +239,9 @@ func choose(kind, want string, paths []string) (int, error) {
 	case 0:
 		return 0, &vsphere.Error{Kind: vsphere.KindNotFound, Op: op, Err: errNoneOfThatName}
 	}
+	if len(exact) > 0 {
+		found = exact
+	}
 	names := make([]string, 0, len(found))
 	for _, i := range found[:min(len(found), 5)] {
 		names = append(names, foreigntext.Name(paths[i]))

@@ -63,7 +63,8 @@ func (s *Server) findPlace(ctx context.Context, c *connection) error {
 			return nil
 		}
 	}
-	if byName != nil {
+	if byName != nil || !named.Ref.IsZero() {
+		c.root = named
 		return byName
 	}
 	var err error
@@ -71,8 +72,28 @@ func (s *Server) findPlace(ctx context.Context, c *connection) error {
 	return err
 }
 
-// namedRoot looks for the root folder by its name, and returns the zero Folder where there is none.
+// namedRoot looks for the root folder by its name, and returns the zero Folder where there is none. Where slashes do not part folders that exist, they may be in
+// the names of folders that do.
 func (s *Server) namedRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {
+	folder, err := s.literalRoot(ctx, c)
+	if err != nil || !folder.Ref.IsZero() || !strings.ContainsAny(s.cfg.RootFolder, `/%\`) {
+		return folder, err
+	}
+	ref, err := folderAsShown(ctx, c, strings.Trim(s.cfg.RootFolder, "/"))
+	if vsphere.KindOf(err) == vsphere.KindNotFound {
+		return vsphere.Folder{}, nil
+	}
+	if err == nil {
+		folder, _, err = located(ctx, c, ref)
+	}
+	if err != nil {
+		return vsphere.Folder{}, translate("look for the root folder", err)
+	}
+	return folder, nil
+}
+
+// literalRoot is the root folder if each slash of its name parts two folders.
+func (s *Server) literalRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {
 	folder := vsphere.Folder{Ref: c.datacenter.vmFolder, Name: "vm", Path: c.datacenter.path + "/vm"}
 	for name := range strings.SplitSeq(strings.Trim(s.cfg.RootFolder, "/"), "/") {
 		ref, err := findChild(ctx, c.client, folder.Ref, name)
@@ -215,14 +236,19 @@ func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.Place
 	}
 	at := *c
 	at.datacenter = found
-	named, err := s.namedRoot(ctx, &at)
-	if err != nil {
-		return vsphere.PlaceProblem{}, err
+	named, unclear := s.namedRoot(ctx, &at)
+	if unclear != nil && vsphere.KindOf(unclear) != vsphere.KindAmbiguous {
+		return vsphere.PlaceProblem{}, unclear
 	}
 	if named.Ref != c.root.Ref {
 		folder, in, err := located(ctx, c, c.root.Ref)
 		if err != nil {
 			return vsphere.PlaceProblem{}, err
+		}
+		if unclear != nil {
+			return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
+				"spec.folder: %v. The operator's root folder, %s, is still used. Set spec.folder to %q",
+				unclear, foreigntext.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
 		}
 		return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
 			"The operator's root folder is %s now, and is still used. Rename it back to %q, or set spec.folder to %q",

@@ -131,6 +131,57 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 	}
 }
 
+// A slash in spec.folder parts two folders, or is in the name of one, as the vSphere Client shows it. What exists decides, and folders that are parted come first.
+func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
+	for story, c := range map[string]struct {
+		// exist are folders below the datacenter's, as the API has them; paths are created, names are of one folder.
+		paths, names []string
+		want         string
+		ambiguous    []string
+	}{
+		"there is none":                    {want: "/DC0/vm/team/ops/vms"},
+		"there is one with the name":       {names: []string{"team/ops/vms"}, want: "/DC0/vm/team%2fops%2fvms"},
+		"there is one in another case":     {names: []string{"Team/Ops/VMs"}, want: "/DC0/vm/Team%2fOps%2fVMs"},
+		"there are folders that it parts":  {paths: []string{"team/ops/vms"}, names: []string{"team/ops/vms"}, want: "/DC0/vm/team/ops/vms"},
+		"there is the first of its folder": {paths: []string{"team"}, names: []string{"team/ops/vms"}, want: "/DC0/vm/team%2fops%2fvms"},
+		"there are two readings":           {paths: []string{"team"}, names: []string{"team/ops/vms", "team>ops/vms"}, ambiguous: []string{"/DC0/vm/team%2fops%2fvms", "/DC0/vm/team/ops%2fvms"}},
+	} {
+		t.Run(story, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, govmomi.Poll, resyncOften).connected()
+			for _, path := range c.paths {
+				must(t, r.person.CreateFolders(r.ctx, "/DC0/vm/"+path))
+			}
+			for _, name := range c.names {
+				parent, below, in := strings.Cut(name, ">")
+				if !in {
+					parent, below = "", name
+				}
+				folder, err := newFinder(r).Folder(r.ctx, strings.TrimSuffix("/DC0/vm/"+parent, "/"))
+				must(t, err)
+				_, err = folder.CreateFolder(r.ctx, below)
+				must(t, err)
+			}
+			r.stop()
+			r.cfg.RootFolder = "team/ops/vms"
+			r.start()
+			if len(c.ambiguous) > 0 {
+				r.until("it fails", func() bool { return vsphere.KindOf(r.server.Health().Err) == vsphere.KindAmbiguous })
+				for _, path := range c.ambiguous {
+					if said := r.server.Health().Err.Error(); !strings.Contains(said, path) {
+						t.Errorf("%q does not name %s", said, path)
+					}
+				}
+				return
+			}
+			r.connected()
+			if got := r.server.FolderPath(r.server.Health().Place.Root); got != c.want {
+				t.Errorf("the root folder is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func folderAt(r *rig, path string) vsphere.Ref {
 	r.t.Helper()
 	ref, err := r.person.FolderRef(r.ctx, path)

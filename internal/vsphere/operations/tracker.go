@@ -413,8 +413,11 @@ func (op *operation) shown() vsphere.Operation {
 	if op.found {
 		out.VM = vsphere.Ref{}
 	}
-	if op.state == running {
+	switch {
+	case op.state == running:
 		out.Task, out.CanceledAt, out.CancelErr = op.task, op.canceledAt, op.cancelErr
+	case op.state == unknown && op.Kind != vsphere.OpClone:
+		out.Task = op.wait.awaits() // a clone has an end of the wait, see Patience
 	}
 	return out
 }

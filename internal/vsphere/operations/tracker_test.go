@@ -336,6 +336,7 @@ func TestATaskThatHangsIsOvertakenByWhatEndsTheVM(t *testing.T) {
 		{vsphere.OpPowerOn, vsphere.OpReconfigure, false},
 		{vsphere.OpReconfigure, vsphere.OpMark, true},
 		{vsphere.OpMark, vsphere.OpMark, true},
+		{vsphere.OpRestamp, vsphere.OpMark, true},
 		{vsphere.OpPowerOff, vsphere.OpDestroy, true},
 		{vsphere.OpDestroy, vsphere.OpDestroy, false},
 		{vsphere.OpClone, vsphere.OpMark, false},
@@ -357,6 +358,30 @@ func TestATaskThatHangsIsOvertakenByWhatEndsTheVM(t *testing.T) {
 		if len(r.done) != 1 {
 			t.Errorf("%s after %s: slots freed: %v", c.next, c.hangs, r.done)
 		}
+	}
+}
+
+// The reply to a power-on is lost, and vCenter runs the task, which hangs. It is named and overtaken like one whose reply came.
+func TestATaskThatHangsIsNamedThoughTheReplyWasLost(t *testing.T) {
+	r := newRig(t)
+	r.begin(vsphere.OpPowerOn, 0).Unknown(r.onDone)
+	r.clock.advance(r.Grace)
+	r.Scanned(20, []Untracked{{Ref: "task-77", Entity: vsphere.VMRef("vm-1"), Own: true}, {Ref: "task-78", Entity: vsphere.VMRef("vm-2"), Own: true}})
+	r.Settle(1000, unseen)
+	if _, err := r.Begin(request(vsphere.OpMark, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
+		t.Errorf("it is overtaken at once: %v", err)
+	}
+	r.clock.advance(vsphere.HangsAfter)
+	r.Settle(2000, unseen)
+	if ops := r.InFlight("g"); len(ops) != 1 || ops[0].Task != "task-77" || !ops[0].Hangs(r.clock.now()) {
+		t.Fatalf("in flight %+v", ops)
+	}
+	if _, err := r.Begin(request(vsphere.OpMark, 0)); err != nil || len(r.done) != 1 {
+		t.Errorf("it holds the end of its VM: %v, slots freed: %v", err, r.done)
+	}
+	r.Succeeded("task-77", vsphere.Ref{}, 2001)
+	if len(r.done) != 1 {
+		t.Errorf("slots freed: %v", r.done)
 	}
 }
 

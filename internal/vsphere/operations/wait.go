@@ -96,6 +96,19 @@ func (w *waitFor) over(applied Mark, now time.Time) bool {
 	return true
 }
 
+// awaits is a task that is waited for, or "".
+func (w *waitFor) awaits() string {
+	if w == nil {
+		return ""
+	}
+	for _, ref := range slices.Sorted(maps.Keys(w.tasks)) {
+		if !w.tasks[ref].over {
+			return ref
+		}
+	}
+	return ""
+}
+
 // runs reports whether a task may still run.
 func (w *waitFor) runs(task string, now time.Time) bool {
 	a := w.tasks[task]

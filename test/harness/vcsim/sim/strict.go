@@ -21,6 +21,7 @@ type strict struct {
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
+	stuck     stuck
 	tasks     submissions
 	guests    guests
 }
@@ -77,7 +78,16 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 	if fault := checkDisabled(ctx, m); fault != nil {
 		return fault
 	}
+	if fault := s.stuck.check(m); fault != nil {
+		return fault
+	}
 	switch req := m.Body.(type) {
+	case *types.PowerOnVM_Task:
+		if s.stuck.hold != nil {
+			m.This = deskRef
+			return nil
+		}
+		submit(ctx, &submission{entity: m.This})
 	case *types.CloneVM_Task:
 		if fault := checkClone(ctx, req); fault != nil {
 			return fault

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"sync"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// stuck are the VMs whose power-on hangs.
+type stuck struct {
+	// hold is Options.HoldPowerOn.
+	hold func(name string) (until <-chan struct{}, question string)
+	// tasks are those that hang, by VM.
+	tasks sync.Map
+}
+
+// check refuses what would change a VM whose power-on hangs.
+func (s *stuck) check(m *simulator.Method) types.BaseMethodFault {
+	switch m.Body.(type) {
+	case *types.ReconfigVM_Task, *types.PowerOnVM_Task, *types.PowerOffVM_Task, *types.Destroy_Task, *types.Rename_Task, *types.RelocateVM_Task, *types.UnregisterVM:
+		if task, hangs := s.tasks.Load(m.This); hangs {
+			return &types.TaskInProgress{Task: task.(types.ManagedObjectReference)} //nolint:forcetypeassert // nothing else is stored
+		}
+	}
+	return nil
+}
+
+// PowerOnVMTask powers a VM on, once it hangs no more. It can be canceled until then.
+func (d *desk) PowerOnVMTask(ctx *simulator.Context, req *types.PowerOnVM_Task) soap.HasFault {
+	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
+	if !ok {
+		return &methods.PowerOnVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
+	var name string
+	ctx.WithLock(vm, func() { name = vm.Name })
+	until, question := d.strict.stuck.hold(name)
+	s := &submission{entity: req.This}
+	start := func() soap.HasFault { return vm.PowerOnVMTask(ctx, req) }
+	if until == nil {
+		return started(ctx, s, start)
+	}
+	s.cancelable, s.until = true, until
+	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
+		d.strict.stuck.tasks.Delete(req.This)
+		ask(ctx, vm, "")
+		if canceled(ctx, t) {
+			return nil, &types.RequestCanceled{}
+		}
+		return run(t)
+	}
+	hanging := &d.strict.stuck.tasks
+	hanging.Store(req.This, types.ManagedObjectReference{}) // the task may end before it is known here
+	ctx.WithLock(vm, func() { ask(ctx, vm, question) })
+	res := structural(ctx, s, start)
+	if s.task == nil {
+		hanging.Delete(req.This)
+		ctx.WithLock(vm, func() { ask(ctx, vm, "") })
+		return res
+	}
+	hanging.CompareAndSwap(req.This, types.ManagedObjectReference{}, s.task.Self)
+	return res
+}
+
+// ask shows the question that a VM waits to be answered. The caller holds the VM.
+func ask(ctx *simulator.Context, vm *simulator.VirtualMachine, question string) {
+	if vm.Runtime.Question = nil; question != "" {
+		vm.Runtime.Question = &types.VirtualMachineQuestionInfo{Id: "1", Text: question}
+	}
+	// The simulator assigns no nil to a property. What it is told of makes it look at all.
+	ctx.Update(vm, []types.PropertyChange{{Name: "runtime.connectionState", Val: vm.Runtime.ConnectionState}})
+}

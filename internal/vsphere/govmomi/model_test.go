@@ -34,6 +34,8 @@ const (
 	quietFor = 30 * time.Second
 	// promptWithin is how long it takes until the index shows what the stream tells, in a vCenter that is quick and loses nothing. It is shorter than compareAfter.
 	promptWithin = 1500 * time.Millisecond
+	// startsWithin is how long an operator that has just started takes, in such a vCenter, for its first listing, and to look up what it has read before.
+	startsWithin = 5 * time.Second
 	// listedWithin is how long a listing out of turn takes at most.
 	listedWithin = 8 * time.Second
 )
@@ -53,8 +55,9 @@ type history struct {
 	// prompt says that vCenter is quick, loses nothing and tells all that was written.
 	prompt bool
 
-	server *Server
-	stop   func()
+	server  *Server
+	started time.Time
+	stop    func()
 	// present are the VMs that were there when the index was compared last.
 	present map[vsphere.Ref]time.Time
 	// settled are VMs that were stamped as ours, and in the index, when it was compared last.
@@ -138,7 +141,7 @@ func (h *history) populate() {
 func (h *history) start() {
 	s := New(h.config)
 	s.ops.Inherit(operations.Mark(s.index.Begin()), nil)
-	h.server = s
+	h.server, h.started = s, time.Now()
 	for _, g := range h.groups.groups {
 		g.mu.Lock()
 		g.saw = vsphere.Observation{}

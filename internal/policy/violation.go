@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -70,6 +71,11 @@ var quotation = strings.NewReplacer("\a", `\a`, "\b", `\b`, "\f", `\f`, "\n", `\
 func (q quoted) String() string {
 	return `"` + quotation.Replace(strings.ToValidUTF8(string(q), "\ufffd")) + `"`
 }
+
+var errNoJSON = errors.New("a quoted value is shown as it is")
+
+// MarshalJSON implements json.Marshaler, and always fails: a [field.Error] shows a value as JSON if it can, and JSON escapes other characters.
+func (quoted) MarshalJSON() ([]byte, error) { return nil, errNoJSON }
 
 // tooFew reports whether an enforced minimum of replicas is missed.
 func (v Violation) tooFew() bool { return v.Enforced && v.Rule == RuleReplicasMinimum }

@@ -172,7 +172,10 @@ func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, 
 		return err
 	}
 	t.server.Groups.Decode(asked.Object)
-	refusedByHub := t.server.Check(ctx, asked, old)
+	refusedByHub := answer.Schema
+	if !reflect.DeepEqual(asked.Object, answer.Object.Object) { // of equal objects the schema says the same
+		refusedByHub = t.server.Check(ctx, asked, old)
+	}
 	if (answer.Schema != nil) != (refusedByHub != nil) {
 		t.fail("with the defaults of the member the schema says %v, and with those of the hub %v", answer.Schema, refusedByHub)
 	}

@@ -29,6 +29,8 @@ type modelCalls struct {
 	compares bool
 	// slowReads says that reads take longer than all else, so that the stream is faster.
 	slowReads bool
+	// slowFolders says that making a folder takes long, so that the stream shows the folder before the call is answered.
+	slowFolders bool
 	// brief says that collectors tell of things that came and went between two answers that they are not there.
 	brief bool
 
@@ -54,8 +56,6 @@ type collector struct {
 	// began is the change of the model after which it watches. forgot are things that came and went between two of its answers, of which it has told.
 	began  int
 	forgot map[vsphere.Ref]bool
-	// filled says that the first answer is complete.
-	filled bool
 	// more says that the last answer was a page of several: the next one comes at once, even if there is nothing left to tell.
 	more bool
 }
@@ -85,6 +85,8 @@ func (c *modelCalls) call(ctx context.Context, method string, req, res soap.HasF
 		c.m.opens()
 	case method == "RetrievePropertiesEx" && c.slowReads:
 		slow *= 4
+	case method == "CreateFolder" && c.slowFolders:
+		slow *= 8
 	}
 	if !sleep(ctx, c.dice.within("to "+method, slow)) {
 		return ctx.Err()
@@ -104,6 +106,9 @@ func (c *modelCalls) call(ctx context.Context, method string, req, res soap.HasF
 	}
 	if lost {
 		return io.ErrUnexpectedEOF
+	}
+	if answer, ok := res.(*methods.WaitForUpdatesExBody); ok && err == nil {
+		c.m.hasTold(answer.Res.Returnval)
 	}
 	return err
 }
@@ -320,16 +325,12 @@ func (c *modelCalls) update(req *types.WaitForUpdatesEx, res *methods.WaitForUpd
 	}
 	more := len(news) > c.page
 	col.more = more
-	defer func() { col.filled = col.filled || !more }()
 	news = news[:min(len(news), c.page)]
 	for _, u := range news {
 		ref := fromRef(u.Obj)
 		if u.Kind == types.ObjectUpdateKindLeave {
 			delete(col.told, ref)
 			col.forgot[ref] = true
-			if col.filled { // what leaves during the first answer is only found by the comparison with the stream, some seconds later
-				c.m.left[ref] = true
-			}
 			continue
 		}
 		if col.told[ref] == nil {

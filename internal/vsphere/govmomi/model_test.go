@@ -34,6 +34,8 @@ const (
 	quietFor = 30 * time.Second
 	// promptWithin is how long it takes until the index shows what the stream tells, in a vCenter that is quick and loses nothing. It is shorter than compareAfter.
 	promptWithin = 1500 * time.Millisecond
+	// startsWithin is how long an operator that has just started takes, in such a vCenter, for its first listing, and to look up what it has read before.
+	startsWithin = 5 * time.Second
 	// listedWithin is how long a listing out of turn takes at most.
 	listedWithin = 8 * time.Second
 )
@@ -53,8 +55,9 @@ type history struct {
 	// prompt says that vCenter is quick, loses nothing and tells all that was written.
 	prompt bool
 
-	server *Server
-	stop   func()
+	server  *Server
+	started time.Time
+	stop    func()
 	// present are the VMs that were there when the index was compared last.
 	present map[vsphere.Ref]time.Time
 	// settled are VMs that were stamped as ours, and in the index, when it was compared last.
@@ -94,6 +97,7 @@ func newHistory(seed uint64) *history {
 	if h.prompt = !h.faulty && h.config.Mode == Watch && h.dice.percent("prompt", 50); h.prompt {
 		h.calls.lossy, h.calls.page, h.calls.slow, h.calls.compares = 0, 6, 60*time.Millisecond, false
 		h.calls.slowReads = h.dice.percent("slow reads", 50)
+		h.calls.slowFolders = h.dice.percent("slow folders", 50)
 	}
 	h.calls.brief = h.dice.percent("brief", 50)
 	return h
@@ -137,7 +141,7 @@ func (h *history) populate() {
 func (h *history) start() {
 	s := New(h.config)
 	s.ops.Inherit(operations.Mark(s.index.Begin()), nil)
-	h.server = s
+	h.server, h.started = s, time.Now()
 	for _, g := range h.groups.groups {
 		g.mu.Lock()
 		g.saw = vsphere.Observation{}
@@ -274,7 +278,7 @@ func (h *history) fault(on bool) {
 
 // operates has the operator do something, or something happen to it.
 func (h *history) operates() {
-	ctx := vsphere.WithFence(context.Background(), func() error { return nil })
+	ctx := unfenced()
 	switch turn := h.dice.below("operation", 100); {
 	case turn < 15:
 		h.say("the stream breaks")
@@ -320,70 +324,11 @@ func (h *history) operates() {
 			h.m.do(func() { h.m.destroy(vm.ref) })
 			h.server.readAgain(vm.ref)
 		}
+	case turn < 84:
+		h.unmakes()
 	default:
 		h.reads()
 	}
-}
-
-// reads has the operator read a VM, now and then while somebody changes it before and after.
-func (h *history) reads() {
-	vm := h.locked(h.person.vm)
-	if vm == nil {
-		return
-	}
-	strikes := func(row string, limit time.Duration) {
-		if h.dice.percent(row, 50) {
-			sleep(context.Background(), h.dice.within(row+" late", limit))
-			h.say("somebody %s", h.person.strikes())
-		}
-	}
-	strikes("change before a read", 0)
-	sleep(context.Background(), h.dice.within("read", 3*h.calls.slow))
-	h.say("the operator reads %s again", vm)
-	h.server.readAgain(vm.ref)
-	strikes("change after a read", 3*h.calls.slow)
-}
-
-// races breaks the stream, and has the operator read a VM and somebody change it while the next one begins.
-func (h *history) races() {
-	h.say("the stream breaks")
-	began := h.m.nextStream()
-	h.m.breakCalls()
-	select {
-	case <-began:
-	case <-time.After(2 * time.Second):
-	}
-	if vm := h.locked(h.person.vm); vm != nil {
-		h.say("the operator reads %s again", vm)
-		h.server.readAgain(vm.ref)
-	}
-	sleep(context.Background(), h.dice.within("change in a race", 5*h.calls.slow))
-	h.say("somebody %s", h.person.strikes())
-}
-
-// vanishes has the operator read a VM that is destroyed meanwhile, now and then one that was made a moment ago, and now and then while the operator asks
-// what became of another one.
-func (h *history) vanishes() {
-	var vm *thing
-	if h.dice.percent("made before", 50) {
-		h.m.do(func() { h.say("somebody %s", h.person.clone()) })
-		h.m.do(func() { vm = h.person.newest() })
-	} else {
-		vm = h.locked(h.person.vm)
-	}
-	if vm == nil {
-		return
-	}
-	if other := h.locked(h.person.vm); other != vm && other != nil && h.dice.percent("another before", 60) {
-		h.say("somebody destroys %s", other)
-		h.m.do(func() { h.m.destroy(other.ref) })
-		sleep(context.Background(), h.dice.within("after another", 3*h.calls.slow))
-	}
-	h.say("the operator reads %s again", vm)
-	h.server.readAgain(vm.ref)
-	sleep(context.Background(), h.dice.within("until it vanishes", 6*h.calls.slow))
-	h.say("somebody destroys %s", vm)
-	h.m.do(func() { h.m.destroy(vm.ref) })
 }
 
 func (h *history) locked(pick func() *thing) *thing {

@@ -113,6 +113,39 @@ func (m *model) opens() {
 	m.opening = make(chan struct{})
 }
 
+// hasTold says that an answer of a stream has arrived.
+func (m *model) hasTold(set *types.UpdateSet) {
+	if set == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, filter := range set.FilterSet {
+		for _, u := range filter.ObjectSet {
+			if u.Kind == types.ObjectUpdateKindLeave {
+				m.left[fromRef(u.Obj)] = true
+			}
+		}
+	}
+}
+
+// awaits returns what find finds first, or nil if it has found nothing when over is closed.
+func (m *model) awaits(over <-chan struct{}, find func() *thing) *thing {
+	for {
+		m.mu.Lock()
+		t, moving := find(), m.moving
+		m.mu.Unlock()
+		if t != nil {
+			return t
+		}
+		select {
+		case <-over:
+			return nil
+		case <-moving:
+		}
+	}
+}
+
 // nextStream returns what is closed when the next stream begins.
 func (m *model) nextStream() <-chan struct{} {
 	m.mu.Lock()
@@ -217,6 +250,16 @@ func compareThings(a, b *thing) int { return a.number() - b.number() }
 func (t *thing) number() int {
 	n, _ := strconv.Atoi(t.ref.Value[strings.LastIndexByte(t.ref.Value, '-')+1:])
 	return n
+}
+
+// named is a folder of a name.
+func (m *model) named(name string) *thing {
+	for _, t := range m.things {
+		if t.isFolder() && t.name == name {
+			return t
+		}
+	}
+	return nil
 }
 
 // child is what has a name in a folder.

@@ -192,11 +192,16 @@ func (f *watchFeed) next(ctx context.Context) error {
 	return nil
 }
 
-// fill collects the first answer, which is a full listing in pages.
+// fill collects the first answer, which is a full listing in pages. An object can leave between two pages: a read that is under way may still show it, or a call
+// of ours may have made it, and no later answer tells that it has left.
 func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more bool) error {
+	var left []vsphere.Ref
 	for _, u := range updates {
-		f.show(u)
+		if f.show(u); u.Kind == types.ObjectUpdateKindLeave {
+			left = append(left, fromRef(u.Obj))
+		}
 	}
+	f.server.index.Left(left...)
 	if more {
 		return nil
 	}

@@ -115,7 +115,7 @@ func (d Dice) Spec(complete bool) map[string]any {
 	spec := map[string]any{
 		"cpu": One(d, 1, 2, 3, 4, 5), "memory": One(d, 1, 2, 3, 4, 8, 9),
 		"template": One(d, "linux-12", "windows-11", "/DC0/vm/linux-12", "a/windows-12/", "\"quoted\" ü", "//", "linux\u200b-12\u3000", "x\u007f-12",
-			"a/linux-12", "A%2flinux-12", "b/a/12", "/DC0/vm/a/linux-12", "LINUX-12", "50%25-x", "%252f", "ü-1", "a/b/c/d/e/f/g/h/i/j/k/l/m"),
+			"a/linux-12", "A%2flinux-12", "b/a/12", "/DC0/vm/a/linux-12", "LINUX-12", "50%25-x", "%252f", "ü-1", "a/b/c/d/e/f/g/h/i/j/k/l/m", "R&D\u2028<12>"),
 	}
 	if left := One(d, "cpu", "memory", "template"); !complete && d.IntN(6) == 0 {
 		delete(spec, left)

@@ -3,6 +3,8 @@ package group
 import (
 	"testing"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -35,9 +37,30 @@ func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
 			t.Errorf("%s: %+v", story, blocked)
 		}
 	}
-	s := edited()
+}
+
+// TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave: four VMs leave, since the group was scaled to 0. One edit asks for another shape and five VMs, and is granted: an
+// update claims nothing beside those that leave.
+func TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave(t *testing.T) {
+	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Replicas = ptr.To[int32](5) })
+	s.Admitted = &v1alpha1.Admitted{Replicas: 0, CPU: 1, Memory: 1, Template: "debian"}
+	o := s.Observation
+	for i := range o.VMs {
+		o.VMs[i].Tombstone, s.Group.Status.Deleting = true, append(s.Group.Status.Deleting, int32(i))
+	}
+	s.See(o)
+	for surge, want := range map[int32]int{0: 2, 1: 3} {
+		s.Quota = &QuotaAnswer{Granted: true, Surge: surge}
+		if n, limited := s.room(s.Group.Spec); n != want || !limited {
+			t.Errorf("with %d more granted: room for %d, limited %v; three VMs leave", surge, n, limited)
+		}
+		if got := Decide(s).Plan.Creates(); got > want {
+			t.Errorf("with %d more granted: %d VMs are cloned beside three that leave", surge, got)
+		}
+	}
+	s.Quota = &QuotaAnswer{Granted: true, Free: []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}}
 	if _, limited := s.room(s.Group.Spec); limited {
-		t.Error("no quota refuses anything, and there is a limit")
+		t.Error("there is no quota, and a limit")
 	}
 }
 
@@ -51,8 +74,6 @@ func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 		"there is no answer":        {nil, true},
 		"a quota limits VMs":        {&QuotaAnswer{Free: all[1:]}, true},
 		"no quota holds":            {&QuotaAnswer{Free: all}, false},
-		"everything is granted":     {&QuotaAnswer{Granted: true}, false},
-		"a quota only warns":        {&QuotaAnswer{Granted: true, Violations: []policy.Violation{{Rule: policy.RuleQuotaVMs}}}, false},
 		"it is not known which are": {&QuotaAnswer{}, true},
 	} {
 		s := edited()

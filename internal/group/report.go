@@ -25,8 +25,10 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM)
 		}
 	}
-	if n, limited := s.room(d.Spec); limited {
-		d.Plan = d.Plan.Limit(n, d.Plan.Tasks())
+	if d.Plan.Creates() > 0 {
+		if n, limited := s.room(d.Spec); limited {
+			d.Plan = d.Plan.Limit(n, d.Plan.Tasks())
+		}
 	}
 	f := s.facts()
 	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()

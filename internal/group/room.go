@@ -10,14 +10,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// room is how many VMs as large as spec says can be cloned while quotas have not granted what the group asks for: as many as it is short of what was
-// admitted, with those that leave or were released, since these count. That they refused it, could not answer, or were not asked is no difference. It is
-// false where nothing limits the group.
+// room is how many VMs as large as spec says can be cloned: what quotas have granted, less what the group takes with those that leave or were released,
+// since these count. A refusal, no answer, and no question grant no more than what was admitted. It is false where nothing limits the group.
 func (s *Snapshot) room(spec v1alpha1.VmGroupSpec) (n int, limited bool) {
 	if s.deleting() {
 		return 0, false
 	}
-	free, taken, z := s.granted(), s.occupied(spec), asked(spec)
+	free, taken, z := s.allowed(), s.occupied(spec), asked(spec)
 	room := int64(math.MaxInt32)
 	for _, d := range []struct {
 		rule             policy.Rule
@@ -32,22 +31,41 @@ func (s *Snapshot) room(spec v1alpha1.VmGroupSpec) (n int, limited bool) {
 	return int(room), limited
 }
 
-// limits reports whether a dimension bounds the group at what was admitted. No answer does.
+// grants reports whether quotas have granted what the group asks for.
+func (s *Snapshot) grants() bool { return s.Quota != nil && s.Quota.Granted }
+
+// allowed is what the group may take: what was admitted and, where quotas granted it, what it asks for, with the VMs that they let an update add.
+func (s *Snapshot) allowed() policy.Usage {
+	u := s.granted()
+	if !s.grants() || s.takesOver() { // for a group that takes VMs over, only what it has was asked
+		return u
+	}
+	u = u.Max(s.wants())
+	if surges := s.surges(); s.Quota.Surge > 0 && len(surges) > 0 {
+		u = u.Max(surges[min(int(s.Quota.Surge), len(surges))-1])
+	}
+	return u
+}
+
+// limits reports whether a dimension bounds the group. No answer does, and so does a quota that grants.
 func (a *QuotaAnswer) limits(rule policy.Rule) bool {
 	switch {
 	case a == nil:
 		return true
-	case a.Granted || slices.Contains(a.Free, rule):
+	case slices.Contains(a.Free, rule):
 		return false
-	case a.Unavailable != "" || !slices.ContainsFunc(a.Violations, func(v policy.Violation) bool { return v.Enforced }):
+	case a.Granted, a.Unavailable != "", !slices.ContainsFunc(a.Violations, func(v policy.Violation) bool { return v.Enforced }):
 		return true
 	}
 	return slices.ContainsFunc(a.Violations, func(v policy.Violation) bool { return v.Enforced && v.Rule == rule })
 }
 
-// occupied is what the group takes, with the VMs that are out of sight.
+// occupied is what the group takes, with the VMs that are out of sight. Where spec is granted, its size counts, and not the one that was admitted before.
 func (s *Snapshot) occupied(spec v1alpha1.VmGroupSpec) policy.Usage {
 	taken := s.taken()
+	if s.grants() {
+		taken = s.counted(asked(spec))
+	}
 	for _, vm := range s.Group.Status.VMs {
 		if s.outOfSight(vm) && !slices.Contains(s.Group.Status.Deleting, vm.Ordinal) { // those that leave are taken already
 			taken = taken.Add(sum([]size{s.described(vm.Ordinal).max(asked(spec))}))
@@ -56,8 +74,12 @@ func (s *Snapshot) occupied(spec v1alpha1.VmGroupSpec) policy.Usage {
 	return taken
 }
 
-// noRoom says why no VM of a spec is cloned though it was admitted, or is nil. A VM of a group that is complete makes room for its successor.
+// noRoom says why no VM of a spec is cloned though it was admitted, or is nil. A VM of a group that is complete makes room for its successor, and an update that
+// was granted waits for those that leave.
 func (s *Snapshot) noRoom(spec v1alpha1.VmGroupSpec) *plan.Blocker {
+	if s.grants() {
+		return nil
+	}
 	if n, limited := s.room(spec); !limited || n > 0 {
 		return nil
 	}

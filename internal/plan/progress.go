@@ -117,7 +117,7 @@ func (p *planner) waitsFor() string {
 		case m.doomed || p.failed(m):
 		case p.boots(m):
 			return p.waitsForGuest(m)
-		case m.status.Updating && m.status.Phase != v1alpha1.VMReady:
+		case m.status.Updating && m.status.Phase != v1alpha1.VMReady && !m.spared:
 			return p.waitsForRestart(m)
 		}
 	}
@@ -147,6 +147,9 @@ func (p *planner) waitsForRestart(m *member) string {
 	return "restarting " + s.Name
 }
 
+// spared says that a VM is not powered off to be restarted.
+const spared = "waiting to stop %s, whose guest did not shut down: it is not powered off while fewer VMs are available than must be"
+
 // waitsForOthers names what is under way beside VMs that start.
 func (p *planner) waitsForOthers() string {
 	first := map[string]string{}
@@ -160,6 +163,8 @@ func (p *planner) waitsForOthers() string {
 		switch {
 		case m.doomed:
 			note("removing %s", m)
+		case m.spared && p.outdated(m):
+			note(spared, m)
 		case m.status.Phase == v1alpha1.VMCloning:
 			note("cloning %s", m)
 		case m.status.Available && p.change(m) == changeLive && p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision) != nil:
@@ -180,7 +185,7 @@ func (p *planner) waitsForOthers() string {
 	}
 	for _, what := range []string{
 		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
-		"%s could not be changed, which is tried again",
+		"%s could not be changed, which is tried again", spared,
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)

@@ -3,7 +3,6 @@ package group
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -126,7 +125,7 @@ func (s *Snapshot) facts() Facts {
 func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	old := s.Group.Status
 	first := !s.Written && len(d.Plan.Actions) > 0
-	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || !first && equality.Semantic.DeepEqual(old, next) {
+	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || !first && sameStatus(&old, &next) {
 		return
 	}
 	if !first && !s.Reported.IsZero() && !Urgent(old, next) {

@@ -25,7 +25,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 		}
 	}
 	if d.Plan.Creates() > 0 {
-		if n, limited := s.room(d.Spec); limited {
+		if n, limited := s.room(d.Spec, &d.Plan); limited {
 			d.Plan = d.Plan.Limit(n, d.Plan.Tasks())
 		}
 	}

@@ -11,12 +11,17 @@ import (
 )
 
 // room is how many VMs as large as spec says can be cloned: what quotas have granted, less what the group takes with those that leave or were released,
-// since these count. A refusal, no answer, and no question grant no more than what was admitted. It is false where nothing limits the group.
-func (s *Snapshot) room(spec v1alpha1.VmGroupSpec) (n int, limited bool) {
+// since these count. A refusal, no answer, and no question grant no more than what was admitted. It is false where nothing limits the group. p is the plan that wants
+// the clones, or nil: what it knows to be no VM of the group is not claimed by a spec that is granted, and takes none of its room.
+func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited bool) {
 	if s.deleting() {
 		return 0, false
 	}
 	free, taken, z := s.allowed(), s.occupied(spec), asked(spec)
+	if p != nil && s.grants() {
+		copies := s.copies(p, z)
+		taken.VMs, taken.CPU, taken.Memory = taken.VMs-copies.VMs, taken.CPU-copies.CPU, taken.Memory-copies.Memory
+	}
 	room := int64(math.MaxInt32)
 	for _, d := range []struct {
 		rule             policy.Rule
@@ -74,13 +79,28 @@ func (s *Snapshot) occupied(spec v1alpha1.VmGroupSpec) policy.Usage {
 	return taken
 }
 
+// copies is what VMs take, each at least of a size, that carry the group's stamp and are none of its VMs: people copied them, or they came back after others had replaced them.
+func (s *Snapshot) copies(p *plan.Plan, least size) policy.Usage {
+	own := make(map[int32]bool, len(p.VMs))
+	for i := range p.VMs {
+		own[p.VMs[i].Ordinal] = true
+	}
+	var all []size
+	for ordinal, z := range s.sizes {
+		if !own[ordinal] {
+			all = append(all, z.max(least))
+		}
+	}
+	return sum(all)
+}
+
 // noRoom says why no VM of a spec is cloned though it was admitted, or is nil. A VM of a group that is complete makes room for its successor, and an update that
 // was granted waits for those that leave.
 func (s *Snapshot) noRoom(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	if s.grants() {
 		return nil
 	}
-	if n, limited := s.room(spec); !limited || n > 0 {
+	if n, limited := s.room(spec, nil); !limited || n > 0 {
 		return nil
 	}
 	if int64(s.existing()) >= policy.UsageOf(spec).VMs && s.granted().Covers(s.occupied(spec)) {

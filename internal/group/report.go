@@ -24,11 +24,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM)
 		}
 	}
-	if d.Plan.Creates() > 0 {
-		if n, limited := s.room(d.Spec, &d.Plan); limited {
-			d.Plan = d.Plan.Limit(n, d.Plan.Tasks())
-		}
-	}
+	d.Plan = s.within(d.Spec, d.Plan)
 	f := s.facts()
 	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()
 	// VMs whose clone has not been sent yet show as Pending.

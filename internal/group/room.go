@@ -36,6 +36,17 @@ func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited
 	return int(room), limited
 }
 
+// within is a plan without the clones for which there is no room.
+func (s *Snapshot) within(spec v1alpha1.VmGroupSpec, p plan.Plan) plan.Plan {
+	if p.Creates() == 0 {
+		return p
+	}
+	if n, limited := s.room(spec, &p); limited {
+		return p.Limit(n, p.Tasks())
+	}
+	return p
+}
+
 // grants reports whether quotas have granted what the group asks for.
 func (s *Snapshot) grants() bool { return s.Quota != nil && s.Quota.Granted }
 

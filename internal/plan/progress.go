@@ -147,9 +147,6 @@ func (p *planner) waitsForRestart(m *member) string {
 	return "restarting " + s.Name
 }
 
-// spared says that a VM is not powered off to be restarted.
-const spared = "waiting to stop %s, whose guest did not shut down: it is not powered off while fewer VMs are available than must be"
-
 // waitsForOthers names what is under way beside VMs that start.
 func (p *planner) waitsForOthers() string {
 	first := map[string]string{}
@@ -163,15 +160,13 @@ func (p *planner) waitsForOthers() string {
 		switch {
 		case m.doomed:
 			note("removing %s", m)
-		case m.spared && p.outdated(m):
-			note(spared, m)
 		case m.status.Phase == v1alpha1.VMCloning:
 			note("cloning %s", m)
 		case m.status.Available && p.change(m) == changeLive && p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision) != nil:
 			note("%s could not be changed, which is tried again", m)
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
-		case m.status.Available:
+		case m.status.Available, m.spared:
 		case p.failed(m) && m.status.Phase != v1alpha1.VMReady:
 			failed = append(failed, m)
 		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
@@ -185,7 +180,7 @@ func (p *planner) waitsForOthers() string {
 	}
 	for _, what := range []string{
 		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
-		"%s could not be changed, which is tried again", spared,
+		"%s could not be changed, which is tried again",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)
@@ -203,6 +198,11 @@ func (p *planner) waitsForAction(failed, away []*member) string {
 		return "waiting. " + strings.TrimSuffix(p.roll.blockedOlder[0].Message, ".")
 	case len(away) > 0:
 		return p.waitsForAway(away[0])
+	}
+	for _, m := range p.table() {
+		if m.spared {
+			return fmt.Sprintf("waiting to stop %s, whose guest did not shut down: it is not powered off while fewer VMs are available than must be", m.status.Name)
+		}
 	}
 	if m := p.waitsForDisabled(); m != nil {
 		return "waiting, because " + explainDisabled(m)

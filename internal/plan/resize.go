@@ -98,7 +98,8 @@ func (p *planner) spareGuests(b budget) {
 		}
 	}
 	for _, m := range p.table() {
-		if m.spared = m.defies && !m.doomed && lacks > 0; m.spared {
+		if m.defies && !m.doomed && lacks > 0 {
+			m.spared = p.outdated(m) // any other stays anyway
 			lacks--
 		}
 	}

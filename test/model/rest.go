@@ -63,10 +63,10 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 	there, updated, available := 0, 0, 0
 	for _, m := range w.vc.living() {
 		at := slices.IndexFunc(st.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
-		if at < 0 && returned(st, m) {
-			continue
-		}
 		if at < 0 {
+			if returned(st, m) {
+				continue
+			}
 			a.violated(w, "status", "%s (%s) is not in status", m.name, m.ref)
 			return
 		}
@@ -177,18 +177,22 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	if w.triedOut(g) {
 		return // more of the new revision must not be risked, and the older one is gone: a person has to act
 	}
-	there := 0
 	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {
 		return // it is in the way until a person has acted
 	}
-	for _, m := range w.vc.living() {
-		if !slices.Contains(st.Deleting, m.stamp.Ordinal) && !returned(st, m) {
-			there++
-		}
-	}
-	if want := replicas(spec); there < want {
+	if there, want := w.staying(st), replicas(spec); there < want {
 		a.violated(w, "lacks", "%d of %d VMs, and spec is allowed: %s", there, want, st.LastMessage)
 	}
+}
+
+// staying is how many VMs the group has that do not leave.
+func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
+	for _, m := range w.vc.living() {
+		if !slices.Contains(st.Deleting, m.stamp.Ordinal) && !returned(st, m) {
+			n++
+		}
+	}
+	return n
 }
 
 // triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.

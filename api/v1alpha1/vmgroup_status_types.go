@@ -137,7 +137,7 @@ type VMStatus struct {
 	// +optional
 	ShutdownTime *metav1.Time `json:"shutdownTime,omitempty"`
 	// startTime is when the VM was found to be on for the first time, while it has not passed its readiness gate since. It is found anew when the VM
-	// was changed in place, and when its host was away.
+	// was changed in place, and when its host was away. A lost VM that was ready once has it if it was not ready when it was seen last.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// updating is true from before the VM is stopped for an update until it is ready again.

@@ -122,10 +122,18 @@ func TestStepsOfADecision(t *testing.T) {
 			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
 			s.Group.Annotations = map[string]string{v1alpha1.AdoptAnnotation: v1alpha1.AdoptAbandon}
 		}, RemoveLegacyFinalizer, 0},
-		"deleted before it was ours":                            {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
-		"a namespace that the cache does not have yet":          {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
-		"a deletion does not wait for it":                       {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
-		"nothing was ever asked of a vCenter that is away":      {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
+		"deleted before it was ours":                       {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
+		"a namespace that the cache does not have yet":     {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
+		"a deletion does not wait for it":                  {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
+		"nothing was ever asked of a vCenter that is away": {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
+		"the hub has a record, so that something was asked": {leaving, func(s *Snapshot) {
+			s.Unavailable, s.Group.Status.Folder = unreachable, nil
+			s.Believe(Record{Admitted: &v1alpha1.Admitted{Replicas: 2, CPU: 1}})
+		}, AskQuota, 0},
+		"the hub cannot tell whether it has a record": {leaving, func(s *Snapshot) {
+			s.Unavailable, s.Group.Status.Folder = unreachable, nil
+			s.Believe(Record{Unread: "away"})
+		}, AskQuota, 0},
 		"a status that was wiped proves nothing about that":     {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status = unreachable, v1alpha1.VmGroupStatus{} }, AskQuota, 0},
 		"a wiped status, and nothing tells the VMs from copies": {ours, func(s *Snapshot) { s.See(stamped) }, Report, 0},
 		"a wiped status of a paused group": {ours, func(s *Snapshot) {

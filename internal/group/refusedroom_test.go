@@ -3,6 +3,8 @@ package group
 import (
 	"testing"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -28,16 +30,53 @@ func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
 		c.change(s, &o)
 		s.Quota = c.quota
 		s.See(o)
-		if n, limited := s.room(s.Group.Spec); n != c.want || !limited {
+		if n, limited := s.room(s.Group.Spec, nil); n != c.want || !limited {
 			t.Errorf("%s: room for %d, want %d", story, n, c.want)
 		}
 		if blocked := s.noRoom(s.Group.Spec); (blocked == nil) != (c.want > 0) {
 			t.Errorf("%s: %+v", story, blocked)
 		}
 	}
-	s := edited()
-	if _, limited := s.room(s.Group.Spec); limited {
-		t.Error("no quota refuses anything, and there is a limit")
+}
+
+// TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave: four VMs leave, since the group was scaled to 0. One edit asks for another shape and five VMs, and is granted: an
+// update claims nothing beside those that leave.
+func TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave(t *testing.T) {
+	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Replicas = ptr.To[int32](5) })
+	s.Admitted = &v1alpha1.Admitted{Replicas: 0, CPU: 1, Memory: 1, Template: "debian"}
+	o := s.Observation
+	for i := range o.VMs {
+		o.VMs[i].Tombstone, s.Group.Status.Deleting = true, append(s.Group.Status.Deleting, int32(i))
+	}
+	s.See(o)
+	for surge, want := range map[int32]int{0: 2, 1: 3} {
+		s.Quota = &QuotaAnswer{Granted: true, Surge: surge}
+		if n, limited := s.room(s.Group.Spec, nil); n != want || !limited {
+			t.Errorf("with %d more granted: room for %d, limited %v; three VMs leave", surge, n, limited)
+		}
+		if got := Decide(s).Plan.Creates(); got > want {
+			t.Errorf("with %d more granted: %d VMs are cloned beside three that leave", surge, got)
+		}
+	}
+	s.Quota = &QuotaAnswer{Granted: true, Free: []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}}
+	if _, limited := s.room(s.Group.Spec, nil); limited {
+		t.Error("there is no quota, and a limit")
+	}
+}
+
+// TestACopyTakesNoRoomOfAGroupThatIsGranted: somebody copied a VM of the group. Another is lost, and comes back.
+func TestACopyTakesNoRoomOfAGroupThatIsGranted(t *testing.T) {
+	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Template = ours().Group.Spec.Template })
+	s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: s.Group.Spec.Template}
+	o := s.Observation
+	copied, stamp := o.VMs[2], *o.VMs[2].Stamp
+	stamp.Ordinal = 7
+	copied.Ref, copied.Name, copied.InstanceUUID, copied.Stamp = vsphere.VMRef("vm-90"), "copy", "52d6d2c5-9b5b-4b9d-a3c5-7d1f0d9c1a77", &stamp
+	o.Gone, o.VMs = []vsphere.Ref{o.VMs[0].Ref}, append(o.VMs[1:3:3], copied)
+	s.Quota = &QuotaAnswer{Granted: true}
+	s.See(o)
+	if got := Decide(s).Plan.Creates(); got != 1 {
+		t.Errorf("%d VMs are cloned for one that is lost", got)
 	}
 }
 
@@ -51,8 +90,6 @@ func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 		"there is no answer":        {nil, true},
 		"a quota limits VMs":        {&QuotaAnswer{Free: all[1:]}, true},
 		"no quota holds":            {&QuotaAnswer{Free: all}, false},
-		"everything is granted":     {&QuotaAnswer{Granted: true}, false},
-		"a quota only warns":        {&QuotaAnswer{Granted: true, Violations: []policy.Violation{{Rule: policy.RuleQuotaVMs}}}, false},
 		"it is not known which are": {&QuotaAnswer{}, true},
 	} {
 		s := edited()
@@ -66,7 +103,7 @@ func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 			t.Fatal("spec is not refused")
 		}
 		s.Quota = c.answer
-		if n, limited := s.room(s.Group.Spec); limited != c.limited || limited && n != 0 {
+		if n, limited := s.room(s.Group.Spec, nil); limited != c.limited || limited && n != 0 {
 			t.Errorf("%s: room for %d, limited %v", story, n, limited)
 		}
 		if blocked := s.noRoom(s.Group.Spec); (blocked != nil) != c.limited {

@@ -3,7 +3,6 @@ package group
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -25,9 +24,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 			d.Plan = d.Plan.Limit(0, d.Plan.Tasks()).Without(plan.ClaimVM, plan.MoveVM, plan.RenameVM, plan.AdoptVM)
 		}
 	}
-	if n, limited := s.room(d.Spec); limited {
-		d.Plan = d.Plan.Limit(n, d.Plan.Tasks())
-	}
+	d.Plan = s.within(d.Spec, d.Plan)
 	f := s.facts()
 	f.Adoption, f.AdoptionEnds, f.Strangers = d.adoption, d.AdoptionEnds, s.strangers()
 	// VMs whose clone has not been sent yet show as Pending.
@@ -124,7 +121,7 @@ func (s *Snapshot) facts() Facts {
 func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	old := s.Group.Status
 	first := !s.Written && len(d.Plan.Actions) > 0
-	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || !first && equality.Semantic.DeepEqual(old, next) {
+	if len(d.Plan.Actions) == 0 && SameButOwnership(old, next) || !first && sameStatus(&old, &next) {
 		return
 	}
 	if wait := s.mayWait(old, next); !first && wait > 0 {

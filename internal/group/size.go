@@ -37,6 +37,21 @@ func (s *Snapshot) described(ordinal int32) size {
 	return size{}
 }
 
+// becoming is the largest size that a VM can get that is being changed: that of the update which status records or, since spec can have been edited in the meantime, of one
+// before it that had not ended.
+func (s *Snapshot) becoming() (z size) {
+	r := s.Group.Status.Rollout
+	if r == nil {
+		return z
+	}
+	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
+		if revision := shape.Recorded.Revision; revision == r.Revision || slices.Contains(r.From, revision) {
+			z = z.max(size{int64(shape.Recorded.CPU), int64(shape.Recorded.Memory)})
+		}
+	}
+	return z
+}
+
 // existing is the number of VMs of the group, by ordinal, with those whose clone is under way: a copy of a VM is no other one.
 func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }
 
@@ -145,11 +160,12 @@ func (s *Snapshot) updating(sizes amounts, more int64) policy.Usage {
 	return s.wantsWith(sizes, max(there, policy.UsageOf(s.Group.Spec).VMs+more))
 }
 
-// withLeaving are the amounts of all VMs that can exist at the same time during an update.
+// withLeaving are the amounts of all VMs that can exist at the same time during an update. The successor of one that leaves, which takes its room, is as large as
+// spec says.
 func (s *Snapshot) withLeaving() amounts {
 	a := s.amounts()
 	for _, z := range s.leaving {
-		a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
+		a.add(z)
 	}
 	a.sort()
 	return a

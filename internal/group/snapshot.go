@@ -158,10 +158,12 @@ func (s *Snapshot) overtaken() bool {
 
 // neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after
 // status has recorded the folder and the intent. A status without a generation was never written, or was wiped,
-// and proves nothing.
+// and proves nothing. Neither does any status of a group of which the hub has a record: that is made before the first clone, and a status
+// that was wiped can have been written anew since.
 func (s *Snapshot) neverActed() bool {
 	status := &s.Group.Status
-	return status.ObservedGeneration != 0 && status.Folder == nil && len(status.VMs) == 0 && len(status.Deleting) == 0
+	return status.ObservedGeneration != 0 && status.Folder == nil && len(status.VMs) == 0 && len(status.Deleting) == 0 &&
+		s.record.Admitted == nil && s.record.Unread == ""
 }
 
 // generation is the one that status is about. A status that has none stays so while nobody knows whether it was wiped: neverActed
@@ -220,8 +222,12 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		s.released = append(s.released, sizeOf(&observation.Released[i]))
 	}
 	for _, op := range observation.InFlight {
-		if op.Kind == vsphere.OpClone {
-			s.sizes[op.Ordinal] = s.sizes[op.Ordinal].max(s.described(op.Ordinal))
+		z, exists := s.sizes[op.Ordinal]
+		switch {
+		case op.Kind == vsphere.OpClone:
+			s.sizes[op.Ordinal] = z.max(s.described(op.Ordinal))
+		case op.Kind == vsphere.OpReconfigure && exists:
+			s.sizes[op.Ordinal] = z.max(s.becoming())
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (p *planner) gotItsChange(m *member) bool {
 func (p *planner) othersTry(m *member) bool {
 	return !p.roll.Tried && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return o != m && !o.doomed && o.state == present && o.vm.Connected() && !o.vm.IsTemplate && o.status.Updating && (!o.unstopped || o.changes) &&
-			p.changesStopped(o)
+			!o.spared && p.changesStopped(o)
 	})
 }
 

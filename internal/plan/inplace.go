@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"bytes"
+
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -22,7 +24,7 @@ func (c InPlace) Possible() bool {
 	a, b := c.From, c.To
 	a.CPU, a.Memory = b.CPU, b.Memory
 	a.Placement = withNetwork(a.Placement, networkOf(b))
-	return hash(a) == hash(b) && (c.Resize != v1alpha1.ResizeRecreate || !c.Resizes())
+	return bytes.Equal(fields(a), fields(b)) && (c.Resize != v1alpha1.ResizeRecreate || !c.Resizes())
 }
 
 // Resizes is true where the size differs.

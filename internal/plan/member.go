@@ -53,6 +53,9 @@ type member struct {
 	wrongPower bool
 	// unstopped is true for a VM that status has as stopped for an update, and that is available: nothing was done to it, as far as anybody knows.
 	unstopped bool
+	// defies is true for a VM that was to be restarted, and whose guest was asked to shut down, had its time, and runs as before. spared is true while it is neither
+	// powered off nor replaced, since too few others are available.
+	defies, spared bool
 	// changes is true when the update stops or changes the VM now, or has stopped it to change it: it is not powered on meanwhile.
 	changes bool
 }

@@ -117,7 +117,7 @@ func (p *planner) waitsFor() string {
 		case m.doomed || p.failed(m):
 		case p.boots(m):
 			return p.waitsForGuest(m)
-		case m.status.Updating && m.status.Phase != v1alpha1.VMReady:
+		case m.status.Updating && m.status.Phase != v1alpha1.VMReady && !m.spared:
 			return p.waitsForRestart(m)
 		}
 	}
@@ -166,7 +166,7 @@ func (p *planner) waitsForOthers() string {
 			note("%s could not be changed, which is tried again", m)
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
-		case m.status.Available:
+		case m.status.Available, m.spared:
 		case p.failed(m) && m.status.Phase != v1alpha1.VMReady:
 			failed = append(failed, m)
 		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
@@ -198,6 +198,11 @@ func (p *planner) waitsForAction(failed, away []*member) string {
 		return "waiting. " + strings.TrimSuffix(p.roll.blockedOlder[0].Message, ".")
 	case len(away) > 0:
 		return p.waitsForAway(away[0])
+	}
+	for _, m := range p.table() {
+		if m.spared {
+			return fmt.Sprintf("waiting to stop %s, whose guest did not shut down: it is not powered off while fewer VMs are available than must be", m.status.Name)
+		}
 	}
 	if m := p.waitsForDisabled(); m != nil {
 		return "waiting, because " + explainDisabled(m)

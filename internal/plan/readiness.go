@@ -37,11 +37,11 @@ func (p *planner) readiness() {
 	}
 }
 
-// lost says that a VM is out of sight. One that was seen not to be ready before is not ready since an earlier time when it is back: its phase does not tell
-// that any more.
+// lost says that a VM is out of sight. One that was seen not to be ready before has to show itself anew when it is back. Its phase does not tell that any more; that
+// it has both times does.
 func (p *planner) lost(m *member, message string) {
-	if !m.status.ReadySince.IsZero() && m.interrupted() {
-		m.status.ReadySince = p.in.Now
+	if seen := m.known != nil && m.known.Phase != v1alpha1.VMLost; seen && !m.status.ReadySince.IsZero() && m.interrupted() {
+		m.status.ReadySince, m.status.StartTime = p.in.Now, p.in.Now
 	}
 	m.status.Phase, m.status.Power, m.status.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
 }
@@ -110,6 +110,8 @@ func (m *member) interrupted() bool {
 	switch m.known.Phase {
 	case v1alpha1.VMUnhealthy, v1alpha1.VMStarting, v1alpha1.VMStopped, v1alpha1.VMFailed:
 		return true
+	case v1alpha1.VMLost: // see lost
+		return !m.known.ReadySince.IsZero() && !m.known.StartTime.IsZero()
 	default:
 		return false
 	}

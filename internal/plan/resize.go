@@ -87,6 +87,24 @@ func (p *planner) restart(m *member) {
 	p.stop(m, "it is restarted to get "+sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
 }
 
+// spareGuests keeps VMs on whose guests were asked to shut down and did not, as many as there are too few others. Since they were asked, others went missing, or an
+// edit wants more: to power off or replace a VM that runs takes it away, and that obeys the budget of now. It ends when others are available, or when the request lapses:
+// then the VM waits for its turn as one to which nothing was done.
+func (p *planner) spareGuests(b budget) {
+	lacks := -b.available
+	for _, m := range p.table() {
+		if m.unstopped {
+			lacks-- // it is counted as missing, and is not
+		}
+	}
+	for _, m := range p.table() {
+		if m.defies && !m.doomed && lacks > 0 {
+			m.spared = p.outdated(m) // any other stays anyway
+			lacks--
+		}
+	}
+}
+
 // goesDown marks a VM that is stopped for an update, or is about to be. It keeps the time since when it is ready, since it may have to wait: if others are missing
 // by then it is as available as before. One that did not pass its gate has to show itself anew.
 func (m *member) goesDown() {
@@ -109,6 +127,7 @@ func (p *planner) updating(m *member) {
 	case restarts && asked.IsZero() && m.status.Available && !p.ops.busy(m.status.Ordinal):
 		m.unstopped = true
 	case !asked.IsZero() && m.vm.ToolsRunning, restarts:
+		m.defies = m.status.Phase == v1alpha1.VMReady && (asked.IsZero() || p.ops.guests.overdue(asked))
 		m.status.ShutdownTime = asked
 		if !asked.IsZero() && m.known != nil {
 			m.status.ReadySince = m.known.ReadySince // until it is off: it is ready anew once it turns out to stay on, and not in each look

@@ -73,6 +73,43 @@ func TestAGuestThatWasAskedMayStillGoDown(t *testing.T) {
 	}
 }
 
+// TestAGuestThatDoesNotShutDownKeepsItsVMOnceNoneMayBeMissing: an edit allows fewer to be missing after its guest was asked. The VM runs as before, so that to power it off
+// takes one away. It is powered off once another is available, and is not asked again before when the request has lapsed.
+func TestAGuestThatDoesNotShutDownKeepsItsVMOnceNoneMayBeMissing(t *testing.T) {
+	edited := func(others ...option) Input {
+		in := resizing(func(vm *vsphere.VM, k *Known) {
+			vm.ToolsRunning, k.Updating, k.Phase, k.ShutdownTime = true, true, v1alpha1.VMStarting, epoch.Add(-4*time.Minute)
+		})
+		in.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: number(1), MaxUnavailable: number(0)}
+		for _, o := range others {
+			o(&in)
+		}
+		return in
+	}
+	in := edited()
+	in.Spec.UpdateStrategy.MaxUnavailable = number(1)
+	if got := actionsOf(Compute(in)); got != "PowerOffVM web-0" {
+		t.Fatalf("one may be missing, and actions are [%s]", got)
+	}
+	if got := actionsOf(Compute(edited(knows(intent(1, 0)), running(vsphere.OpClone, 1, time.Second)))); got != "" {
+		t.Errorf("none may be missing while another is cloned, and actions are [%s]", got)
+	}
+	if got := actionsOf(Compute(edited())); got != "CreateVM web-1" {
+		t.Errorf("none may be missing, and actions are [%s]", got)
+	}
+	if p := Compute(edited(func(in *Input) { in.Surge = SurgeRoom{} })); actionsOf(p) != "" || p.Update.Reason != v1alpha1.ReasonWaitingForQuota {
+		t.Errorf("there is no room for another: %q, actions are [%s]", p.Update.Message, actionsOf(p))
+	}
+	if got := actionsOf(Compute(edited(has(makeVM(1))))); got != "PowerOffVM web-0" {
+		t.Errorf("another is available, and actions are [%s]", got)
+	}
+	in = edited(func(in *Input) { in.Surge = SurgeRoom{} })
+	in.Now = in.Known[0].ShutdownTime.Add(14 * time.Minute)
+	if got := actionsOf(Compute(in)); got != "" {
+		t.Errorf("the request has lapsed, none may be missing, and actions are [%s]", got)
+	}
+}
+
 // TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile: it still shows as on. What status says of it goes on to say that it is the update's doing
 // when it is off: with repair Observe nobody would start it otherwise.
 func TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile(t *testing.T) {

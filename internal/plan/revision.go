@@ -3,9 +3,8 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -61,14 +60,21 @@ func Apply(shape v1alpha1.Revision, spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupS
 }
 
 func hash(spec v1alpha1.Revision) string {
-	var b strings.Builder
+	sum := sha256.Sum256(fields(spec))
+	return revisionVersion + "-" + hex.EncodeToString(sum[:5])
+}
+
+// fields is the text that a revision is the hash of. Equal VMs have the same.
+func fields(spec v1alpha1.Revision) []byte {
+	b := make([]byte, 0, 256) // it is computed in each look, of each shape
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%s=%q\n", name, value)
+			b = append(append(b, name...), '=')
+			b = append(strconv.AppendQuote(b, value), '\n')
 		}
 	}
-	field("cpu", fmt.Sprint(spec.CPU))
-	field("memory", fmt.Sprint(spec.Memory))
+	field("cpu", strconv.Itoa(int(spec.CPU)))
+	field("memory", strconv.Itoa(int(spec.Memory)))
 	field("template", spec.Template)
 	if p := spec.Placement; p != nil {
 		field("resourcePool", p.ResourcePool)
@@ -82,6 +88,5 @@ func hash(spec v1alpha1.Revision) string {
 		field("userData", r.Name)
 	}
 	field("replaceTrigger", spec.ReplaceTrigger)
-	sum := sha256.Sum256([]byte(b.String()))
-	return revisionVersion + "-" + hex.EncodeToString(sum[:])[:10]
+	return b
 }

@@ -94,6 +94,7 @@ func (p *planner) update() {
 
 // takeAway replaces and restarts VMs, as many as the budget allows. Those that are not available go first.
 func (p *planner) takeAway(b *budget) {
+	p.spareGuests(*b)
 	var candidates []*member
 	for _, m := range p.table() {
 		change := p.change(m)
@@ -131,6 +132,7 @@ func (p *planner) takeAway(b *budget) {
 // goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
+	case m.spared:
 	case m.unstopped && (p.deniedNow != nil || p.busyNow != nil || p.othersTry(m)): // what one VM was denied may be denied to this one
 	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
 		b.available++

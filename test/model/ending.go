@@ -94,7 +94,7 @@ func (w *world) whole() {
 		return
 	}
 	want := replicas(&g.Spec)
-	own := w.vc.own()
+	own := slices.DeleteFunc(w.vc.own(), func(m *machine) bool { return returned(&g.Status, m) })
 	if len(own) != want {
 		a.violated(w, "healed", "%d VMs, and %d are wanted: %s", len(own), want, describe(&g.Status))
 		return

@@ -110,6 +110,50 @@ var found = map[string]History{
 	"an update waits for an adoption that is refused": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{0, "annotate-adopt", 3}, {0, "user-data", 1}},
 	},
+	"an update begins while four VMs leave": { // seed 1004269
+		Setup: Setup{Replicas: 4, Quota: Quota{VMs: 7, CPUs: 13}, Others: 1}, Events: []Event{{0, "scale", 0}, {0, "size-and-scale", 1415}},
+	},
+	"a VM that another group left, of another size, is out of sight": { // seed 3001178
+		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 5, CPUs: 10}, Adopts: 2}, Events: []Event{{10 * time.Second, "size", 0}, {0, "move-away", 0}, {0, "scale", 3}},
+	},
+	"status is wiped while vCenter is away, and the group is deleted": { // seed 1013674
+		Setup: Setup{Replicas: 1}, Events: []Event{{0, "outage", 1}, {0, "wipe-status", 0}},
+	},
+	"a guest does not shut down, and more VMs are wanted by then": { // seed 1009976
+		Setup: Setup{Replicas: 3, Gate: "GuestIP"}, Events: []Event{{time.Minute, "size", 0}, {0, "stubborn", 1597}, {4*time.Minute + 6*time.Second, "scale", 329}},
+	},
+	"a guest that was asked to shut down is on a host that goes and comes back": { // seed 1012263
+		Setup:  Setup{Replicas: 1, Surge: "2", Unavailable: "2", Slow: true},
+		Events: []Event{{10 * time.Minute, "size", 0}, {0, "host", 0}, {0, "scale", 3}, {time.Minute, "hosts-back", 0}},
+	},
+	"a guest that was asked to shut down and did not is to be replaced": { // seed 1012263
+		Setup: Setup{Replicas: 1, Surge: "2", Unavailable: "2", Slow: true},
+		Events: []Event{
+			{10 * time.Minute, "size", 0}, {0, "host", 0}, {0, "template-and-scale", 1}, {0, "scale", 3}, {time.Minute, "hosts-back", 0}, {0, "size", 1},
+		},
+	},
+	"status comes back from before a VM replaced one that was lost": { // seed 1027981
+		Setup:  Setup{Replicas: 3, Surge: "2", Unavailable: "2", Gate: "GuestHeartbeat"},
+		Events: []Event{{time.Minute, "lose", 0}, {10 * time.Second, "template", 3}, {time.Minute, "restore", 1}},
+	},
+	"status comes back from before another VM got the name of one that was lost": { // seed 1054328
+		Setup:  Setup{Replicas: 1},
+		Events: []Event{{0, "template", 1}, {28 * time.Second, "lose", 0}, {5 * time.Second, "template-and-scale", 0}, {0, "scale", 1}, {time.Minute, "restore", 13}},
+	},
+	"an update failed as often as it may be tried, and the older template is gone": { // seed 1013920
+		Setup:  Setup{Replicas: 2, Gate: "GuestIP"},
+		Events: []Event{{0, "max-failures", 1}, {0, "template-of-spec-goes", 0}, {time.Minute, "lose-all", 0}, {0, "template", 3}},
+	},
+	"a VM is being made larger while two edits ask for less and for another template": { // seed 1051531
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 2, CPUs: 4}},
+		Events: []Event{{0, "template", 5}, {time.Minute, "size", 3146}, {0, "size", 5}, {0, "template", 0}},
+	},
+	"a VM on a host that is away is moved out of sight, and both come back": { // seed 1045118
+		Setup: Setup{Replicas: 1, MinReady: 30}, Events: []Event{{time.Minute, "host", 0}, {0, "template", 1}, {0, "move-away", 0}, {time.Minute, "template", 0}},
+	},
+	"a VM is moved away while it is released": { // seed 1035995
+		Setup: Setup{Replicas: 1, Retain: true, Quota: Quota{VMs: 5}}, Events: []Event{{time.Minute, "scale", 0}, {0, "move-away", 0}},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

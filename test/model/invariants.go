@@ -197,7 +197,7 @@ func (a *audit) creates(w *world, s *group.Snapshot, action *plan.Action) {
 	}
 	total, _ := w.vc.charged()
 	for _, m := range w.vc.vms {
-		if m.mark != nil && m.stamp == nil && m.mark.Group == groupUID {
+		if m.mark != nil && m.stamp == nil && m.mark.Group == groupUID || m.owned() && returned(&w.api.group.Status, m) {
 			total--
 		}
 	}
@@ -212,6 +212,7 @@ func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 	if !a.quiet.IsZero() && !w.agedSince(a.quiet.Add(-restFor)) {
 		a.violated(w, "writes-at-rest", "%s", difference(&was.Status, &is.Status))
 	}
+	w.forgetReleased()
 	a.doomed(w, was, is)
 	a.readySince(w, is)
 	a.words(w, is)

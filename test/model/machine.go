@@ -42,6 +42,8 @@ type machine struct {
 	shownDown time.Time
 	// blinked: the operator could not see it since it looked last.
 	blinked bool
+	// unsized: it went out of sight while status did not describe its revision, as of a VM of another group. So nobody can know how large it is.
+	unsized bool
 	// disk is true while it has a disk that is not its own.
 	disk bool
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"flag"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -15,6 +16,7 @@ var (
 
 // TestRandomHistories runs histories in a world that shares nothing with the operator's own simulators.
 func TestRandomHistories(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a world is small, and soon forgotten
 	broken := map[string][]uint64{}
 	for i := range *histories {
 		if *survey {

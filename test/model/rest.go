@@ -64,6 +64,9 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 	for _, m := range w.vc.living() {
 		at := slices.IndexFunc(st.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
 		if at < 0 {
+			if returned(st, m) {
+				continue
+			}
 			a.violated(w, "status", "%s (%s) is not in status", m.name, m.ref)
 			return
 		}
@@ -171,16 +174,51 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
 		return // nothing is done before a person has confirmed it
 	}
-	there := 0
+	if w.triedOut(g) {
+		return // more of the new revision must not be risked, and the older one is gone: a person has to act
+	}
 	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {
 		return // it is in the way until a person has acted
 	}
-	for _, m := range w.vc.living() {
-		if !slices.Contains(st.Deleting, m.stamp.Ordinal) {
-			there++
-		}
-	}
-	if want := replicas(spec); there < want {
+	if there, want := w.staying(st), replicas(spec); there < want {
 		a.violated(w, "lacks", "%d of %d VMs, and spec is allowed: %s", there, want, st.LastMessage)
 	}
+}
+
+// staying is how many VMs the group has that do not leave.
+func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
+	for _, m := range w.vc.living() {
+		if !slices.Contains(st.Deleting, m.stamp.Ordinal) && !returned(st, m) {
+			n++
+		}
+	}
+	return n
+}
+
+// triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.
+func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
+	r, spec := g.Status.Rollout, &g.Spec
+	if r == nil || len(r.From) == 0 || len(r.Failed) == 0 {
+		return false
+	}
+	tried := 0
+	for _, m := range w.vc.living() {
+		if m.stamp.Revision != r.Revision || slices.Contains(g.Status.Deleting, m.stamp.Ordinal) {
+			continue
+		}
+		if tried++; m.available(w.now, spec) {
+			return false
+		}
+	}
+	return tried >= max(1, surgeOf(spec)+unavailableOf(spec)) && !slices.ContainsFunc(g.Status.Revisions, func(older v1alpha1.Revision) bool {
+		was := plan.Apply(older, *spec)
+		return slices.Contains(r.From, older.Revision) && w.clonable(&was)
+	})
+}
+
+// returned reports whether status names a VM as one that came back after another had replaced it. A status from a backup can take a VM for that: its instance UUID is that
+// of one that was lost before. Nothing is done to it until a person has decided.
+func returned(st *v1alpha1.VmGroupStatus, m *machine) bool {
+	c := condition(st, v1alpha1.ConditionForeignVMs)
+	return c != nil && c.Reason == v1alpha1.ReasonReturnedVMs && strings.Contains(c.Message, "("+m.ref+")")
 }

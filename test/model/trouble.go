@@ -86,15 +86,15 @@ var troubles = map[string]func(w *world, n int) string{
 		w.vc.changed()
 		return "all hosts come back"
 	},
-	"hide": onVM("the inventory loses, or finds,", func(_ *world, m *machine, _ int) string {
-		m.hidden = !m.hidden
+	"hide": onVM("the inventory loses, or finds,", func(w *world, m *machine, _ int) string {
+		m.hidden, m.unsized = !m.hidden, m.unsized || !w.describes(m)
 		return fmt.Sprint("hidden ", m.hidden)
 	}),
 	"move-away": onVM("somebody moves away, or back,", func(w *world, m *machine, _ int) string {
 		home, exists := w.vc.at(groupLeaf())
 		switch {
 		case m.folder != elsewhere:
-			m.folder = elsewhere
+			m.folder, m.unsized = elsewhere, m.unsized || !w.describes(m)
 		case exists && w.vc.nameTaken(home.Ref.Value, m.name) == nil:
 			m.folder = home.Ref.Value
 		}
@@ -212,4 +212,16 @@ func (w *world) forgetMoved() {
 			w.vc.remove(m) // a status from a backup may name it again
 		}
 	}
+}
+
+// forgetReleased takes VMs out of the world that were released while they lay outside of the root folder. The group has no word of them any more.
+func (w *world) forgetReleased() {
+	w.vc.vms = slices.DeleteFunc(w.vc.vms, func(m *machine) bool {
+		return m.folder == elsewhere && m.stamp == nil && m.mark != nil && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
+	})
+}
+
+// describes reports whether status has the shape of a VM.
+func (w *world) describes(m *machine) bool {
+	return w.api.group != nil && slices.ContainsFunc(w.api.group.Status.Revisions, func(r v1alpha1.Revision) bool { return r.Revision == m.stamp.Revision })
 }

@@ -89,7 +89,10 @@ func (v *vcenter) living() (living []*machine) {
 func (v *vcenter) charged() (vms, cpus int64) {
 	for _, m := range v.vms {
 		if m.owned() || m.mark != nil && m.mark.Group == groupUID {
-			vms, cpus = vms+1, cpus+int64(m.cpu)
+			vms++
+			if !m.unsized {
+				cpus += int64(m.cpu)
+			}
 		}
 	}
 	for _, t := range slices.Concat(v.tasks, v.orphans) {

@@ -290,7 +290,8 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 	}
 }
 
-// A status from before the first clone shows that nothing was ever made, and a group whose vCenter is unreachable goes then when it is deleted. Its VMs can exist all the same.
+// A status from before the first clone shows that nothing was ever made. A group whose vCenter is unreachable goes then when it is deleted, unless the hub has a record of it. Its VMs
+// can exist all the same.
 func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(quotaVMs(3))
@@ -312,6 +313,11 @@ func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *t
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}
+	r.mustPass()
+	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); err != nil {
+		t.Fatalf("the hub has a record of VMs, and the group goes: %v", err)
+	}
+	r.records.Lose()
 	r.mustPass()
 	flush(t, ledger)
 	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {

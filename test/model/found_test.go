@@ -136,6 +136,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3, Surge: "2", Unavailable: "2", Gate: "GuestHeartbeat"},
 		Events: []Event{{time.Minute, "lose", 0}, {10 * time.Second, "template", 3}, {time.Minute, "restore", 1}},
 	},
+	"status comes back from before a VM of an update replaced one that was lost": { // seed 1027981
+		Setup:  Setup{Replicas: 4, Surge: "2", Unavailable: "2", Gate: "GuestHeartbeat"},
+		Events: []Event{{time.Minute, "lose", 0}, {10 * time.Second, "template", 3}, {time.Minute, "restore", 1}},
+	},
 	"status comes back from before another VM got the name of one that was lost": { // seed 1054328
 		Setup:  Setup{Replicas: 1},
 		Events: []Event{{0, "template", 1}, {28 * time.Second, "lose", 0}, {5 * time.Second, "template-and-scale", 0}, {0, "scale", 1}, {time.Minute, "restore", 13}},

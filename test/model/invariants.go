@@ -279,6 +279,8 @@ func listed(spec *v1alpha1.VmGroupSpec, name string) bool {
 func (a *audit) afterPass(w *world) {
 	if w.ledger.limited() {
 		vms, cpus := w.vc.charged()
+		copies, theirs := w.copies()
+		vms, cpus = vms-copies, cpus-theirs
 		l := &w.ledger
 		if l.limit.VMs > 0 && vms > l.granted.VMs {
 			a.violated(w, "quota", "there are %d VMs, and %d were granted", vms, l.granted.VMs)

@@ -44,6 +44,8 @@ type machine struct {
 	blinked bool
 	// unsized: it went out of sight while status did not describe its revision, as of a VM of another group. So nobody can know how large it is.
 	unsized bool
+	// unrecorded: a status came back from a backup that does not name the VM.
+	unrecorded bool
 	// disk is true while it has a disk that is not its own.
 	disk bool
 }

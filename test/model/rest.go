@@ -216,9 +216,22 @@ func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 	})
 }
 
-// returned reports whether status names a VM as one that came back after another had replaced it. A status from a backup can take a VM for that: its instance UUID is that
-// of one that was lost before. Nothing is done to it until a person has decided.
+// returned reports whether status names a VM as a copy, or as one that came back after another had replaced it. A status from a backup that does not know the VM can take it for
+// that: its instance UUID is that of one that was lost before. Nothing is done to it until a person has decided.
 func returned(st *v1alpha1.VmGroupStatus, m *machine) bool {
 	c := condition(st, v1alpha1.ConditionForeignVMs)
-	return c != nil && c.Reason == v1alpha1.ReasonReturnedVMs && strings.Contains(c.Message, "("+m.ref+")")
+	return m.unrecorded && c != nil && strings.Contains(c.Message, "("+m.ref+")")
+}
+
+// copies are how many VMs, with how many CPUs, a status from a backup takes for copies: they count in totals, and the group claims nothing for them.
+func (w *world) copies() (vms, cpus int64) {
+	if w.api.group == nil {
+		return 0, 0
+	}
+	for _, m := range w.vc.own() {
+		if returned(&w.api.group.Status, m) {
+			vms, cpus = vms+1, cpus+int64(m.cpu)
+		}
+	}
+	return vms, cpus
 }

@@ -197,6 +197,7 @@ var troubles = map[string]func(w *world, n int) string{
 		w.forgetMoved()
 		for _, m := range w.vc.own() {
 			m.seenReady, m.shownDown = time.Time{}, time.Time{}
+			m.unrecorded = m.unrecorded || !slices.ContainsFunc(next.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
 		}
 		return fmt.Sprintf("status comes back from a backup, with spec %v", n/8%2 == 1)
 	},

@@ -80,12 +80,17 @@ func left(old v1alpha1.VmGroupStatus, there map[int32]bool, update *v1alpha1.Rol
 	return removed, vanished
 }
 
+func byOrdinal(vms []v1alpha1.VMStatus) map[int32]v1alpha1.VMStatus {
+	out := make(map[int32]v1alpha1.VMStatus, len(vms))
+	for _, vm := range vms {
+		out[vm.Ordinal] = vm
+	}
+	return out
+}
+
 // vmEvents names VMs without their references: what happens to a VM again and again is one series of equal events then.
 func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
-	before := map[int32]v1alpha1.VMStatus{}
-	for _, vm := range old.VMs {
-		before[vm.Ordinal] = vm
-	}
+	before := byOrdinal(old.VMs)
 	after, update := map[int32]bool{}, underWay(&old, &next)
 	var created, adopting, adopted, replaced, lost []string
 	for _, vm := range next.VMs {

@@ -71,11 +71,8 @@ func (p *planner) seeBusy() {
 			p.roll.Tried = p.roll.Tried || p.gotItsChange(m)
 			m.status.StoppedAt, m.status.RefusedAt = time.Time{}, time.Time{}
 			continue
-		case p.busyOff(m) && !m.status.RefusedAt.After(m.status.StoppedAt):
-			m.status.RefusedAt, p.roll.Tried = p.in.Now, false
-		case p.stopRefused(m) != nil && !m.status.RefusedAt.After(m.status.StoppedAt):
-			m.status.RefusedAt, p.roll.Tried = p.in.Now, false
-			m.status.ShutdownTime = time.Time{}
+		default:
+			p.noteRefusal(m)
 		}
 		if m.status.RefusedAt.After(p.in.Now) { // a clock ran ahead; nobody is to wait for that
 			m.status.RefusedAt = p.in.Now
@@ -93,6 +90,18 @@ func (p *planner) seeBusy() {
 		if p.busyNow == nil && p.roll.going {
 			p.busyNow = m
 		}
+	}
+}
+
+// noteRefusal records that a VM was stopped in vain, or could not be stopped, once for each time that it was stopped.
+func (p *planner) noteRefusal(m *member) {
+	off := p.busyOff(m)
+	if !off && p.stopRefused(m) == nil || m.status.RefusedAt.After(m.status.StoppedAt) {
+		return
+	}
+	m.status.RefusedAt, p.roll.Tried = p.in.Now, false
+	if !off {
+		m.status.ShutdownTime = time.Time{}
 	}
 }
 

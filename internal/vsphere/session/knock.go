@@ -24,6 +24,9 @@ func knock(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithTimeout(ctx, cfg.knockEvery())
 	defer cancel()
 	_, err = methods.GetServiceContent(ctx, sc)
+	if IsFault(err) {
+		return nil // who refuses the question is there
+	}
 	return err
 }
 

@@ -101,6 +101,8 @@ func newClient(cfg Config) (*soap.Client, error) {
 	}
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = cfg.UserAgent
+	// Both make up the header SOAPAction. Without them it is "/", and no document says what vCenter answers to that.
+	sc.Namespace, sc.Version = "urn:"+vim25.Namespace, vim25.Version
 	// Whose server it is was decided for this address. vCenter never redirects a call, and who is led to would be believed as it is.
 	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	t := sc.DefaultTransport()

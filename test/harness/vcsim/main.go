@@ -52,6 +52,7 @@ func run() error {
 	flag.StringVar(&o.AdminUsername, "admin-username", sim.AdminUsername, "user name of a person who may do everything")
 	flag.StringVar(&o.AdminPassword, "admin-password", sim.AdminPassword, "password of that person")
 	flag.DurationVar(&o.TaskRetention, "task-retention", 10*time.Minute, "how long tasks are kept after they ended")
+	flag.BoolVar(&o.AnySOAPAction, "any-soap-action", false, "accept requests whose header SOAPAction names no version of the API")
 	flag.BoolVar(&o.TLS, "tls", false, "serve https with a self-signed certificate")
 	flag.StringVar(&o.InstanceUUID, "instance-uuid", "", "instance UUID of the vCenter; that of govmomi's simulator unless set")
 	flag.StringVar(&readyFile, "ready-file", "", "file to write URL, certificate and login to, as JSON, once serving")

@@ -38,6 +38,8 @@ type Options struct {
 	TaskRetention time.Duration
 	// TLS serves https with a self-signed certificate.
 	TLS bool
+	// AnySOAPAction accepts requests whose header SOAPAction names no version of the API. Whether a vCenter does is not documented.
+	AnySOAPAction bool
 	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
 	InstanceUUID string
 }
@@ -127,6 +129,8 @@ func Start(o Options) (*Simulator, error) {
 		holdClone:  o.HoldClone,
 	}
 	enforce(service, rules)
+	entrance := &door{anyAction: o.AnySOAPAction}
+	entrance.open(service)
 	service.Listen = &url.URL{Host: o.Listen, User: url.UserPassword(o.Username, o.Password)}
 	if o.TLS {
 		service.TLS = new(tls.Config)

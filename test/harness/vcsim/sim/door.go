@@ -1,0 +1,54 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
+)
+
+// door stands before the SDK and refuses what the HTTP server of a vCenter refuses before it looks at the call.
+type door struct {
+	sdk http.HandlerFunc
+	// anyAction lets requests in whose header SOAPAction names no version of the API.
+	anyAction bool
+}
+
+// open puts the door before the SDK's paths. The simulator registers them for all methods; a pattern with a method wins over those.
+func (d *door) open(service *simulator.Service) {
+	d.sdk = service.ServeSDK
+	service.ServeMux = http.NewServeMux()
+	for _, path := range []string{vim25.Path, vim25.Path + "/vimService"} {
+		service.ServeMux.Handle("POST "+path, d)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if action := strings.Trim(r.Header.Get("SOAPAction"), `"`); !d.anyAction && !strings.HasPrefix(action, "urn:"+vim25.Namespace+"/") {
+		refuseVersion(w, action)
+		return
+	}
+	d.sdk(w, r)
+}
+
+// refuseVersion answers as VMware's own server does to a namespace that it does not know.
+func refuseVersion(w http.ResponseWriter, action string) {
+	uri, _, _ := strings.Cut(action, "/")
+	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+
+		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><soapenv:Fault>`+
+		`<faultcode>vim:VersionMismatchFaultCode</faultcode><faultstring>Unsupported version URI %q</faultstring><detail/>`+
+		`</soapenv:Fault></soapenv:Body></soapenv:Envelope>`, strings.Map(plainLetters, uri))
+}
+
+// plainLetters keeps what needs no escape in XML.
+func plainLetters(r rune) rune {
+	if strings.ContainsRune("<>&\"'", r) {
+		return -1
+	}
+	return r
+}

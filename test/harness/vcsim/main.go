@@ -49,6 +49,7 @@ func run() error {
 	flag.StringVar(&o.Username, "username", "user", "user name of the operator's account, which has only the privileges it needs")
 	flag.StringVar(&o.Password, "password", "pass", "password of the operator's account")
 	flag.StringVar(&privileges, "privileges", "", "privileges of that account, separated by commas; what the operator needs without adoption unless set")
+	flag.BoolVar(&o.NoRootPermission, "no-root-permission", false, "take everything on the vCenter's root object from that account")
 	flag.StringVar(&o.AdminUsername, "admin-username", sim.AdminUsername, "user name of a person who may do everything")
 	flag.StringVar(&o.AdminPassword, "admin-password", sim.AdminPassword, "password of that person")
 	flag.DurationVar(&o.TaskRetention, "task-retention", 10*time.Minute, "how long tasks are kept after they ended")

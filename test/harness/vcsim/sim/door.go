@@ -14,6 +14,9 @@ type door struct {
 	sdk http.HandlerFunc
 	// anyAction lets requests in whose header SOAPAction names no version of the API.
 	anyAction bool
+	// noVersions hides the file that says which versions of the API there are.
+	noVersions bool
+	sessions   httpSessions
 }
 
 // open puts the door before the SDK's paths. The simulator registers them for all methods; a pattern with a method wins over those.
@@ -23,6 +26,9 @@ func (d *door) open(service *simulator.Service) {
 	for _, path := range []string{vim25.Path, vim25.Path + "/vimService"} {
 		service.ServeMux.Handle("POST "+path, d)
 	}
+	if d.noVersions {
+		service.ServeMux.Handle("GET "+vim25.Path+"/vimServiceVersions.xml", http.NotFoundHandler())
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -31,7 +37,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseVersion(w, action)
 		return
 	}
+	if !d.sessions.enter(w, r) {
+		http.Error(w, fmt.Sprintf("Out of HTTP sessions: Limited to %d", d.sessions.most), http.StatusServiceUnavailable)
+		return
+	}
 	d.sdk(w, r)
+	d.sessions.leave(w.Header(), r)
 }
 
 // refuseVersion answers as VMware's own server does to a namespace that it does not know.

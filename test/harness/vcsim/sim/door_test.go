@@ -1,11 +1,17 @@
 package sim_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -37,5 +43,54 @@ func TestACallNamesAVersionOfTheAPI(t *testing.T) {
 		if res, _ := post(t, lax.URL, action); res.StatusCode != http.StatusOK {
 			t.Errorf("SOAPAction %q is refused although all are accepted: %s", action, res.Status)
 		}
+	}
+}
+
+// sessionsOf returns how many sessions Go's own client has.
+func sessionsOf(s *sim.Simulator, agent string) (n int) {
+	for of, count := range s.HTTPSessions() {
+		if strings.HasPrefix(of, agent) {
+			n += count
+		}
+	}
+	return n
+}
+
+func TestEveryRequestWithoutACookieBeginsASession(t *testing.T) {
+	s, p := start(t, sim.Options{HTTPSessions: 4})
+	const stranger = "Go-http-client"
+	for range 3 {
+		post(t, s.URL, "urn:vim25/9.0.0.0")
+	}
+	if n := sessionsOf(s, stranger); n != 3 {
+		t.Errorf("%d sessions, want 3", n)
+	}
+	if res, body := post(t, s.URL, "urn:vim25/9.0.0.0"); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("there is room for a fifth session: %s %s", res.Status, body)
+	}
+	// A session that is there goes on, and a file needs none.
+	_, err := p.VMs(t.Context())
+	must(t, err)
+	res, err := http.Get(s.URL + "/vimServiceVersions.xml")
+	must(t, err)
+	must(t, res.Body.Close())
+	if res.StatusCode != http.StatusOK || sessionsOf(s, stranger) != 3 {
+		t.Errorf("a file: %s, %d sessions", res.Status, sessionsOf(s, stranger))
+	}
+}
+
+func TestALoginTakesOverTheSessionThatItBeganIn(t *testing.T) {
+	s, _ := start(t, sim.Options{})
+	if n := sessionsOf(s, sim.UserAgent); n != 1 {
+		t.Errorf("a login has %d sessions", n)
+	}
+}
+
+func TestAnIdleSessionEndsWithAndWithoutALogin(t *testing.T) {
+	s, p := start(t, sim.Options{IdleTimeout: 300 * time.Millisecond})
+	post(t, s.URL, "urn:vim25/9.0.0.0")
+	await.Until(t, "idle sessions to end", func(context.Context) (bool, error) { return len(s.HTTPSessions()) == 0, nil })
+	if _, err := p.VMs(t.Context()); !fault.Is(err, &types.NotAuthenticated{}) {
+		t.Errorf("a call of a session that has ended: %v", err)
 	}
 }

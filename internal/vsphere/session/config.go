@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ type Config struct {
 	Identity Identity
 	// CallTimeout bounds a call whose context has no deadline; zero means 60 seconds.
 	CallTimeout time.Duration
+	// Transport sends the requests where a server in the same process is tested; nil for connections to URL.
+	Transport http.RoundTripper
 	// LoginRetry is how long a refused password is not tried again; zero means 60 seconds. vCenter locks an
 	// account after five refusals within three minutes by default.
 	LoginRetry time.Duration

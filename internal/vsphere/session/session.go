@@ -116,6 +116,9 @@ func newClient(cfg Config) (*soap.Client, error) {
 
 // identify gives the session a mark, if it has an identity, and returns its user agent.
 func (s *Session) identify() string {
+	if cfg.Transport != nil {
+		sc.Transport = cfg.Transport
+	}
 	if s.cfg.Identity.Process == nil {
 		return s.cfg.UserAgent
 	}

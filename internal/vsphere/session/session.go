@@ -12,7 +12,6 @@ import (
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -301,11 +300,24 @@ func (s *Session) login(ctx context.Context) (user, key string, err error) {
 	return "", "", err
 }
 
-// current returns the login that the server sees on this connection.
-func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (*types.UserSession, bool) {
-	var sm mo.SessionManager
-	err := mo.RetrieveProperties(ctx, s.soap, s.client.ServiceContent.PropertyCollector, manager, &sm)
-	return sm.CurrentSession, err == nil && sm.CurrentSession != nil
+// current returns the login that the server sees on this connection. It asks for nothing else: an account may lack the privilege to see the sessions of others.
+func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (login types.UserSession, ok bool) {
+	resp, err := methods.RetrievePropertiesEx(ctx, s.soap, &types.RetrievePropertiesEx{
+		This: s.client.ServiceContent.PropertyCollector,
+		SpecSet: []types.PropertyFilterSpec{{
+			ObjectSet: []types.ObjectSpec{{Obj: manager}},
+			PropSet:   []types.PropertySpec{{Type: manager.Type, PathSet: []string{"currentSession"}}},
+		}},
+	})
+	if err != nil || resp.Returnval == nil {
+		return login, false
+	}
+	for _, object := range resp.Returnval.Objects {
+		for _, property := range object.PropSet {
+			login, ok = property.Val.(types.UserSession)
+		}
+	}
+	return login, ok
 }
 
 func (s *Session) loginError(err error) error {

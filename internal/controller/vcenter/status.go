@@ -242,7 +242,9 @@ func privileges(health vsphere.Health) condition {
 	switch {
 	case len(health.MissingPrivileges) > 0:
 		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing,
-			"The account lacks these privileges on the operator's root folder: " + strings.Join(health.MissingPrivileges, ", ")}
+			"The account lacks these privileges on the operator's root folder, unless another object is named: " + strings.Join(health.MissingPrivileges, ", ")}
+	case vsphere.KindOf(health.Err) == vsphere.KindPermission:
+		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing, health.Err.Error()}
 	case health.Reachable:
 		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionTrue, v1alpha1.ReasonPrivilegesSufficient, "No missing privilege was found."}
 	default:
@@ -268,6 +270,8 @@ func ready(l look, conditions []condition) condition {
 	}
 	failed := l.health.Err
 	if l.health.Reachable {
+	case vsphere.KindPermission:
+		return v1alpha1.ReasonPrivilegesMissing, fmt.Sprintf("The account lacks a privilege: %v. The operator keeps trying", err)
 		failed = nil
 		if l.candidate != nil {
 			failed = l.candidate.Err

@@ -46,6 +46,7 @@ var slowStories = []slowStory{
 	{1, "failover", "TestFailoverAKilledReplicasGroupsAreOwnedAgainInTime", 40},
 	{1, "failover", "TestFailoverAReplicaThatLosesTheHubStopsInTimeAndOthersGoOn", 70},
 	{1, "failover", "TestFailoverAStoppedReplicaHandsOverWhatIsIdleAtOnceAndFinishesWhatIsNot", 30},
+	{1, "failover", "TestFailoverAWrongPasswordOfThreeReplicasAndThreeVCentersLocksNothing", 165},
 	{2, "failover", "TestFailoverACallThatLastsLongerThanTheRightToMakeItIsGivenUp", 90},
 	{2, "failover", "TestFailoverAReplicaWithOtherBucketsStaysUnreadyAndDisturbsNobody", 40},
 	{2, "failover", "TestFailoverDeletedLeasesAreMadeAnew", 35},

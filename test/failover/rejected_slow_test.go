@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// rejectedFor is longer than the time in which vCenter counts rejected logins.
-	rejectedFor = 4 * time.Minute
+	// rejectedFor is long enough for a second try of the wrong password. Sessions that did not know of each other would have locked the account in the first second.
+	rejectedFor = 130 * time.Second
 	// servedWithin is how soon the right password is used by all replicas. Another process may need the processor as well.
 	servedWithin = 20 * time.Second
 )
@@ -83,7 +83,7 @@ func TestFailoverAWrongPasswordOfThreeReplicasAndThreeVCentersLocksNothing(t *te
 	took := time.Since(changed)
 	rejected, locked := server.RejectedLogins()
 	s.Logf("%d rejected logins in %s; served %s after the right password", rejected, rejectedFor, round(took))
-	if locked > 0 || rejected > 3 || took > servedWithin {
+	if locked > 0 || rejected > 2 || took > servedWithin {
 		s.Errorf("%d rejected logins, locked %d times, served after %s", rejected, locked, took)
 	}
 	s.untilShared(ctx)

@@ -201,3 +201,32 @@ func TestAnAccountIsKnownInEverySpelling(t *testing.T) {
 		t.Error("two servers of one host are one")
 	}
 }
+
+func TestAProcessRemembersARejectionThatIsGoneFromTheStore(t *testing.T) {
+	for name, keepKey := range map[string]bool{"wiped": false, "an account less": true} {
+		t.Run(name, func(t *testing.T) {
+			store := &Memory{}
+			k := New(Options{Store: store, Boot: "boot", Now: func() time.Time { return start }})
+			gate := k.Gate("vc", "op", "p", "")
+			try, err := gate.Enter(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = try.End(t.Context(), Rejected)
+			stored, err := store.Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stored.Accounts = nil; !keepKey {
+				stored.Key = nil
+			}
+			if err := store.Save(t.Context(), stored); err != nil {
+				t.Fatal(err)
+			}
+			var refused *Refused
+			if _, err := gate.Enter(t.Context()); !errors.As(err, &refused) || refused.Rejections != 1 {
+				t.Errorf("tried again: %v", err)
+			}
+		})
+	}
+}

@@ -37,8 +37,8 @@ func TestFailoverAWrongPasswordOfThreeReplicasAndThreeVCentersLocksNothing(t *te
 		StringData: map[string]string{"username": "rejected", "password": "wrong"},
 	}
 	s.must(s.Hub.Create(ctx, secret))
-	var vcenters []*v1alpha1.VCenter
-	for i := range 3 {
+	vcenters := make([]*v1alpha1.VCenter, 0, 3)
+	for i := range cap(vcenters) {
 		vc := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("rejected-", i)}, Spec: v1alpha1.VCenterSpec{
 			Server: server.URL, Folder: fmt.Sprint("rejected-", i), CredentialsSecretRef: v1alpha1.LocalObjectReference{Name: secret.Name},
 			TLS: &v1alpha1.TLSConfig{InsecureSkipVerify: true},

@@ -81,7 +81,7 @@ func newFleet(t *testing.T, s *sim.Simulator, password string) *fleet {
 	t.Helper()
 	credentials := secret("username", s.Username(), "password", password)
 	credentials.Namespace = "operator"
-	objects := []client.Object{credentials}
+	objects := append(make([]client.Object, 0, 1+fleetVCenters), credentials)
 	for i := range fleetVCenters {
 		vc := vcenterForTest()
 		vc.Name, vc.UID, vc.Status = fmt.Sprint("vc-", i), types.UID(fmt.Sprint("uid-", i)), v1alpha1.VCenterStatus{}
@@ -178,7 +178,7 @@ func (f *fleet) served() (n int) {
 // allServedWithin checks that all connections of all replicas serve at the end of a time.
 func (f *fleet) allServedWithin(d time.Duration) {
 	f.Helper()
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 	if n := f.served(); n != fleetReplicas*fleetVCenters {
 		f.Errorf("%d of %d connections serve after %s: %s", n, fleetReplicas*fleetVCenters, d, f.says())
@@ -204,9 +204,9 @@ func (f *fleet) says() string {
 
 func TestHalfAnHourWithAWrongPasswordLocksNothingAndTheRightOneServesWithinSeconds(t *testing.T) {
 	inFleet(t, "wrong", 3, func(f *fleet) {
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		mustSay(f, "rejected this user name and password 1 time since", "the next try is at", "may be locked")
-		time.Sleep(29 * time.Minute)
+		<-time.After(29 * time.Minute)
 		mustSay(f, "3 times since", "are not tried again", "unlock it in vCenter")
 		f.setPassword(rightPassword)
 		f.allServedWithin(10 * time.Second)
@@ -218,7 +218,7 @@ func TestAPasswordThatVCenterGotFirstLocksNothing(t *testing.T) {
 		f.allServedWithin(10 * time.Second)
 		f.sim.SetPassword("rotated")
 		f.sim.EndLogins()
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		f.setPassword("rotated")
 		f.allServedWithin(10 * time.Second)
 	})
@@ -227,12 +227,12 @@ func TestAPasswordThatVCenterGotFirstLocksNothing(t *testing.T) {
 func TestFiveWrongPasswordsInFiveMinutesLockNothing(t *testing.T) {
 	inFleet(t, "wrong-0", 4, func(f *fleet) {
 		for i := range 4 {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			f.setPassword(fmt.Sprint("wrong-", i+1))
 		}
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		mustSay(f, "4 logins of this account within 15m", "are tried at")
-		time.Sleep(30 * time.Second)
+		<-time.After(30 * time.Second)
 		f.setPassword(rightPassword)
 		f.allServedWithin(10*time.Minute + 15*time.Second) // the first rejection was five minutes ago
 	})
@@ -241,7 +241,7 @@ func TestFiveWrongPasswordsInFiveMinutesLockNothing(t *testing.T) {
 func TestALabelOfTheSecretIsNoOtherPassword(t *testing.T) {
 	inFleet(t, "wrong", 2, func(f *fleet) {
 		for i := range 60 {
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 			f.edit(func(s *corev1.Secret) { s.Labels = map[string]string{"seen": fmt.Sprint(i)} })
 		}
 		f.edit(func(s *corev1.Secret) { s.Labels, s.Data["password"] = nil, []byte(rightPassword) })
@@ -251,7 +251,7 @@ func TestALabelOfTheSecretIsNoOtherPassword(t *testing.T) {
 
 func TestTheSamePasswordIsTriedAnewAfterTheAccountWasUnlocked(t *testing.T) {
 	inFleet(t, "not-yet", 3, func(f *fleet) {
-		time.Sleep(30 * time.Minute)
+		<-time.After(30 * time.Minute)
 		f.sim.SetPassword("not-yet")
 		f.edit(func(s *corev1.Secret) { s.Data[logins.AttemptKey] = []byte("2") })
 		f.allServedWithin(10 * time.Second)

@@ -35,7 +35,7 @@ var _ logins.Store = (*LoginMemory)(nil)
 func (m *LoginMemory) Load(ctx context.Context) (logins.Book, error) {
 	secret, err := m.Client.Get(ctx, LoginSecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return logins.Book{}, fmt.Errorf("Secret %s: %w: %w", LoginSecret, logins.ErrNoStore, err)
+		return logins.Book{}, fmt.Errorf("read Secret %s: %w: %w", LoginSecret, logins.ErrNoStore, err)
 	}
 	if err != nil {
 		return logins.Book{}, fmt.Errorf("read Secret %s: %w", LoginSecret, err)

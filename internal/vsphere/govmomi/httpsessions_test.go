@@ -33,8 +33,8 @@ func TestAnHourOfThreeReplicasLeavesTwoSessionsEachAtMost(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				var replicas sync.WaitGroup
-				var servers []*govmomi.Server
 				agents := []string{"replica-0", "replica-1", "replica-2"}
+				servers := make([]*govmomi.Server, 0, len(agents))
 				for _, agent := range agents {
 					server := govmomi.New(govmomi.Config{
 						Name: "vc", Installation: installation, Mode: govmomi.Poll, PollInterval: time.Minute,
@@ -43,7 +43,7 @@ func TestAnHourOfThreeReplicasLeavesTwoSessionsEachAtMost(t *testing.T) {
 					servers = append(servers, server)
 					replicas.Go(func() { _ = server.Run(ctx) })
 				}
-				time.Sleep(time.Hour - time.Second)
+				<-time.After(time.Hour - time.Second)
 				synctest.Wait()
 				for i, agent := range agents {
 					if n := sessionsAt(s, agent); n < 1 || n > 2 || !servers[i].Health().Reachable {

@@ -57,7 +57,7 @@ func (s *slowStore) rest() error {
 	s.mu.Lock()
 	d, fails := time.Duration(s.dice.Int64N(int64(50*time.Millisecond))), s.dice.IntN(50) == 0
 	s.mu.Unlock()
-	time.Sleep(d)
+	<-time.After(d)
 	if fails {
 		return errors.New("the hub does not answer")
 	}
@@ -103,7 +103,7 @@ func TestNoScheduleOfPasswordsAndDeathsCausesFiveRejectionsInAQuarterOfAnHour(t 
 							mu.Unlock()
 							try, err := k.Gate("vc", "op", password, "").Enter(ctx)
 							if err == nil {
-								time.Sleep(time.Duration(own.Int64N(int64(2 * time.Second))))
+								<-time.After(time.Duration(own.Int64N(int64(2 * time.Second))))
 								outcome := v.login(password)
 								if own.IntN(20) == 0 {
 									break // killed
@@ -149,7 +149,7 @@ func TestReplicasThatStartTogetherTryAWrongPasswordOnce(t *testing.T) {
 					if err != nil {
 						return
 					}
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					_ = try.End(t.Context(), v.login(password))
 					mu.Lock()
 					defer mu.Unlock()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -34,7 +35,7 @@ func (d *door) open(service *simulator.Service) {
 // ServeHTTP implements http.Handler.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if action := strings.Trim(r.Header.Get("SOAPAction"), `"`); !d.anyAction && !strings.HasPrefix(action, "urn:"+vim25.Namespace+"/") {
-		refuseVersion(w, action)
+		refuseVersion(w)
 		return
 	}
 	if !d.sessions.enter(w, r) {
@@ -46,20 +47,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuseVersion answers as VMware's own server does to a namespace that it does not know.
-func refuseVersion(w http.ResponseWriter, action string) {
-	uri, _, _ := strings.Cut(action, "/")
+func refuseVersion(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
 	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+
+	_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+
 		`<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><soapenv:Fault>`+
-		`<faultcode>vim:VersionMismatchFaultCode</faultcode><faultstring>Unsupported version URI %q</faultstring><detail/>`+
-		`</soapenv:Fault></soapenv:Body></soapenv:Envelope>`, strings.Map(plainLetters, uri))
-}
-
-// plainLetters keeps what needs no escape in XML.
-func plainLetters(r rune) rune {
-	if strings.ContainsRune("<>&\"'", r) {
-		return -1
-	}
-	return r
+		`<faultcode>vim:VersionMismatchFaultCode</faultcode><faultstring>Unsupported version URI</faultstring><detail/>`+
+		`</soapenv:Fault></soapenv:Body></soapenv:Envelope>`)
 }

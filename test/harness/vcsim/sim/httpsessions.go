@@ -54,8 +54,9 @@ func (h *httpSessions) enter(w http.ResponseWriter, r *http.Request) bool {
 	}
 	id = uuid.NewString()
 	h.strangers[id] = stranger{r.UserAgent(), time.Now()}
-	http.SetCookie(w, &http.Cookie{Name: soap.SessionCookieName, Value: id, Path: "/", HttpOnly: true})
-	r.AddCookie(&http.Cookie{Name: soap.SessionCookieName, Value: id})
+	cookie := &http.Cookie{Name: soap.SessionCookieName, Value: id, Path: "/", HttpOnly: true} //nolint:gosec // a simulator may be reached by http
+	http.SetCookie(w, cookie)
+	r.AddCookie(cookie)
 	return true
 }
 

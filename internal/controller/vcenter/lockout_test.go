@@ -231,7 +231,7 @@ func TestFiveWrongPasswordsInFiveMinutesLockNothing(t *testing.T) {
 			f.setPassword(fmt.Sprint("wrong-", i+1))
 		}
 		<-time.After(30 * time.Second)
-		mustSay(f, "4 logins of this account within 15m", "are tried at")
+		mustSay(f, "4 logins of this account within 15 minutes", "are tried at")
 		<-time.After(30 * time.Second)
 		f.setPassword(rightPassword)
 		f.allServedWithin(10*time.Minute + 15*time.Second) // the first rejection was five minutes ago

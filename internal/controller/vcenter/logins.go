@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
@@ -27,6 +29,9 @@ const (
 type LoginMemory struct {
 	// Client of the operator's namespace.
 	Client corev1client.SecretInterface
+
+	// missing is told of once.
+	missing sync.Once
 }
 
 var _ logins.Store = (*LoginMemory)(nil)
@@ -35,6 +40,10 @@ var _ logins.Store = (*LoginMemory)(nil)
 func (m *LoginMemory) Load(ctx context.Context) (logins.Book, error) {
 	secret, err := m.Client.Get(ctx, LoginSecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		m.missing.Do(func() {
+			log.FromContext(ctx).Info("The replicas do not share what they know of rejected logins, so each allows an account one in 15 minutes. Apply the installation's manifests again",
+				"secret", LoginSecret, "reason", err.Error())
+		})
 		return logins.Book{}, fmt.Errorf("read Secret %s: %w: %w", LoginSecret, logins.ErrNoStore, err)
 	}
 	if err != nil {

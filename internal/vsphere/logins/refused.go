@@ -22,8 +22,8 @@ const mayBeLocked = "The account may be locked: if user name and password are ri
 func (e *Refused) Error() string {
 	switch {
 	case e.Rejections == 0:
-		return fmt.Sprintf("vCenter rejected %s of this account within %s. So that the account is not locked, this user name and password are tried at %s, not before",
-			times(e.OfAccount, "login"), window, stamp(e.Next))
+		return fmt.Sprintf("vCenter rejected %s of this account within %d minutes. So that the account is not locked, this user name and password are tried at %s, not before",
+			times(e.OfAccount, "login"), int(window.Minutes()), stamp(e.Next))
 	case e.Next.IsZero():
 		return fmt.Sprintf("vCenter rejected this user name and password %s since %s, and they are not tried again. Correct the Secret. %s, and set key %s of the Secret to another value",
 			times(e.Rejections, "time"), stamp(e.First), mayBeLocked, AttemptKey)

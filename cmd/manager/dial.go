@@ -10,14 +10,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
 
 // dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
-// the task limits with other replicas. witness is told who changed VMs in a vCenter.
-func dialer(installation string, process *session.Process, shared *share.Coordinator, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
+// the task limits with other replicas. keeper decides about logins. witness is told who changed VMs in a vCenter.
+func dialer(installation string, process *session.Process, keeper *logins.Keeper, shared *share.Coordinator, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
 	sightings := new(operations.Sightings)
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
 		mode := govmomi.Watch
@@ -30,6 +31,7 @@ func dialer(installation string, process *session.Process, shared *share.Coordin
 				URL: c.URL, Username: c.Username, Password: c.Password,
 				TLS:       session.TLS{CABundle: []byte(c.CABundle), Thumbprint: c.Thumbprint, Insecure: c.Insecure},
 				UserAgent: "vmgroup-operator/" + version,
+				Gate:      keeper.Gate(c.URL, c.Username, c.Password, c.Attempt),
 				Identity:  session.Identity{Installation: installation, VCenter: c.Name, Process: process},
 			},
 			Installation: installation,

@@ -38,6 +38,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
@@ -112,9 +113,12 @@ func start(ctx context.Context, o options) error {
 	// The vCenters.
 	pool := vcenter.NewPool()
 	login := &session.Process{Boot: boot, Dead: replica.BootDead}
+	rejections := logins.New(logins.Options{
+		Store: &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}, Boot: boot, Dead: replica.BootDead, Now: time.Now,
+	})
 	vcenters = &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
-		Dial:   dialer(installation, login, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
+		Dial:   dialer(installation, login, rejections, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
 		NoGroup: func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
 			return reconciler.NoGroup(ctx, member, name, uid)

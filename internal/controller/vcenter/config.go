@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
 // Config is what a connection is made of: a VCenter and its Secret.
@@ -24,6 +25,8 @@ type Config struct {
 	Secret string
 	// Username and Password to log in with.
 	Username, Password string
+	// Attempt makes the same user name and password count as new ones: see logins.AttemptKey.
+	Attempt string
 	// CABundle is PEM; Thumbprint and Insecure as in v1alpha1.TLSConfig.
 	CABundle   string
 	Thumbprint string
@@ -87,7 +90,7 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	}
 	c := Config{
 		Name: vc.Name, URL: endpoint.String(), Unbound: unbound, PlainHTTP: checkClear(endpoint),
-		Secret: secret.Name, Username: username, Password: password,
+		Secret: secret.Name, Username: username, Password: password, Attempt: value(logins.AttemptKey),
 		CABundle: tls.CABundle, Thumbprint: tls.Thumbprint, Insecure: tls.InsecureSkipVerify,
 		Datacenter: vc.Spec.Datacenter, Folder: cmp.Or(vc.Spec.Folder, "vm-operator"),
 		ResourcePool: vc.Spec.ResourcePool, Datastore: vc.Spec.Datastore, Network: vc.Spec.Network,

@@ -74,6 +74,10 @@ var eachField = map[string]newSettings{
 		secret: map[string]string{"username": "nobody"},
 		fails:  vsphere.KindCredentials, reason: v1alpha1.ReasonInvalidLogin, words: `Secret "vc-creds"`,
 	},
+	"another attempt with the same password": {
+		secret: map[string]string{"attempt": "2"},
+		fails:  vsphere.KindCredentials, reason: v1alpha1.ReasonInvalidLogin, words: `Secret "vc-creds"`,
+	},
 	"no password": {secret: map[string]string{"password": ""}, reason: v1alpha1.ReasonSecretInvalid, words: "needs keys"},
 	"a Secret that is not there": {
 		edit:   func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name = "not-there" },

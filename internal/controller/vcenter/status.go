@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
 const notConnected = "The operator is not connected to this vCenter; see condition Ready."
@@ -209,17 +211,26 @@ func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere
 	secret := vc.Spec.CredentialsSecretRef.Name
 	if health.Reachable && candidate != nil && candidate.Err != nil && vsphere.KindOf(candidate.Err) == vsphere.KindCredentials {
 		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
-			fmt.Sprintf("vCenter refuses the user name or password in Secret %q. The session opened with the former ones is still used; correct the Secret before it ends", secret)}
+			fmt.Sprintf("User name and password in Secret %q do not work: %s. The session opened with the former ones is still used until it ends", secret, rejection(candidate.Err))}
 	}
 	switch {
 	case health.Reachable:
 		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionTrue, v1alpha1.ReasonConnected, "The login works."}
 	case health.Err != nil && vsphere.KindOf(health.Err) == vsphere.KindCredentials:
 		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin,
-			fmt.Sprintf("vCenter refuses the user name or password in Secret %q; correct the Secret. The operator does not try again quickly, so that the account is not locked", secret)}
+			fmt.Sprintf("User name and password in Secret %q do not work: %s", secret, rejection(health.Err))}
 	default:
 		return condition{v1alpha1.ConditionCredentialsValid, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "No login has succeeded since the operator started or the connection was lost; see condition Ready."}
 	}
+}
+
+// rejection says how often the login was rejected, and when it is tried next.
+func rejection(err error) string {
+	var refused *logins.Refused
+	if errors.As(err, &refused) {
+		return refused.Error()
+	}
+	return "vCenter rejected them. Correct the Secret"
 }
 
 func inventory(health vsphere.Health) condition {
@@ -242,7 +253,9 @@ func privileges(health vsphere.Health) condition {
 	switch {
 	case len(health.MissingPrivileges) > 0:
 		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing,
-			"The account lacks these privileges on the operator's root folder: " + strings.Join(health.MissingPrivileges, ", ")}
+			"The account lacks these privileges on the operator's root folder, unless another object is named: " + strings.Join(health.MissingPrivileges, ", ")}
+	case vsphere.KindOf(health.Err) == vsphere.KindPermission:
+		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionFalse, v1alpha1.ReasonPrivilegesMissing, health.Err.Error()}
 	case health.Reachable:
 		return condition{v1alpha1.ConditionPrivilegesSufficient, metav1.ConditionTrue, v1alpha1.ReasonPrivilegesSufficient, "No missing privilege was found."}
 	default:
@@ -257,6 +270,8 @@ func problem(err error) (reason, message string) {
 		return v1alpha1.ReasonCertificateRefused, fmt.Sprintf("vCenter's certificate is not trusted: %v. Set spec.tls.caBundle or spec.tls.thumbprint", err)
 	case vsphere.KindNotFound, vsphere.KindAmbiguous, vsphere.KindSpec:
 		return v1alpha1.ReasonInvalidConfiguration, err.Error()
+	case vsphere.KindPermission:
+		return v1alpha1.ReasonPrivilegesMissing, fmt.Sprintf("The account lacks a privilege: %v. The operator keeps trying", err)
 	default:
 		return v1alpha1.ReasonUnreachable, fmt.Sprintf("vCenter cannot be reached: %v. The operator keeps trying", err)
 	}

@@ -54,7 +54,6 @@ func TestLostSessionIsRenewed(t *testing.T) {
 func TestWrongPassword(t *testing.T) {
 	r := newRig(t, govmomi.Poll, func(_ *sim.Options, cfg *govmomi.Config) {
 		cfg.Session.Password = "s3cret-wrong"
-		cfg.Session.LoginRetry = time.Hour
 	})
 	r.until("credentials are refused", func() bool { return vsphere.KindOf(r.server.Health().Err) == vsphere.KindCredentials })
 	h := r.server.Health()

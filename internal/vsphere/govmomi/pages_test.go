@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // book hands out a listing of three objects page by page, each once, and loses some of the answers.
@@ -18,6 +21,8 @@ type book struct {
 	// lose says which calls are answered in vain, from 1.
 	lose  map[int]bool
 	calls int
+	// refuse is the answer to every page but the first, if it is set.
+	refuse *soap.Fault
 	// page is the one that comes next.
 	page int
 }
@@ -40,6 +45,9 @@ func (b *book) RoundTrip(_ context.Context, _, res soap.HasFault) error {
 	case *methods.RetrievePropertiesExBody:
 		body.Res = &types.RetrievePropertiesExResponse{Returnval: &result}
 	case *methods.ContinueRetrievePropertiesExBody:
+		if b.refuse != nil {
+			return soap.WrapSoapFault(b.refuse)
+		}
 		body.Res = &types.ContinueRetrievePropertiesExResponse{Returnval: result}
 	}
 	return nil
@@ -78,5 +86,18 @@ func TestAListingOfWhichAPageWasLostIsReadAnewAndHasNoGap(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Versions 7.0.3.2 to 8.0.2 need a permission on the root object for each page but the first.
+func TestARefusedPageSaysWhatToGrantOnTheRootObject(t *testing.T) {
+	b := &book{refuse: &soap.Fault{}}
+	b.refuse.Detail.Fault = types.NoPermission{PrivilegeId: "System.View"}
+	c := &vim25.Client{RoundTripper: b}
+	c.ServiceContent.RootFolder = types.ManagedObjectReference{Type: "Folder", Value: "group-d1"}
+	_, err := retrieve(t.Context(), c, types.PropertyFilterSpec{})
+	var refused *vsphere.Error
+	if !errors.As(err, &refused) || refused.Kind != vsphere.KindPermission || refused.Privilege != "System.View" || refused.Object.Value != "group-d1" || b.calls != 2 {
+		t.Errorf("%d calls, error %v", b.calls, err)
 	}
 }

@@ -2,8 +2,10 @@ package govmomi
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -29,21 +31,50 @@ var neededPrivileges = []string{
 // changePrivileges are those that changes of VMs need. Groups are told of them before a VM is stopped to be changed.
 var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
 
-// missingPrivileges returns what the account lacks on the root folder, sorted: of what the operator needs there, and of what changes of VMs need. A server
-// that does not answer the question is taken to grant all: the first refused call will tell.
+// rootPrivilege is what the account needs on the vCenter's root object, on which vCenter checks privileges for what is no part of the inventory: recent tasks, the
+// outcome of a task whose VM is gone, and in some versions every page of a listing but the first.
+const rootPrivilege = "System.Read"
+
+// onRoot says what to do where vCenter refuses something without a permission on its root object. Another error stays as it is.
+func onRoot(op string, c *vim25.Client, err error) error {
+	refused, ok := is[*types.NoPermission](err)
+	if !ok {
+		return err
+	}
+	root := fromRef(c.ServiceContent.RootFolder)
+	return &vsphere.Error{
+		Kind: vsphere.KindPermission, Op: op, Object: root, Privilege: refused.PrivilegeId,
+		Err: fmt.Errorf("it needs %s on the vCenter's root object (/, %s); grant the role Read-only there, without propagation: %w",
+			refused.PrivilegeId, root.Value, inWords(err)),
+	}
+}
+
+// missingPrivileges returns what the account lacks on the operator's root folder, sorted: of what the operator needs there, and of what changes of VMs need. What it lacks
+// on the vCenter's root object follows. A server that does not answer the question is taken to grant all: the first refused call will tell.
 func missingPrivileges(ctx context.Context, c *connection) (needed, forChanges []string) {
 	manager := c.client.ServiceContent.AuthorizationManager
 	if manager == nil {
 		return nil, nil
 	}
+	folder, top := toRef(c.root.Ref), c.client.ServiceContent.RootFolder
 	resp, err := methods.FetchUserPrivilegeOnEntities(ctx, c.client, &types.FetchUserPrivilegeOnEntities{
-		This: *manager, Entities: []types.ManagedObjectReference{toRef(c.root.Ref)}, UserName: c.session.User(),
+		This: *manager, Entities: []types.ManagedObjectReference{folder, top}, UserName: c.session.User(),
 	})
-	if err != nil || len(resp.Returnval) == 0 {
+	if err != nil {
 		return nil, nil
 	}
-	lacking := func(all []string) []string {
-		return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(resp.Returnval[0].Privileges, p) })
+	for _, on := range resp.Returnval {
+		lacking := func(all []string) []string {
+			return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(on.Privileges, p) })
+		}
+		switch on.Entity {
+		case folder:
+			needed, forChanges = append(lacking(neededPrivileges), needed...), lacking(changePrivileges)
+		case top:
+			for _, privilege := range lacking([]string{rootPrivilege}) {
+				needed = append(needed, privilege+" on the vCenter's root object (/)")
+			}
+		}
 	}
-	return lacking(neededPrivileges), lacking(changePrivileges)
+	return needed, forChanges
 }

@@ -124,7 +124,7 @@ func pages(ctx context.Context, c *vim25.Client, result *types.RetrieveResult) (
 		next, err := methods.ContinueRetrievePropertiesEx(ctx, c,
 			&types.ContinueRetrievePropertiesEx{This: c.ServiceContent.PropertyCollector, Token: result.Token})
 		if err != nil {
-			return nil, err
+			return nil, onRoot("read the next page of a listing", c, err)
 		}
 		result = &next.Returnval
 	}

@@ -57,6 +57,10 @@ func recentTasks(ctx context.Context, c *connection) ([]object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if denied := o.denied["recentTask"]; denied != nil {
+		// Tasks that are not shown are not tasks that there are not.
+		return nil, onRoot("read vCenter's recent tasks", c.client, denied)
+	}
 	return existing(ctx, c.client, o.refsOf("recentTask"), types.PropertySpec{
 		Type: "Task", PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId", taskQueued},
 	})

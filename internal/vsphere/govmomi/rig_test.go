@@ -104,7 +104,7 @@ func newRig(t *testing.T, mode govmomi.Mode, opts ...option) *rig {
 		Name: "test", Installation: installation, Mode: mode, PollInterval: 50 * time.Millisecond,
 		Limits: budget.Limits{Tasks: 16, TasksPerHost: 16},
 		Session: session.Config{
-			Username: "user", Password: "pass", UserAgent: agent, LoginRetry: 100 * time.Millisecond,
+			Username: "user", Password: "pass", UserAgent: agent,
 		},
 	}
 	for _, opt := range opts {

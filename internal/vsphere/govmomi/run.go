@@ -72,7 +72,7 @@ func (s *Server) Run(ctx context.Context) error {
 		if sess != nil {
 			sess.Disconnect()
 		}
-		wait = s.nextWait(wait, err)
+		wait = nextWait(wait, err)
 	}
 	return nil
 }
@@ -107,17 +107,13 @@ func (s *Server) servedFor() time.Duration {
 	return s.cfg.Now().Sub(s.state.since)
 }
 
-func (s *Server) nextWait(last time.Duration, err error) time.Duration {
-	next := min(max(2*last, retryFirst), retryLast)
+// nextWait returns the pause before the next round. After a rejected login it is short: a round sends no login before its time, and another replica may have
+// been accepted meanwhile.
+func nextWait(last time.Duration, err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindCredentials {
-		// The session does not send a refused password again before that.
-		retry := s.cfg.Session.LoginRetry
-		if retry <= 0 {
-			retry = time.Minute
-		}
-		next = max(next, retry)
+		return credentialsPause
 	}
-	return next
+	return min(max(2*last, retryFirst), retryLast)
 }
 
 // sleep waits, and reports false when ctx ended first.

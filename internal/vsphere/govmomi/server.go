@@ -74,6 +74,8 @@ const (
 	// retryFirst and retryLast bound the wait between attempts to connect.
 	retryFirst = 500 * time.Millisecond
 	retryLast  = 30 * time.Second
+	// credentialsPause is the wait between looks whether a login may be tried.
+	credentialsPause = 10 * time.Second
 	// lookAgainAfter is the pause between look-ups of known objects outside of the root folder.
 	lookAgainAfter = 30 * time.Second
 	// logoutTimeout bounds the last call at the end of Run.

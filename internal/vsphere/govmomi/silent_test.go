@@ -34,10 +34,10 @@ func TestASilentVCenterIsAwayUntilItAnswersAndIsThenUsedWithTheSameLogin(t *test
 	if o := r.observe(vm.Ref); len(o.VMs) != 1 || len(o.Gone) != 0 || o.Complete {
 		t.Errorf("observation while it is away: %+v", o)
 	}
-	knocks := func() int { return r.proxy.Count("RetrieveServiceContent", agent) }
+	knocks := func() int { return r.proxy.Calls()[sim.Kind{UserAgent: agent}] } // they call no method
 	others := func() (n int) {
 		for call, count := range r.proxy.Calls() {
-			if call.UserAgent == agent && call.Method != "RetrieveServiceContent" {
+			if call.UserAgent == agent && call.Method != "" {
 				n += count
 			}
 		}

@@ -141,6 +141,11 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 	found := map[vsphere.Ref]bool{}
 	for _, o := range objects {
 		found[o.ref] = true
+		if o.denied[taskState] != nil {
+			// The object of the task is gone, and the account sees nothing of it without a permission on the root object: what the task did is read from the inventory.
+			s.ops.TaskLost(o.ref.Value, uint64(s.index.Begin()))
+			continue
+		}
 		vm, gone := w.ended(ctx, o)
 		switch {
 		case vm.IsZero():

@@ -2,9 +2,12 @@ package session
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
 // Config says where and how to log in.
@@ -20,11 +23,12 @@ type Config struct {
 	UserAgent string
 	// Identity tells this process from others of the same program there. It is optional.
 	Identity Identity
+	// Transport sends the requests where a server in the same process is tested; nil for connections to URL.
+	Transport http.RoundTripper
 	// CallTimeout bounds a call whose context has no deadline; zero means 60 seconds.
 	CallTimeout time.Duration
-	// LoginRetry is how long a refused password is not tried again; zero means 60 seconds. vCenter locks an
-	// account after five refusals within three minutes by default.
-	LoginRetry time.Duration
+	// Gate decides when the account may log in. Without one the session counts its own logins only.
+	Gate *logins.Gate
 	// KnockEvery is the pause between questions whether the server still answers, and how long an answer may take; zero means
 	// 8 seconds. Twice that is how long a server that has fallen silent is taken for well.
 	KnockEvery time.Duration
@@ -73,6 +77,14 @@ func (c Config) endpoint() (*url.URL, error) {
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	u.RawQuery, u.Fragment = "", ""
 	return u, nil
+}
+
+// gate is Gate, or one that knows of no other session.
+func (c Config) gate() *logins.Gate {
+	if c.Gate != nil {
+		return c.Gate
+	}
+	return logins.New(logins.Options{Store: new(logins.Memory), Now: time.Now}).Gate(c.URL, c.Username, c.Password, "")
 }
 
 // knockEvery is short enough for a silent server to be noticed within twenty seconds, and long enough for one that is slow. vCenter

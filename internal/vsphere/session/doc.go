@@ -10,8 +10,8 @@
 //     looks like a wrong password.
 //   - A read that failed for a reason that passes is repeated, for a second and a half at most. What changes something is sent
 //     once: its caller finds out what became of it.
-//   - A refused password is not tried again for a while, whoever asks, so that the operator does not lock the
-//     account. Another password needs another Session.
+//   - A login is sent only when package logins lets it, so that the operator does not lock the account. Another
+//     password needs another Session.
 //
 // Attend notices a server that falls silent or shows another certificate, and Knock one that is back.
 //

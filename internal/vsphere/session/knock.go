@@ -3,18 +3,28 @@ package session
 import (
 	"context"
 	"fmt"
-
-	"github.com/vmware/govmomi/vim25/methods"
+	"io"
+	"net/http"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Knock asks the server who it is, over a connection of its own and without a login. It shows what a session with open
+const (
+	// versionsFile says which versions of the API there are. It is served without a session.
+	versionsFile = "/vimServiceVersions.xml"
+	// mostOfAKnock is how much is read of the answer to a knock, which nobody has to believe.
+	mostOfAKnock = 64 << 10
+)
+
+// Knock asks the server for a file, over a connection of its own and without a login. It shows what a session with open
 // connections does not: whether the server still takes new ones, and with which certificate. Errors are those of Dial.
 func Knock(ctx context.Context, cfg Config) error {
 	return knockError(cfg, knock(ctx, cfg))
 }
 
+// knock asks for a file and not by a call: vCenter begins a session with each call that has none, holds it for half an hour or longer, and has room for a few
+// thousand of all clients. Whatever the server says of the file is an answer, also that there is none, unless it is that nobody serves the SDK at present.
 func knock(ctx context.Context, cfg Config) error {
 	sc, err := newClient(cfg)
 	if err != nil {
@@ -23,9 +33,28 @@ func knock(ctx context.Context, cfg Config) error {
 	sc.DefaultTransport().DisableKeepAlives = true
 	ctx, cancel := context.WithTimeout(ctx, cfg.knockEvery())
 	defer cancel()
-	_, err = methods.GetServiceContent(ctx, sc)
-	return err
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, sc.URL().String()+versionsFile, nil)
+	if err != nil {
+		return err
+	}
+	return sc.Do(ctx, req, func(res *http.Response) error {
+		body, err := io.ReadAll(io.LimitReader(res.Body, mostOfAKnock))
+		switch {
+		case err != nil:
+			return err
+		case res.StatusCode == http.StatusInternalServerError && strings.Contains(string(body), "<faultcode>"):
+			return nil // who refuses the question is there
+		case res.StatusCode >= http.StatusInternalServerError:
+			return &statusError{res.Status}
+		}
+		return nil
+	})
 }
+
+// statusError is an answer to a knock that says that nobody serves the SDK.
+type statusError struct{ status string }
+
+func (e *statusError) Error() string { return e.status }
 
 func knockError(cfg Config, err error) error {
 	switch {

@@ -39,7 +39,13 @@ func TestARedirectLeadsNowhere(t *testing.T) {
 						http.Redirect(w, r, listener.URL, status)
 						return
 					}
-					answer, err := http.Post(vcenter.URL, r.Header.Get("Content-Type"), strings.NewReader(string(body)))
+					call, err := http.NewRequestWithContext(r.Context(), r.Method, vcenter.URL, strings.NewReader(string(body)))
+					if err != nil {
+						w.WriteHeader(http.StatusBadGateway)
+						return
+					}
+					call.Header = r.Header.Clone()
+					answer, err := http.DefaultClient.Do(call)
 					if err != nil {
 						w.WriteHeader(http.StatusBadGateway)
 						return

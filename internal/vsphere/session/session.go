@@ -4,26 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
 const (
 	defaultCallTimeout = 60 * time.Second
 	changeTimeout      = 15 * time.Second
-	defaultLoginRetry  = 60 * time.Second
-	dialTimeout        = 10 * time.Second
+	// loginTimeout is shorter than a try may take: see logins.
+	loginTimeout = 20 * time.Second
+	// endTimeout bounds writing what became of a login.
+	endTimeout  = 5 * time.Second
+	dialTimeout = 10 * time.Second
 	// idleConnections keeps as many connections open as calls run at a time; Go's default of two would make
 	// a new TLS handshake for most of the calls of a busy vCenter.
 	idleConnections = 32
@@ -42,6 +48,7 @@ type Session struct {
 	soap   *soap.Client
 	client *vim25.Client
 	now    func() time.Time
+	gate   *logins.Gate
 	// mark in the user agent; nil without an identity.
 	mark *mark
 
@@ -54,8 +61,6 @@ type Session struct {
 	// user and key of the login; the key is empty when vCenter did not tell.
 	user, key string
 	closed    bool
-	refused   error
-	retryAt   time.Time
 	// heard is when the server answered last.
 	heard time.Time
 
@@ -72,7 +77,7 @@ func Dial(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, now: time.Now, changed: make(chan struct{}), soap: sc}
+	s := &Session{cfg: cfg, now: time.Now, gate: cfg.gate(), changed: make(chan struct{}), soap: sc}
 	s.knock = func(ctx context.Context) error { return knock(ctx, cfg) }
 	sc.UserAgent = s.identify()
 
@@ -101,6 +106,8 @@ func newClient(cfg Config) (*soap.Client, error) {
 	}
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = cfg.UserAgent
+	// Both make up the header SOAPAction. Without them it is "/", and no document says what vCenter answers to that.
+	sc.Namespace, sc.Version = "urn:"+vim25.Namespace, vim25.Version
 	// Whose server it is was decided for this address. vCenter never redirects a call, and who is led to would be believed as it is.
 	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	t := sc.DefaultTransport()
@@ -109,6 +116,9 @@ func newClient(cfg Config) (*soap.Client, error) {
 	t.TLSClientConfig = tlsConfig
 	t.TLSHandshakeTimeout = dialTimeout
 	t.MaxIdleConnsPerHost = idleConnections
+	if cfg.Transport != nil {
+		sc.Transport = cfg.Transport
+	}
 	return sc, nil
 }
 
@@ -232,8 +242,7 @@ func (s *Session) withTimeout(ctx context.Context, method string) (context.Conte
 	return context.WithTimeout(ctx, orDefault(s.cfg.CallTimeout, defaultCallTimeout))
 }
 
-// Login logs in unless this session is logged in. A password that was refused is not sent again before
-// Config.LoginRetry has passed; until then the same error is returned without a call.
+// Login logs in unless this session is logged in, as soon as Config.Gate lets it. An error of kind Credentials that is a *logins.Refused says that nothing was sent.
 func (s *Session) Login(ctx context.Context) error { return s.relogin(ctx, 0) }
 
 // relogin logs in unless somebody else did since generation seen.
@@ -242,37 +251,82 @@ func (s *Session) relogin(ctx context.Context, seen uint64) error {
 	defer s.loginMu.Unlock()
 
 	s.mu.Lock()
-	closed, generation, refused, retryAt := s.closed, s.generation, s.refused, s.retryAt
+	closed, generation := s.closed, s.generation
 	s.mu.Unlock()
 	switch {
 	case closed:
 		return &vsphere.Error{Kind: vsphere.KindTransient, Op: "log in", Err: errClosed}
 	case generation != seen:
 		return nil
-	case refused != nil && s.now().Before(retryAt):
-		return refused
 	}
 
 	ctx, cancel := s.withTimeout(ctx, "Login")
 	defer cancel()
-	user, key, err := s.login(ctx)
+	user, key, err := s.tryLogin(ctx)
 	if err != nil {
-		err = s.loginError(err)
-		if vsphere.KindOf(err) == vsphere.KindCredentials {
-			s.mu.Lock()
-			s.refused, s.retryAt = err, s.now().Add(orDefault(s.cfg.LoginRetry, defaultLoginRetry))
-			s.mu.Unlock()
-		}
 		return err
 	}
 
 	s.mu.Lock()
 	s.generation++
-	s.user, s.key, s.refused = user, key, nil
+	s.user, s.key = user, key
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
 	return nil
+}
+
+// tryLogin logs in when the gate lets it, and tells the gate what became of it. A login that was sent is waited for although its caller gives up: vCenter counts it
+// in any case, and what nobody knows of counts as rejected.
+func (s *Session) tryLogin(ctx context.Context) (user, key string, err error) {
+	op := "log in as " + s.cfg.Username
+	try, err := s.gate.Enter(ctx)
+	var refused *logins.Refused
+	switch {
+	case errors.As(err, &refused):
+		return "", "", &vsphere.Error{Kind: vsphere.KindCredentials, Op: op, Err: err}
+	case err != nil:
+		return "", "", &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
+	}
+	ctx = context.WithoutCancel(ctx)
+	sent, cancel := context.WithTimeout(ctx, loginTimeout)
+	defer cancel()
+	user, key, err = s.login(sent)
+	ended, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	outcome := outcomeOf(err)
+	if refusal := try.End(ended, outcome); outcome == logins.Rejected {
+		return "", "", &vsphere.Error{Kind: vsphere.KindCredentials, Op: op, Err: refusal}
+	}
+	if err != nil {
+		return "", "", s.loginError(op, err)
+	}
+	return user, key, nil
+}
+
+// outcomeOf says what an error of a login tells of its user name and password.
+func outcomeOf(err error) logins.Outcome {
+	switch {
+	case err == nil:
+		return logins.Accepted
+	case fault.Is(err, &types.InvalidLogin{}):
+		return logins.Rejected
+	case IsFault(err) || IsCertificate(err) || notSent(err) || hasStatus(err):
+		return logins.Failed
+	}
+	return logins.Unanswered
+}
+
+// notSent reports whether there was no connection to send a request over.
+func notSent(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
+}
+
+// hasStatus reports whether the answer was a status and no SOAP: the error of govmomi then has the path alone for its URL.
+func hasStatus(err error) bool {
+	var status *url.Error
+	return errors.As(err, &status) && strings.HasPrefix(status.URL, "/")
 }
 
 func (s *Session) login(ctx context.Context) (user, key string, err error) {
@@ -296,19 +350,27 @@ func (s *Session) login(ctx context.Context) (user, key string, err error) {
 	return "", "", err
 }
 
-// current returns the login that the server sees on this connection.
-func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (*types.UserSession, bool) {
-	var sm mo.SessionManager
-	err := mo.RetrieveProperties(ctx, s.soap, s.client.ServiceContent.PropertyCollector, manager, &sm)
-	return sm.CurrentSession, err == nil && sm.CurrentSession != nil
+// current returns the login that the server sees on this connection. It asks for nothing else: an account may lack the privilege to see the sessions of others.
+func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (login types.UserSession, ok bool) {
+	resp, err := methods.RetrievePropertiesEx(ctx, s.soap, &types.RetrievePropertiesEx{
+		This: s.client.ServiceContent.PropertyCollector,
+		SpecSet: []types.PropertyFilterSpec{{
+			ObjectSet: []types.ObjectSpec{{Obj: manager}},
+			PropSet:   []types.PropertySpec{{Type: manager.Type, PathSet: []string{"currentSession"}}},
+		}},
+	})
+	if err != nil || resp.Returnval == nil {
+		return login, false
+	}
+	for _, object := range resp.Returnval.Objects {
+		for _, property := range object.PropSet {
+			login, ok = property.Val.(types.UserSession)
+		}
+	}
+	return login, ok
 }
 
-func (s *Session) loginError(err error) error {
-	op := "log in as " + s.cfg.Username
-	if fault.Is(err, &types.InvalidLogin{}) {
-		return &vsphere.Error{Kind: vsphere.KindCredentials, Op: op,
-			Err: errors.New("vCenter refused the user name or the password")}
-	}
+func (s *Session) loginError(op string, err error) error {
 	var noPermission *types.NoPermission
 	if _, ok := fault.As(err, &noPermission); ok {
 		return &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: noPermission.PrivilegeId, Err: err}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -261,9 +260,9 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestLoginWhileLoggedIn shows the answer that looks like a wrong password.
+// TestLoginWhileLoggedIn shows the answer that looks like a wrong password. The account may not see the sessions of others.
 func TestLoginWhileLoggedIn(t *testing.T) {
-	_, proxy := start(t, sim.Options{})
+	_, proxy := start(t, sim.Options{Privileges: []string{}})
 	ctx := context.Background()
 	cfg := config(proxy.URL)
 	s, err := session.Open(ctx, cfg)
@@ -271,8 +270,6 @@ func TestLoginWhileLoggedIn(t *testing.T) {
 	t.Cleanup(func() { must(t, s.Close(ctx)) })
 	// The reply of a login is lost after the cookie came: the next login meets a connection that is logged in.
 	must(t, session.LoginAgain(ctx, s))
-	var sm mo.SessionManager
-	must(t, mo.RetrieveProperties(ctx, s.Client(), s.Client().ServiceContent.PropertyCollector, *s.Client().ServiceContent.SessionManager, &sm))
 	if n := proxy.Count("Login", "test-agent"); n != 2 {
 		t.Errorf("%d logins, want 2", n)
 	}

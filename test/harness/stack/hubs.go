@@ -47,7 +47,7 @@ func (s *Stack) StartHub(ctx context.Context, name string, args ...string) (_ *S
 	if err := applyCRDs(ctx, second.Hub); err != nil {
 		return nil, err
 	}
-	if err := second.Hub.Create(ctx, operatorNamespace()); err != nil {
+	if err := createAll(ctx, second.Hub, operatorNamespace(), loginMemory()); err != nil {
 		return nil, err
 	}
 	return second, second.RestartManager(ctx)

@@ -273,7 +273,7 @@ func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
 	if s.opts.VCenter != nil {
 		s.opts.VCenter(&vcenter.Spec)
 	}
-	return createAll(ctx, hub, operatorNamespace(), credentialsSecret(), vcenter)
+	return createAll(ctx, hub, operatorNamespace(), loginMemory(), credentialsSecret(), vcenter)
 }
 
 func createAll(ctx context.Context, hub *Cluster, objects ...client.Object) error {
@@ -294,6 +294,11 @@ func credentialsSecret() *corev1.Secret {
 
 func operatorNamespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+}
+
+// loginMemory is the Secret in which the operator remembers logins, as an installation makes it: empty.
+func loginMemory() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "vmgroup-operator-logins"}}
 }
 
 func applyCRDs(ctx context.Context, hub *Cluster) error {

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -51,14 +53,34 @@ var systemPrivileges = []string{"System.Anonymous", "System.Read", "System.View"
 
 // access is who may log in, and what the restricted one of them may do.
 type access struct {
-	username, password           string
+	username                     string
 	adminUsername, adminPassword string
 	privileges                   []string
+	// noRoot takes everything on the root object from the restricted account.
+	noRoot bool
+	// rootLenient needs a permission on the root object only for tasks whose object is gone.
+	rootLenient bool
+	lockout     lockout
+
+	mu       sync.Mutex
+	password string
 }
 
+// validLogin checks a login. The policy of lockouts does not apply to the administrator.
 func (a *access) validLogin(req *types.Login) bool {
-	return req.UserName == a.username && req.Password == a.password ||
-		req.UserName == a.adminUsername && req.Password == a.adminPassword
+	if req.UserName == a.username {
+		a.mu.Lock()
+		right := req.Password == a.password
+		a.mu.Unlock()
+		return a.lockout.login(right)
+	}
+	return req.UserName == a.adminUsername && req.Password == a.adminPassword
+}
+
+func (a *access) setPassword(password string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.password = password
 }
 
 // grants reports whether an account has a privilege.
@@ -72,10 +94,31 @@ func (a *access) grants(username, privilege string) bool {
 	return false
 }
 
+// rootFolder is the reference of the root folder of every vCenter.
+const rootFolder = "group-d1"
+
+// grantsOn reports whether an account has a privilege on an object.
+func (a *access) grantsOn(username, privilege string, on types.ManagedObjectReference) bool {
+	return a.grants(username, privilege) && (!a.noRoot || username != a.username || on.Value != rootFolder)
+}
+
+// rootOf is the object on which vCenter checks privileges for what is no part of the inventory.
+func rootOf(ctx *simulator.Context) types.ManagedObjectReference {
+	instance, ok := ctx.Map.Get(vim25.ServiceInstance).(*simulator.ServiceInstance)
+	if !ok {
+		return types.ManagedObjectReference{}
+	}
+	return instance.Content.RootFolder
+}
+
 // check refuses a call for which the account lacks a privilege. Methods that the table of needs does not know are
 // refused to all but the administrator: a new call of the operator's has to be entered there, and documented.
 func (a *access) check(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
 	user := ctx.Session.UserName
+	if user == a.username && a.noRoot && !a.rootLenient && (m.Name == "ContinueRetrievePropertiesEx" || m.Name == "QueryEvents") {
+		on := rootOf(ctx)
+		return &types.NoPermission{Object: &on, PrivilegeId: "System.View"}
+	}
 	if user == a.adminUsername || user == "" || readOnly[m.Name] { // the simulator itself has no name
 		return nil
 	}

@@ -2,13 +2,22 @@ package sim_test
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -108,7 +117,7 @@ func TestWhatTheOperatorDoesNotNeedIsRefusedToIt(t *testing.T) {
 }
 
 func TestPrivilegesAreToldAsTheyAre(t *testing.T) {
-	s, _ := start(t, sim.Options{Privileges: []string{"Folder.Create"}})
+	s, _ := start(t, sim.Options{Privileges: []string{"Folder.Create", "Sessions.TerminateSession"}})
 	h := restricted(t, s)
 	manager, on := *h.Client().ServiceContent.AuthorizationManager, []types.ManagedObjectReference{h.folder(root).Reference()}
 	for user, wanted := range map[string]bool{s.Username(): false, sim.AdminUsername: true, "nobody": false} {
@@ -150,5 +159,91 @@ func TestOnlyTheTwoAccountsLogIn(t *testing.T) {
 		if _, err := sim.NewOperator(t.Context(), s.URL, user, password); err == nil {
 			t.Errorf("%q logs in with %q", user, password)
 		}
+	}
+}
+
+func TestOnlyWhoMayEndSessionsSeesThoseOfOthers(t *testing.T) {
+	s, _ := start(t, sim.Options{Privileges: without("Sessions.TerminateSession")})
+	h := restricted(t, s)
+	_, err := h.Sessions(h.ctx)
+	if err == nil {
+		t.Error("an account without the privilege sees the sessions")
+	}
+	var manager mo.SessionManager
+	err = property.DefaultCollector(h.Client()).RetrieveOne(h.ctx, *h.Client().ServiceContent.SessionManager, []string{"currentSession"}, &manager)
+	must(t, err)
+	if manager.CurrentSession == nil || manager.CurrentSession.UserName != s.Username() {
+		t.Errorf("its own session is %+v", manager.CurrentSession)
+	}
+}
+
+func TestFiveRejectedLoginsLockTheAccountWhicheverClientSendsThem(t *testing.T) {
+	s, _ := start(t, sim.Options{})
+	synctest.Test(t, func(t *testing.T) {
+		login := func(password string) bool {
+			u, err := url.Parse(s.URL)
+			must(t, err)
+			sc := soap.NewClient(u, false)
+			sc.Transport = s.Transport()
+			vc, err := vim25.NewClient(t.Context(), sc)
+			must(t, err)
+			_, err = methods.Login(t.Context(), vc, &types.Login{This: *vc.ServiceContent.SessionManager, UserName: s.Username(), Password: password})
+			if err != nil && !fault.Is(err, &types.InvalidLogin{}) {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		for range 4 {
+			login("wrong")
+		}
+		<-time.After(3 * time.Minute)
+		login("wrong")
+		if !login(s.Password()) {
+			t.Error("locked by five rejections in more than three minutes")
+		}
+		for range 5 {
+			login("wrong")
+		}
+		if login(s.Password()) {
+			t.Error("not locked by five rejections in three minutes")
+		}
+		<-time.After(5*time.Minute - time.Second)
+		if login(s.Password()) {
+			t.Error("unlocked too early")
+		}
+		<-time.After(time.Second)
+		if !login(s.Password()) {
+			t.Error("not unlocked after five minutes")
+		}
+		if rejected, locked := s.RejectedLogins(); rejected != 12 || locked != 1 {
+			t.Errorf("%d rejected logins, locked %d times", rejected, locked)
+		}
+	})
+}
+
+func TestWithoutAPermissionOnTheRootObjectTasksEventsAndPagesAreHidden(t *testing.T) {
+	for _, lenient := range []bool{false, true} {
+		s, _ := start(t, sim.Options{NoRootPermission: true, RootLenient: lenient})
+		h := restricted(t, s)
+		_, err := h.Running(h.ctx)
+		if got := err == nil; got != lenient {
+			t.Errorf("lenient %t: recent tasks: %v", lenient, err)
+		}
+		_, err = methods.QueryEvents(h.ctx, h.Client(), &types.QueryEvents{This: *h.Client().ServiceContent.EventManager})
+		if got := err == nil; got != lenient {
+			t.Errorf("lenient %t: events: %v", lenient, err)
+		}
+		_, err = methods.ContinueRetrievePropertiesEx(h.ctx, h.Client(), &types.ContinueRetrievePropertiesEx{This: h.Client().ServiceContent.PropertyCollector, Token: "1"})
+		if got := fault.Is(err, &types.NoPermission{}); got == lenient {
+			t.Errorf("lenient %t: a page: %v", lenient, err)
+		}
+		must(t, h.clone(template, root, "vm", nil))
+		task, err := h.vm(root + "/vm").Destroy(h.ctx)
+		must(t, err)
+		await.Until(t, "the task to be hidden", func(context.Context) (bool, error) {
+			var hidden mo.Task
+			err := property.DefaultCollector(h.Client()).RetrieveOne(h.ctx, task.Reference(), []string{"info.state"}, &hidden)
+			return fault.Is(err, &types.NoPermission{}), nil
+		})
 	}
 }

@@ -23,7 +23,7 @@ func (d *desk) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.HasPriv
 func (d *desk) HasPrivilegeOnEntity(ctx *simulator.Context, req *types.HasPrivilegeOnEntity) soap.HasFault {
 	res := &types.HasPrivilegeOnEntityResponse{}
 	for _, privilege := range req.PrivId {
-		res.Returnval = append(res.Returnval, d.strict.access.grants(d.userOf(ctx, req.SessionId), privilege))
+		res.Returnval = append(res.Returnval, d.strict.access.grantsOn(d.userOf(ctx, req.SessionId), privilege, req.Entity))
 	}
 	return &methods.HasPrivilegeOnEntityBody{Res: res}
 }
@@ -52,7 +52,8 @@ func (d *desk) FetchUserPrivilegeOnEntities(ctx *simulator.Context, req *types.F
 		has = slices.Concat(systemPrivileges, a.privileges)
 	}
 	for _, e := range req.Entities {
-		res.Returnval = append(res.Returnval, types.UserPrivilegeResult{Entity: e, Privileges: has})
+		on := slices.DeleteFunc(slices.Clone(has), func(privilege string) bool { return !a.grantsOn(req.UserName, privilege, e) })
+		res.Returnval = append(res.Returnval, types.UserPrivilegeResult{Entity: e, Privileges: on})
 	}
 	return &methods.FetchUserPrivilegeOnEntitiesBody{Res: res}
 }
@@ -60,7 +61,7 @@ func (d *desk) FetchUserPrivilegeOnEntities(ctx *simulator.Context, req *types.F
 func (a *access) available(user string, on types.ManagedObjectReference, privileges []string) types.EntityPrivilege {
 	out := types.EntityPrivilege{Entity: on}
 	for _, p := range privileges {
-		out.PrivAvailability = append(out.PrivAvailability, types.PrivilegeAvailability{PrivId: p, IsGranted: a.grants(user, p)})
+		out.PrivAvailability = append(out.PrivAvailability, types.PrivilegeAvailability{PrivId: p, IsGranted: a.grantsOn(user, p, on)})
 	}
 	return out
 }

@@ -35,12 +35,25 @@ type Options struct {
 	Username, Password string
 	// Privileges of that account on every object; nil means OperatorPrivileges.
 	Privileges []string
+	// NoRootPermission takes everything on the vCenter's root object from that account. Then vCenter shows it neither the recent tasks nor tasks whose object is gone, and
+	// versions 7.0.3.2 to 8.0.2 refuse every page of a listing but the first.
+	NoRootPermission bool
+	// RootLenient shows recent tasks, events and all pages to an account without a permission on the root object: with NoRootPermission, only tasks are hidden whose object is gone.
+	RootLenient bool
 	// AdminUsername and AdminPassword of a person who may do everything; unless set, the constants of these names.
 	AdminUsername, AdminPassword string
 	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
 	TaskRetention time.Duration
 	// TLS serves https with a self-signed certificate.
 	TLS bool
+	// AnySOAPAction accepts requests whose header SOAPAction names no version of the API. Whether a vCenter does is not documented.
+	AnySOAPAction bool
+	// NoVersionsFile hides /sdk/vimServiceVersions.xml.
+	NoVersionsFile bool
+	// HTTPSessions is how many sessions there may be, those without a login included; 2,000 unless set.
+	HTTPSessions int
+	// IdleTimeout is after how long a session ends that nobody uses, with or without a login; 30 minutes unless set.
+	IdleTimeout time.Duration
 	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
 	InstanceUUID string
 }
@@ -52,10 +65,11 @@ type Simulator struct {
 	// CA is the server's certificate in PEM; empty without TLS.
 	CA []byte
 
-	opts   Options
-	model  *simulator.Model
-	rules  *strict
-	server *simulator.Server
+	opts     Options
+	model    *simulator.Model
+	rules    *strict
+	entrance *door
+	server   *simulator.Server
 }
 
 // noHandoff sets once, before any simulator reads it, that a call does not hand the lock of its object on to its task: nobody
@@ -89,6 +103,12 @@ func setDefaults(o *Options) {
 	}
 	if o.AdminPassword == "" {
 		o.AdminPassword = AdminPassword
+	}
+	if o.HTTPSessions == 0 {
+		o.HTTPSessions = mostHTTPSessions
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = defaultIdleTimeout
 	}
 	if o.TaskRetention == 0 {
 		o.TaskRetention = 10 * time.Minute
@@ -124,19 +144,24 @@ func Start(o Options) (*Simulator, error) {
 	rules := &strict{
 		access: access{
 			username: o.Username, password: o.Password,
-			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges,
+			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges, noRoot: o.NoRootPermission, rootLenient: o.RootLenient,
 		},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 		stuck:      stuck{hold: o.HoldPowerOn},
 	}
 	enforce(service, rules)
+	entrance := &door{
+		anyAction: o.AnySOAPAction, noVersions: o.NoVersionsFile,
+		sessions: httpSessions{registry: model.Map(), idle: o.IdleTimeout, most: o.HTTPSessions, strangers: map[string]stranger{}},
+	}
+	entrance.open(service)
 	service.Listen = &url.URL{Host: o.Listen, User: url.UserPassword(o.Username, o.Password)}
 	if o.TLS {
 		service.TLS = new(tls.Config)
 	}
 	service.RegisterEndpoints = true
-	s := &Simulator{opts: o, model: model, rules: rules, server: service.NewServer()}
+	s := &Simulator{opts: o, model: model, rules: rules, entrance: entrance, server: service.NewServer()}
 	u := *s.server.URL
 	u.User = nil
 	s.URL = u.String()

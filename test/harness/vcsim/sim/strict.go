@@ -112,7 +112,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 			m.This = deskRef
 		}
 	case *types.FindAllByUuid, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
-		*types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
+		*types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef
 	case *types.ShutdownGuest:

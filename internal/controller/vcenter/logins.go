@@ -1,0 +1,80 @@
+package vcenter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
+)
+
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch,resourceNames=vmgroup-operator-logins,namespace=system
+
+const (
+	// LoginSecret is the Secret in which the replicas remember logins. The installation makes it, empty: a right to make a Secret is one to make the token of any ServiceAccount of the
+	// namespace.
+	LoginSecret = "vmgroup-operator-logins"
+	loginKey    = "key"
+	loginBook   = "accounts"
+)
+
+// LoginMemory is what all replicas remember of the logins at vCenters. It is a Secret, so that only those can read it who can read the passwords as well.
+type LoginMemory struct {
+	// Client of the operator's namespace.
+	Client corev1client.SecretInterface
+
+	// missing is told of once.
+	missing sync.Once
+}
+
+var _ logins.Store = (*LoginMemory)(nil)
+
+// Load implements logins.Store. What somebody else has written into the Secret, and nobody can read, counts as nothing.
+func (m *LoginMemory) Load(ctx context.Context) (logins.Book, error) {
+	secret, err := m.Client.Get(ctx, LoginSecret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		m.missing.Do(func() {
+			log.FromContext(ctx).Info("The replicas do not share what they know of rejected logins, so each allows an account one in 15 minutes. Apply the installation's manifests again",
+				"secret", LoginSecret, "reason", err.Error())
+		})
+		return logins.Book{}, fmt.Errorf("read Secret %s: %w: %w", LoginSecret, logins.ErrNoStore, err)
+	}
+	if err != nil {
+		return logins.Book{}, fmt.Errorf("read Secret %s: %w", LoginSecret, err)
+	}
+	b := logins.Book{Key: secret.Data[loginKey], Version: secret.ResourceVersion}
+	if json.Unmarshal(secret.Data[loginBook], &b.Accounts) != nil {
+		b.Accounts = nil
+	}
+	return b, nil
+}
+
+// Save implements logins.Store. It patches, since the rest of the Secret is the installation's.
+func (m *LoginMemory) Save(ctx context.Context, b logins.Book) error {
+	accounts, err := json.Marshal(b.Accounts)
+	if err != nil {
+		return fmt.Errorf("encode the memory of logins: %w", err)
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": b.Version},
+		"data":     map[string][]byte{loginKey: b.Key, loginBook: accounts},
+	})
+	if err != nil {
+		return fmt.Errorf("encode the memory of logins: %w", err)
+	}
+	_, err = m.Client.Patch(ctx, LoginSecret, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return logins.ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("write Secret %s: %w", LoginSecret, err)
+	}
+	return nil
+}

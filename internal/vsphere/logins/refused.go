@@ -1,0 +1,51 @@
+package logins
+
+import (
+	"fmt"
+	"time"
+)
+
+// Refused is why a login is not tried: vCenter rejected earlier ones.
+type Refused struct {
+	// Rejections of this user name and password, with the first and the last of them; none if others were rejected.
+	Rejections  int
+	First, Last time.Time
+	// OfAccount is how many rejections the account has had within the window.
+	OfAccount int
+	// Next is when it is tried; zero for never.
+	Next time.Time
+}
+
+const mayBeLocked = "The account may be locked: if user name and password are right, unlock it in vCenter"
+
+// Error says how often and since when the login was rejected, and when it is tried next.
+func (e *Refused) Error() string {
+	switch {
+	case e.Rejections == 0:
+		return fmt.Sprintf("vCenter rejected %s of this account within %d minutes. So that the account is not locked, this user name and password are tried at %s, not before",
+			times(e.OfAccount, "login"), int(window.Minutes()), stamp(e.Next))
+	case e.Next.IsZero():
+		return fmt.Sprintf("vCenter rejected this user name and password %s since %s, and they are not tried again. Correct the Secret. %s, and set key %s of the Secret to another value",
+			times(e.Rejections, "time"), stamp(e.First), mayBeLocked, AttemptKey)
+	default:
+		return fmt.Sprintf("vCenter rejected this user name and password %s since %s; the next try is at %s. Correct the Secret. %s",
+			times(e.Rejections, "time"), stamp(e.First), stamp(e.Next), mayBeLocked)
+	}
+}
+
+// AttemptKey of a Secret has any value. Another value makes the same user name and password count as new ones, for a person who has unlocked the account.
+const AttemptKey = "attempt"
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func times(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func refusal(a Account, pair string, next time.Time) *Refused {
+	p := a.pair(pair)
+	return &Refused{Rejections: p.Rejections, First: p.First, Last: p.Last, OfAccount: len(a.Rejected), Next: next}
+}

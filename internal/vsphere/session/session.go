@@ -109,6 +109,9 @@ func newClient(cfg Config) (*soap.Client, error) {
 	t.TLSClientConfig = tlsConfig
 	t.TLSHandshakeTimeout = dialTimeout
 	t.MaxIdleConnsPerHost = idleConnections
+	t.MaxResponseHeaderBytes = mostHeaders
+	t.DisableCompression = true
+	sc.Transport = &bounded{next: sc.Transport, time: answerTime}
 	return sc, nil
 }
 
@@ -206,7 +209,7 @@ func (s *Session) send(ctx context.Context, method string, req, res soap.HasFaul
 	if operation := vsphere.OperationOf(ctx); operation != "" {
 		ctx = context.WithValue(ctx, types.ID{}, operation)
 	}
-	err := s.soap.RoundTrip(ctx, req, res)
+	err := s.soap.RoundTrip(expect(ctx, res), req, res)
 	s.listen(err)
 	return err
 }

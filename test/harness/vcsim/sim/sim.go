@@ -36,6 +36,10 @@ type Options struct {
 	AdminUsername, AdminPassword string
 	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
 	TaskRetention time.Duration
+	// EventDelay is how long after what it tells of an event comes.
+	EventDelay time.Duration
+	// EventDomain is the domain that events name accounts with, as DOMAIN\user, whatever was typed at the login; empty for names as at the login.
+	EventDomain string
 	// TLS serves https with a self-signed certificate.
 	TLS bool
 	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
@@ -123,6 +127,7 @@ func Start(o Options) (*Simulator, error) {
 			username: o.Username, password: o.Password,
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges,
 		},
+		history:    history{delay: o.EventDelay, domain: o.EventDomain},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 	}

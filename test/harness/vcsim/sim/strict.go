@@ -16,6 +16,7 @@ type strict struct {
 	access    access
 	uuids     uuids
 	retention retention
+	history   history
 	// cloneDelay is how long the task of a clone waits before it does anything.
 	cloneDelay time.Duration
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
@@ -101,7 +102,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 		if m.This.Type == "Folder" {
 			m.This = deskRef
 		}
-	case *types.FindAllByUuid, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
+	case *types.FindAllByUuid, *types.QueryEvents, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
 		*types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef

@@ -17,6 +17,8 @@ type strict struct {
 	uuids     uuids
 	retention retention
 	history   history
+	// pageSize is Options.PageSize.
+	pageSize int32
 	// cloneDelay is how long the task of a clone waits before it does anything.
 	cloneDelay time.Duration
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
@@ -78,6 +80,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 	if fault := checkDisabled(ctx, m); fault != nil {
 		return fault
 	}
+	shrinkPage(m.Body, s.pageSize)
 	switch req := m.Body.(type) {
 	case *types.CloneVM_Task:
 		if fault := checkClone(ctx, req); fault != nil {

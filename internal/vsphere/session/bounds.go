@@ -183,7 +183,9 @@ func (b *boundedBody) weigh(p []byte) error {
 	if b.bytes += int64(len(p)); b.bytes > b.limit.bytes {
 		return b.refuse("has more than " + size(b.limit.bytes))
 	}
-	if err := b.scanner.scan(p); err != nil {
+	if err := b.scanner.scan(p); errors.Is(err, errNoSOAP) {
+		return err
+	} else if err != nil {
 		return b.refuse("has " + err.Error())
 	}
 	if b.scanner.weight > b.limit.weight {

@@ -124,7 +124,6 @@ func TestAStrangerSendsLittle(t *testing.T) {
 			}
 		}, "a header of more than 64 KiB"},
 		{"gzip", "Login", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, "compressed"},
-		{"a document type", "Login", sends(`<!DOCTYPE a []>`+soapHead, "", 0, soapTail), "a declaration"},
 	} {
 		t.Run(test.story+" for "+test.method, func(t *testing.T) {
 			l := lies(t, map[string]http.HandlerFunc{test.method: test.answer})
@@ -138,6 +137,19 @@ func TestAStrangerSendsLittle(t *testing.T) {
 				t.Errorf("%d KiB are allocated", used>>10)
 			}
 		})
+	}
+}
+
+// TestAPageForPeopleIsNoExcess: a web server sends one while vCenter starts, and the operator asks again soon.
+func TestAPageForPeopleIsNoExcess(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+		l := lies(t, map[string]http.HandlerFunc{"RetrieveServiceContent": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<!DOCTYPE html><html><body>503 Service Unavailable<p></body></html>")
+		}})
+		if _, err := session.Open(t.Context(), config(l.URL)); err == nil || vsphere.KindOf(err) != vsphere.KindTransient {
+			t.Errorf("a page with status %d: %v", status, err)
+		}
 	}
 }
 

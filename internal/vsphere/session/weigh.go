@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 )
@@ -49,6 +50,9 @@ const (
 	inCDATA
 	inInstruction
 )
+
+// errNoSOAP is no excess: a web server sends pages for people while vCenter starts.
+var errNoSOAP = errors.New("the answer is no SOAP, but has a document type, as web pages have")
 
 // excess is what is too much of an answer.
 type excess struct{ what string }
@@ -159,7 +163,7 @@ func (s *scanner) declares() error {
 			return nil
 		}
 	}
-	return &excess{"a declaration, which SOAP does not have"}
+	return errNoSOAP
 }
 
 // element begins an element.

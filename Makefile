@@ -30,7 +30,7 @@ test-fast: ## Run the tests that need no servers, in seconds
 test-race: ## Run the tests that need no servers with the race detector; needs a C compiler
 	@$(RUN) ./hack/test -race $(ARGS)
 
-test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of ten parts, PICK=commit a few minutes
+test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of eleven parts, PICK=commit a few minutes
 	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)
 
 test-crash: ## Kill, cut off or confuse the manager at every call it makes, an hour or two; it goes on where it was ended

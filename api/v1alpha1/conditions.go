@@ -230,7 +230,8 @@ const (
 	ReasonKubeconfigNotFound = "KubeconfigNotFound"
 	ReasonKubeconfigRefused  = "KubeconfigRefused"
 	ReasonMemberUnreachable  = "MemberUnreachable"
-	// ReasonLimitExceeded: the member's API server sends more than the operator takes in, or names that Kubernetes does not allow.
+	// ReasonLimitExceeded: the member's API server sends more than the operator takes in, or names that Kubernetes does not allow. It is a reason of a
+	// VCenter's conditions, too: the server sends more than the operator takes in.
 	ReasonLimitExceeded = "LimitExceeded"
 	// ReasonRedirectRefused: the answer leads to another address, to which the credentials do not go.
 	ReasonRedirectRefused = "RedirectRefused"

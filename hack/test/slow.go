@@ -80,7 +80,6 @@ var slowStories = []slowStory{
 	{5, "hack/demo", everywhere, 5},
 	{5, "internal/webhook", everywhere, 5},
 	{5, "internal/sharding/hub", everywhere, 5},
-	{5, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{6, "integration", "TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM", 170},
 	{6, "integration", "TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM", 110},
 	{6, "integration", "TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom", 40},
@@ -117,6 +116,7 @@ var slowStories = []slowStory{
 	{9, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
 	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 450},
 	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
+	{11, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 }
 
 // parts is the number of the last part.

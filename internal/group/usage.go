@@ -105,6 +105,20 @@ func Expects(group *v1alpha1.VmGroup) int {
 	return max(recorded, int(ptr.Deref(group.Spec.Replicas, 1)))
 }
 
+// Recorded returns the references of the VMs that a group's status shows. unrecorded is true if it wants VMs and its status has places for none: it may have been wiped,
+// and which VMs there were is not known. A place without a reference is one whose VM is still to be cloned.
+func Recorded(group *v1alpha1.VmGroup) (refs []string, unrecorded bool) {
+	if !group.DeletionTimestamp.IsZero() {
+		return nil, false
+	}
+	for _, vm := range group.Status.VMs {
+		if vm.MoRef != "" {
+			refs = append(refs, vm.MoRef)
+		}
+	}
+	return refs, len(group.Status.VMs) == 0 && ptr.Deref(group.Spec.Replicas, 1) > 0
+}
+
 // shaped reports whether VMs can be cloned from what was admitted.
 func shaped(a *v1alpha1.Admitted) bool { return a != nil && a.CPU > 0 }
 

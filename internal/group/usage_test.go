@@ -81,6 +81,36 @@ func TestAGroupCountsOnWhatItWantsAndOnWhatItDoesNotDelete(t *testing.T) {
 	}
 }
 
+func TestAGroupRecordsTheVMsThatAreToBeExplained(t *testing.T) {
+	of := func(replicas int32, refs ...string) *v1alpha1.VmGroup {
+		g := &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{Replicas: &replicas}}
+		for i, ref := range refs {
+			g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{Ordinal: int32(i), MoRef: ref})
+		}
+		return g
+	}
+	replaced, leaving := of(2, "vm-1", "vm-2"), of(2, "vm-1", "vm-2")
+	replaced.Status.Deleting = []int32{0, 1}
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	for story, c := range map[string]struct {
+		group      *v1alpha1.VmGroup
+		refs       int
+		unrecorded bool
+	}{
+		"it has its VMs":                     {of(2, "vm-1", "vm-2"), 2, false},
+		"its VMs are being replaced":         {replaced, 2, false},
+		"one is still to be cloned":          {of(2, "vm-1", ""), 1, false},
+		"it grows":                           {of(3, "vm-1"), 1, false},
+		"its status was wiped, or it is new": {of(2), 0, true},
+		"it wants none and has none":         {of(0), 0, false},
+		"it is being deleted":                {leaving, 0, false},
+	} {
+		if refs, unrecorded := Recorded(c.group); len(refs) != c.refs || unrecorded != c.unrecorded {
+			t.Errorf("%s: it has recorded %v, unrecorded: %t", story, refs, unrecorded)
+		}
+	}
+}
+
 // TestNothingIsGivenBackWhileAVMIsMissing: it is out of sight, and counts until vCenter has confirmed that it is gone.
 func TestNothingIsGivenBackWhileAVMIsMissing(t *testing.T) {
 	s := edited()

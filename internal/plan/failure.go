@@ -57,7 +57,7 @@ func Explain(err error) (reason string, terminal bool) {
 		return v1alpha1.ReasonNotATemplate, true
 	case vsphere.KindForeignDisk:
 		return v1alpha1.ReasonForeignDisk, true
-	case vsphere.KindCredentials, vsphere.KindCertificate:
+	case vsphere.KindCredentials, vsphere.KindCertificate, vsphere.KindLimitExceeded:
 		return v1alpha1.ReasonVCenterUnreachable, false
 	default:
 		return v1alpha1.ReasonOperationFailed, false

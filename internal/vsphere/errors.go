@@ -24,6 +24,8 @@ const (
 	KindCredentials Kind = "Credentials"
 	// KindCertificate: the server's certificate is not trusted.
 	KindCertificate Kind = "Certificate"
+	// KindLimitExceeded: an answer has more than the operator takes in; the cause is a *session.LimitError.
+	KindLimitExceeded Kind = "LimitExceeded"
 	// KindPermission: the account lacks a privilege.
 	KindPermission Kind = "Permission"
 	// KindCapacity: vCenter has no room; try again in minutes.

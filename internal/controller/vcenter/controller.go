@@ -55,7 +55,7 @@ type Groups interface {
 	// CountVCenter returns the number of groups that use a vCenter with these grants.
 	CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) int
 	// Expected returns how many VMs the groups of these members count on in a vCenter, unless not all of their groups are known yet.
-	Expected(vcenter string, members []string) (vms int, known bool)
+	Expected(vcenter string, members []string) (e vsphere.Expectation, known bool)
 	// Orphans returns those of these VMs whose group certainly does not exist.
 	Orphans(vms []vsphere.VM) []vsphere.VM
 	// Released returns those of these VMs whose group certainly does not exist, and that somebody kept.

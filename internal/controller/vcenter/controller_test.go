@@ -37,7 +37,9 @@ func (g *groupsForTest) CountVCenter(context.Context, string, []v1alpha1.Grant) 
 	return g.count
 }
 
-func (g *groupsForTest) Expected(string, []string) (int, bool) { return g.expect, !g.unknown }
+func (g *groupsForTest) Expected(string, []string) (vsphere.Expectation, bool) {
+	return vsphere.Expectation{VMs: g.expect}, !g.unknown
+}
 
 // Orphans are all of them but those of a group "kept", which are released.
 func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM {

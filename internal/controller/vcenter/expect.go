@@ -12,7 +12,7 @@ import (
 // are connected to within a moment; one that cannot be reached must not hide an accident.
 const doubtPatience = 10 * time.Second
 
-// explainEmpty tells a connection whose root folder is suddenly empty how many VMs the groups count on. status.vms is a count of the past:
+// explainEmpty tells a connection whose root folder is suddenly empty which VMs the groups count on. status.vms is a count of the past:
 // an operator that is started again while the last VMs are destroyed finds none of them, and that is right. doubtful is true while that is
 // not known and may be known soon.
 func (r *Reconciler) explainEmpty(ctx context.Context, name string, current Connection) (doubtful bool, err error) {
@@ -28,9 +28,9 @@ func (r *Reconciler) explainEmpty(ctx context.Context, name string, current Conn
 	for i := range list.Items {
 		members[i] = list.Items[i].Name
 	}
-	vms, known := r.Groups.Expected(name, members)
+	expected, known := r.Groups.Expected(name, members)
 	if known {
-		current.ExpectVMs(vms)
+		current.ExpectVMs(expected)
 		return false, nil
 	}
 	return r.inDoubt(name), nil

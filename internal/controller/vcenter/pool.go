@@ -20,8 +20,8 @@ type Connection interface {
 	SetPredecessor(installation string)
 	// AcceptEmpty ends the pause after the root folder was suddenly empty.
 	AcceptEmpty()
-	// ExpectVMs says how many VMs groups count on. None ends the pause, if it is about VMs from before this process.
-	ExpectVMs(n int)
+	// ExpectVMs says which VMs groups count on. None ends the pause, if it is about VMs from before this process, and so does vCenter if it explains them all.
+	ExpectVMs(e vsphere.Expectation)
 	// Owned returns the VMs with this installation's stamp.
 	Owned() []vsphere.VM
 	// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.

@@ -66,8 +66,8 @@ func (c *connectionForTest) Run(ctx context.Context) error {
 func (*connectionForTest) SetLimits(int, int)    {}
 func (*connectionForTest) SetPredecessor(string) {}
 func (c *connectionForTest) AcceptEmpty()        { c.diary.note("accepted " + c.name) }
-func (c *connectionForTest) ExpectVMs(n int) {
-	c.diary.note(fmt.Sprintf("expects %d of %s", n, c.name))
+func (c *connectionForTest) ExpectVMs(e vsphere.Expectation) {
+	c.diary.note(fmt.Sprintf("expects %d of %s", e.VMs, c.name))
 }
 func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 

@@ -268,6 +268,9 @@ func problem(err error) (reason, message string) {
 	switch vsphere.KindOf(err) {
 	case vsphere.KindCertificate:
 		return v1alpha1.ReasonCertificateRefused, fmt.Sprintf("vCenter's certificate is not trusted: %v. Set spec.tls.caBundle or spec.tls.thumbprint", err)
+	case vsphere.KindLimitExceeded:
+		return v1alpha1.ReasonLimitExceeded, fmt.Sprintf(
+			"The server sends more than the operator takes in, or does not end its answer: %v. Check that a vCenter answers at spec.server. The operator tries again every 30 seconds", err)
 	case vsphere.KindNotFound, vsphere.KindAmbiguous, vsphere.KindSpec:
 		return v1alpha1.ReasonInvalidConfiguration, err.Error()
 	case vsphere.KindPermission:

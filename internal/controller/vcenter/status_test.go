@@ -49,6 +49,7 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		{story: "wrong password", health: refused, ready: "False", reason: v1alpha1.ReasonInvalidLogin, words: `Secret "vc-creds"`, vms: 7},
 		{story: "nothing on the root object", health: failing(vsphere.KindPermission), ready: "False", reason: v1alpha1.ReasonPrivilegesMissing, words: "refused", vms: 7},
 		{story: "certificate", health: failing(vsphere.KindCertificate), ready: "False", reason: v1alpha1.ReasonCertificateRefused, words: "spec.tls", vms: 7},
+		{story: "an answer without end", health: failing(vsphere.KindLimitExceeded), ready: "False", reason: v1alpha1.ReasonLimitExceeded, words: "more than the operator takes in", vms: 7},
 		{story: "no such datacenter", health: failing(vsphere.KindNotFound), ready: "False", reason: v1alpha1.ReasonInvalidConfiguration, vms: 7},
 		{story: "a wrong new password does not stop what runs", health: good, candidate: &refused, ready: "False", reason: v1alpha1.ReasonInvalidLogin, words: "The session opened with the former ones is still used", vms: 2},
 		{

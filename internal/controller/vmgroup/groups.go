@@ -55,6 +55,9 @@ type groupEntry struct {
 	acted bool
 	// expects is how many VMs the group counts on.
 	expects int
+	// recorded are the references of the VMs that its status shows, and unrecorded is true where that cannot be all of them.
+	recorded   []string
+	unrecorded bool
 	// shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
 	shows policy.Usage
 	// admits is what its status shows as admitted.
@@ -104,8 +107,9 @@ func (g *Groups) seen(request mcreconcile.Request, key vsphere.GroupKey, of *v1a
 	}
 	g.keys[request] = key
 	was, known := g.byKey[key]
+	recorded, unrecorded := group.Recorded(of)
 	is := groupEntry{
-		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), shows: group.Shows(of), admits: group.Admits(of), counts: massdeletion.Of(of),
+		request: request, vcenter: vcenter, vms: int(of.Status.Replicas), expects: group.Expects(of), recorded: recorded, unrecorded: unrecorded, shows: group.Shows(of), admits: group.Admits(of), counts: massdeletion.Of(of),
 		acted: group.Acted(of),
 	}
 	twin, isTwin := groupEntry{}, false
@@ -366,19 +370,24 @@ func (g *Groups) CountMember(member string) (groups, vms int) {
 	return groups, vms
 }
 
-// Expected returns how many VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.
-func (g *Groups) Expected(vcenter string, members []string) (vms int, known bool) {
+// Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.
+func (g *Groups) Expected(vcenter string, members []string) (e vsphere.Expectation, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, member := range members {
 		if _, listed := g.members[member]; !listed {
-			return 0, false
+			return vsphere.Expectation{}, false
 		}
 	}
 	for _, entry := range g.byKey {
-		if entry.vcenter == vcenter {
-			vms += entry.expects
+		if entry.vcenter != vcenter {
+			continue
+		}
+		e.VMs += entry.expects
+		e.Unrecorded = e.Unrecorded || entry.unrecorded
+		for _, ref := range entry.recorded {
+			e.Recorded = append(e.Recorded, vsphere.VMRef(ref))
 		}
 	}
-	return vms, true
+	return e, true
 }

@@ -2,6 +2,7 @@ package vmgroup
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -190,7 +191,18 @@ func TestWhatGroupsCountOnIsKnownOnceAllMembersHaveToldOfTheirs(t *testing.T) {
 	if _, known := g.Expected("vc", []string{"m", "away"}); known {
 		t.Error("a member that has told nothing counts on nothing")
 	}
-	if n, known := g.Expected("vc", []string{"m"}); n != 4 || !known {
-		t.Errorf("the groups count on %d VMs, known %v; want 4", n, known)
+	if e, known := g.Expected("vc", []string{"m"}); e.VMs != 4 || !e.Unrecorded || !known {
+		t.Errorf("the groups count on %+v, known %v; want 4 VMs, of which none is recorded", e, known)
+	}
+	for name, ref := range map[string]string{"a": "vm-1", "b": "vm-2", "c": "vm-3"} {
+		r := mcreconcile.Request{ClusterName: "m", Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}}
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(name)}, Spec: v1alpha1.VmGroupSpec{Replicas: ptr.To[int32](1)}}
+		group.Status.VMs = []v1alpha1.VMStatus{{MoRef: ref}}
+		g.seen(r, vsphere.KeyOf("m", name), group, map[string]string{"c": "other"}[name]+map[bool]string{true: "vc"}[name != "c"])
+	}
+	e, _ := g.Expected("vc", []string{"m"})
+	slices.SortFunc(e.Recorded, func(a, b vsphere.Ref) int { return strings.Compare(a.Value, b.Value) })
+	if want := []vsphere.Ref{vsphere.VMRef("vm-1"), vsphere.VMRef("vm-2")}; !slices.Equal(e.Recorded, want) || e.Unrecorded {
+		t.Errorf("the groups have recorded %+v, want %v", e, want)
 	}
 }

@@ -95,6 +95,7 @@ func retrieve(ctx context.Context, c *vim25.Client, specs ...types.PropertyFilte
 		failed error // to read the first page, which the session has repeated already
 	)
 	err := session.Repeat(ctx, func() (err error) {
+		ctx := session.OneListing(ctx)
 		var resp *types.RetrievePropertiesExResponse
 		resp, failed = methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
 			This: c.ServiceContent.PropertyCollector, SpecSet: specs, Options: types.RetrieveOptions{MaxObjects: pageSize},
@@ -219,7 +220,9 @@ type node struct {
 
 func newTree(root vsphere.Ref) *tree { return &tree{root: root, nodes: map[vsphere.Ref]node{}} }
 
-func (t *tree) add(ref, parent vsphere.Ref, name string) { t.nodes[ref] = node{parent, name} }
+func (t *tree) add(ref, parent vsphere.Ref, name string) {
+	t.nodes[ref] = node{parent, shortened(name)}
+}
 
 // path returns /DC0/vm/a for what hangs below the tree's root.
 func (t *tree) path(ref vsphere.Ref) string {

@@ -206,10 +206,10 @@ func baseOf(o object) vsphere.VM {
 func questionOf(o object) string {
 	switch q := o.values[propQuestion].(type) {
 	case types.VirtualMachineQuestionInfo:
-		return q.Text
+		return shortened(q.Text)
 	case *types.VirtualMachineQuestionInfo:
 		if q != nil {
-			return q.Text
+			return shortened(q.Text)
 		}
 	}
 	return ""
@@ -219,7 +219,7 @@ func questionOf(o object) string {
 func setBase(vm *vsphere.VM, name string, o object) bool {
 	switch name {
 	case propName:
-		vm.Name = o.text(name)
+		vm.Name = shortened(o.text(name))
 	case propParent:
 		vm.Folder = o.refOf(name)
 	case propPower:
@@ -229,7 +229,7 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 	case propConnection:
 		vm.Connection = vsphere.Connection(o.text(name))
 	case propGuestIP:
-		vm.GuestIP = o.text(name)
+		vm.GuestIP = shortened(o.text(name))
 	case propHeartbeat:
 		vm.HeartbeatGreen = o.text(name) == string(types.ManagedEntityStatusGreen)
 	case propQuestion:
@@ -237,13 +237,13 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 	case propTools:
 		vm.ToolsRunning = o.text(name) == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
 	case propInstanceUUID:
-		vm.InstanceUUID = o.text(name)
+		vm.InstanceUUID = shortened(o.text(name))
 	case propDisabled:
 		vm.Disabled = disabled(o)
 	case propTemplate:
 		vm.IsTemplate = o.yes(name)
 	case propChangeVersion:
-		vm.ChangeVersion = o.text(name)
+		vm.ChangeVersion = shortened(o.text(name))
 	default:
 		return false
 	}
@@ -284,5 +284,16 @@ func bootTime(o object) time.Time {
 }
 
 func folderOf(o object) vsphere.Folder {
-	return vsphere.Folder{Ref: o.ref, Name: o.text(propName), Parent: o.refOf(propParent)}
+	return vsphere.Folder{Ref: o.ref, Name: shortened(o.text(propName)), Parent: o.refOf(propParent)}
+}
+
+// longestKept bounds a text of vCenter that is kept for each VM or folder, in bytes. A name has 80 characters, which are 240 bytes where all of them are escaped.
+const longestKept = 512
+
+// shortened returns what is kept of a text. What is longer than any that vCenter has is cut: it is not of use, and each VM would keep it.
+func shortened(s string) string {
+	if len(s) <= longestKept {
+		return s
+	}
+	return foreigntext.Text(s, longestKept)
 }

@@ -113,7 +113,15 @@ func nextWait(last time.Duration, err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindCredentials {
 		return credentialsPause
 	}
-	return min(max(2*last, retryFirst), retryLast)
+	return max(min(max(2*last, retryFirst), retryLast), leastWait(err))
+}
+
+// leastWait returns how long a server is left alone after an error: one that sent too much would send it again, and it would cost as much.
+func leastWait(err error) time.Duration {
+	if vsphere.KindOf(err) == vsphere.KindLimitExceeded {
+		return retryLast
+	}
+	return 0
 }
 
 // sleep waits, and reports false when ctx ended first.

@@ -273,8 +273,8 @@ func (s *Server) complete() (bool, string) {
 	return true, ""
 }
 
-// ExpectVMs says how many VMs groups count on, which may explain a root folder that was empty from the start: see vsphere.Health.SuddenlyEmpty.
-func (s *Server) ExpectVMs(n int) { s.index.Expect(n) }
+// ExpectVMs says which VMs groups count on, which may explain a root folder that was empty from the start: see vsphere.Health.SuddenlyEmpty.
+func (s *Server) ExpectVMs(e vsphere.Expectation) { s.index.Expect(e) }
 
 // AcceptEmpty says that the root folder is rightly empty: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }

@@ -41,6 +41,8 @@ type watchFeed struct {
 	shown *inventory.Shown
 	// began is from before the filter was made.
 	began inventory.Moment
+	// filling is the context of the calls that read the first answer, which is a full listing in pages.
+	filling context.Context //nolint:containedctx // it is that of the stream
 }
 
 // brokenStream is the error of a call that the session does not repeat, since an answer that was lost is lost.
@@ -77,6 +79,7 @@ func (f *watchFeed) stream(ctx context.Context) (filled bool, err error) {
 		return false, err
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	f.filling = session.OneListing(ctx)
 	g.Go(func() error {
 		for {
 			if err := f.next(ctx); err != nil {
@@ -162,7 +165,11 @@ func (f *watchFeed) resync(ctx context.Context) error {
 // next waits for one answer and applies it.
 func (f *watchFeed) next(ctx context.Context) error {
 	const op = "wait for inventory updates"
-	callCtx, cancel := context.WithTimeout(ctx, maxWaitSeconds*time.Second+waitSlack)
+	callCtx := ctx
+	if !f.shown.Complete() {
+		callCtx = f.filling
+	}
+	callCtx, cancel := context.WithTimeout(callCtx, maxWaitSeconds*time.Second+waitSlack)
 	defer cancel()
 	resp, err := methods.WaitForUpdatesEx(callCtx, f.conn.client, &types.WaitForUpdatesEx{
 		This: toRef(f.collector), Version: f.version,
@@ -230,7 +237,7 @@ func (f *watchFeed) show(u types.ObjectUpdate) bool {
 	if ref.Type == vsphere.TypeFolder {
 		folder := f.shown.Folder(ref)
 		if o.has(propName) {
-			folder.Name = o.text(propName)
+			folder.Name = shortened(o.text(propName))
 		}
 		if o.has(propParent) {
 			folder.Parent = o.refOf(propParent)

@@ -44,6 +44,7 @@ func (x *Index) guardLeft(left []vsphere.Ref) {
 
 func (x *Index) loseAll(refs []vsphere.Ref) {
 	x.lost = make(map[vsphere.Ref]struct{}, len(refs))
+	x.recorded, x.explained = nil, nil
 	for _, ref := range refs {
 		x.lost[ref] = struct{}{}
 	}
@@ -64,25 +65,42 @@ func (x *Index) reappeared() {
 	}
 }
 
-// Vanished returns the VMs that the alarm is about; none while there is no alarm, or when it is about an inventory from
-// before this process.
+// beforeUs reports whether the alarm is about an inventory from before this process.
+func (x *Index) beforeUs() bool { return x.lost != nil && len(x.lost) == 0 }
+
+// Vanished returns the VMs that the alarm is about; none while there is no alarm. If it is about an inventory from before this process, they are those that groups have
+// recorded, and none while not all of them are known.
 func (x *Index) Vanished() []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.beforeUs() {
+		return slices.Collect(maps.Keys(x.recorded))
+	}
 	return slices.Collect(maps.Keys(x.lost))
 }
 
-// Explained says that these VMs were rightly destroyed, by another replica. The alarm ends when that is so for all that
+// Explained says that these VMs were rightly destroyed, by another replica or by a predecessor. The alarm ends when that is so for all that
 // vanished.
 func (x *Index) Explained(refs []vsphere.Ref) {
 	touched := groups{}
 	x.mu.Lock()
+	missed := x.lost
+	if x.beforeUs() {
+		missed = x.recorded
+	}
 	changed := false
 	for _, ref := range refs {
-		delete(x.lost, ref)
+		if _, is := missed[ref]; !is {
+			continue
+		}
+		delete(missed, ref)
+		if x.explained == nil {
+			x.explained = map[vsphere.Ref]struct{}{}
+		}
+		x.explained[ref] = struct{}{}
 		changed = true
 	}
-	if changed = changed && x.lost != nil && len(x.lost) == 0; changed {
+	if changed = changed && len(missed) == 0; changed {
 		x.lost = nil
 		x.everybody(touched)
 	}
@@ -90,18 +108,33 @@ func (x *Index) Explained(refs []vsphere.Ref) {
 	x.notify(touched, changed)
 }
 
-// Expect says how many VMs the groups count on by what they have recorded. That ends an alarm about an inventory from before this process:
-// VMs that were counted then, and were being destroyed, are rightly gone.
-func (x *Index) Expect(vms int) {
+// Expect says which VMs the groups count on. If there are hardly any, that ends an alarm about an inventory from before this process: VMs that were counted then, and were
+// being destroyed, are rightly gone. Else it is known from now on which VMs are to be explained.
+func (x *Index) Expect(e vsphere.Expectation) {
 	touched := groups{}
 	x.mu.Lock()
-	changed := x.lost != nil && len(x.lost) == 0 && vms < emptyAtLeast
+	changed := x.beforeUs() && (e.VMs < emptyAtLeast || x.record(e))
 	if changed {
 		x.lost = nil
 		x.everybody(touched)
 	}
 	x.mu.Unlock()
 	x.notify(touched, changed)
+}
+
+// record notes which VMs groups have recorded, and reports whether all of them are explained. Of none that is never so.
+func (x *Index) record(e vsphere.Expectation) (explained bool) {
+	x.recorded = nil
+	if e.Unrecorded {
+		return false
+	}
+	x.recorded = map[vsphere.Ref]struct{}{}
+	for _, ref := range e.Recorded {
+		if _, done := x.explained[ref]; !done {
+			x.recorded[ref] = struct{}{}
+		}
+	}
+	return len(e.Recorded) > 0 && len(x.recorded) == 0
 }
 
 // SuddenlyEmpty reports whether the alarm is on.

@@ -109,6 +109,9 @@ type Index struct {
 	unknownFolders map[vsphere.GroupKey]vsphere.Ref
 	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
 	lost map[vsphere.Ref]struct{}
+	// recorded are the VMs that groups have recorded, while the alarm is about an inventory from before this process; empty while they are not all known.
+	// explained are those of them that were rightly destroyed.
+	recorded, explained map[vsphere.Ref]struct{}
 	// changes are those that nobody was told of yet.
 	changes []Change
 	// acceptEmpty is true from AcceptEmpty on until VMs are there again.

@@ -226,6 +226,15 @@ func TestUnreadKeepsWhatWasKnown(t *testing.T) {
 	}
 }
 
+// recorded is what groups expect that have recorded these VMs.
+func recorded(vms ...Seen) vsphere.Expectation {
+	e := vsphere.Expectation{VMs: len(vms)}
+	for _, vm := range vms {
+		e.Recorded = append(e.Recorded, vm.Ref)
+	}
+	return e
+}
+
 func TestSuddenlyEmpty(t *testing.T) {
 	a, b := vm(1, groupID), vm(2, groupID)
 	for _, test := range []struct {
@@ -252,9 +261,59 @@ func TestSuddenlyEmpty(t *testing.T) {
 		}, false},
 		{"empty from the start", 0, func(x *Index) { x.list() }, false},
 		{"empty after a restart", 2, func(x *Index) { x.list() }, true},
-		{"empty after a restart, and nobody counts on VMs", 5, func(x *Index) { x.list(); x.Expect(0) }, false},
-		{"empty after a restart, and groups count on VMs", 5, func(x *Index) { x.list(); x.Expect(2) }, true},
-		{"what vanished before our eyes is not explained by groups that do not count on it", 0, func(x *Index) { x.list(a, b); x.list(); x.Expect(0) }, true},
+		{"empty after a restart, and nobody counts on VMs", 5, func(x *Index) { x.list(); x.Expect(vsphere.Expectation{}) }, false},
+		{"empty after a restart, and groups count on VMs", 5, func(x *Index) { x.list(); x.Expect(vsphere.Expectation{VMs: 2}) }, true},
+		{"empty after a restart, and all that groups have recorded is explained", 2, func(x *Index) {
+			x.list()
+			x.Expect(recorded(a, b))
+			x.Explained(x.Vanished())
+		}, false},
+		{"empty after a restart, and one VM is explained after the other", 2, func(x *Index) {
+			x.list()
+			x.Expect(recorded(a, b))
+			x.Explained([]vsphere.Ref{a.Ref})
+			x.Expect(recorded(a, b))
+			x.Explained([]vsphere.Ref{b.Ref})
+		}, false},
+		{"empty after a restart, and a VM is not explained", 2, func(x *Index) {
+			x.list()
+			x.Expect(recorded(a, b))
+			x.Explained([]vsphere.Ref{a.Ref})
+			x.Expect(recorded(a, b))
+		}, true},
+		{"empty after a restart, and what is explained was not recorded", 2, func(x *Index) {
+			x.list()
+			x.Expect(recorded(a, b))
+			x.Explained([]vsphere.Ref{vm(3, groupID).Ref, vm(4, groupID).Ref})
+		}, true},
+		{"empty after a restart, and what is recorded is not all", 2, func(x *Index) {
+			x.list()
+			e := recorded(a, b)
+			e.Unrecorded = true
+			x.Expect(e)
+			x.Explained([]vsphere.Ref{a.Ref, b.Ref})
+		}, true},
+		{"empty after a restart, and another group becomes known", 2, func(x *Index) {
+			x.list()
+			x.Expect(recorded(a, b))
+			x.Explained([]vsphere.Ref{a.Ref})
+			x.Expect(recorded(a, b, vm(3, groupID)))
+			x.Explained([]vsphere.Ref{b.Ref})
+		}, true},
+		{"empty after a restart, and groups have recorded nothing", 2, func(x *Index) {
+			x.list()
+			x.Expect(vsphere.Expectation{VMs: 2})
+			x.Explained(nil)
+		}, true},
+		{"what is explained of one accident explains no other", 2, func(x *Index) {
+			x.list()
+			x.Expect(recorded(a, b))
+			x.Explained([]vsphere.Ref{a.Ref, b.Ref})
+			x.list(a, b)
+			x.list()
+			x.Expect(recorded(a, b))
+		}, true},
+		{"what vanished before our eyes is not explained by groups that do not count on it", 0, func(x *Index) { x.list(a, b); x.list(); x.Expect(vsphere.Expectation{}) }, true},
 		{"empty after a restart, one expected", 1, func(x *Index) { x.list() }, false},
 		{"not empty after a restart", 2, func(x *Index) { x.list(a) }, false},
 		{"all left in one piece of news", 0, func(x *Index) { x.list(a, b); x.Left(a.Ref, b.Ref) }, true},

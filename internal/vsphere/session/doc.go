@@ -1,7 +1,7 @@
 // Package session keeps one login to one vCenter.
 //
 // A Session is a soap.RoundTripper. Every call of the operator goes through it, which makes it the one place
-// that can guarantee four things:
+// that can guarantee five things:
 //
 //   - A request that may change something is sent only while the caller's fence holds (vsphere.WithFence).
 //     Which methods only read is an allow-list: a method that nobody thought of is treated as a change.
@@ -12,6 +12,7 @@
 //     once: its caller finds out what became of it.
 //   - A login is sent only when package logins lets it, so that the operator does not lock the account. Another
 //     password needs another Session.
+//   - An answer has bounds of bytes, memory, depth and time, small ones before a login has succeeded: see ADR 89.
 //
 // Attend notices a server that falls silent or shows another certificate, and Knock one that is back.
 //

@@ -24,7 +24,7 @@ func IsCertificate(err error) bool {
 
 // connectError translates an error of a call that changes nothing.
 func connectError(op string, err error) error {
-	kind := vsphere.KindTransient
+	kind := vsphere.KindOf(err)
 	if IsCertificate(err) {
 		kind = vsphere.KindCertificate
 	}

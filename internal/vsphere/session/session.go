@@ -116,9 +116,12 @@ func newClient(cfg Config) (*soap.Client, error) {
 	t.TLSClientConfig = tlsConfig
 	t.TLSHandshakeTimeout = dialTimeout
 	t.MaxIdleConnsPerHost = idleConnections
+	t.MaxResponseHeaderBytes = mostHeaders
+	t.DisableCompression = true
 	if cfg.Transport != nil {
 		sc.Transport = cfg.Transport
 	}
+	sc.Transport = &bounded{next: sc.Transport, time: answerTime}
 	return sc, nil
 }
 
@@ -216,7 +219,7 @@ func (s *Session) send(ctx context.Context, method string, req, res soap.HasFaul
 	if operation := vsphere.OperationOf(ctx); operation != "" {
 		ctx = context.WithValue(ctx, types.ID{}, operation)
 	}
-	err := s.soap.RoundTrip(ctx, req, res)
+	err := s.soap.RoundTrip(expect(ctx, res), req, res)
 	s.listen(err)
 	return err
 }

@@ -44,6 +44,12 @@ type Options struct {
 	AdminUsername, AdminPassword string
 	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
 	TaskRetention time.Duration
+	// PageSize is how many objects a page of a listing or of news has at most, whatever the client asks for; 0 for as many as that.
+	PageSize int32
+	// EventDelay is how long after what it tells of an event comes.
+	EventDelay time.Duration
+	// EventDomain is the domain that events name accounts with, as DOMAIN\user, whatever was typed at the login; empty for names as at the login.
+	EventDomain string
 	// TLS serves https with a self-signed certificate.
 	TLS bool
 	// AnySOAPAction accepts requests whose header SOAPAction names no version of the API. Whether a vCenter does is not documented.
@@ -146,6 +152,8 @@ func Start(o Options) (*Simulator, error) {
 			username: o.Username, password: o.Password,
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges, noRoot: o.NoRootPermission, rootLenient: o.RootLenient,
 		},
+		pageSize:   o.PageSize,
+		history:    history{delay: o.EventDelay, domain: o.EventDomain},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 		stuck:      stuck{hold: o.HoldPowerOn},

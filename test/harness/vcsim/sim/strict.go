@@ -16,6 +16,9 @@ type strict struct {
 	access    access
 	uuids     uuids
 	retention retention
+	history   history
+	// pageSize is Options.PageSize.
+	pageSize int32
 	// cloneDelay is how long the task of a clone waits before it does anything.
 	cloneDelay time.Duration
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
@@ -81,6 +84,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 	if fault := s.stuck.check(m); fault != nil {
 		return fault
 	}
+	shrinkPage(m.Body, s.pageSize)
 	switch req := m.Body.(type) {
 	case *types.PowerOnVM_Task:
 		if s.stuck.hold != nil {
@@ -111,7 +115,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 		if m.This.Type == "Folder" {
 			m.This = deskRef
 		}
-	case *types.FindAllByUuid, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
+	case *types.FindAllByUuid, *types.QueryEvents, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
 		*types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef

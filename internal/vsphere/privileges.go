@@ -7,4 +7,6 @@ const (
 	PrivilegeExtraConfig = "VirtualMachine.Config.AdvancedConfig"
 	// PrivilegeDevices is for the network of an adapter. An account without it serves all groups that name no network.
 	PrivilegeDevices = "VirtualMachine.Config.EditDevice"
+	// PrivilegeRead comes with every role. An account lacks it on an object where it has none.
+	PrivilegeRead = "System.Read"
 )

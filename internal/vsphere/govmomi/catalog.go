@@ -103,6 +103,16 @@ func (c *catalog) pathOf(ref vsphere.Ref) string {
 	return ref.Value
 }
 
+// networkPath returns the inventory path of a network, or nothing.
+func (c *catalog) networkPath(ref vsphere.Ref) string {
+	if got := c.get(); got != nil {
+		if i := slices.IndexFunc(got.networks, func(p place) bool { return p.ref == ref }); i >= 0 {
+			return got.networks[i].path
+		}
+	}
+	return ""
+}
+
 func (c *content) templatePaths() []string {
 	paths := make([]string, len(c.templates))
 	for i := range c.templates {

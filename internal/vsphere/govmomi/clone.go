@@ -3,11 +3,9 @@ package govmomi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
-	govc "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -165,26 +163,4 @@ func (s *Server) nic(ctx context.Context, c *connection, template templateEntry)
 		}
 	}
 	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "read the template's devices", Object: template.Ref, Err: errNoNIC}
-}
-
-func (s *Server) backing(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {
-	s.mu.Lock()
-	cached, ok := s.backings[network]
-	s.mu.Unlock()
-	if ok {
-		return cached, nil
-	}
-	ref, ok := govc.NewReference(c.client, toRef(network)).(govc.NetworkReference)
-	if !ok {
-		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "connect to the network", Object: network,
-			Err: fmt.Errorf("%s is a kind of network that is not supported", network)}
-	}
-	backing, err := ref.EthernetCardBackingInfo(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.backings[network] = backing
-	s.mu.Unlock()
-	return backing, nil
 }

@@ -16,6 +16,7 @@ import (
 var neededPrivileges = []string{
 	"Folder.Create",
 	"Folder.Delete",
+	"VirtualMachine.Config.AddNewDisk",
 	"VirtualMachine.Config.AdvancedConfig",
 	"VirtualMachine.Config.CPUCount",
 	"VirtualMachine.Config.Memory",

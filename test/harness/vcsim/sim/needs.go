@@ -134,7 +134,8 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	if location.Folder != nil {
 		folder = *location.Folder
 	}
-	out := []need{{"VirtualMachine.Inventory.CreateFromExisting", folder}}
+	// The API reference does not list the second one. VMware's table "Required Privileges for Common Tasks" does.
+	out := []need{{"VirtualMachine.Inventory.CreateFromExisting", folder}, {"VirtualMachine.Config.AddNewDisk", folder}}
 	source, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
 		return out

@@ -32,6 +32,8 @@ type Options struct {
 	Username, Password string
 	// Privileges of that account on every object; nil means OperatorPrivileges.
 	Privileges []string
+	// ShowHiddenReferences has properties refer to objects that the account does not see: see Simulator.Hide.
+	ShowHiddenReferences bool
 	// AdminUsername and AdminPassword of a person who may do everything; unless set, the constants of these names.
 	AdminUsername, AdminPassword string
 	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
@@ -123,6 +125,7 @@ func Start(o Options) (*Simulator, error) {
 			username: o.Username, password: o.Password,
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges,
 		},
+		hidden:     hidden{shown: o.ShowHiddenReferences},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 	}

@@ -14,6 +14,7 @@ import (
 // call is sent to an object of ours, which calls the simulator's.
 type strict struct {
 	access    access
+	hidden    hidden
 	uuids     uuids
 	retention retention
 	// cloneDelay is how long the task of a clone waits before it does anything.
@@ -105,6 +106,8 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 		*types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef
+	case *types.RetrievePropertiesEx:
+		s.hide(ctx, m)
 	case *types.ShutdownGuest:
 		if fault := checkTools(ctx, m.This); fault != nil {
 			return fault

@@ -495,11 +495,15 @@ type CloneRequest struct {
 	Linked bool
 	// UserData is handed to cloud-init through guestinfo; empty for none. It is a secret.
 	UserData []byte
-	// Metadata is handed to cloud-init likewise; nil for none. A clone that gets either of the two has none that its template carries; one that gets neither
+	// Ignition is handed to Ignition likewise; empty for none. It is a secret.
+	Ignition []byte
+	// Metadata is handed to cloud-init likewise; nil for none. A clone that gets any of the three has none that its template carries; one that gets none
 	// keeps the template's. The instance ID is UUID.
 	Metadata *Metadata
 	// GuestInfoKey is a key that the guest is to write. What the template carries there is not handed on. Empty for none.
 	GuestInfoKey string
+	// Note is the VM's annotation, which says to a person in vCenter whose VM it is. It is left out where the account may not set it.
+	Note string
 }
 
 // Target names a VM that was observed, and whose it must be.

@@ -25,6 +25,8 @@ type templateEntry struct {
 	vsphere.Template
 	snapshot      vsphere.Ref
 	changeVersion string
+	// vApp is true for a template with vApp properties, as those that came from an OVA.
+	vApp bool
 	// full and linked are the disks that a clone of either kind gets.
 	full, linked disks
 }

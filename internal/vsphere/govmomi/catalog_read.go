@@ -108,7 +108,7 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 
 func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path func(vsphere.Ref) string) ([]templateEntry, error) {
 	objects, err := existing(ctx, c.client, refs, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{
-		propName, "runtime.host", propSnapshot, "datastore", "network", propChangeVersion, propDevices,
+		propName, "runtime.host", propSnapshot, "datastore", "network", propChangeVersion, propDevices, propVApp,
 	}})
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 	}
 	var out []templateEntry
 	for _, o := range objects {
-		e := templateEntry{snapshot: o.refOf(propSnapshot), changeVersion: o.text(propChangeVersion), full: disksOf(o)}
+		e := templateEntry{snapshot: o.refOf(propSnapshot), changeVersion: o.text(propChangeVersion), vApp: o.has(propVApp), full: disksOf(o)}
 		e.linked = snapshots[e.snapshot]
 		e.Template = vsphere.Template{
 			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf("runtime.host").Value, o.ref.Value),

@@ -67,14 +67,24 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
-		resp, err := methods.CloneVM_Task(ctx, c.client, &types.CloneVM_Task{
-			This: toRef(req.Template.Ref), Folder: toRef(req.Folder), Name: req.Name, Spec: clone,
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
+		task, err := sendClone(ctx, c, req, clone)
+		if clone.Config.Annotation != "" && lacks(err, vsphere.PrivilegeNotes) {
+			s.withoutNotes()
+			clone.Config.Annotation = ""
+			return sendClone(ctx, c, req, clone)
 		}
-		return resp.Returnval, nil
+		return task, err
 	})
+}
+
+func sendClone(ctx context.Context, c *connection, req vsphere.CloneRequest, spec types.VirtualMachineCloneSpec) (types.ManagedObjectReference, error) {
+	resp, err := methods.CloneVM_Task(ctx, c.client, &types.CloneVM_Task{
+		This: toRef(req.Template.Ref), Folder: toRef(req.Folder), Name: req.Name, Spec: spec,
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return resp.Returnval, nil
 }
 
 func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, template templateEntry, extra []inventory.KV) (types.VirtualMachineCloneSpec, error) {
@@ -86,6 +96,13 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 		Config: &types.VirtualMachineConfigSpec{
 			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(append(extra, template.disks(req.Linked).encoded())),
 		},
+	}
+	if s.writesNotes() {
+		spec.Config.Annotation = req.Note
+	}
+	if template.vApp && req.ForCloudInit() {
+		// Where a VM has vApp properties, cloud-init reads them and no guestinfo, unless it is new enough to look there first.
+		spec.Config.VAppConfigRemoved = types.NewBool(true)
 	}
 	if req.Linked {
 		spec.Snapshot = refOrNil(template.snapshot)

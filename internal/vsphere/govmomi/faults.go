@@ -132,7 +132,7 @@ func classify(err error, out *vsphere.Error) {
 		if f, ok := is[types.BaseNoPermission](err); ok {
 			p := f.GetNoPermission()
 			if out.Privilege = p.PrivilegeId; out.Privilege != "" {
-				out.Err = fmt.Errorf("%w: %s", out.Err, out.Privilege)
+				out.Err = fmt.Errorf("%w: %s%s", out.Err, out.Privilege, neededFor[out.Privilege])
 			}
 			if p.Object != nil {
 				out.Object = fromRef(*p.Object)
@@ -151,6 +151,11 @@ func classify(err error, out *vsphere.Error) {
 			out.Err = withCauses(out.Err, f)
 		}
 	}
+}
+
+// neededFor says what a privilege is for that only some templates need.
+var neededFor = map[string]string{
+	vsphere.PrivilegeVApp: " (the template has vApp properties, with which its guests ignore user data and metadata)",
 }
 
 // withCauses adds why each host was refused: NoCompatibleHost hides that from its message.

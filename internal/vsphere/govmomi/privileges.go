@@ -30,21 +30,30 @@ var neededPrivileges = []string{
 // changePrivileges are those that changes of VMs need. Groups are told of them before a VM is stopped to be changed.
 var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
 
-// missingPrivileges returns what the account lacks on the root folder, sorted: of what the operator needs there, and of what changes of VMs need. A server
-// that does not answer the question is taken to grant all: the first refused call will tell.
-func missingPrivileges(ctx context.Context, c *connection) (needed, forChanges []string) {
+// privileges are what the account has on the root folder.
+type privileges struct {
+	// missing is what the operator needs there, and lacks what changes of VMs need, and the account does not have, sorted.
+	missing, lacks []string
+	// notes is true if it may write notes into VMs.
+	notes bool
+}
+
+// readPrivileges asks what the account has on the root folder. A server that does not answer the question is taken to grant all that is needed: the first
+// refused call will tell.
+func readPrivileges(ctx context.Context, c *connection) (p privileges) {
 	manager := c.client.ServiceContent.AuthorizationManager
 	if manager == nil {
-		return nil, nil
+		return p
 	}
 	resp, err := methods.FetchUserPrivilegeOnEntities(ctx, c.client, &types.FetchUserPrivilegeOnEntities{
 		This: *manager, Entities: []types.ManagedObjectReference{toRef(c.root.Ref)}, UserName: c.session.User(),
 	})
 	if err != nil || len(resp.Returnval) == 0 {
-		return nil, nil
+		return p
 	}
+	has := resp.Returnval[0].Privileges
 	lacking := func(all []string) []string {
-		return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(resp.Returnval[0].Privileges, p) })
+		return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(has, p) })
 	}
-	return lacking(neededPrivileges), lacking(changePrivileges)
+	return privileges{missing: lacking(neededPrivileges), lacks: lacking(changePrivileges), notes: slices.Contains(has, vsphere.PrivilegeNotes)}
 }

@@ -39,6 +39,7 @@ const (
 	propMemoryStep    = "config.hotPlugMemoryIncrementSize"
 	propDevices       = "config.hardware.device"
 	propSnapshot      = "snapshot.currentSnapshot"
+	propVApp          = "config.vAppConfig"
 )
 
 var (

@@ -74,7 +74,10 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 			return res, fault
 		}
 		if ref, ok := res.(types.ManagedObjectReference); ok {
-			ctx.WithLock(ref, func() { complete(ctx, ref, req.Spec.Config, req.Spec.Snapshot) })
+			ctx.WithLock(ref, func() {
+				complete(ctx, ref, req.Spec.Config, req.Spec.Snapshot)
+				inheritVApp(ctx, source, ref, req.Spec.Config)
+			})
 		}
 		return res, nil
 	}

@@ -136,6 +136,7 @@ func (g *guests) boots(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 		setTools(ctx, vm, toolsRunning)
 		if whole {
 			tell(ctx, vm, types.ManagedEntityStatusGreen, address(vm))
+			g.cloudInit(ctx, vm)
 		}
 		g.writes(ctx, vm, vm.Config.ExtraConfig)
 	})
@@ -154,21 +155,24 @@ func (g *guests) writes(ctx *simulator.Context, vm *simulator.VirtualMachine, ex
 		if !ok || err != nil {
 			continue
 		}
-		whileOn(ctx, after, vm, func(ctx *simulator.Context) {
-			g.mu.Lock()
-			if g.wrote == nil {
-				g.wrote = map[types.ManagedObjectReference]map[string]string{}
-			}
-			if g.wrote[vm.Self] == nil {
-				g.wrote[vm.Self] = map[string]string{}
-			}
-			if _, again := g.wrote[vm.Self][key]; !again {
-				g.wrote[vm.Self][key] = option(vm, key)
-			}
-			g.mu.Unlock()
-			setOption(ctx, vm, key, value)
-		})
+		whileOn(ctx, after, vm, func(ctx *simulator.Context) { g.write(ctx, vm, key, value) })
 	}
+}
+
+// write has a guest write a value. The caller holds the VM.
+func (g *guests) write(ctx *simulator.Context, vm *simulator.VirtualMachine, key, value string) {
+	g.mu.Lock()
+	if g.wrote == nil {
+		g.wrote = map[types.ManagedObjectReference]map[string]string{}
+	}
+	if g.wrote[vm.Self] == nil {
+		g.wrote[vm.Self] = map[string]string{}
+	}
+	if _, again := g.wrote[vm.Self][key]; !again {
+		g.wrote[vm.Self][key] = option(vm, key)
+	}
+	g.mu.Unlock()
+	setOption(ctx, vm, key, value)
 }
 
 // forgets takes back what the guest has written. The caller holds the VM.

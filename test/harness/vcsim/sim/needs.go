@@ -14,6 +14,12 @@ type need struct {
 	on        types.ManagedObjectReference
 }
 
+// Privileges that only some templates, or nobody, needs.
+const (
+	vApp  = "VApp.ApplicationConfig"
+	notes = "VirtualMachine.Config.Annotation"
+)
+
 // undocumented is followed by the name of a method or property for which no privilege is known here.
 const undocumented = "Undocumented."
 
@@ -211,13 +217,18 @@ func configNeeds(spec *types.VirtualMachineConfigSpec, on types.ManagedObjectRef
 		}
 	}
 	require(rest.Name != "", "Rename")
-	require(rest.Annotation != "", "Annotation")
+	if rest.Annotation != "" {
+		out = append(out, need{notes, on})
+	}
 	require(rest.Uuid != "" || rest.InstanceUuid != "", "Settings")
 	require(rest.NumCPUs != 0 || rest.NumCoresPerSocket != nil || rest.CpuHotAddEnabled != nil || rest.CpuHotRemoveEnabled != nil, "CPUCount")
 	require(rest.MemoryMB != 0 || rest.MemoryHotAddEnabled != nil, "Memory")
 	require(rest.CpuAllocation != nil || rest.MemoryAllocation != nil, "Resource")
 	require(len(rest.ExtraConfig) > 0, "AdvancedConfig")
 	out = append(out, deviceNeeds(rest.DeviceChange, on)...)
+	if rest.VAppConfig != nil || rest.VAppConfigRemoved != nil {
+		out = append(out, need{vApp, on})
+	}
 
 	rest.ChangeVersion = ""
 	rest.Name, rest.Annotation, rest.Uuid, rest.InstanceUuid = "", "", "", ""
@@ -225,6 +236,7 @@ func configNeeds(spec *types.VirtualMachineConfigSpec, on types.ManagedObjectRef
 	rest.MemoryMB, rest.MemoryHotAddEnabled = 0, nil
 	rest.CpuAllocation, rest.MemoryAllocation = nil, nil
 	rest.ExtraConfig, rest.DeviceChange = nil, nil
+	rest.VAppConfig, rest.VAppConfigRemoved = nil, nil
 	left := reflect.ValueOf(rest)
 	for i := range left.NumField() {
 		if !left.Field(i).IsZero() {

@@ -11,6 +11,8 @@ const (
 	PrivilegeNotes = "VirtualMachine.Config.Annotation"
 	// PrivilegeVApp is for clones that cloud-init configures, of templates with vApp properties.
 	PrivilegeVApp = "VApp.ApplicationConfig"
+	// PrivilegeCrypto is for clones of encrypted templates.
+	PrivilegeCrypto = "Cryptographer.Clone"
 	// PrivilegeRead comes with every role. An account lacks it on an object where it has none.
 	PrivilegeRead = "System.Read"
 )

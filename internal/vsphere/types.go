@@ -228,6 +228,8 @@ type Template struct {
 	Datastores []string
 	// Networks of the template's adapters, as paths.
 	Networks []string
+	// Unfit says why no full clone can be made of it, and UnfitLinked why no linked one, as sentences for a person; empty if they can.
+	Unfit, UnfitLinked string
 }
 
 // Health is the state of the connection to a vCenter.
@@ -298,6 +300,15 @@ type ResolvedPlacement struct {
 	ResourcePool, Datastore, Network Ref
 	// Paths of the three, for grants and messages.
 	ResourcePoolPath, DatastorePath, NetworkPath string
+	// Compute is where the resource pool is.
+	Compute Compute
+}
+
+// Compute is a cluster, or a host that is in none.
+type Compute struct {
+	Path string
+	// Datastores are the paths of those that its hosts reach; none if that is not known.
+	Datastores []string
 }
 
 // Query asks for the observation of one group. Its ID alone is enough, also for a group that does not exist any more: then VMs are those that

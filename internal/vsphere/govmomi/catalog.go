@@ -18,6 +18,8 @@ type place struct {
 	path string
 	// root is true for a compute resource's own pool.
 	root bool
+	// compute is what a resource pool is a part of.
+	compute vsphere.Ref
 }
 
 // templateEntry is a template and what only cloning needs.
@@ -27,8 +29,8 @@ type templateEntry struct {
 	changeVersion string
 	// vApp is true for a template with vApp properties, as those that came from an OVA.
 	vApp bool
-	// full and linked are the disks that a clone of either kind gets.
-	full, linked disks
+	// full and linked are the hardware that a clone of either kind gets.
+	full, linked hardware
 }
 
 // content is one reading of the catalog. It is never changed once published.
@@ -37,6 +39,9 @@ type content struct {
 	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
 	ordinary                    []string
 	pools, datastores, networks []place
+	computes                    map[vsphere.Ref]compute
+	// hosts are those that run no VM now, with the reason. Nobody is told when one changes: see hostsReady.
+	hosts map[vsphere.Ref]string
 	// others are what people name as a place, and is none.
 	others []otherKind
 }
@@ -171,7 +176,8 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 		}
 		return vsphere.ResolvedPlacement{}, err
 	}
-	return out, nil
+	out.Compute = got.computeOf(pool.compute)
+	return out, got.reaches(pool, out)
 }
 
 func or(a, b string) string {

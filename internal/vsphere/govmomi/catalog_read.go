@@ -49,7 +49,7 @@ func (s *Server) refreshCatalog(ctx context.Context, c *connection) error {
 		return translate("read vCenter's templates and places", err)
 	}
 	s.cat.mu.Lock()
-	changed := !reflect.DeepEqual(s.cat.content, got)
+	changed := !sameContent(s.cat.content, got)
 	s.cat.content = got
 	s.cat.mu.Unlock()
 	if changed {
@@ -63,8 +63,9 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 	objects, err := contained(ctx, c.client, c.datacenter.ref, []types.PropertySpec{
 		{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}},
 		{Type: vsphere.TypeFolder, PathSet: named},
-		{Type: "ComputeResource", PathSet: named},
-		{Type: typePool, PathSet: named},
+		{Type: typeCompute, PathSet: []string{propName, propParent, propDatastores, propNetworks, propHosts}},
+		{Type: typeHost, PathSet: append([]string{propName, propParent}, hostStateProperties...)},
+		{Type: typePool, PathSet: []string{propName, propParent, propOwner}},
 		{Type: typeDatastore, PathSet: named},
 		{Type: typeNetwork, PathSet: named},
 		{Type: typeSwitchEnd, PathSet: []string{propName, propParent, propUplinks, propPortgroups}},
@@ -74,15 +75,12 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 	}
 	t := newTree(c.datacenter.ref)
 	t.add(c.datacenter.vmFolder, c.datacenter.ref, "vm")
-	computes := map[vsphere.Ref]bool{}
 	for _, o := range objects {
 		t.add(o.ref, o.refOf(propParent), o.text(propName))
-		if strings.HasSuffix(o.ref.Type, "ComputeResource") {
-			computes[o.ref] = true
-		}
 	}
 	path := func(ref vsphere.Ref) string { return c.datacenter.path + t.path(ref) }
 	out := &content{}
+	out.readComputes(objects, path)
 	var templates []vsphere.Ref
 	for _, o := range objects {
 		if o.ref.Type != vsphere.TypeVirtualMachine || o.refOf(propParent).IsZero() {
@@ -98,7 +96,7 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 			templates = append(templates, o.ref)
 		}
 	}
-	out.readPlaces(objects, path, computes)
+	out.readPlaces(objects, path)
 	if out.templates, err = readTemplates(ctx, c, templates, path); err != nil {
 		return nil, err
 	}
@@ -106,29 +104,39 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 	return out, nil
 }
 
+// sameContent reports whether groups need not look at the catalog again.
+func sameContent(a, b *content) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	x.hosts, y.hosts = nil, nil
+	return reflect.DeepEqual(x, y)
+}
+
 func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path func(vsphere.Ref) string) ([]templateEntry, error) {
 	objects, err := existing(ctx, c.client, refs, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{
-		propName, "runtime.host", propSnapshot, "datastore", "network", propChangeVersion, propDevices, propVApp,
+		propName, propHost, propSnapshot, propDatastores, propNetworks, propChangeVersion, propDevices, propCores, propVApp,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	snapshots, err := disksOfSnapshots(ctx, c, objects)
+	snapshots, err := hardwareOfSnapshots(ctx, c, objects)
 	if err != nil {
 		return nil, err
 	}
 	var out []templateEntry
 	for _, o := range objects {
-		e := templateEntry{snapshot: o.refOf(propSnapshot), changeVersion: o.text(propChangeVersion), vApp: o.has(propVApp), full: disksOf(o)}
+		e := templateEntry{snapshot: o.refOf(propSnapshot), changeVersion: o.text(propChangeVersion), vApp: o.has(propVApp), full: hardwareOf(o)}
 		e.linked = snapshots[e.snapshot]
 		e.Template = vsphere.Template{
-			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf("runtime.host").Value, o.ref.Value),
-			HasSnapshot: !e.snapshot.IsZero(),
+			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf(propHost).Value, o.ref.Value),
+			HasSnapshot: !e.snapshot.IsZero(), Unfit: e.full.unfit("the template"), UnfitLinked: e.linked.unfit("the snapshot of the template"),
 		}
-		for _, ref := range o.refsOf("datastore") {
+		for _, ref := range o.refsOf(propDatastores) {
 			e.Datastores = append(e.Datastores, path(ref))
 		}
-		for _, ref := range o.refsOf("network") {
+		for _, ref := range o.refsOf(propNetworks) {
 			e.Networks = append(e.Networks, path(ref))
 		}
 		slices.Sort(e.Datastores)

@@ -61,8 +61,13 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 		return spec(vsphere.KindTransient, errNotCatalogued)
 	case req.Linked && template.snapshot.IsZero():
 		return spec(vsphere.KindSpec, errNoSnapshot)
+	case template.hardware(req.Linked).fixedMAC != "":
+		return spec(vsphere.KindSpec, errors.New(template.hardware(req.Linked).unfit("the template")))
 	}
 	return s.submit(ctx, r, req.Template.Host, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		if err := s.hostsReady(ctx, c, req); err != nil {
+			return types.ManagedObjectReference{}, err
+		}
 		clone, err := s.cloneSpec(ctx, c, req, template, extra)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
@@ -88,14 +93,20 @@ func sendClone(ctx context.Context, c *connection, req vsphere.CloneRequest, spe
 }
 
 func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, template templateEntry, extra []inventory.KV) (types.VirtualMachineCloneSpec, error) {
+	has := template.hardware(req.Linked)
 	spec := types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{
 			Pool:      refOrNil(req.Placement.ResourcePool),
 			Datastore: refOrNil(req.Placement.Datastore),
 		},
 		Config: &types.VirtualMachineConfigSpec{
-			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(append(extra, template.disks(req.Linked).encoded())),
+			NumCPUs: req.CPU, NumCoresPerSocket: has.coresPerSocket(req.CPU), MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID,
+			ExtraConfig: extraConfig(append(extra, has.disks.encoded())),
 		},
+	}
+	if has.tpm && c.atLeast(8, 0, 0, 1) {
+		// Otherwise all VMs have the keys and secrets of one TPM.
+		spec.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)
 	}
 	if s.writesNotes() {
 		spec.Config.Annotation = req.Note

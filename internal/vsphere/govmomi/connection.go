@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25"
@@ -46,6 +47,21 @@ func (s *Server) live(op string) (*connection, error) {
 		return nil, translate(op, s.state.err)
 	}
 	return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errNotConnected}
+}
+
+// atLeast reports whether the vCenter has this version of the API, or a later one.
+func (c *connection) atLeast(version ...int) bool {
+	has := strings.Split(c.client.ServiceContent.About.ApiVersion, ".")
+	for i, want := range version {
+		n := 0
+		if i < len(has) {
+			n, _ = strconv.Atoi(has[i])
+		}
+		if n != want {
+			return n > want
+		}
+	}
+	return true
 }
 
 // bootstrapFence always holds; see the package comment.

@@ -155,7 +155,8 @@ func classify(err error, out *vsphere.Error) {
 
 // neededFor says what a privilege is for that only some templates need.
 var neededFor = map[string]string{
-	vsphere.PrivilegeVApp: " (the template has vApp properties, with which its guests ignore user data and metadata)",
+	vsphere.PrivilegeCrypto: " (the template is encrypted, as each one with a virtual TPM)",
+	vsphere.PrivilegeVApp:   " (the template has vApp properties, with which its guests ignore user data and metadata)",
 }
 
 // withCauses adds why each host was refused: NoCompatibleHost hides that from its message.

@@ -16,8 +16,9 @@ type need struct {
 
 // Privileges that only some templates, or nobody, needs.
 const (
-	vApp  = "VApp.ApplicationConfig"
-	notes = "VirtualMachine.Config.Annotation"
+	vApp   = "VApp.ApplicationConfig"
+	notes  = "VirtualMachine.Config.Annotation"
+	crypto = "Cryptographer.Clone"
 )
 
 // undocumented is followed by the name of a method or property for which no privilege is known here.
@@ -156,6 +157,9 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 		out = append(out, need{"VirtualMachine.Provisioning.CreateTemplateFromVM", req.This})
 	default:
 		out = append(out, need{"VirtualMachine.Provisioning.Clone", req.This})
+	}
+	if hasTPM(source) {
+		out = append(out, need{crypto, req.This})
 	}
 	if location.Pool != nil {
 		out = append(out, need{"Resource.AssignVMToPool", *location.Pool})

@@ -40,6 +40,8 @@ type Options struct {
 	TaskRetention time.Duration
 	// TLS serves https with a self-signed certificate.
 	TLS bool
+	// APIVersion of the vCenter; that of 8.0 Update 3 unless set.
+	APIVersion string
 	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
 	InstanceUUID string
 }
@@ -89,6 +91,9 @@ func setDefaults(o *Options) {
 	if o.AdminPassword == "" {
 		o.AdminPassword = AdminPassword
 	}
+	if o.APIVersion == "" {
+		o.APIVersion = "8.0.3.0"
+	}
 	if o.TaskRetention == 0 {
 		o.TaskRetention = 10 * time.Minute
 	}
@@ -107,6 +112,7 @@ func Start(o Options) (*Simulator, error) {
 
 	model := simulator.VPX()
 	model.Host, model.ClusterHost, model.Machine = 0, o.Hosts, 0
+	model.ServiceContent.About.ApiVersion = o.APIVersion
 	if o.InstanceUUID != "" {
 		model.ServiceContent.About.InstanceUuid = o.InstanceUUID
 	}

@@ -94,6 +94,7 @@ var classes = []class{
 	{vsphere.KindCapacity, has[types.BaseInsufficientResourcesFault]},
 	{vsphere.KindCapacity, has[*types.NoDiskSpace]},
 	{vsphere.KindCapacity, has[*types.NoCompatibleHost]},
+	{vsphere.KindCapacity, has[types.BaseCannotAccessVmComponent]},
 
 	{vsphere.KindTransient, has[types.BaseHostCommunication]},
 	{vsphere.KindTransient, has[types.BaseHostConnectFault]},
@@ -117,6 +118,7 @@ var classes = []class{
 	{vsphere.KindSpec, has[types.BaseNotSupported]},
 	{vsphere.KindSpec, has[types.BaseCustomizationFault]},
 	{vsphere.KindSpec, has[*types.InvalidName]},
+	{vsphere.KindSpec, has[types.BaseNotEnoughLicenses]},
 	{vsphere.KindSpec, has[types.BaseInvalidDatastore]},
 }
 
@@ -189,6 +191,8 @@ func translateFor(r operations.Request, err error) error {
 		e.Kind = vsphere.KindConflict
 	case r.Kind == vsphere.OpReconfigure && has[*types.InvalidPowerState](err) && asError(out, &e):
 		e.Kind = vsphere.KindOffOnly
+	case r.Kind == vsphere.OpPowerOn && has[*types.GenericVmConfigFault](err) && asError(out, &e):
+		e.Kind = vsphere.KindTransient // a host also says this of files that are locked, and of memory that it lacks
 	}
 	return out
 }

@@ -116,6 +116,8 @@ var wordings = []wording{
 	{fits[types.BaseCustomizationFault], "the guest cannot be customized: check the template's guest"},
 	{fits[*types.CpuHotPlugNotSupported], "the number of CPUs can be changed only while the VM is powered off"},
 	{fits[*types.MemoryHotPlugNotSupported], "the memory can be changed to this only while the VM is powered off"},
+	{fits[*types.RequestCanceled], "the task was canceled in vCenter"},
+	{fits[*types.GenericVmConfigFault], "the host cannot use the VM as it is now: the events of the VM say why"},
 	{fits[types.BaseVmConfigFault], "the VM's configuration does not fit the host: check the template's hardware"},
 	{fits[types.BaseFileFault], "a file of the VM could not be read or written: check its datastore"},
 	{fits[types.BaseMigrationFault], "the VM cannot be moved"},

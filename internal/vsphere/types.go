@@ -175,6 +175,8 @@ type VM struct {
 	MemoryMiB int64
 	// HotAdd is what the VM can get more of while it runs.
 	HotAdd HotAdd
+	// Devices is the number of its disks and network adapters.
+	Devices int32
 	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
 	// resume a VM leaves it as it is.
 	BootTime time.Time

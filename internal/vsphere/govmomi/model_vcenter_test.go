@@ -310,7 +310,7 @@ func (t *thing) config(name string) any {
 		return int32(1)
 	case propCPUHotAdd, propMemoryHotAdd:
 		return false
-	case propMemoryLimit, propMemoryStep:
+	case propMemoryLimit, propMemoryStep, propDisks, propAdapters:
 		return nil
 	}
 	if i := slices.Index(stampProperties, name); i >= 0 {

@@ -40,6 +40,8 @@ const (
 	propDevices       = "config.hardware.device"
 	propSnapshot      = "snapshot.currentSnapshot"
 	propVApp          = "config.vAppConfig"
+	propDisks         = "summary.config.numVirtualDisks"
+	propAdapters      = "summary.config.numEthernetCards"
 )
 
 var (
@@ -51,7 +53,7 @@ var (
 	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
 	// rest may be large, and guestinfo holds secrets.
 	detailProperties = append([]string{
-		propCPU, propMemory, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep,
+		propCPU, propMemory, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep, propDisks, propAdapters,
 	}, stampProperties...)
 	stampProperties = func() []string {
 		out := make([]string, len(inventory.Keys))
@@ -163,6 +165,7 @@ func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 		CPU: details.yes(propCPUHotAdd), Memory: details.yes(propMemoryHotAdd), CoresPerSocket: int32(details.number(propCores)),
 		MemoryLimitMiB: details.number(propMemoryLimit), MemoryStepMiB: details.number(propMemoryStep),
 	}
+	vm.Devices = int32(details.number(propDisks) + details.number(propAdapters))
 	vm.ChangeVersion = details.text(propChangeVersion)
 	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
 	vm.Released = inventory.DecodeRelease(values)

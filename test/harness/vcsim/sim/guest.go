@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -64,6 +65,9 @@ func checkTools(ctx *simulator.Context, ref types.ManagedObjectReference) (fault
 type guests struct {
 	mo.ManagedEntity
 
+	// movesVersion is Options.MoveChangeVersion.
+	movesVersion bool
+
 	mu sync.Mutex
 	// wrote are the keys of extraConfig that a guest has written since its VM was powered on, with what was there before.
 	wrote map[types.ManagedObjectReference]map[string]string
@@ -90,9 +94,13 @@ func (g *guests) UpdateObject(ctx *simulator.Context, o mo.Reference, changes []
 		return
 	}
 	for _, c := range changes {
+		if strings.HasPrefix(c.Name, "snapshot") {
+			g.moveVersion(ctx, o)
+		}
 		if c.Name != "runtime.powerState" {
 			continue
 		}
+		g.moveVersion(ctx, o)
 		vm, ok := ctx.Map.Get(o.Reference()).(*simulator.VirtualMachine)
 		if !ok {
 			return
@@ -173,6 +181,14 @@ func (g *guests) write(ctx *simulator.Context, vm *simulator.VirtualMachine, key
 	}
 	g.mu.Unlock()
 	setOption(ctx, vm, key, value)
+	g.moveVersion(ctx, vm)
+}
+
+// moveVersion gives a VM another change version, if that is wanted. The caller holds the VM.
+func (g *guests) moveVersion(ctx *simulator.Context, o mo.Reference) {
+	if vm, ok := ctx.Map.Get(o.Reference()).(*simulator.VirtualMachine); ok && g.movesVersion {
+		ctx.Update(vm, []types.PropertyChange{{Name: "config.changeVersion", Val: uuid.NewString()}})
+	}
 }
 
 // forgets takes back what the guest has written. The caller holds the VM.

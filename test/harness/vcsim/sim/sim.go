@@ -32,6 +32,9 @@ type Options struct {
 	Username, Password string
 	// Privileges of that account on every object; nil means OperatorPrivileges.
 	Privileges []string
+	// MoveChangeVersion has the change version of a VM move when it is powered on or off, when a snapshot is taken or removed, and when its guest writes. Whether
+	// vCenter does that is not documented.
+	MoveChangeVersion bool
 	// ShowHiddenReferences has properties refer to objects that the account does not see: see Simulator.Hide.
 	ShowHiddenReferences bool
 	// AdminUsername and AdminPassword of a person who may do everything; unless set, the constants of these names.
@@ -132,6 +135,7 @@ func Start(o Options) (*Simulator, error) {
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges,
 		},
 		hidden:     hidden{shown: o.ShowHiddenReferences},
+		guests:     guests{movesVersion: o.MoveChangeVersion},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 	}

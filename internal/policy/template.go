@@ -73,7 +73,10 @@ func (n templateNames) match(p *namePattern, name string) bool {
 // denies returns the first of patterns that matches, if there is one for each name that the template may have.
 func (n templateNames) denies(patterns []namePattern) (text string, denied bool) {
 	for i, name := range n.candidates {
-		first := slices.IndexFunc(patterns, func(p namePattern) bool { return n.match(&p, name) })
+		first := slices.IndexFunc(patterns, func(p namePattern) bool {
+			// What is denied by a path may be at that path.
+			return n.match(&p, name) || p.path && n.found != nil && n.found.truncated
+		})
 		if first < 0 {
 			return "", false
 		}

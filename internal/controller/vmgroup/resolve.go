@@ -143,6 +143,8 @@ func (r resolver) blockUnresolved(names *group.Names, field string, err error, n
 		block(names, notFound, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
 	case vsphere.KindAmbiguous:
 		block(names, ambiguous, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
+	case vsphere.KindPermission:
+		block(names, v1alpha1.ReasonPermissionDenied, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
 	case vsphere.KindNotTemplate:
 		block(names, v1alpha1.ReasonNotATemplate, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
 	default:

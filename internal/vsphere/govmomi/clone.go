@@ -57,7 +57,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	template, ok := s.entry(req.Template.Ref)
 	switch {
 	case !ok: // its disks are not known, and would not be told from others later
-		s.lookAgain()
+		s.lookFor(kindTemplate, req.Template.Path)
 		return spec(vsphere.KindTransient, errNotCatalogued)
 	case req.Linked && template.snapshot.IsZero():
 		return spec(vsphere.KindSpec, errNoSnapshot)

@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -154,7 +155,7 @@ func findDatacenter(ctx context.Context, c *vim25.Client, want string) (datacent
 	}
 	for _, o := range objects {
 		if o.ref.Type == "Datacenter" {
-			all = append(all, datacenter{ref: o.ref, path: tree.path(o.ref), vmFolder: o.refOf("vmFolder")})
+			all = append(all, datacenter{ref: o.ref, path: strings.ReplaceAll(tree.path(o.ref), "/"+inventoryname.Unseen, ""), vmFolder: o.refOf("vmFolder")})
 		}
 	}
 	paths := make([]string, len(all))

@@ -11,6 +11,7 @@ import (
 
 // Kinds of objects that places are taken for.
 const (
+	kindTemplate  = "template"
 	kindDatastore = "datastore"
 	kindNetwork   = "network"
 	kindPool      = "resource pool"

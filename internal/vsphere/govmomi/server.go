@@ -95,6 +95,8 @@ type Server struct {
 	knock func(context.Context) error
 	// folderErrors are why folders could not be created.
 	folderErrors folderErrors
+	// misses are names that groups use and that vCenter has not.
+	misses misses
 
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
 	// catalog, and of full listings in mode Watch.

@@ -156,8 +156,9 @@ type VM struct {
 	Power        PowerState
 	// Connection says whether vCenter reaches the VM. If it does not, the rest is what vCenter last knew.
 	Connection Connection
-	// GuestIP is the primary address that VMware Tools reports, or empty.
-	GuestIP string
+	// GuestIP is the address by which others reach the guest, as VMware Tools tell, or empty. Addresses is what it follows from.
+	GuestIP   string
+	Addresses GuestAddresses
 	// HeartbeatGreen is true when VMware Tools' heartbeat is green.
 	HeartbeatGreen bool
 	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.

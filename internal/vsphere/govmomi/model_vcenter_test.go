@@ -269,7 +269,7 @@ func (t *thing) property(name string) any {
 			return nil
 		}
 		return t.address
-	case propQuestion:
+	case propQuestion, propGuestNet:
 		return nil
 	case propTools:
 		if t.tools {

@@ -21,6 +21,7 @@ const (
 	propPower         = "runtime.powerState"
 	propConnection    = "runtime.connectionState"
 	propGuestIP       = "guest.ipAddress"
+	propGuestNet      = "guest.net"
 	propTools         = "guest.toolsRunningStatus"
 	propHeartbeat     = "guestHeartbeatStatus"
 	propQuestion      = "runtime.question"
@@ -47,7 +48,7 @@ const (
 var (
 	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
 	baseProperties = []string{
-		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propTools, propHeartbeat, propQuestion,
+		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propGuestNet, propTools, propHeartbeat, propQuestion,
 		propInstanceUUID, propTemplate, propChangeVersion, propDisabled,
 	}
 	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
@@ -206,6 +207,16 @@ func baseOf(o object) vsphere.VM {
 	return vm
 }
 
+// interfacesOf returns the interfaces of a guest.
+func interfacesOf(o object) (out []vsphere.GuestInterface) {
+	all, _ := o.values[propGuestNet].(types.ArrayOfGuestNicInfo)
+	for i := range all.GuestNicInfo {
+		nic := &all.GuestNicInfo[i]
+		out = append(out, vsphere.GuestInterface{Device: nic.DeviceConfigId, Addresses: nic.IpAddress})
+	}
+	return out
+}
+
 // questionOf is the text of what a VM asks.
 func questionOf(o object) string {
 	switch q := o.values[propQuestion].(type) {
@@ -233,7 +244,11 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 	case propConnection:
 		vm.Connection = vsphere.Connection(o.text(name))
 	case propGuestIP:
-		vm.GuestIP = o.text(name)
+		vm.Addresses.Primary = o.text(name)
+		vm.GuestIP = vm.Addresses.IP()
+	case propGuestNet:
+		vm.Addresses = vm.Addresses.WithInterfaces(interfacesOf(o))
+		vm.GuestIP = vm.Addresses.IP()
 	case propHeartbeat:
 		vm.HeartbeatGreen = o.text(name) == string(types.ManagedEntityStatusGreen)
 	case propQuestion:

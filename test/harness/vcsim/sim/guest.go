@@ -26,6 +26,8 @@ const (
 	// GuestBoot is how long the guest takes to boot, such as "5s", or GuestNever. Then VMware Tools run, the heartbeat is green and there is an IP
 	// address; all of that is gone while the VM is off. It wins over GuestTools.
 	GuestBoot = "SIM.guest.boot"
+	// GuestBridge is the address of a bridge for containers in the guest, which VMware Tools take for the guest's own.
+	GuestBridge = "SIM.guest.bridge"
 	// GuestInfo is followed by the key of a value that the guest writes, such as "guestinfo.ready". Its value is how long after the guest has booted,
 	// a space, and what the guest writes: "2s true". See GuestWrites.
 	GuestInfo = "SIM.guest.info."
@@ -214,10 +216,31 @@ func silence(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 
 // tell sets heartbeat and IP address.
 func tell(ctx *simulator.Context, vm *simulator.VirtualMachine, heartbeat types.ManagedEntityStatus, ip string) {
+	primary := ip
+	var nets []types.GuestNicInfo
+	for _, d := range vm.Config.Hardware.Device {
+		card, ok := d.(types.BaseVirtualEthernetCard)
+		if !ok {
+			continue
+		}
+		nic := types.GuestNicInfo{DeviceConfigId: card.GetVirtualEthernetCard().Key, MacAddress: card.GetVirtualEthernetCard().MacAddress, Connected: ip != ""}
+		if len(nets) == 0 && ip != "" {
+			nic.IpAddress = []string{linkLocal, ip}
+		}
+		nets = append(nets, nic)
+	}
+	if bridge := option(vm, GuestBridge); bridge != "" && ip != "" {
+		primary = bridge
+		nets = append([]types.GuestNicInfo{{DeviceConfigId: -1, IpAddress: []string{bridge}}}, nets...)
+	}
 	ctx.Update(vm, []types.PropertyChange{
-		{Name: "guestHeartbeatStatus", Val: heartbeat}, {Name: "guest.ipAddress", Val: ip}, {Name: "summary.guest.ipAddress", Val: ip},
+		{Name: "guestHeartbeatStatus", Val: heartbeat}, {Name: "guest.ipAddress", Val: primary}, {Name: "summary.guest.ipAddress", Val: primary},
+		{Name: "guest.net", Val: nets},
 	})
 }
+
+// linkLocal is an address that each interface gives itself.
+const linkLocal = "fe80::250:56ff:fe00:1"
 
 // address is one that no other VM of the simulator has.
 func address(vm *simulator.VirtualMachine) string {

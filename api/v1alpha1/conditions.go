@@ -98,6 +98,10 @@ const (
 	ReasonTemplateAmbiguous   = "TemplateAmbiguous"
 	ReasonPlacementNotFound   = "PlacementNotFound"
 	ReasonPlacementAmbiguous  = "PlacementAmbiguous"
+	// ReasonTemplateUnfit: no VM can be made of the template as it is.
+	ReasonTemplateUnfit = "TemplateUnfit"
+	// ReasonPlacementImpossible: the resource pool, datastore, network and template do not go together.
+	ReasonPlacementImpossible = "PlacementImpossible"
 	ReasonNotGranted          = "NotGranted"
 	ReasonNotChecked          = "NotChecked"
 	// ReasonPolicyAllows: grants, policies and quotas allow what spec asks for.

@@ -235,6 +235,7 @@ type GuestInfoGate struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^guestinfo\.[A-Za-z0-9_.-]+$`
+	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().startsWith('guestinfo.ignition.')",message="the key is one that Ignition reads"
 	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['guestinfo.metadata', 'guestinfo.metadata.encoding', 'guestinfo.userdata', 'guestinfo.userdata.encoding', 'guestinfo.vendordata', 'guestinfo.vendordata.encoding'])",message="the key is one that cloud-init reads"
 	Key string `json:"key"`
 	// value that the key has to have.
@@ -408,8 +409,8 @@ type VmGroupSpec struct {
 	// deletion is confirmed. Without a value it is Disabled.
 	// +optional
 	DeletionProtection DeletionProtection `json:"deletionProtection,omitempty"`
-	// userDataSecretRef names a Secret in the group's namespace whose key "userdata" is handed to cloud-init
-	// through guestinfo. Only where the MemberCluster allows it. The Secret has the label vm.codeconnect.vmworld.com/user-data with the value
+	// userDataSecretRef names a Secret in the group's namespace whose key "userdata" is handed to cloud-init, and whose key
+	// "ignition" to Ignition, through guestinfo. Only where the MemberCluster allows it. The Secret has the label vm.codeconnect.vmworld.com/user-data with the value
 	// true, or the type of that name: no other is meant for those who may look into VMs.
 	// +optional
 	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`

@@ -141,8 +141,9 @@ type UserDataMark struct {
 
 // UserDataAnswer is the user data of VMs to be cloned, or why there is none.
 type UserDataAnswer struct {
-	Data    []byte
-	Blocked *plan.Blocker
+	// Data is what cloud-init gets, and Ignition what Ignition gets; one of them can be empty.
+	Data, Ignition []byte
+	Blocked        *plan.Blocker
 }
 
 // Attempt is what became of something that was tried.

@@ -44,6 +44,12 @@ func Readings(text string) []string {
 	return []string{literal}
 }
 
+// Unseen stands in a path for folders that the account does not see.
+const Unseen = "…"
+
+// Truncated reports whether nobody knows the whole of a path.
+func Truncated(path string) bool { return strings.Contains(path, "/"+Unseen+"/") }
+
 // Path returns a path in one form: slashes part it, and names are folded and escaped as the API does it. It takes a path of the API, and a pattern of one.
 func Path(path string) string {
 	if !strings.ContainsAny(path, `%\`) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 )
 
 // Requester is who asks: a namespace of a member cluster.
@@ -75,11 +76,15 @@ func CheckReferences(vcenter string, grants []v1alpha1.Grant, requester Requeste
 		if covered(matching, ref) {
 			continue
 		}
+		wayOut := "name a granted one, or ask the platform team to grant it on the hub"
+		if inventoryname.Truncated(ref.Path) {
+			wayOut = fmt.Sprintf("the operator's account in vCenter does not see what is above it (%q), so that no grant by path covers it: "+
+				"give the account the role Read-only (privilege System.Read) there", ref.Path)
+		}
 		denials = append(denials, Denial{
 			Field: ref.Field,
-			Message: fmt.Sprintf("%s %q is not granted to namespace %q of member cluster %q by VCenter %q; "+
-				"name a granted one, or ask the platform team to grant it on the hub",
-				ref.Kind, ref.Given, requester.Namespace, requester.Member, vcenter),
+			Message: fmt.Sprintf("%s %q is not granted to namespace %q of member cluster %q by VCenter %q; %s",
+				ref.Kind, ref.Given, requester.Namespace, requester.Member, vcenter, wayOut),
 		})
 	}
 	return denials

@@ -12,10 +12,14 @@ const maxLevels = 12
 // foundObject is an object of vCenter, by its name and its inventory path.
 type foundObject struct {
 	name, path, shown string
+	// truncated is true if nobody knows the whole path.
+	truncated bool
 }
 
 func foundAt(path string) foundObject {
-	return foundObject{name: inventoryname.Base(path), path: inventoryname.Path(path), shown: inventoryname.ShownPath(path)}
+	return foundObject{
+		name: inventoryname.Base(path), path: inventoryname.Path(path), shown: inventoryname.ShownPath(path), truncated: inventoryname.Truncated(path),
+	}
 }
 
 // namePattern is a pattern for names and paths of vCenter. It may be written as the vSphere Client shows them, or as the API has them.
@@ -74,9 +78,10 @@ func (p *namePattern) matchesName(name string) bool {
 	return false
 }
 
-// matchesPath tells slashes in names from those between them, unless the whole path is written out as it is shown.
+// matchesPath tells slashes in names from those between them, unless the whole path is written out as it is shown. A path of which a part is not known matches
+// nothing.
 func (p *namePattern) matchesPath(o foundObject) bool {
-	return matchParts(p.paths, o.path) || p.shown != "" && p.shown == o.shown
+	return !o.truncated && (matchParts(p.paths, o.path) || p.shown != "" && p.shown == o.shown)
 }
 
 // deniesPath is matchesPath for a pattern that forbids: nobody can tell which slashes of it part folders and which are in the name of one, so that it forbids both.

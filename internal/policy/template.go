@@ -74,7 +74,8 @@ func (n templateNames) match(p *namePattern, name string) bool {
 func (n templateNames) denies(patterns []namePattern) (text string, denied bool) {
 	for i, name := range n.candidates {
 		first := slices.IndexFunc(patterns, func(p namePattern) bool {
-			return n.match(&p, name) || p.path && n.found != nil && p.deniesPath(*n.found)
+			// What is denied by a path may be at a path that is not known as a whole.
+			return n.match(&p, name) || p.path && n.found != nil && (n.found.truncated || p.deniesPath(*n.found))
 		})
 		if first < 0 {
 			return "", false

@@ -4,21 +4,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 )
 
-// Keys of a VM's extraConfig that cloud-init reads. Those that end in encoding say how the others are encoded.
+// Keys of a VM's extraConfig that cloud-init and Ignition read. Those that end in encoding say how the others are encoded.
 const (
 	GuestUserData         = "guestinfo.userdata"
 	GuestUserDataEncoding = "guestinfo.userdata.encoding"
 	GuestMetadata         = "guestinfo.metadata"
 	GuestMetadataEncoding = "guestinfo.metadata.encoding"
+	GuestIgnition         = "guestinfo.ignition.config.data"
+	GuestIgnitionEncoding = "guestinfo.ignition.config.data.encoding"
 )
+
+// firstBootKeys are those that a clone does not keep from its template if it gets one of them.
+var firstBootKeys = []string{GuestUserData, GuestUserDataEncoding, GuestMetadata, GuestMetadataEncoding, GuestIgnition, GuestIgnitionEncoding}
 
 const (
 	metadataInstance = "instance-id"
 	metadataHostname = "local-hostname"
+	// metadataRedact lists what cloud-init takes out of guestinfo once it has read it: userdata, vendordata or metadata.
+	metadataRedact = "redact"
 )
 
 // Metadata tells a guest who it is. It is written with the clone and never again: cloud-init runs the first boot of a guest anew that finds another
@@ -38,9 +44,12 @@ func (m Metadata) JSON(instanceID string) ([]byte, error) {
 	if instanceID == "" {
 		return nil, errors.New("the metadata of a guest needs an instance ID")
 	}
-	values := maps.Clone(m.More)
-	if values == nil {
-		values = map[string]string{}
+	values := map[string]any{}
+	for key, value := range m.More {
+		values[key] = value
+	}
+	if keys, ok := m.More[metadataRedact]; ok {
+		values[metadataRedact] = strings.FieldsFunc(keys, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	values[metadataInstance] = instanceID
 	if m.Hostname != "" {
@@ -62,12 +71,15 @@ func (r CloneRequest) instanceID() string {
 	return r.UUID + "." + r.Stamp.Created.UTC().Format("20060102T150405Z")
 }
 
+// ForCloudInit reports whether a clone gets something that cloud-init reads from guestinfo.
+func (r CloneRequest) ForCloudInit() bool { return len(r.UserData) > 0 || r.Metadata != nil }
+
 // GuestInfo is what a clone's extraConfig gets for its guest. An empty value removes what the template carries: its user data and metadata are about
 // another VM, and a value that its guest wrote would tell of a guest that has not booted yet.
 func (r CloneRequest) GuestInfo() (map[string]string, error) {
 	out := map[string]string{}
-	if len(r.UserData) > 0 || r.Metadata != nil {
-		for _, key := range []string{GuestUserData, GuestUserDataEncoding, GuestMetadata, GuestMetadataEncoding} {
+	if r.ForCloudInit() || len(r.Ignition) > 0 {
+		for _, key := range firstBootKeys {
 			out[key] = ""
 		}
 	}
@@ -75,6 +87,12 @@ func (r CloneRequest) GuestInfo() (map[string]string, error) {
 		var err error
 		if out[GuestUserData], out[GuestUserDataEncoding], err = encodeForGuest(r.UserData); err != nil {
 			return nil, fmt.Errorf("user data: %w", err)
+		}
+	}
+	if len(r.Ignition) > 0 {
+		var err error
+		if out[GuestIgnition], out[GuestIgnitionEncoding], err = encodeForGuest(r.Ignition); err != nil {
+			return nil, fmt.Errorf("configuration for Ignition: %w", err)
 		}
 	}
 	if r.Metadata != nil {
@@ -111,8 +129,8 @@ const guestInfoPrefix = "guestinfo."
 // longestGuestInfoKey is more than anybody needs.
 const longestGuestInfoKey = 128
 
-// CheckGuestInfoKey returns why a key cannot be one that a guest writes for the operator to read, or nil. The keys of cloud-init cannot: they hold
-// secrets, and the operator writes them.
+// CheckGuestInfoKey returns why a key cannot be one that a guest writes for the operator to read, or nil. The keys of cloud-init and Ignition cannot: they
+// hold secrets, and the operator writes them.
 func CheckGuestInfoKey(key string) error {
 	name, ok := strings.CutPrefix(key, guestInfoPrefix)
 	plain := func(r rune) bool {
@@ -122,9 +140,9 @@ func CheckGuestInfoKey(key string) error {
 		return fmt.Errorf("%q is no key that a guest writes: it must begin with %s and have letters, digits, dots, hyphens and underscores, at most %d characters",
 			key, guestInfoPrefix, longestGuestInfoKey)
 	}
-	for _, taken := range []string{"userdata", "metadata", "vendordata"} {
+	for _, taken := range []string{"userdata", "metadata", "vendordata", "ignition"} {
 		if lower := strings.ToLower(name); lower == taken || strings.HasPrefix(lower, taken+".") {
-			return fmt.Errorf("%q is a key that cloud-init reads; choose another one for the guest to write", key)
+			return fmt.Errorf("%q is a key that cloud-init or Ignition reads; choose another one for the guest to write", key)
 		}
 	}
 	return nil

@@ -46,6 +46,17 @@ func TestMetadataOfAGuest(t *testing.T) {
 	}
 }
 
+// cloud-init takes a list.
+func TestMetadataListsWhatCloudInitRedacts(t *testing.T) {
+	t.Parallel()
+	for give, want := range map[string]string{"userdata": `["userdata"]`, "userdata, vendordata": `["userdata","vendordata"]`, "": `[]`} {
+		out, err := vsphere.Metadata{More: map[string]string{"redact": give}}.JSON("uuid-1")
+		if err != nil || string(out) != `{"instance-id":"uuid-1","redact":`+want+`}` {
+			t.Errorf("%q: %s, %v", give, out, err)
+		}
+	}
+}
+
 func TestKeysThatAGuestWrites(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"guestinfo.ready", "guestinfo.app.State-1_b", "guestinfo.userdatabase"} {
@@ -55,7 +66,7 @@ func TestKeysThatAGuestWrites(t *testing.T) {
 	}
 	for _, key := range []string{
 		"", "guestinfo.", "ready", "vmgroup.owner", "GUESTINFO.ready", `guestinfo.a"]`, "guestinfo.a b", "guestinfo.é", "guestinfo." + strings.Repeat("a", 128),
-		"guestinfo.userdata", "guestinfo.UserData", "guestinfo.metadata", "guestinfo.metadata.encoding", "guestinfo.vendordata",
+		"guestinfo.userdata", "guestinfo.UserData", "guestinfo.ignition.config.data", "guestinfo.metadata", "guestinfo.metadata.encoding", "guestinfo.vendordata",
 	} {
 		if vsphere.CheckGuestInfoKey(key) == nil {
 			t.Errorf("%q is allowed", key)
@@ -65,14 +76,17 @@ func TestKeysThatAGuestWrites(t *testing.T) {
 
 func TestWhatACloneTellsItsGuest(t *testing.T) {
 	t.Parallel()
-	const user, metadata = "I2Nsb3VkLWNvbmZpZwo=", "eyJpbnN0YW5jZS1pZCI6InV1aWQtMSIsImxvY2FsLWhvc3RuYW1lIjoid2ViLTAifQ=="
+	const user, metadata, ignition = "I2Nsb3VkLWNvbmZpZwo=", "eyJpbnN0YW5jZS1pZCI6InV1aWQtMSIsImxvY2FsLWhvc3RuYW1lIjoid2ViLTAifQ==", "e30="
 	data, identity := []byte("#cloud-config\n"), &vsphere.Metadata{Hostname: "web-0"}
 	keys := func(user, userEncoding, metadata, metadataEncoding string) map[string]string {
 		return map[string]string{
 			vsphere.GuestUserData: user, vsphere.GuestUserDataEncoding: userEncoding,
 			vsphere.GuestMetadata: metadata, vsphere.GuestMetadataEncoding: metadataEncoding,
+			vsphere.GuestIgnition: "", vsphere.GuestIgnitionEncoding: "",
 		}
 	}
+	forIgnition := keys("", "", "", "")
+	forIgnition[vsphere.GuestIgnition], forIgnition[vsphere.GuestIgnitionEncoding] = ignition, "base64"
 	for _, tc := range []struct {
 		name string
 		give vsphere.CloneRequest
@@ -82,6 +96,7 @@ func TestWhatACloneTellsItsGuest(t *testing.T) {
 		{"user data", vsphere.CloneRequest{UserData: data}, keys(user, "base64", "", "")},
 		{"metadata", vsphere.CloneRequest{Metadata: identity}, keys("", "", metadata, "base64")},
 		{"both", vsphere.CloneRequest{UserData: data, Metadata: identity}, keys(user, "base64", metadata, "base64")},
+		{"Ignition", vsphere.CloneRequest{Ignition: []byte("{}")}, forIgnition},
 		{"a key to write", vsphere.CloneRequest{GuestInfoKey: "guestinfo.ready"}, map[string]string{"guestinfo.ready": ""}},
 	} {
 		tc.give.UUID = "uuid-1"

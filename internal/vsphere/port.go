@@ -27,7 +27,7 @@ type Inventory interface {
 	Template(name string) (Template, error)
 
 	// Placement finds the named resource pool, datastore and network, and the defaults for what is not named.
-	// Errors as for Template, with the missing name in the message.
+	// Errors as for Template, with the missing name in the message; and KindSpec when the places do not go together, which are returned all the same.
 	Placement(Placement) (ResolvedPlacement, error)
 }
 

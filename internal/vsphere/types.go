@@ -157,8 +157,9 @@ type VM struct {
 	Power        PowerState
 	// Connection says whether vCenter reaches the VM. If it does not, the rest is what vCenter last knew.
 	Connection Connection
-	// GuestIP is the primary address that VMware Tools reports, or empty.
-	GuestIP string
+	// GuestIP is the address by which others reach the guest, as VMware Tools tell, or empty. Addresses is what it follows from.
+	GuestIP   string
+	Addresses GuestAddresses
 	// HeartbeatGreen is true when VMware Tools' heartbeat is green.
 	HeartbeatGreen bool
 	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
@@ -176,6 +177,8 @@ type VM struct {
 	MemoryMiB int64
 	// HotAdd is what the VM can get more of while it runs.
 	HotAdd HotAdd
+	// Devices is the number of its disks and network adapters.
+	Devices int32
 	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
 	// resume a VM leaves it as it is.
 	BootTime time.Time
@@ -229,6 +232,8 @@ type Template struct {
 	Datastores []string
 	// Networks of the template's adapters, as paths.
 	Networks []string
+	// Unfit says why no full clone can be made of it, and UnfitLinked why no linked one, as sentences for a person; empty if they can.
+	Unfit, UnfitLinked string
 }
 
 // Health is the state of the connection to a vCenter.
@@ -299,6 +304,15 @@ type ResolvedPlacement struct {
 	ResourcePool, Datastore, Network Ref
 	// Paths of the three, for grants and messages.
 	ResourcePoolPath, DatastorePath, NetworkPath string
+	// Compute is where the resource pool is.
+	Compute Compute
+}
+
+// Compute is a cluster, or a host that is in none.
+type Compute struct {
+	Path string
+	// Datastores are the paths of those that its hosts reach; none if that is not known.
+	Datastores []string
 }
 
 // Query asks for the observation of one group. Its ID alone is enough, also for a group that does not exist any more: then VMs are those that
@@ -503,11 +517,15 @@ type CloneRequest struct {
 	Linked bool
 	// UserData is handed to cloud-init through guestinfo; empty for none. It is a secret.
 	UserData []byte
-	// Metadata is handed to cloud-init likewise; nil for none. A clone that gets either of the two has none that its template carries; one that gets neither
+	// Ignition is handed to Ignition likewise; empty for none. It is a secret.
+	Ignition []byte
+	// Metadata is handed to cloud-init likewise; nil for none. A clone that gets any of the three has none that its template carries; one that gets none
 	// keeps the template's. The instance ID is UUID.
 	Metadata *Metadata
 	// GuestInfoKey is a key that the guest is to write. What the template carries there is not handed on. Empty for none.
 	GuestInfoKey string
+	// Note is the VM's annotation, which says to a person in vCenter whose VM it is. It is left out where the account may not set it.
+	Note string
 }
 
 // Target names a VM that was observed, and whose it must be.

@@ -15,8 +15,8 @@ import (
 // told are the reasons for which a plan waits that the person who sends the object can do something about, or should know.
 var told = []string{
 	v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused, v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonNotSupported,
-	v1alpha1.ReasonNotATemplate, v1alpha1.ReasonTemplateAmbiguous, v1alpha1.ReasonPlacementNotFound,
-	v1alpha1.ReasonPlacementAmbiguous, v1alpha1.ReasonUserDataNotFound, v1alpha1.ReasonMetadataTooLarge, v1alpha1.ReasonLegacyObject,
+	v1alpha1.ReasonNotATemplate, v1alpha1.ReasonTemplateAmbiguous, v1alpha1.ReasonTemplateUnfit, v1alpha1.ReasonPlacementNotFound,
+	v1alpha1.ReasonPlacementAmbiguous, v1alpha1.ReasonPlacementImpossible, v1alpha1.ReasonUserDataNotFound, v1alpha1.ReasonMetadataTooLarge, v1alpha1.ReasonLegacyObject,
 }
 
 // forecast says in sentences what the operator does for a change of old, nil for a new group, into group. It says nothing

@@ -228,9 +228,9 @@ func cloneRequest(s *group.Snapshot, of group.Shape, action plan.Action) vsphere
 	if of.Names.Linked {
 		mode = v1alpha1.CloneLinked
 	}
-	var userData []byte
+	var userData, ignition []byte
 	if ref := of.Spec.UserDataSecretRef; ref != nil && s.UserData[ref.Name] != nil {
-		userData = s.UserData[ref.Name].Data
+		userData, ignition = s.UserData[ref.Name].Data, s.UserData[ref.Name].Ignition
 	}
 	return vsphere.CloneRequest{
 		Template: of.Names.Template, Folder: vsphere.FolderRef(s.Folder.MoRef), Name: action.Name, UUID: action.UUID,
@@ -240,7 +240,7 @@ func cloneRequest(s *group.Snapshot, of group.Shape, action plan.Action) vsphere
 			Epoch: vsphere.Epoch(s.Epoch), Created: s.Now,
 		},
 		CPU: of.Spec.CPU, MemoryMiB: int64(of.Spec.Memory) * 1024,
-		Placement: of.Names.Placement, Linked: of.Names.Linked, UserData: userData,
-		Metadata: metadataOf(&of.Spec, action.Name), GuestInfoKey: guestInfoKey(&of.Spec),
+		Placement: of.Names.Placement, Linked: of.Names.Linked, UserData: userData, Ignition: ignition,
+		Note: s.Note(action.Name), Metadata: metadataOf(&of.Spec, action.Name), GuestInfoKey: guestInfoKey(&of.Spec),
 	}
 }

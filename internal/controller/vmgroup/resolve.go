@@ -42,6 +42,8 @@ func (r resolver) resolve(spec v1alpha1.VmGroupSpec) group.Names {
 	}
 	r.resolveTemplate(&names, spec)
 	r.resolvePlacement(&names, spec)
+	r.checkReach(&names, spec)
+	checkTemplate(&names)
 	return names
 }
 
@@ -85,7 +87,7 @@ func (r resolver) resolvePlacement(names *group.Names, spec v1alpha1.VmGroupSpec
 	placement, err := r.inventory.Placement(vsphere.Placement{
 		ResourcePool: want.ResourcePool, Datastore: want.Datastore, Network: want.Network,
 	})
-	if err != nil {
+	if err != nil && vsphere.KindOf(err) != vsphere.KindSpec {
 		for _, ref := range placementReferences(want, want.ResourcePool, want.Datastore, want.Network) {
 			r.check(names, ref)
 		}
@@ -95,6 +97,9 @@ func (r resolver) resolvePlacement(names *group.Names, spec v1alpha1.VmGroupSpec
 	names.Placement = placement
 	for _, ref := range placementReferences(want, placement.ResourcePoolPath, placement.DatastorePath, placement.NetworkPath) {
 		r.check(names, ref)
+	}
+	if err != nil {
+		block(names, v1alpha1.ReasonPlacementImpossible, true, "spec.placement and the defaults of the VCenter: in VCenter %q: %v", r.vcenter, err)
 	}
 }
 
@@ -138,6 +143,8 @@ func (r resolver) blockUnresolved(names *group.Names, field string, err error, n
 		block(names, notFound, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
 	case vsphere.KindAmbiguous:
 		block(names, ambiguous, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
+	case vsphere.KindPermission:
+		block(names, v1alpha1.ReasonPermissionDenied, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
 	case vsphere.KindNotTemplate:
 		block(names, v1alpha1.ReasonNotATemplate, true, "%s: in VCenter %q: %v", field, r.vcenter, err)
 	default:

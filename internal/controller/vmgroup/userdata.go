@@ -18,8 +18,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// userDataKey is the key of a user data Secret that is handed to cloud-init.
-const userDataKey = "userdata"
+// userDataKey is the key of a user data Secret that is handed to cloud-init, and ignitionKey that for Ignition.
+const (
+	userDataKey = "userdata"
+	ignitionKey = "ignition"
+)
 
 // readSecrets reads user data Secrets, by name: that of spec, and those of older revisions. All of them have as much time as one.
 func (p *pass) readSecrets(ctx context.Context, s *group.Snapshot, names []string) (map[string]*group.UserDataAnswer, error) {
@@ -57,14 +60,21 @@ func (p *pass) readUserData(ctx context.Context, s *group.Snapshot, name string)
 	case refusedType(&secret) != "":
 		p.noteUserData(s, &secret)
 		return blocked(v1alpha1.ReasonUserDataDenied, "%s", group.RefusedUserData(name, refusedType(&secret)))
-	case len(secret.Data[userDataKey]) == 0:
-		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q; add it", name, userDataKey)
+	case len(secret.Data[userDataKey])+len(secret.Data[ignitionKey]) == 0:
+		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef has no key %q and no key %q; add the first for cloud-init, or the second for Ignition", name, userDataKey, ignitionKey)
 	}
 	p.noteUserData(s, &secret)
 	if err := vsphere.CheckGuestValue(secret.Data[userDataKey]); err != nil {
 		return blocked(v1alpha1.ReasonUserDataTooLarge, "user data in Secret %q of spec.userDataSecretRef is too large: %v. Shorten it, or have cloud-init fetch the rest, for example with #include", name, err)
 	}
-	return &group.UserDataAnswer{Data: secret.Data[userDataKey]}, nil
+	if len(secret.Data[ignitionKey]) > 0 && !isUserData(&secret) {
+		return blocked(v1alpha1.ReasonUserDataDenied, "Secret %q of spec.userDataSecretRef has key %q and does not say that it is user data. If it is meant for VMs: kubectl label secret %s -n %s %s=true",
+			name, ignitionKey, name, s.Group.Namespace, v1alpha1.UserDataLabel)
+	}
+	if err := vsphere.CheckGuestValue(secret.Data[ignitionKey]); err != nil {
+		return blocked(v1alpha1.ReasonUserDataTooLarge, "key %q in Secret %q of spec.userDataSecretRef is too large: %v. Shorten it, or have Ignition fetch the rest, with ignition.config.merge", ignitionKey, name, err)
+	}
+	return &group.UserDataAnswer{Data: secret.Data[userDataKey], Ignition: secret.Data[ignitionKey]}, nil
 }
 
 // isUserData reports whether a Secret says that it is user data. Who writes a VmGroup may not be allowed to read the Secrets of the namespace, and who may look

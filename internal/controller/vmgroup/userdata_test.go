@@ -1,7 +1,9 @@
 package vmgroup
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // countsSecrets counts how often a Secret is read, and how often without a deadline.
@@ -261,5 +264,41 @@ func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T)
 	r.settle()
 	if n := len(r.vcenter.VMs()); n != 2 {
 		t.Errorf("%d VMs once the user data is shorter, want 2", n)
+	}
+}
+
+func TestAKeyForIgnitionIsHandedOnFromASecretThatIsMarked(t *testing.T) {
+	config := []byte(`{"ignition":{"version":"3.4.0"}}`)
+	r, _ := withUserData(t, func(s *corev1.Secret) { s.Type, s.Data = v1alpha1.UserDataType, map[string][]byte{ignitionKey: config} })
+	r.settle()
+	vms := r.vcenter.VMs()
+	if len(vms) != 2 {
+		t.Fatalf("%d VMs", len(vms))
+	}
+	info := r.vcenter.GuestInfo(vms[0].Name)
+	if got, err := base64.StdEncoding.DecodeString(info[vsphere.GuestIgnition]); err != nil || !bytes.Equal(got, config) || info[vsphere.GuestIgnitionEncoding] != "base64" {
+		t.Errorf("the guest reads %v", info)
+	}
+	if _, has := info[vsphere.GuestUserData]; has {
+		t.Errorf("cloud-init gets %q", info[vsphere.GuestUserData])
+	}
+
+	r, _ = withUserData(t, func(s *corev1.Secret) { s.Data[ignitionKey] = config })
+	r.rounds(3)
+	refused := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
+	if n := len(r.vcenter.VMs()); n > 0 || refused == nil || refused.Reason != v1alpha1.ReasonUserDataDenied ||
+		!strings.HasSuffix(refused.Message, "kubectl label secret cloud-init -n team vm.codeconnect.vmworld.com/user-data=true") {
+		t.Errorf("not marked: %d VMs, %+v", n, refused)
+	}
+}
+
+func TestAVMSaysInVCenterWhoseItIs(t *testing.T) {
+	r := newRig(t)
+	r.settle()
+	for _, vm := range r.vcenter.VMs() {
+		note := r.vcenter.Note(vm.Name)
+		if !strings.HasPrefix(note, vm.Name+" was made for VmGroup "+r.group().Name+" in namespace team of member cluster ") {
+			t.Errorf("%s says %q", vm.Name, note)
+		}
 	}
 }

@@ -56,6 +56,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, HotAdd: hot, Stamp: &stamp,
 		})
 		s.networks[vm.Ref] = req.Placement.Network
+		s.notes[vm.Ref] = req.Note
 		s.inherit(vm.Ref, req.Template.Ref, guest)
 		return nil
 	}

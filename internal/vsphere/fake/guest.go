@@ -64,6 +64,13 @@ func (s *Server) observeGuests(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
+// Note is the note of a VM, for assertions.
+func (s *Server) Note(name string) string {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.notes[s.must(name).Ref]
+}
+
 // GuestInfo is what the guest of a VM can read of its guestinfo keys, for assertions.
 func (s *Server) GuestInfo(name string) map[string]string {
 	s.mu.Lock()

@@ -62,6 +62,8 @@ type Server struct {
 	disks map[vsphere.Ref][]vsphere.Disk
 	// networks are those that the first adapters of VMs are connected to.
 	networks map[vsphere.Ref]vsphere.Ref
+	// notes are what clones say about themselves.
+	notes map[vsphere.Ref]string
 	// extra are the guestinfo keys of VMs and templates.
 	extra map[vsphere.Ref]map[string]string
 	// written are those that guests have written since their VMs are on; guestsUnread is true while nobody knows them.
@@ -97,7 +99,7 @@ func New(opt Options) *Server {
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{},
-		networks: map[vsphere.Ref]vsphere.Ref{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		networks: map[vsphere.Ref]vsphere.Ref{}, notes: map[vsphere.Ref]string{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}

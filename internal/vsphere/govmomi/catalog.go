@@ -18,6 +18,8 @@ type place struct {
 	path string
 	// root is true for a compute resource's own pool.
 	root bool
+	// compute is what a resource pool is a part of.
+	compute vsphere.Ref
 }
 
 // templateEntry is a template and what only cloning needs.
@@ -25,8 +27,10 @@ type templateEntry struct {
 	vsphere.Template
 	snapshot      vsphere.Ref
 	changeVersion string
-	// full and linked are the disks that a clone of either kind gets.
-	full, linked disks
+	// vApp is true for a template with vApp properties, as those that came from an OVA.
+	vApp bool
+	// full and linked are the hardware that a clone of either kind gets.
+	full, linked hardware
 }
 
 // content is one reading of the catalog. It is never changed once published.
@@ -35,8 +39,13 @@ type content struct {
 	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
 	ordinary                    []string
 	pools, datastores, networks []place
+	computes                    map[vsphere.Ref]compute
+	// hosts are those that run no VM now, with the reason. Nobody is told when one changes: see hostsReady.
+	hosts map[vsphere.Ref]string
 	// others are what people name as a place, and is none.
 	others []otherKind
+	// unseen has of each template and place with a truncated path the first object above it that the account does not see.
+	unseen map[string]vsphere.Ref
 }
 
 // catalog holds what VMs are made of and where they can go.
@@ -103,6 +112,16 @@ func (c *catalog) pathOf(ref vsphere.Ref) string {
 	return ref.Value
 }
 
+// networkPath returns the inventory path of a network, or nothing.
+func (c *catalog) networkPath(ref vsphere.Ref) string {
+	if got := c.get(); got != nil {
+		if i := slices.IndexFunc(got.networks, func(p place) bool { return p.ref == ref }); i >= 0 {
+			return got.networks[i].path
+		}
+	}
+	return ""
+}
+
 func (c *content) templatePaths() []string {
 	paths := make([]string, len(c.templates))
 	for i := range c.templates {
@@ -123,10 +142,11 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 		return got.templates[i].Template, nil
 	}
 	if vsphere.KindOf(err) == vsphere.KindNotFound {
-		s.lookAgain()
+		s.lookFor(kindTemplate, name)
 		if s.index.Named(name) || slices.ContainsFunc(got.ordinary, func(path string) bool { return matches(name, path) }) {
 			return vsphere.Template{}, &vsphere.Error{Kind: vsphere.KindNotTemplate, Op: op, Err: errOrdinaryVM}
 		}
+		err = got.explainUnseen(err, kindTemplate, name, got.templatePaths())
 	}
 	return vsphere.Template{}, err
 }
@@ -143,23 +163,35 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 		ResourcePool: or(p.ResourcePool, s.cfg.ResourcePool), Datastore: or(p.Datastore, s.cfg.Datastore), Network: or(p.Network, s.cfg.Network),
 	}
 	pool, err := choosePool(wanted.ResourcePool, got.pools)
-	err = got.explain(err, kindPool, wanted.ResourcePool)
-	if err == nil {
-		out.ResourcePool, out.ResourcePoolPath = pool.ref, pool.path
-		out.Datastore, out.DatastorePath, err = chooseOptional(kindDatastore, wanted.Datastore, got.datastores)
-		err = got.explain(err, kindDatastore, wanted.Datastore)
-	}
-	if err == nil {
-		out.Network, out.NetworkPath, err = chooseOptional(kindNetwork, wanted.Network, got.networks)
-		err = got.explain(err, kindNetwork, wanted.Network)
-	}
 	if err != nil {
-		if vsphere.KindOf(err) == vsphere.KindNotFound {
-			s.lookAgain()
-		}
-		return vsphere.ResolvedPlacement{}, err
+		return vsphere.ResolvedPlacement{}, s.notFound(got, err, kindPool, wanted.ResourcePool, got.pools)
 	}
-	return out, nil
+	out.ResourcePool, out.ResourcePoolPath = pool.ref, pool.path
+	if out.Datastore, out.DatastorePath, err = chooseOptional(kindDatastore, wanted.Datastore, got.datastores); err != nil {
+		return vsphere.ResolvedPlacement{}, s.notFound(got, err, kindDatastore, wanted.Datastore, got.datastores)
+	}
+	if out.Network, out.NetworkPath, err = chooseOptional(kindNetwork, wanted.Network, got.networks); err != nil {
+		return vsphere.ResolvedPlacement{}, s.notFound(got, err, kindNetwork, wanted.Network, got.networks)
+	}
+	out.Compute = got.computeOf(pool.compute)
+	return out, got.reaches(pool, out)
+}
+
+// notFound makes of the error about a place one that says more, and has a place that is missing looked for.
+func (s *Server) notFound(got *content, err error, kind, name string, places []place) error {
+	if vsphere.KindOf(err) != vsphere.KindNotFound {
+		return err
+	}
+	s.lookFor(kind, name)
+	return got.explainUnseen(got.explain(err, kind, name), kind, name, pathsOf(places))
+}
+
+func pathsOf(places []place) []string {
+	paths := make([]string, len(places))
+	for i := range places {
+		paths[i] = places[i].path
+	}
+	return paths
 }
 
 func or(a, b string) string {
@@ -176,10 +208,7 @@ func choosePool(want string, pools []place) (place, error) {
 	if want == "" {
 		candidates = slices.DeleteFunc(slices.Clone(pools), func(p place) bool { return !p.root })
 	}
-	paths := make([]string, len(candidates))
-	for i := range candidates {
-		paths[i] = candidates[i].path
-	}
+	paths := pathsOf(candidates)
 	i, err := choose("resource pool", want, paths)
 	if vsphere.KindOf(err) == vsphere.KindNotFound && want != "" {
 		if j, again := choose("resource pool", want+"/Resources", paths); again == nil {
@@ -196,11 +225,7 @@ func chooseOptional(kind, want string, places []place) (vsphere.Ref, string, err
 	if want == "" {
 		return vsphere.Ref{}, "", nil
 	}
-	paths := make([]string, len(places))
-	for i := range places {
-		paths[i] = places[i].path
-	}
-	i, err := choose(kind, want, paths)
+	i, err := choose(kind, want, pathsOf(places))
 	if err != nil {
 		return vsphere.Ref{}, "", err
 	}

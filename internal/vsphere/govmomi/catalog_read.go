@@ -14,32 +14,40 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// catalogEvery bounds how often a missing name makes the catalog be read.
+// catalogEvery is the pause between rounds in which names that are missing are looked for.
 const catalogEvery = 5 * time.Second
 
-// lookAgain asks for another reading, because a name was not found.
-func (s *Server) lookAgain() { kick(s.catalogKick) }
-
-// keepCatalog reads the catalog from time to time and when a name was missed.
+// keepCatalog reads the catalog from time to time, and when vCenter has something of a name that was missed. A name alone makes nobody list a datacenter.
 func (s *Server) keepCatalog(ctx context.Context, c *connection) error {
-	for {
-		if !sleep(ctx, min(catalogEvery, s.cfg.ResyncInterval)) {
-			return ctx.Err()
-		}
-		timer := time.NewTimer(s.cfg.ResyncInterval)
+	for read := time.Now(); sleep(ctx, 0); sleep(ctx, min(catalogEvery, s.cfg.ResyncInterval)) {
+		timer := time.NewTimer(time.Until(read.Add(s.cfg.ResyncInterval)))
+		outdated := false
 		select {
 		case <-ctx.Done():
 		case <-s.catalogKick:
 		case <-timer.C:
+			outdated = true
 		}
 		timer.Stop()
 		if ctx.Err() != nil {
-			return ctx.Err()
+			break
+		}
+		if !outdated {
+			appeared, err := s.lookForMissed(ctx, c)
+			if err != nil {
+				return err
+			}
+			outdated = appeared
+		}
+		if !outdated {
+			continue
 		}
 		if err := s.refreshCatalog(ctx, c); err != nil {
 			return err
 		}
+		read = time.Now()
 	}
+	return ctx.Err()
 }
 
 // refreshCatalog reads templates and places, and tells when they changed.
@@ -49,7 +57,7 @@ func (s *Server) refreshCatalog(ctx context.Context, c *connection) error {
 		return translate("read vCenter's templates and places", err)
 	}
 	s.cat.mu.Lock()
-	changed := !reflect.DeepEqual(s.cat.content, got)
+	changed := !sameContent(s.cat.content, got)
 	s.cat.content = got
 	s.cat.mu.Unlock()
 	if changed {
@@ -60,29 +68,41 @@ func (s *Server) refreshCatalog(ctx context.Context, c *connection) error {
 
 func readCatalog(ctx context.Context, c *connection, templateFolders []string) (*content, error) {
 	named := []string{propName, propParent}
-	objects, err := contained(ctx, c.client, c.datacenter.ref, []types.PropertySpec{
-		{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}},
+	vms := types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}}
+	specs := []types.PropertySpec{
 		{Type: vsphere.TypeFolder, PathSet: named},
-		{Type: "ComputeResource", PathSet: named},
-		{Type: typePool, PathSet: named},
+		{Type: typeCompute, PathSet: []string{propName, propParent, propDatastores, propNetworks, propHosts}},
+		{Type: typeHost, PathSet: append([]string{propName, propParent}, hostStateProperties...)},
+		{Type: typePool, PathSet: []string{propName, propParent, propOwner}},
 		{Type: typeDatastore, PathSet: named},
 		{Type: typeNetwork, PathSet: named},
 		{Type: typeSwitchEnd, PathSet: []string{propName, propParent, propUplinks, propPortgroups}},
-	})
+	}
+	if len(templateFolders) == 0 {
+		specs = append(specs, vms)
+	}
+	objects, err := contained(ctx, c.client, c.datacenter.ref, specs)
 	if err != nil {
 		return nil, err
 	}
 	t := newTree(c.datacenter.ref)
 	t.add(c.datacenter.vmFolder, c.datacenter.ref, "vm")
-	computes := map[vsphere.Ref]bool{}
 	for _, o := range objects {
 		t.add(o.ref, o.refOf(propParent), o.text(propName))
-		if strings.HasSuffix(o.ref.Type, "ComputeResource") {
-			computes[o.ref] = true
-		}
 	}
 	path := func(ref vsphere.Ref) string { return c.datacenter.path + t.path(ref) }
 	out := &content{}
+	out.readComputes(objects, path)
+	for _, folder := range outermost(objects, path, templateFolders) {
+		in, err := contained(ctx, c.client, folder, []types.PropertySpec{vms})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range in {
+			t.add(o.ref, o.refOf(propParent), o.text(propName))
+		}
+		objects = append(objects, in...)
+	}
 	var templates []vsphere.Ref
 	for _, o := range objects {
 		if o.ref.Type != vsphere.TypeVirtualMachine || o.refOf(propParent).IsZero() {
@@ -98,37 +118,65 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 			templates = append(templates, o.ref)
 		}
 	}
-	out.readPlaces(objects, path, computes)
+	out.readPlaces(objects, path)
 	if out.templates, err = readTemplates(ctx, c, templates, path); err != nil {
 		return nil, err
 	}
 	out.sort()
+	known := map[vsphere.Ref]string{}
+	for _, e := range out.templates {
+		known[e.Ref] = e.Path
+	}
+	for _, p := range slices.Concat(out.pools, out.datastores, out.networks) {
+		known[p.ref] = p.path
+	}
+	out.noteUnseen(t, known)
 	return out, nil
+}
+
+// outermost returns the folders among objects that templates may be in, without those that are in another one. Without any named there are none.
+func outermost(objects []object, path func(vsphere.Ref) string, named []string) (folders []vsphere.Ref) {
+	for _, o := range objects {
+		if p := path(o.ref); len(named) > 0 && o.ref.Type == vsphere.TypeFolder && below(p+"/", named) && !below(p, named) {
+			folders = append(folders, o.ref)
+		}
+	}
+	return folders
+}
+
+// sameContent reports whether groups need not look at the catalog again.
+func sameContent(a, b *content) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	x.hosts, y.hosts = nil, nil
+	return reflect.DeepEqual(x, y)
 }
 
 func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path func(vsphere.Ref) string) ([]templateEntry, error) {
 	objects, err := existing(ctx, c.client, refs, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{
-		propName, "runtime.host", propSnapshot, "datastore", "network", propChangeVersion, propDevices,
+		propName, propHost, propSnapshot, propDatastores, propNetworks, propChangeVersion, propDevices, propCores, propVApp,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	snapshots, err := disksOfSnapshots(ctx, c, objects)
+	snapshots, err := hardwareOfSnapshots(ctx, c, objects)
 	if err != nil {
 		return nil, err
 	}
 	var out []templateEntry
 	for _, o := range objects {
-		e := templateEntry{snapshot: o.refOf(propSnapshot), changeVersion: o.text(propChangeVersion), full: disksOf(o)}
+		e := templateEntry{snapshot: o.refOf(propSnapshot), changeVersion: o.text(propChangeVersion), vApp: o.has(propVApp), full: hardwareOf(o)}
 		e.linked = snapshots[e.snapshot]
 		e.Template = vsphere.Template{
-			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf("runtime.host").Value, o.ref.Value),
-			HasSnapshot: !e.snapshot.IsZero(),
+			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf(propHost).Value, o.ref.Value),
+			HasSnapshot: !e.snapshot.IsZero(), Unfit: e.full.unfit("the template"), UnfitLinked: e.linked.unfit("the snapshot of the template"),
 		}
-		for _, ref := range o.refsOf("datastore") {
+		for _, ref := range o.refsOf(propDatastores) {
 			e.Datastores = append(e.Datastores, path(ref))
 		}
-		for _, ref := range o.refsOf("network") {
+		for _, ref := range o.refsOf(propNetworks) {
 			e.Networks = append(e.Networks, path(ref))
 		}
 		slices.Sort(e.Datastores)

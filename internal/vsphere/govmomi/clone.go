@@ -3,11 +3,9 @@ package govmomi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
-	govc "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -59,35 +57,63 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	template, ok := s.entry(req.Template.Ref)
 	switch {
 	case !ok: // its disks are not known, and would not be told from others later
-		s.lookAgain()
+		s.lookFor(kindTemplate, req.Template.Path)
 		return spec(vsphere.KindTransient, errNotCatalogued)
 	case req.Linked && template.snapshot.IsZero():
 		return spec(vsphere.KindSpec, errNoSnapshot)
+	case template.hardware(req.Linked).fixedMAC != "":
+		return spec(vsphere.KindSpec, errors.New(template.hardware(req.Linked).unfit("the template")))
 	}
 	return s.submit(ctx, r, req.Template.Host, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		if err := s.hostsReady(ctx, c, req); err != nil {
+			return types.ManagedObjectReference{}, err
+		}
 		clone, err := s.cloneSpec(ctx, c, req, template, extra)
 		if err != nil {
 			return types.ManagedObjectReference{}, err
 		}
-		resp, err := methods.CloneVM_Task(ctx, c.client, &types.CloneVM_Task{
-			This: toRef(req.Template.Ref), Folder: toRef(req.Folder), Name: req.Name, Spec: clone,
-		})
-		if err != nil {
-			return types.ManagedObjectReference{}, err
+		task, err := sendClone(ctx, c, req, clone)
+		if clone.Config.Annotation != "" && lacks(err, vsphere.PrivilegeNotes) {
+			s.withoutNotes()
+			clone.Config.Annotation = ""
+			return sendClone(ctx, c, req, clone)
 		}
-		return resp.Returnval, nil
+		return task, err
 	})
 }
 
+func sendClone(ctx context.Context, c *connection, req vsphere.CloneRequest, spec types.VirtualMachineCloneSpec) (types.ManagedObjectReference, error) {
+	resp, err := methods.CloneVM_Task(ctx, c.client, &types.CloneVM_Task{
+		This: toRef(req.Template.Ref), Folder: toRef(req.Folder), Name: req.Name, Spec: spec,
+	})
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	return resp.Returnval, nil
+}
+
 func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.CloneRequest, template templateEntry, extra []inventory.KV) (types.VirtualMachineCloneSpec, error) {
+	has := template.hardware(req.Linked)
 	spec := types.VirtualMachineCloneSpec{
 		Location: types.VirtualMachineRelocateSpec{
 			Pool:      refOrNil(req.Placement.ResourcePool),
 			Datastore: refOrNil(req.Placement.Datastore),
 		},
 		Config: &types.VirtualMachineConfigSpec{
-			NumCPUs: req.CPU, MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID, ExtraConfig: extraConfig(append(extra, template.disks(req.Linked).encoded())),
+			NumCPUs: req.CPU, NumCoresPerSocket: has.coresPerSocket(req.CPU), MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID,
+			ExtraConfig: extraConfig(append(extra, has.disks.encoded())),
 		},
+	}
+	if has.tpm && c.atLeast(8, 0, 0, 1) {
+		// Otherwise all VMs have the keys and secrets of one TPM.
+		spec.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)
+	}
+	if s.writesNotes() {
+		spec.Config.Annotation = req.Note
+	}
+	if template.vApp && req.ForCloudInit() {
+		// Where a VM has vApp properties, cloud-init reads them and no guestinfo, unless it is new enough to look there first.
+		spec.Config.VAppConfigRemoved = types.NewBool(true)
 	}
 	if req.Linked {
 		spec.Snapshot = refOrNil(template.snapshot)
@@ -165,26 +191,4 @@ func (s *Server) nic(ctx context.Context, c *connection, template templateEntry)
 		}
 	}
 	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "read the template's devices", Object: template.Ref, Err: errNoNIC}
-}
-
-func (s *Server) backing(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {
-	s.mu.Lock()
-	cached, ok := s.backings[network]
-	s.mu.Unlock()
-	if ok {
-		return cached, nil
-	}
-	ref, ok := govc.NewReference(c.client, toRef(network)).(govc.NetworkReference)
-	if !ok {
-		return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: "connect to the network", Object: network,
-			Err: fmt.Errorf("%s is a kind of network that is not supported", network)}
-	}
-	backing, err := ref.EthernetCardBackingInfo(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.backings[network] = backing
-	s.mu.Unlock()
-	return backing, nil
 }

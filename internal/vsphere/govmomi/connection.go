@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25"
@@ -11,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -46,6 +48,21 @@ func (s *Server) live(op string) (*connection, error) {
 		return nil, translate(op, s.state.err)
 	}
 	return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errNotConnected}
+}
+
+// atLeast reports whether the vCenter has this version of the API, or a later one.
+func (c *connection) atLeast(version ...int) bool {
+	has := strings.Split(c.client.ServiceContent.About.ApiVersion, ".")
+	for i, want := range version {
+		n := 0
+		if i < len(has) {
+			n, _ = strconv.Atoi(has[i])
+		}
+		if n != want {
+			return n > want
+		}
+	}
+	return true
 }
 
 // bootstrapFence always holds; see the package comment.
@@ -138,7 +155,7 @@ func findDatacenter(ctx context.Context, c *vim25.Client, want string) (datacent
 	}
 	for _, o := range objects {
 		if o.ref.Type == "Datacenter" {
-			all = append(all, datacenter{ref: o.ref, path: tree.path(o.ref), vmFolder: o.refOf("vmFolder")})
+			all = append(all, datacenter{ref: o.ref, path: strings.ReplaceAll(tree.path(o.ref), "/"+inventoryname.Unseen, ""), vmFolder: o.refOf("vmFolder")})
 		}
 	}
 	paths := make([]string, len(all))

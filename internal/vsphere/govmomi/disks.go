@@ -1,7 +1,6 @@
 package govmomi
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -21,43 +20,7 @@ type disks struct {
 	known bool
 }
 
-func (e templateEntry) disks(linked bool) disks {
-	if linked {
-		return e.linked
-	}
-	return e.full
-}
-
 func (d disks) encoded() inventory.KV { return inventory.EncodeDisks(d.keys, d.known) }
-
-// disksOf reads the disks of a template or snapshot.
-func disksOf(o object) disks {
-	devices, ok := devicesOf(o)
-	d := disks{known: ok}
-	for _, disk := range virtualDisks(devices) {
-		d.keys = append(d.keys, disk.Key)
-	}
-	return d
-}
-
-// disksOfSnapshots reads what linked clones of templates are made of: a template may have got disks after its snapshot was taken.
-func disksOfSnapshots(ctx context.Context, c *connection, templates []object) (map[vsphere.Ref]disks, error) {
-	var refs []vsphere.Ref
-	for _, o := range templates {
-		if ref := o.refOf(propSnapshot); !ref.IsZero() {
-			refs = append(refs, ref)
-		}
-	}
-	objects, err := existing(ctx, c.client, refs, types.PropertySpec{Type: "VirtualMachineSnapshot", PathSet: []string{propDevices}})
-	if err != nil {
-		return nil, err
-	}
-	out := map[vsphere.Ref]disks{}
-	for _, o := range objects {
-		out[o.ref] = disksOf(o)
-	}
-	return out, nil
-}
 
 // holdForDisks refuses to destroy a VM that has disks which are not its own: vCenter deletes all that are attached. Those are First Class
 // Disks, and disks that the VM did not have after its clone. The file of a disk tells nothing: Storage DRS moves it, vSAN gives it another

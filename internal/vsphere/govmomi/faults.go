@@ -94,6 +94,7 @@ var classes = []class{
 	{vsphere.KindCapacity, has[types.BaseInsufficientResourcesFault]},
 	{vsphere.KindCapacity, has[*types.NoDiskSpace]},
 	{vsphere.KindCapacity, has[*types.NoCompatibleHost]},
+	{vsphere.KindCapacity, has[types.BaseCannotAccessVmComponent]},
 
 	{vsphere.KindTransient, has[types.BaseHostCommunication]},
 	{vsphere.KindTransient, has[types.BaseHostConnectFault]},
@@ -117,6 +118,7 @@ var classes = []class{
 	{vsphere.KindSpec, has[types.BaseNotSupported]},
 	{vsphere.KindSpec, has[types.BaseCustomizationFault]},
 	{vsphere.KindSpec, has[*types.InvalidName]},
+	{vsphere.KindSpec, has[types.BaseNotEnoughLicenses]},
 	{vsphere.KindSpec, has[types.BaseInvalidDatastore]},
 }
 
@@ -132,7 +134,7 @@ func classify(err error, out *vsphere.Error) {
 		if f, ok := is[types.BaseNoPermission](err); ok {
 			p := f.GetNoPermission()
 			if out.Privilege = p.PrivilegeId; out.Privilege != "" {
-				out.Err = fmt.Errorf("%w: %s", out.Err, out.Privilege)
+				out.Err = fmt.Errorf("%w: %s%s", out.Err, out.Privilege, neededFor[out.Privilege])
 			}
 			if p.Object != nil {
 				out.Object = fromRef(*p.Object)
@@ -151,6 +153,12 @@ func classify(err error, out *vsphere.Error) {
 			out.Err = withCauses(out.Err, f)
 		}
 	}
+}
+
+// neededFor says what a privilege is for that only some templates need.
+var neededFor = map[string]string{
+	vsphere.PrivilegeCrypto: " (the template is encrypted, as each one with a virtual TPM)",
+	vsphere.PrivilegeVApp:   " (the template has vApp properties, with which its guests ignore user data and metadata)",
 }
 
 // withCauses adds why each host was refused: NoCompatibleHost hides that from its message.
@@ -183,6 +191,8 @@ func translateFor(r operations.Request, err error) error {
 		e.Kind = vsphere.KindConflict
 	case r.Kind == vsphere.OpReconfigure && has[*types.InvalidPowerState](err) && asError(out, &e):
 		e.Kind = vsphere.KindOffOnly
+	case r.Kind == vsphere.OpPowerOn && has[*types.GenericVmConfigFault](err) && asError(out, &e):
+		e.Kind = vsphere.KindTransient // a host also says this of files that are locked, and of memory that it lacks
 	}
 	return out
 }

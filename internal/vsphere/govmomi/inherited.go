@@ -99,8 +99,11 @@ func (s *Server) undecided(ctx context.Context, c *connection, op operations.Req
 	if holder.IsZero() {
 		holder.Value = op.Name // not every vCenter says what has the name
 	}
-	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken || s.shown(holder) {
+	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken {
 		return err
+	}
+	if s.shown(holder) {
+		return s.halfMade(ctx, c, op, holder, err)
 	}
 	now, in := s.cfg.Now(), s.inheritedNow()
 	until := s.unseen.until(holder, now)
@@ -115,6 +118,23 @@ func (s *Server) undecided(ctx context.Context, c *connection, op operations.Req
 		"the name is taken by something that is not in the inventory yet; it may be this VM, which %s makes. It is waited for until %s, and longer if vCenter shows such a clone running then; "+
 			"if a clone hangs, ask the platform team to cancel its task in vCenter: %w", clone, clockTime(until), err)}
 }
+
+// halfMade returns err unless a VM that has the name may be one that a clone is still making: vCenter can show a VM before its stamp. Such a VM is younger than its
+// clone's task, which still runs. Nobody waits for clones that began later than a foreign VM.
+func (s *Server) halfMade(ctx context.Context, c *connection, op operations.Request, holder vsphere.Ref, err error) error {
+	if vm, _ := s.index.VM(holder); holder.Type != vsphere.TypeVirtualMachine || vm.Stamp != nil || vm.Released != nil {
+		return err
+	}
+	o, readErr := exact(ctx, c.client, holder, propCreateDate)
+	created, _ := o.values[propCreateDate].(time.Time)
+	if readErr != nil || created.IsZero() {
+		return err
+	}
+	return s.stillCloned(ctx, c, op, created.Add(createdRounded), err)
+}
+
+// createdRounded is by how much vCenter may round the date at which a VM was created.
+const createdRounded = time.Second
 
 // stillCloned returns err unless vCenter shows that a clone of the template runs which began early enough to be what has had the name until a moment. Where vCenter
 // does not say, one may.

@@ -128,6 +128,7 @@ func (h *history) asKnown(want inventory.Seen, got vsphere.VM) inventory.Seen {
 	}
 	got.Name, got.Folder, got.Power, got.BootTime, got.Connection, got.GuestIP, got.HeartbeatGreen, got.ToolsRunning, got.Disabled =
 		want.Name, want.Folder, want.Power, want.BootTime, want.Connection, want.GuestIP, want.HeartbeatGreen, want.ToolsRunning, want.Disabled
+	got.Addresses = want.Addresses
 	return inventory.Seen{VM: got}
 }
 

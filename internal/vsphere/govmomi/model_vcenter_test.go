@@ -312,7 +312,7 @@ func (t *thing) property(name string) any {
 			return nil
 		}
 		return t.address
-	case propQuestion:
+	case propQuestion, propGuestNet:
 		return nil
 	case propTools:
 		if t.tools {
@@ -353,7 +353,7 @@ func (t *thing) config(name string) any {
 		return int32(1)
 	case propCPUHotAdd, propMemoryHotAdd:
 		return false
-	case propMemoryLimit, propMemoryStep:
+	case propMemoryLimit, propMemoryStep, propDisks, propAdapters:
 		return nil
 	}
 	if i := slices.Index(stampProperties, name); i >= 0 {

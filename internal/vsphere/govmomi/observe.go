@@ -54,7 +54,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 func (s *Server) lacks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state.lacks
+	return s.state.privileges.lacks
 }
 
 // instanceUUID returns that of the server to which the last login was. It is asked for last, so that it is never older than what was read before.

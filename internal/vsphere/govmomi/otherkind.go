@@ -11,6 +11,7 @@ import (
 
 // Kinds of objects that places are taken for.
 const (
+	kindTemplate  = "template"
 	kindDatastore = "datastore"
 	kindNetwork   = "network"
 	kindPool      = "resource pool"
@@ -94,8 +95,8 @@ func (c *content) explain(err error, wanted, name string) error {
 	return err
 }
 
-// readPlaces tells places from what is taken for one. objects are all that was read, and path tells their paths.
-func (c *content) readPlaces(objects []object, path func(vsphere.Ref) string, computes map[vsphere.Ref]bool) {
+// readPlaces tells places from what is taken for one. objects are all that was read, and path tells their paths. The compute resources were read before.
+func (c *content) readPlaces(objects []object, path func(vsphere.Ref) string) {
 	uplinks := map[vsphere.Ref]bool{}
 	for _, o := range objects {
 		for _, ref := range o.refsOf(propUplinks) {
@@ -124,7 +125,8 @@ func (c *content) readPlaces(objects []object, path func(vsphere.Ref) string, co
 		p := place{ref: o.ref, path: path(o.ref)}
 		switch o.ref.Type {
 		case typePool:
-			p.root = computes[o.refOf(propParent)]
+			_, p.root = c.computes[o.refOf(propParent)]
+			p.compute = o.refOf(propOwner)
 			c.pools = append(c.pools, p)
 		case typeDatastore:
 			c.datastores = append(c.datastores, p)

@@ -128,6 +128,22 @@ func TestGuestStateIsSeen(t *testing.T) {
 	})
 }
 
+// VMware Tools may name a bridge for containers, and a guest without DHCP has an address that nobody reaches.
+func TestTheAddressOfAGuestIsThatOfItsFirstAdapter(t *testing.T) {
+	both(t, func(t *testing.T, mode govmomi.Mode) {
+		r := newRig(t, mode).ensure()
+		vm := r.clone(0)
+		must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{sim.GuestBoot: "0s", sim.GuestBridge: "172.17.0.1"}))
+		must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
+		r.until("an address", func() bool { vm, _ = find(r.observe(), 0); return vm.Addresses.Primary != "" })
+		if !strings.HasPrefix(vm.GuestIP, "10.") || vm.Addresses.Primary != "172.17.0.1" {
+			t.Errorf("the address is %s of %+v", vm.GuestIP, vm.Addresses)
+		}
+		must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
+		r.until("off without one", func() bool { vm, _ = find(r.observe(), 0); return vm.Power == vsphere.PoweredOff && vm.GuestIP == "" })
+	})
+}
+
 func TestWhyAVMIsNotReachedIsSeen(t *testing.T) {
 	r := newRig(t, govmomi.Watch).ensure()
 	r.clone(0)

@@ -18,6 +18,7 @@ import (
 var neededPrivileges = []string{
 	"Folder.Create",
 	"Folder.Delete",
+	"VirtualMachine.Config.AddNewDisk",
 	"VirtualMachine.Config.AdvancedConfig",
 	"VirtualMachine.Config.CPUCount",
 	"VirtualMachine.Config.Memory",
@@ -49,19 +50,28 @@ func onRoot(op string, c *vim25.Client, err error) error {
 	}
 }
 
-// missingPrivileges returns what the account lacks on the operator's root folder, sorted: of what the operator needs there, and of what changes of VMs need. What it lacks
-// on the vCenter's root object follows. A server that does not answer the question is taken to grant all: the first refused call will tell.
-func missingPrivileges(ctx context.Context, c *connection) (needed, forChanges []string) {
+// privileges are what the account has on the root folder.
+type privileges struct {
+	// missing is what the operator needs there, lacks what changes of VMs need, and the account does not have, each sorted. What it lacks on the vCenter's root
+	// object follows in missing.
+	missing, lacks []string
+	// notes is true if it may write notes into VMs.
+	notes bool
+}
+
+// readPrivileges asks what the account has on the root folder. A server that does not answer the question is taken to grant all that is needed: the first
+// refused call will tell.
+func readPrivileges(ctx context.Context, c *connection) (p privileges) {
 	manager := c.client.ServiceContent.AuthorizationManager
 	if manager == nil {
-		return nil, nil
+		return p
 	}
 	folder, top := toRef(c.root.Ref), c.client.ServiceContent.RootFolder
 	resp, err := methods.FetchUserPrivilegeOnEntities(ctx, c.client, &types.FetchUserPrivilegeOnEntities{
 		This: *manager, Entities: []types.ManagedObjectReference{folder, top}, UserName: c.session.User(),
 	})
 	if err != nil {
-		return nil, nil
+		return p
 	}
 	for _, on := range resp.Returnval {
 		lacking := func(all []string) []string {
@@ -69,12 +79,12 @@ func missingPrivileges(ctx context.Context, c *connection) (needed, forChanges [
 		}
 		switch on.Entity {
 		case folder:
-			needed, forChanges = append(lacking(neededPrivileges), needed...), lacking(changePrivileges)
+			p.missing, p.lacks, p.notes = append(lacking(neededPrivileges), p.missing...), lacking(changePrivileges), slices.Contains(on.Privileges, vsphere.PrivilegeNotes)
 		case top:
 			for _, privilege := range lacking([]string{rootPrivilege}) {
-				needed = append(needed, privilege+" on the vCenter's root object (/)")
+				p.missing = append(p.missing, privilege+" on the vCenter's root object (/)")
 			}
 		}
 	}
-	return needed, forChanges
+	return p
 }

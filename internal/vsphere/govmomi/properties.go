@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -224,16 +225,32 @@ func (t *tree) add(ref, parent vsphere.Ref, name string) {
 	t.nodes[ref] = node{parent, shortened(name)}
 }
 
-// path returns /DC0/vm/a for what hangs below the tree's root.
+// path returns /vm/a for what hangs below the tree's root. Where the account does not see what is above, it is /…/a: that path is nobody's.
 func (t *tree) path(ref vsphere.Ref) string {
 	var parts []string
 	for ref != t.root {
 		n, ok := t.nodes[ref]
-		if !ok || len(parts) > 64 {
+		if !ok || len(parts) > deepestFolder {
+			parts = append([]string{inventoryname.Unseen}, parts...)
 			break
 		}
 		parts = append([]string{n.name}, parts...)
 		ref = n.parent
 	}
 	return "/" + strings.Join(parts, "/")
+}
+
+// unseen returns the first object above another one that the account does not see; zero if it sees all.
+func (t *tree) unseen(ref vsphere.Ref) vsphere.Ref {
+	for range deepestFolder {
+		n, ok := t.nodes[ref]
+		switch {
+		case ref == t.root:
+			return vsphere.Ref{}
+		case !ok:
+			return ref
+		}
+		ref = n.parent
+	}
+	return vsphere.Ref{}
 }

@@ -21,6 +21,7 @@ const (
 	propPower         = "runtime.powerState"
 	propConnection    = "runtime.connectionState"
 	propGuestIP       = "guest.ipAddress"
+	propGuestNet      = "guest.net"
 	propTools         = "guest.toolsRunningStatus"
 	propHeartbeat     = "guestHeartbeatStatus"
 	propQuestion      = "runtime.question"
@@ -39,18 +40,21 @@ const (
 	propMemoryStep    = "config.hotPlugMemoryIncrementSize"
 	propDevices       = "config.hardware.device"
 	propSnapshot      = "snapshot.currentSnapshot"
+	propVApp          = "config.vAppConfig"
+	propDisks         = "summary.config.numVirtualDisks"
+	propAdapters      = "summary.config.numEthernetCards"
 )
 
 var (
 	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
 	baseProperties = []string{
-		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propTools, propHeartbeat, propQuestion,
+		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propGuestNet, propTools, propHeartbeat, propQuestion,
 		propInstanceUUID, propTemplate, propChangeVersion, propDisabled,
 	}
 	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
 	// rest may be large, and guestinfo holds secrets.
 	detailProperties = append([]string{
-		propCPU, propMemory, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep,
+		propCPU, propMemory, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep, propDisks, propAdapters,
 	}, stampProperties...)
 	stampProperties = func() []string {
 		out := make([]string, len(inventory.Keys))
@@ -162,6 +166,7 @@ func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 		CPU: details.yes(propCPUHotAdd), Memory: details.yes(propMemoryHotAdd), CoresPerSocket: int32(details.number(propCores)),
 		MemoryLimitMiB: details.number(propMemoryLimit), MemoryStepMiB: details.number(propMemoryStep),
 	}
+	vm.Devices = int32(details.number(propDisks) + details.number(propAdapters))
 	vm.ChangeVersion = details.text(propChangeVersion)
 	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
 	vm.Released = inventory.DecodeRelease(values)
@@ -202,6 +207,16 @@ func baseOf(o object) vsphere.VM {
 	return vm
 }
 
+// interfacesOf returns the interfaces of a guest.
+func interfacesOf(o object) (out []vsphere.GuestInterface) {
+	all, _ := o.values[propGuestNet].(types.ArrayOfGuestNicInfo)
+	for i := range all.GuestNicInfo {
+		nic := &all.GuestNicInfo[i]
+		out = append(out, vsphere.GuestInterface{Device: nic.DeviceConfigId, Addresses: nic.IpAddress})
+	}
+	return out
+}
+
 // questionOf is the text of what a VM asks.
 func questionOf(o object) string {
 	switch q := o.values[propQuestion].(type) {
@@ -229,7 +244,11 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 	case propConnection:
 		vm.Connection = vsphere.Connection(o.text(name))
 	case propGuestIP:
-		vm.GuestIP = shortened(o.text(name))
+		vm.Addresses.Primary = shortened(o.text(name))
+		vm.GuestIP = vm.Addresses.IP()
+	case propGuestNet:
+		vm.Addresses = vm.Addresses.WithInterfaces(interfacesOf(o))
+		vm.GuestIP = vm.Addresses.IP()
 	case propHeartbeat:
 		vm.HeartbeatGreen = o.text(name) == string(types.ManagedEntityStatusGreen)
 	case propQuestion:

@@ -163,7 +163,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 		kick(s.leftoverKick)
 	}
 	s.index.SetRoot(c.root)
-	missing, lacks := missingPrivileges(ctx, c)
+	may := readPrivileges(ctx, c)
 	if err := s.refreshCatalog(ctx, c); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 		return errRenewed
 	}
 	s.guests.reread()
-	s.connected(c, missing, lacks)
+	s.connected(c, may)
 
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.newFeed(c).Run(ctx) })
@@ -200,7 +200,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 }
 
 // connected publishes a connection.
-func (s *Server) connected(c *connection, missingPrivileges, lacks []string) {
+func (s *Server) connected(c *connection, may privileges) {
 	about := c.client.ServiceContent.About
 	s.mu.Lock()
 	s.conn = c
@@ -209,7 +209,7 @@ func (s *Server) connected(c *connection, missingPrivileges, lacks []string) {
 	}
 	s.state.reachable, s.state.err = true, nil
 	s.state.version, s.state.instanceUUID = about.Version, about.InstanceUuid
-	s.state.missingPrivileges, s.state.lacks = missingPrivileges, lacks
+	s.state.privileges = may
 	s.atPlace = vsphere.Place{InstanceUUID: about.InstanceUuid, Datacenter: s.cfg.Datacenter, Folder: s.cfg.RootFolder, Root: c.root.Ref}
 	s.mu.Unlock()
 	s.serverChanged()

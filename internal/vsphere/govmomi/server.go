@@ -97,6 +97,8 @@ type Server struct {
 	knock func(context.Context) error
 	// folderErrors are why folders could not be created.
 	folderErrors folderErrors
+	// misses are names that groups use and that vCenter has not.
+	misses misses
 
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
 	// catalog, and of full listings in mode Watch.
@@ -161,8 +163,7 @@ type health struct {
 	err                   error
 	since                 time.Time
 	version, instanceUUID string
-	// missingPrivileges is of what every group needs, lacks of what changes of VMs need.
-	missingPrivileges, lacks []string
+	privileges            privileges
 }
 
 var _ vsphere.Server = (*Server)(nil)
@@ -255,7 +256,7 @@ func (s *Server) Health() vsphere.Health {
 		Reachable: s.state.reachable, Err: s.state.err, Since: s.state.since,
 		Version: s.state.version, InstanceUUID: s.state.instanceUUID,
 		Complete: complete, Incomplete: why, SuddenlyEmpty: s.index.SuddenlyEmpty(),
-		MissingPrivileges: s.state.missingPrivileges,
+		MissingPrivileges: s.state.privileges.missing,
 		Predecessor:       s.predecessor.left(), PredecessorProblem: s.predecessor.problem,
 		Place: s.atPlace, PlaceProblem: s.placed,
 		Templates: s.cat.count(), VMs: s.index.Stamped(), RunningTasks: s.budget.Running(),

@@ -123,6 +123,9 @@ func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handl
 // lost makes a suspect of an object that vCenter said does not exist while it was used for something else, and
 // reads again what was changed by somebody else.
 func (s *Server) lost(err error) {
+	if lacks(err, vsphere.PrivilegeNotes) {
+		s.withoutNotes()
+	}
 	ref := objectOf(err)
 	if vsphere.KindOf(err) == vsphere.KindNotFound && (ref.Type == vsphere.TypeFolder || ref.Type == vsphere.TypeVirtualMachine) {
 		s.index.Left(ref)

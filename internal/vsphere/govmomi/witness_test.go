@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"github.com/vmware/govmomi/vim25/mo"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
@@ -78,7 +79,7 @@ func TestWhoeverChangesAVMBehindTheOperatorsBackIsNamed(t *testing.T) {
 			kind vsphere.ChangeKind
 			do   func() error
 		}{
-			{vsphere.ChangeReconfigured, func() error { return r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"k": "v"}) }},
+			{vsphere.ChangeReconfigured, func() error { return r.person.AddDisk(r.ctx, vmPath+"vg-0", "", "") }},
 			{vsphere.ChangePoweredOff, func() error { return r.person.PowerOff(r.ctx, vmPath+"vg-0") }},
 			{vsphere.ChangeRenamed, func() error { return r.person.Rename(r.ctx, vmPath+"vg-0", "mine") }},
 			{vsphere.ChangeMoved, func() error { return r.person.Move(r.ctx, vmPath+"mine", elsewhere) }},
@@ -161,4 +162,38 @@ func TestWhoAskedTheGuestIsNamedAndAGuestByItselfIsNobody(t *testing.T) {
 	if c := off()[0]; c.User != alice {
 		t.Errorf("told of %+v", c)
 	}
+}
+
+// vCenter may move the change version for snapshots, vMotion, power and what guests write: each was a question to it and a line in the log.
+func TestNobodyIsAskedAboutAChangeVersionThatMovedForNothing(t *testing.T) {
+	t.Parallel()
+	now := newClock()
+	r, w, _ := watched(t, govmomi.Watch, func(o *sim.Options, c *govmomi.Config) { c.Now, o.MoveChangeVersion = now.now, true })
+	r.until("the version that it was powered on with", func() bool {
+		seen, _ := find(r.observe(), 0)
+		return seen.ChangeVersion == r.changeVersion("vg-0")
+	})
+	vm := r.settled(0)
+	now.advanceBy(4 * time.Minute)
+	asked := r.questions()
+	must(t, r.person.Snapshot(r.ctx, vmPath+"vg-0"))
+	r.until("the version has moved", func() bool {
+		seen, _ := find(r.observe(), 0)
+		return seen.ChangeVersion != "" && seen.ChangeVersion != vm.ChangeVersion
+	})
+	must(t, r.person.AddDisk(r.ctx, vmPath+"vg-0", "", ""))
+	r.until("a witness of the disk", func() bool { return len(w.told()) == 1 })
+	if n := r.questions() - asked; n != 1 {
+		t.Errorf("%d questions about one change", n)
+	}
+}
+
+// changeVersion is the one that vCenter has.
+func (r *rig) changeVersion(name string) string {
+	r.t.Helper()
+	vm, err := newFinder(r).VirtualMachine(r.ctx, vmPath+name)
+	must(r.t, err)
+	var props mo.VirtualMachine
+	must(r.t, vm.Properties(r.ctx, vm.Reference(), []string{"config.changeVersion"}, &props))
+	return props.Config.ChangeVersion
 }

@@ -24,12 +24,19 @@ func (x *Index) changed(e *vmEntry, now *vsphere.VM) {
 		kind = vsphere.ChangeRenamed
 	case was.Folder != now.Folder:
 		kind = vsphere.ChangeMoved
-	case was.ChangeVersion != "" && now.ChangeVersion != "" && was.ChangeVersion != now.ChangeVersion && was.Power == now.Power:
+	case was.ChangeVersion != "" && now.ChangeVersion != "" && was.ChangeVersion != now.ChangeVersion && was.Power == now.Power && reconfigured(was, now):
 		kind = vsphere.ChangeReconfigured
 	default:
 		return
 	}
 	x.changes = append(x.changes, Change{Kind: kind, Before: clone(e.vm), Now: clone(*now)})
+}
+
+// reconfigured reports whether the configuration of a VM differs in something that a person changes. vCenter moves the change version for much else: it is not
+// documented for what, and snapshots, vMotion and what guests write may be among it.
+func reconfigured(was, now *vsphere.VM) bool {
+	return was.CPU != now.CPU || was.MemoryMiB != now.MemoryMiB || was.HotAdd != now.HotAdd || was.Devices != now.Devices ||
+		was.IsTemplate != now.IsTemplate || was.InstanceUUID != now.InstanceUUID || *was.Stamp != *now.Stamp
 }
 
 // left notes that a VM is not below the root folder any more. The lock is held.

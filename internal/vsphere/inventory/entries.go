@@ -107,7 +107,7 @@ func (x *Index) nextVersion() uint64 {
 
 // keepConfig takes over what only the configuration tells.
 func keepConfig(to, from *vsphere.VM) {
-	to.CPU, to.MemoryMiB, to.HotAdd, to.IsTemplate = from.CPU, from.MemoryMiB, from.HotAdd, from.IsTemplate
+	to.CPU, to.MemoryMiB, to.HotAdd, to.Devices, to.IsTemplate = from.CPU, from.MemoryMiB, from.HotAdd, from.Devices, from.IsTemplate
 	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
 	to.Stamp, to.Tombstone, to.Released = from.Stamp, from.Tombstone, from.Released
 }

@@ -27,6 +27,7 @@ var RequiredPrivileges = []string{
 	"Network.Assign",
 	"Resource.AssignVMToPool",
 	"Sessions.TerminateSession",
+	"VirtualMachine.Config.AddNewDisk",
 	"VirtualMachine.Config.AdvancedConfig",
 	"VirtualMachine.Config.CPUCount",
 	"VirtualMachine.Config.Memory",

@@ -31,6 +31,9 @@ func checkClone(ctx *simulator.Context, req *types.CloneVM_Task) types.BaseMetho
 	if fault := checkName(req.Name); fault != nil {
 		return fault
 	}
+	if fault := checkTPM(ctx, req); fault != nil {
+		return fault
+	}
 	return checkSizes(req.Spec.Config)
 }
 
@@ -43,6 +46,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 	if req.Spec.Config == nil {
 		req.Spec.Config = &types.VirtualMachineConfigSpec{}
 	}
+	chooseHost(ctx, source, req)
 	s := &submission{entity: req.This, cancelable: true, delay: d.strict.cloneDelay}
 	d.hold(s, req.Folder, req.Name)
 	s.around = func(t *simulator.Task, run execute) (res types.AnyType, fault types.BaseMethodFault) {
@@ -63,10 +67,14 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		if fault := checkFree(ctx, folder, req.Name, types.ManagedObjectReference{}); fault != nil {
 			return nil, fault
 		}
-		if fault := checkSockets(source.Config.Hardware, req.Spec.Config); fault != nil {
+		if fault := checkPlacement(ctx, source, req); fault != nil {
 			return nil, fault
 		}
-		inherit(source, req.Spec.Config)
+		cloned := hardwareOf(ctx, source, req.Spec.Snapshot)
+		if fault := checkSockets(cloned, req.Spec.Config); fault != nil {
+			return nil, fault
+		}
+		inherit(source, cloned, req.Spec.Config)
 		req.Spec.Config.InstanceUuid = d.strict.uuids.reserve(req.Spec.Config.InstanceUuid)
 		ctx.WithLock(folder, func() { res, fault = run(t) })
 		d.strict.uuids.assign(req.Spec.Config.InstanceUuid, res)
@@ -74,7 +82,13 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 			return res, fault
 		}
 		if ref, ok := res.(types.ManagedObjectReference); ok {
-			ctx.WithLock(ref, func() { complete(ctx, ref, req.Spec.Config, req.Spec.Snapshot) })
+			ctx.WithLock(ref, func() {
+				complete(ctx, ref, req.Spec.Config, req.Spec.Snapshot)
+				inheritVApp(ctx, source, ref, req.Spec.Config)
+				if clone, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine); ok {
+					ownDevices(source, clone, req)
+				}
+			})
 		}
 		return res, nil
 	}

@@ -15,6 +15,9 @@ func TestTheOperatorHasThePrivilegesThatItsDocumentationAsksFor(t *testing.T) {
 	}
 	documents(t, page, "Privileges", RequiredPrivileges)
 	documents(t, page, "Privileges for networks", NetworkPrivileges)
+	documents(t, page, "Privileges for templates from an OVA", []string{vApp})
+	documents(t, page, "Privileges for encrypted templates", []string{crypto})
+	documents(t, page, "Privileges for notes", []string{notes})
 	documents(t, page, "Privileges for adoption", AdoptionPrivileges)
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -25,6 +26,8 @@ const (
 	// GuestBoot is how long the guest takes to boot, such as "5s", or GuestNever. Then VMware Tools run, the heartbeat is green and there is an IP
 	// address; all of that is gone while the VM is off. It wins over GuestTools.
 	GuestBoot = "SIM.guest.boot"
+	// GuestBridge is the address of a bridge for containers in the guest, which VMware Tools take for the guest's own.
+	GuestBridge = "SIM.guest.bridge"
 	// GuestInfo is followed by the key of a value that the guest writes, such as "guestinfo.ready". Its value is how long after the guest has booted,
 	// a space, and what the guest writes: "2s true". See GuestWrites.
 	GuestInfo = "SIM.guest.info."
@@ -64,6 +67,9 @@ func checkTools(ctx *simulator.Context, ref types.ManagedObjectReference) (fault
 type guests struct {
 	mo.ManagedEntity
 
+	// movesVersion is Options.MoveChangeVersion.
+	movesVersion bool
+
 	mu sync.Mutex
 	// wrote are the keys of extraConfig that a guest has written since its VM was powered on, with what was there before.
 	wrote map[types.ManagedObjectReference]map[string]string
@@ -90,9 +96,13 @@ func (g *guests) UpdateObject(ctx *simulator.Context, o mo.Reference, changes []
 		return
 	}
 	for _, c := range changes {
+		if strings.HasPrefix(c.Name, "snapshot") {
+			g.moveVersion(ctx, o)
+		}
 		if c.Name != "runtime.powerState" {
 			continue
 		}
+		g.moveVersion(ctx, o)
 		vm, ok := ctx.Map.Get(o.Reference()).(*simulator.VirtualMachine)
 		if !ok {
 			return
@@ -136,6 +146,7 @@ func (g *guests) boots(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 		setTools(ctx, vm, toolsRunning)
 		if whole {
 			tell(ctx, vm, types.ManagedEntityStatusGreen, address(vm))
+			g.cloudInit(ctx, vm)
 		}
 		g.writes(ctx, vm, vm.Config.ExtraConfig)
 	})
@@ -154,20 +165,31 @@ func (g *guests) writes(ctx *simulator.Context, vm *simulator.VirtualMachine, ex
 		if !ok || err != nil {
 			continue
 		}
-		whileOn(ctx, after, vm, func(ctx *simulator.Context) {
-			g.mu.Lock()
-			if g.wrote == nil {
-				g.wrote = map[types.ManagedObjectReference]map[string]string{}
-			}
-			if g.wrote[vm.Self] == nil {
-				g.wrote[vm.Self] = map[string]string{}
-			}
-			if _, again := g.wrote[vm.Self][key]; !again {
-				g.wrote[vm.Self][key] = option(vm, key)
-			}
-			g.mu.Unlock()
-			setOption(ctx, vm, key, value)
-		})
+		whileOn(ctx, after, vm, func(ctx *simulator.Context) { g.write(ctx, vm, key, value) })
+	}
+}
+
+// write has a guest write a value. The caller holds the VM.
+func (g *guests) write(ctx *simulator.Context, vm *simulator.VirtualMachine, key, value string) {
+	g.mu.Lock()
+	if g.wrote == nil {
+		g.wrote = map[types.ManagedObjectReference]map[string]string{}
+	}
+	if g.wrote[vm.Self] == nil {
+		g.wrote[vm.Self] = map[string]string{}
+	}
+	if _, again := g.wrote[vm.Self][key]; !again {
+		g.wrote[vm.Self][key] = option(vm, key)
+	}
+	g.mu.Unlock()
+	setOption(ctx, vm, key, value)
+	g.moveVersion(ctx, vm)
+}
+
+// moveVersion gives a VM another change version, if that is wanted. The caller holds the VM.
+func (g *guests) moveVersion(ctx *simulator.Context, o mo.Reference) {
+	if vm, ok := ctx.Map.Get(o.Reference()).(*simulator.VirtualMachine); ok && g.movesVersion {
+		ctx.Update(vm, []types.PropertyChange{{Name: "config.changeVersion", Val: uuid.NewString()}})
 	}
 }
 
@@ -194,10 +216,31 @@ func silence(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 
 // tell sets heartbeat and IP address.
 func tell(ctx *simulator.Context, vm *simulator.VirtualMachine, heartbeat types.ManagedEntityStatus, ip string) {
+	primary := ip
+	var nets []types.GuestNicInfo
+	for _, d := range vm.Config.Hardware.Device {
+		card, ok := d.(types.BaseVirtualEthernetCard)
+		if !ok {
+			continue
+		}
+		nic := types.GuestNicInfo{DeviceConfigId: card.GetVirtualEthernetCard().Key, MacAddress: card.GetVirtualEthernetCard().MacAddress, Connected: ip != ""}
+		if len(nets) == 0 && ip != "" {
+			nic.IpAddress = []string{linkLocal, ip}
+		}
+		nets = append(nets, nic)
+	}
+	if bridge := option(vm, GuestBridge); bridge != "" && ip != "" {
+		primary = bridge
+		nets = append([]types.GuestNicInfo{{DeviceConfigId: -1, IpAddress: []string{bridge}}}, nets...)
+	}
 	ctx.Update(vm, []types.PropertyChange{
-		{Name: "guestHeartbeatStatus", Val: heartbeat}, {Name: "guest.ipAddress", Val: ip}, {Name: "summary.guest.ipAddress", Val: ip},
+		{Name: "guestHeartbeatStatus", Val: heartbeat}, {Name: "guest.ipAddress", Val: primary}, {Name: "summary.guest.ipAddress", Val: primary},
+		{Name: "guest.net", Val: nets},
 	})
 }
+
+// linkLocal is an address that each interface gives itself.
+const linkLocal = "fe80::250:56ff:fe00:1"
 
 // address is one that no other VM of the simulator has.
 func address(vm *simulator.VirtualMachine) string {

@@ -8,8 +8,18 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
+// hardwareOf is what a clone is made of: the source's, or that of the snapshot. The caller holds the source.
+func hardwareOf(ctx *simulator.Context, source *simulator.VirtualMachine, snapshot *types.ManagedObjectReference) types.VirtualHardware {
+	if snapshot != nil {
+		if s, ok := ctx.Map.Get(*snapshot).(*simulator.VirtualMachineSnapshot); ok {
+			return s.Config.Hardware
+		}
+	}
+	return source.Config.Hardware
+}
+
 // inherit adds to a clone's configuration what a clone has from its source. The caller holds the source.
-func inherit(source *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
+func inherit(source *simulator.VirtualMachine, cloned types.VirtualHardware, spec *types.VirtualMachineConfigSpec) {
 	from := source.Config
 	for _, o := range from.ExtraConfig {
 		option := *o.GetOptionValue()
@@ -33,7 +43,7 @@ func inherit(source *simulator.VirtualMachine, spec *types.VirtualMachineConfigS
 		}
 	}
 	if spec.NumCoresPerSocket == nil {
-		spec.NumCoresPerSocket = from.Hardware.NumCoresPerSocket
+		spec.NumCoresPerSocket = cloned.NumCoresPerSocket
 	}
 }
 

@@ -14,6 +14,13 @@ type need struct {
 	on        types.ManagedObjectReference
 }
 
+// Privileges that only some templates, or nobody, needs.
+const (
+	vApp   = "VApp.ApplicationConfig"
+	notes  = "VirtualMachine.Config.Annotation"
+	crypto = "Cryptographer.Clone"
+)
+
 // undocumented is followed by the name of a method or property for which no privilege is known here.
 const undocumented = "Undocumented."
 
@@ -134,7 +141,8 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	if location.Folder != nil {
 		folder = *location.Folder
 	}
-	out := []need{{"VirtualMachine.Inventory.CreateFromExisting", folder}}
+	// The API reference does not list the second one. VMware's table "Required Privileges for Common Tasks" does.
+	out := []need{{"VirtualMachine.Inventory.CreateFromExisting", folder}, {"VirtualMachine.Config.AddNewDisk", folder}}
 	source, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
 		return out
@@ -149,6 +157,9 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 		out = append(out, need{"VirtualMachine.Provisioning.CreateTemplateFromVM", req.This})
 	default:
 		out = append(out, need{"VirtualMachine.Provisioning.Clone", req.This})
+	}
+	if hasTPM(source) {
+		out = append(out, need{crypto, req.This})
 	}
 	if location.Pool != nil {
 		out = append(out, need{"Resource.AssignVMToPool", *location.Pool})
@@ -210,13 +221,18 @@ func configNeeds(spec *types.VirtualMachineConfigSpec, on types.ManagedObjectRef
 		}
 	}
 	require(rest.Name != "", "Rename")
-	require(rest.Annotation != "", "Annotation")
+	if rest.Annotation != "" {
+		out = append(out, need{notes, on})
+	}
 	require(rest.Uuid != "" || rest.InstanceUuid != "", "Settings")
 	require(rest.NumCPUs != 0 || rest.NumCoresPerSocket != nil || rest.CpuHotAddEnabled != nil || rest.CpuHotRemoveEnabled != nil, "CPUCount")
 	require(rest.MemoryMB != 0 || rest.MemoryHotAddEnabled != nil, "Memory")
 	require(rest.CpuAllocation != nil || rest.MemoryAllocation != nil, "Resource")
 	require(len(rest.ExtraConfig) > 0, "AdvancedConfig")
 	out = append(out, deviceNeeds(rest.DeviceChange, on)...)
+	if rest.VAppConfig != nil || rest.VAppConfigRemoved != nil {
+		out = append(out, need{vApp, on})
+	}
 
 	rest.ChangeVersion = ""
 	rest.Name, rest.Annotation, rest.Uuid, rest.InstanceUuid = "", "", "", ""
@@ -224,6 +240,7 @@ func configNeeds(spec *types.VirtualMachineConfigSpec, on types.ManagedObjectRef
 	rest.MemoryMB, rest.MemoryHotAddEnabled = 0, nil
 	rest.CpuAllocation, rest.MemoryAllocation = nil, nil
 	rest.ExtraConfig, rest.DeviceChange = nil, nil
+	rest.VAppConfig, rest.VAppConfigRemoved = nil, nil
 	left := reflect.ValueOf(rest)
 	for i := range left.NumField() {
 		if !left.Field(i).IsZero() {

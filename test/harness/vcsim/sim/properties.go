@@ -5,23 +5,32 @@ import (
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
 // propertyReader is a property collector of the simulator's, or ours.
 type propertyReader interface {
+	mo.Reference
 	RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault
 }
 
-// RetrievePropertiesEx reads properties, and hides those that the account may not see.
-func (d *desk) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault {
+// RetrievePropertiesEx reads properties, and hides objects and properties that the account may not see. If objects are hidden, all of it is one page.
+func (d *desk) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) (answer soap.HasFault) {
 	collector, ok := ctx.Session.Get(req.This).(propertyReader)
 	if !ok {
 		return &methods.RetrievePropertiesExBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
 	}
-	answer := collector.RetrievePropertiesEx(ctx, req)
+	hides := d.strict.hidden.of(ctx, &d.strict.access)
+	if hides {
+		req.Options.MaxObjects = 0
+	}
+	ctx.WithLock(collector, func() { answer = collector.RetrievePropertiesEx(ctx, req) })
 	if body, ok := answer.(*methods.RetrievePropertiesExBody); ok && body.Res != nil && body.Res.Returnval != nil {
+		if hides {
+			body.Res.Returnval.Objects = d.strict.hidden.filter(req.SpecSet, body.Res.Returnval.Objects)
+		}
 		for i := range body.Res.Returnval.Objects {
 			d.strict.access.hide(ctx, &body.Res.Returnval.Objects[i])
 		}

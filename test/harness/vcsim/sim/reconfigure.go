@@ -63,6 +63,7 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 			res, fault := work(t)
 			if fault == nil {
 				setHotPlug(ctx, vm)
+				dropVApp(vm, &req.Spec)
 				showDisabled(ctx, vm, extra)
 				d.strict.guests.writes(ctx, vm, extra)
 			}

@@ -40,6 +40,11 @@ type Options struct {
 	NoRootPermission bool
 	// RootLenient shows recent tasks, events and all pages to an account without a permission on the root object: with NoRootPermission, only tasks are hidden whose object is gone.
 	RootLenient bool
+	// MoveChangeVersion has the change version of a VM move when it is powered on or off, when a snapshot is taken or removed, and when its guest writes. Whether
+	// vCenter does that is not documented.
+	MoveChangeVersion bool
+	// ShowHiddenReferences has properties refer to objects that the account does not see: see Simulator.Hide.
+	ShowHiddenReferences bool
 	// AdminUsername and AdminPassword of a person who may do everything; unless set, the constants of these names.
 	AdminUsername, AdminPassword string
 	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
@@ -60,6 +65,8 @@ type Options struct {
 	HTTPSessions int
 	// IdleTimeout is after how long a session ends that nobody uses, with or without a login; 30 minutes unless set.
 	IdleTimeout time.Duration
+	// APIVersion of the vCenter; that of 8.0 Update 3 unless set.
+	APIVersion string
 	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
 	InstanceUUID string
 }
@@ -116,6 +123,9 @@ func setDefaults(o *Options) {
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = defaultIdleTimeout
 	}
+	if o.APIVersion == "" {
+		o.APIVersion = "8.0.3.0"
+	}
 	if o.TaskRetention == 0 {
 		o.TaskRetention = 10 * time.Minute
 	}
@@ -134,6 +144,7 @@ func Start(o Options) (*Simulator, error) {
 
 	model := simulator.VPX()
 	model.Host, model.ClusterHost, model.Machine = 0, o.Hosts, 0
+	model.ServiceContent.About.ApiVersion = o.APIVersion
 	if o.InstanceUUID != "" {
 		model.ServiceContent.About.InstanceUuid = o.InstanceUUID
 	}
@@ -154,6 +165,8 @@ func Start(o Options) (*Simulator, error) {
 		},
 		pageSize:   o.PageSize,
 		history:    history{delay: o.EventDelay, domain: o.EventDomain},
+		hidden:     hidden{shown: o.ShowHiddenReferences},
+		guests:     guests{movesVersion: o.MoveChangeVersion},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 		stuck:      stuck{hold: o.HoldPowerOn},

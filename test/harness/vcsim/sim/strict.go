@@ -14,6 +14,7 @@ import (
 // call is sent to an object of ours, which calls the simulator's.
 type strict struct {
 	access    access
+	hidden    hidden
 	uuids     uuids
 	retention retention
 	history   history
@@ -76,12 +77,17 @@ func enforce(service *simulator.Service, s *strict) {
 	}
 }
 
-// call applies the rules to a call to an object that exists.
-func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
+// refuse refuses a call for what its object does, or may not do, at present.
+func (s *strict) refuse(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
 	if fault := checkDisabled(ctx, m); fault != nil {
 		return fault
 	}
-	if fault := s.stuck.check(m); fault != nil {
+	return s.stuck.check(m)
+}
+
+// call applies the rules to a call to an object that exists.
+func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
+	if fault := s.refuse(ctx, m); fault != nil {
 		return fault
 	}
 	shrinkPage(m.Body, s.pageSize)

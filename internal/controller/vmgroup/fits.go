@@ -1,0 +1,52 @@
+package vmgroup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+)
+
+// mostNamed is how many datastores a message names.
+const mostNamed = 3
+
+// checkReach refuses a template whose disks stay on a datastore that no host of the resource pool reaches. Where nothing names a datastore, a full clone stays
+// on that of its template. A linked one reads its template's in any case.
+func (r resolver) checkReach(names *group.Names, spec v1alpha1.VmGroupSpec) {
+	there, has := names.Placement.Compute.Datastores, names.Template.Datastores
+	if len(there) == 0 || len(has) == 0 || slices.ContainsFunc(has, func(path string) bool { return slices.Contains(there, path) }) {
+		return
+	}
+	if named := !names.Placement.Datastore.IsZero(); named && spec.CloneMode != v1alpha1.CloneLinked {
+		names.Linked = false // LinkedPreferred is full where it cannot be linked
+		return
+	}
+	what := fmt.Sprintf("no host of %s, where the resource pool is, has a datastore of template %s", foreigntext.Name(names.Placement.Compute.Path), foreigntext.Name(names.Template.Path))
+	instead := fmt.Sprintf("Name one of theirs in spec.placement.datastore, for example %s, or another resource pool", enumerated(there))
+	if spec.CloneMode == v1alpha1.CloneLinked {
+		instead = "Use cloneMode Full with a datastore of theirs, or another resource pool"
+	}
+	block(names, v1alpha1.ReasonPlacementImpossible, true, "spec.placement and the defaults of the VCenter: in VCenter %q: %s (%s). %s", r.vcenter, what, enumerated(has), instead)
+}
+
+func enumerated(paths []string) string {
+	shown := make([]string, 0, mostNamed)
+	for _, path := range paths[:min(len(paths), mostNamed)] {
+		shown = append(shown, foreigntext.Name(path))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// checkTemplate refuses a template of which no VM can be made.
+func checkTemplate(names *group.Names) {
+	why := names.Template.Unfit
+	if names.Linked {
+		why = names.Template.UnfitLinked
+	}
+	if why != "" {
+		block(names, v1alpha1.ReasonTemplateUnfit, true, "spec.template: %s: %s", foreigntext.Name(names.Template.Path), why)
+	}
+}

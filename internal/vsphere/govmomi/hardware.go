@@ -1,0 +1,96 @@
+package govmomi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// hardware is what a clone gets of a template, or of its snapshot.
+type hardware struct {
+	disks disks
+	// cores per socket; zero if vCenter does not show them, or chooses them at power-on.
+	cores int32
+	// fixedMAC is the label of the first network adapter with an address that a person set, or empty.
+	fixedMAC string
+	// tpm is true with a virtual TPM.
+	tpm bool
+}
+
+func (e templateEntry) hardware(linked bool) hardware {
+	if linked {
+		return e.linked
+	}
+	return e.full
+}
+
+// hardwareOf reads the hardware of a template or snapshot.
+func hardwareOf(o object) hardware {
+	devices, known := devicesOf(o)
+	h := hardware{disks: disks{known: known}, cores: int32(o.number(propCores))}
+	for _, device := range devices {
+		switch d := device.(type) {
+		case *types.VirtualDisk:
+			h.disks.keys = append(h.disks.keys, d.Key)
+		case *types.VirtualTPM:
+			h.tpm = true
+		case types.BaseVirtualEthernetCard:
+			card := d.GetVirtualEthernetCard()
+			if h.fixedMAC == "" && strings.EqualFold(card.AddressType, string(types.VirtualEthernetCardMacTypeManual)) {
+				h.fixedMAC = labelOf(card.DeviceInfo)
+			}
+		}
+	}
+	return h
+}
+
+func labelOf(info types.BaseDescription) string {
+	if info == nil || info.GetDescription().Label == "" {
+		return "a network adapter"
+	}
+	return foreigntext.Name(info.GetDescription().Label)
+}
+
+// unfit says why no VM can be made of hardware, or is empty. vCenter may ignore an edit of the address in a clone, so that all VMs would have one.
+func (h hardware) unfit(of string) string {
+	if h.fixedMAC == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s has a MAC address that was set by hand, which all VMs would share; set it to automatic", h.fixedMAC, of)
+}
+
+// hardwareOfSnapshots reads what linked clones of templates are made of: a template may have been changed after its snapshot was taken.
+func hardwareOfSnapshots(ctx context.Context, c *connection, templates []object) (map[vsphere.Ref]hardware, error) {
+	var refs []vsphere.Ref
+	for _, o := range templates {
+		if ref := o.refOf(propSnapshot); !ref.IsZero() {
+			refs = append(refs, ref)
+		}
+	}
+	objects, err := existing(ctx, c.client, refs, types.PropertySpec{Type: "VirtualMachineSnapshot", PathSet: []string{propDevices, propCores}})
+	if err != nil {
+		return nil, err
+	}
+	out := map[vsphere.Ref]hardware{}
+	for _, o := range objects {
+		out[o.ref] = hardwareOf(o)
+	}
+	return out, nil
+}
+
+// coresPerSocket returns what to ask for so that a VM can have this many CPUs, or nil if it has such sockets from its template.
+func (h hardware) coresPerSocket(cpus int32) *int32 {
+	if h.cores <= 1 || cpus%h.cores == 0 {
+		return nil
+	}
+	a, b := cpus, h.cores
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return &a
+}

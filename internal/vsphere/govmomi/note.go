@@ -1,0 +1,35 @@
+package govmomi
+
+import (
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// writesNotes reports whether the account may write notes into VMs, as far as the root folder tells and as long as vCenter refused none.
+func (s *Server) writesNotes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.privileges.notes
+}
+
+// withoutNotes writes no notes until the next connection: nobody goes without a VM for the lack of a note.
+func (s *Server) withoutNotes() {
+	s.mu.Lock()
+	was := s.state.privileges.notes
+	s.state.privileges.notes = false
+	s.mu.Unlock()
+	if was {
+		s.log.Info("The account may not write notes into VMs: VMs are cloned without", "privilege", vsphere.PrivilegeNotes)
+	}
+}
+
+// lacks reports whether a call or its task was refused because of this privilege.
+func lacks(err error, privilege string) bool {
+	var known *vsphere.Error
+	if asError(err, &known) {
+		return known.Privilege == privilege
+	}
+	f, ok := is[types.BaseNoPermission](err)
+	return ok && f.GetNoPermission().PrivilegeId == privilege
+}

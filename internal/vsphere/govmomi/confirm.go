@@ -16,7 +16,8 @@ const (
 	confirmLast  = 30 * time.Second
 )
 
-// reread reads objects whole and applies them. What is not found, or lies outside of the root, becomes a suspect.
+// reread reads objects whole and applies them. What is not found, or lies outside of the root, becomes a suspect. Before the first listing the index knows only
+// the root folder, so an object in another folder is looked up without becoming a suspect.
 func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error {
 	if len(refs) == 0 {
 		return nil
@@ -52,7 +53,12 @@ func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error
 	}
 	s.index.Upsert(began, vms, nil)
 	missed := slices.Collect(maps.Keys(missing))
-	s.index.Missed(began, missed...)
+	if !s.index.Listed() {
+		for _, o := range objects {
+			delete(missing, o.ref)
+		}
+	}
+	s.index.Missed(began, slices.Collect(maps.Keys(missing))...)
 	s.wanted(missed)
 	return nil
 }

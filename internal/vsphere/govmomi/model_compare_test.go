@@ -159,7 +159,7 @@ func (h *history) checkPrompt() {
 	}
 	sleep(context.Background(), promptWithin)
 	synctest.Wait()
-	if complete, _ := h.server.complete(); !complete || time.Since(h.started) < startsWithin {
+	if complete, _ := h.server.complete(); !complete {
 		return
 	}
 	h.m.mu.Lock()

@@ -63,7 +63,8 @@ type model struct {
 	opening chan struct{}
 	// destroyed are things that were destroyed below the root, with the number of the change.
 	destroyed map[vsphere.Ref]int
-	// left are things of which a stream has told that they are not there any more.
+	// left are destroyed things of which a stream reported that they left. A thing that left by a move can come back and be destroyed between two answers, and the
+	// stream does not report that.
 	left map[vsphere.Ref]bool
 }
 
@@ -122,8 +123,8 @@ func (m *model) hasTold(set *types.UpdateSet) {
 	defer m.mu.Unlock()
 	for _, filter := range set.FilterSet {
 		for _, u := range filter.ObjectSet {
-			if u.Kind == types.ObjectUpdateKindLeave {
-				m.left[fromRef(u.Obj)] = true
+			if ref := fromRef(u.Obj); u.Kind == types.ObjectUpdateKindLeave && m.things[ref] == nil {
+				m.left[ref] = true
 			}
 		}
 	}

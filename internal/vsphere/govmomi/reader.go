@@ -51,10 +51,11 @@ var (
 		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propGuestNet, propTools, propHeartbeat, propQuestion,
 		propInstanceUUID, propTemplate, propChangeVersion, propDisabled,
 	}
-	// detailProperties are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
+	// detailProperties are the whole configuration. They are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
 	// rest may be large, and guestinfo holds secrets.
 	detailProperties = append([]string{
-		propCPU, propMemory, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep, propDisks, propAdapters,
+		propCPU, propMemory, propInstanceUUID, propTemplate, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep,
+		propDisks, propAdapters,
 	}, stampProperties...)
 	stampProperties = func() []string {
 		out := make([]string, len(inventory.Keys))
@@ -147,7 +148,8 @@ func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error)
 	)
 }
 
-// seenOf builds a VM from its base properties and its details.
+// seenOf builds a VM from its base properties and its details. The details supply the whole configuration. The base properties can be from an earlier read, and an
+// older UUID or template flag under the change version of the details would not be read again.
 func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 	// A property that we may not read is not an empty one: a VM whose stamp is hidden must not look unstamped.
 	for path, err := range details.denied {
@@ -167,7 +169,9 @@ func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 		MemoryLimitMiB: details.number(propMemoryLimit), MemoryStepMiB: details.number(propMemoryStep),
 	}
 	vm.Devices = int32(details.number(propDisks) + details.number(propAdapters))
-	vm.ChangeVersion = details.text(propChangeVersion)
+	for _, name := range []string{propInstanceUUID, propTemplate, propChangeVersion} {
+		setBase(&vm, name, details)
+	}
 	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
 	vm.Released = inventory.DecodeRelease(values)
 	return inventory.Seen{VM: vm}, nil

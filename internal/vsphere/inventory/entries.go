@@ -77,7 +77,7 @@ func (x *Index) showVM(vm vsphere.VM, touched groups) bool {
 	if f := x.folders[vm.Folder]; f == nil || f.state != Present {
 		return false
 	}
-	if vm.ChangeVersion != "" && (vm.ChangeVersion != e.vm.ChangeVersion || vm.InstanceUUID != e.vm.InstanceUUID || vm.IsTemplate != e.vm.IsTemplate) {
+	if e.configDiffers(&vm) {
 		return false
 	}
 	keepConfig(&vm, &e.vm)

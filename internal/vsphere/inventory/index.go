@@ -170,6 +170,13 @@ func (x *Index) Invalidate(reason string) {
 	}
 }
 
+// Listed reports whether the index has applied a full listing. Before the first one, the index knows only the root folder.
+func (x *Index) Listed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.listed
+}
+
 // Complete reports whether the index holds every VM below the root folder, and why not.
 func (x *Index) Complete() (bool, string) {
 	x.mu.Lock()

@@ -211,3 +211,32 @@ func TestTheAlarmEndsWhenAVMThatVanishedIsBackOnAHostThatIsAway(t *testing.T) {
 		t.Error("the alarm is on, though a VM that had vanished is there")
 	}
 }
+
+// TestAConversionToATemplateWhoseReadFailedIsReadAgainUntilItIsKnown: the index has the change version that the stream shows, but not the template flag or the UUID.
+func TestAConversionToATemplateWhoseReadFailedIsReadAgainUntilItIsKnown(t *testing.T) {
+	x, _ := newIndex(0)
+	a := vm(1, groupID)
+	for name, convert := range map[string]func(*vsphere.VM){
+		"template": func(vm *vsphere.VM) { vm.IsTemplate = true },
+		"UUID":     func(vm *vsphere.VM) { vm.InstanceUUID = "another" },
+	} {
+		x.list(a)
+		converted := with(a, convert)
+		s := NewShown()
+		s.PutVM(converted.VM)
+		s.PutFolder(folder)
+		s.Completed()
+		x.Upsert(x.Begin(), []Seen{with(converted, func(vm *vsphere.VM) { vm.Stamp, vm.ChangeVersion = nil, "" }).unreadable()}, nil)
+		if got := x.Differences(s); len(got) != 1 || !got[0].Both || !got[0].Unread {
+			t.Errorf("%s: differences are %+v, want the VM, to be read until it can be", name, got)
+		}
+		if x.Upsert(x.Begin(), []Seen{converted}, nil); len(x.Differences(s)) != 0 {
+			t.Errorf("%s: after it was read, differences are %+v", name, x.Differences(s))
+		}
+	}
+}
+
+func (s Seen) unreadable() Seen {
+	s.Unread = true
+	return s
+}

@@ -96,7 +96,7 @@ type Difference struct {
 	Version uint64
 	// Both is true if the object is below the root by both of them.
 	Both bool
-	// Unread is true of a VM of whose configuration the stream shows another version than the index has: a read of it failed, or saw an older one.
+	// Unread is true if the stream shows another configuration of the VM than the index has: a read failed, or saw an older configuration.
 	Unread bool
 }
 
@@ -145,7 +145,7 @@ func (x *Index) vmDifferences(s *Shown) (out []Difference) {
 		case !s.covers(vm.Folder, x.root):
 		case e == nil:
 			out = append(out, Difference{Ref: ref})
-		case e.state == Present && vm.ChangeVersion != "" && (e.unread || vm.ChangeVersion != e.vm.ChangeVersion):
+		case e.state == Present && e.configDiffers(&vm):
 			out = append(out, Difference{Ref: ref, Version: e.version, Both: true, Unread: true})
 		case e.state == Elsewhere, e.state == Present && !sameBase(e, vm):
 			out = append(out, Difference{Ref: ref, Version: e.version, Both: e.state == Present})
@@ -159,11 +159,14 @@ func (x *Index) vmDifferences(s *Shown) (out []Difference) {
 	return out
 }
 
-// sameBase reports whether an entry has the base properties that a stream shows of its VM.
+// configDiffers reports whether a stream shows another configuration than the entry has. A stream shows only UUID, template flag and change version.
+func (e *vmEntry) configDiffers(shown *vsphere.VM) bool {
+	return shown.ChangeVersion != "" && (e.unread || shown.ChangeVersion != e.vm.ChangeVersion ||
+		shown.InstanceUUID != e.vm.InstanceUUID || shown.IsTemplate != e.vm.IsTemplate)
+}
+
+// sameBase reports whether an entry has the base properties that a stream shows of its VM, but for those of the configuration.
 func sameBase(e *vmEntry, shown vsphere.VM) bool {
-	if shown.ChangeVersion != "" && (shown.InstanceUUID != e.vm.InstanceUUID || shown.IsTemplate != e.vm.IsTemplate) {
-		return false
-	}
 	keepConfig(&shown, &e.vm)
 	return equalVM(&e.vm, &shown)
 }

@@ -168,6 +168,14 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3, Quota: Quota{VMs: 4, CPUs: 8}},
 		Events: []Event{{0, "retain", 0}, {0, "scale-by-one", 0}, {0, "deny", 6}, {time.Minute, "lose", 0}, {0, "lose", 0}},
 	},
+	"the group is powered off and on during an update, and a guest ignores that": { // seed 9006622
+		Setup:  Setup{Replicas: 2, Slow: true},
+		Events: []Event{{0, "template", 1}, {10 * time.Minute, "stubborn", 3021}, {0, "power", 0}, {0, "power", 1}},
+	},
+	"an update is taken back, and a guest ignores that it was to shut down": { // seed 9006622
+		Setup:  Setup{Replicas: 2, Slow: true},
+		Events: []Event{{0, "template", 1}, {20*time.Minute + 6*time.Second, "template", 0}, {0, "stubborn", 1510}, {time.Minute, "power", 0}, {0, "power", 1}},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

@@ -386,7 +386,7 @@ func (f Facts) underWay(counts string) (reason, message string) {
 	case f.updating():
 		return p.Update.Reason, p.Update.Message
 	case p.Repairing:
-		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator"
+		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator" + waitingFor(p.VMs)
 	case p.Existing < p.Desired:
 		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
 	case p.Existing > most && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:

@@ -70,6 +70,16 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			ready: "False", reason: v1alpha1.ReasonDeleting, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{
+			story: "repairing, while vCenter has not said what became of the VM that was lost",
+			change: func(f *Facts) {
+				f.Plan.Existing, f.Plan.Ready, f.Plan.Repairing, f.Plan.Settled = 1, 1, true, false
+				f.Plan.VMs[1] = plan.VMStatus{Ordinal: 1, Name: "vg-1-1", Phase: v1alpha1.VMCloning, Message: "vm-2, which it replaces, is being looked for in vCenter"}
+			},
+			phase:   v1alpha1.PhasePending,
+			message: "1 of 2 VMs are ready; repairing what was changed outside of the operator; vg-1-1: vm-2, which it replaces, is being looked for in vCenter",
+			ready:   "False", reason: v1alpha1.ReasonRepairing, present: []string{v1alpha1.ConditionReconciling},
+		},
+		{
 			story: "scaling up, while clones hang",
 			change: func(f *Facts) {
 				f.Plan.Desired, f.Plan.Settled = 5, false

@@ -171,6 +171,8 @@ func (p *planner) waitsForOthers() string {
 			failed = append(failed, m)
 		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
 			note("starting %s", m)
+		case m.status.Phase == v1alpha1.VMReady && !m.status.ShutdownTime.IsZero():
+			note("waiting for %s, whose guest may yet follow a request to shut down", m)
 		case m.status.Phase == v1alpha1.VMReady:
 			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
 		case m.missing() && len(p.roll.blockedOlder) > 0:
@@ -179,7 +181,7 @@ func (p *planner) waitsForOthers() string {
 		}
 	}
 	for _, what := range []string{
-		"removing %s", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
+		"removing %s", "waiting for %s, whose guest may yet follow a request to shut down", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
 		"%s could not be changed, which is tried again",
 	} {
 		if name := first[what]; name != "" {

@@ -87,6 +87,7 @@ func (p *planner) assessRunning(m *member) {
 		availableAt := status.ReadySince.Add(p.spec.minReady)
 		status.Available = !availableAt.After(p.in.Now)
 		p.wake(availableAt)
+		p.mayGoDown(m)
 		return
 	}
 	p.starts(m)
@@ -99,6 +100,20 @@ func (p *planner) assessRunning(m *member) {
 	}
 	// Nobody but the operator powers a new VM on, and the operator suspends none: these came from outside.
 	m.wrongPower = vm.Power == vsphere.Suspended || (vm.Power == vsphere.PoweredOff && m.wasReady)
+}
+
+// mayGoDown has a VM not count as available while its guest has time to follow a request to shut down: spec wanted it off then, and wants it on now. An update
+// that took another away meanwhile would leave too few.
+func (p *planner) mayGoDown(m *member) {
+	asked, _ := p.asked(m)
+	if m.vm.Tombstone || m.status.Updating || asked.IsZero() || p.ops.guests.overdue(asked) {
+		return // an update sees to those that it stops: see updating
+	}
+	end := p.ops.guests.end(asked)
+	p.wake(end)
+	m.status.Available, m.status.ShutdownTime = false, asked
+	m.status.Message = fmt.Sprintf("its guest was asked to shut down at %s, before the VM was wanted on again, and may follow until %s UTC",
+		asked.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly))
 }
 
 // interrupted is true when status says that the VM did not pass its gate although it had been ready. One that was only chosen to be restarted was ready all the

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +89,8 @@ func TestTimeOfAShutdownIsKeptAsLongAsItMatters(t *testing.T) {
 		{"while the host is away", input(0, has(makeVM(0, marked, tools, disconnected)), askedAgo(0, time.Minute)), asked},
 		{"not before the guest is asked", input(1, has(guest), spec(wantOff), running(vsphere.OpPowerOn, 0, 0)), time.Time{}},
 		{"not once the VM is off", input(1, has(makeVM(0, power(vsphere.PoweredOff))), spec(wantOff), askedAgo(0, time.Minute)), time.Time{}},
-		{"not once it shall run again", input(1, has(guest), askedAgo(0, time.Minute)), time.Time{}},
+		{"while the guest may follow, although it shall run again", input(1, has(guest), askedAgo(0, time.Minute)), asked},
+		{"not once it has had its time and shall run again", input(1, has(guest), askedAgo(0, 3*time.Minute)), time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := vmStatus(t, Compute(test.in), 0).ShutdownTime; !got.Equal(test.want) {
@@ -113,5 +115,31 @@ func TestAGuestNeverHasLessThanItsTime(t *testing.T) {
 		} else if after == 0 && !p.VMs[0].ShutdownTime.Equal(in.Known[0].ShutdownTime) {
 			t.Errorf("status had %s and gets %s", in.Known[0].ShutdownTime, p.VMs[0].ShutdownTime)
 		}
+	}
+}
+
+// TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown: nobody can take a request back. An update that relied on such a VM would leave too few.
+func TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown(t *testing.T) {
+	guest := makeVM(0, tools)
+	for _, test := range []struct {
+		name      string
+		in        Input
+		available bool
+	}{
+		{"it was asked a minute ago", input(1, has(guest), askedAgo(0, time.Minute)), false},
+		{"only this process knows that", input(1, has(guest), running(vsphere.OpShutdownGuest, 0, time.Minute)), false},
+		{"it has had its time", input(1, has(guest), askedAgo(0, 3*time.Minute), running(vsphere.OpShutdownGuest, 0, 3*time.Minute)), true},
+		{"it was not asked", input(1, has(guest)), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := Compute(test.in)
+			got := vmStatus(t, p, 0)
+			if got.Available != test.available || actionsOf(p) != "" {
+				t.Errorf("it is %+v, actions are [%s]", got, actionsOf(p))
+			}
+			if end := test.in.Now.Add(2 * time.Minute); !test.available && (!p.WakeAt.Equal(end) || !strings.Contains(got.Message, "may follow until 12:02:00 UTC")) {
+				t.Errorf("wakes at %s, want %s; message %q", p.WakeAt, end, got.Message)
+			}
+		})
 	}
 }

@@ -158,6 +158,24 @@ var found = map[string]History{
 	"a VM is moved away while it is released": { // seed 1035995
 		Setup: Setup{Replicas: 1, Retain: true, Quota: Quota{VMs: 5}}, Events: []Event{{time.Minute, "scale", 0}, {0, "move-away", 0}},
 	},
+	"another replica writes its name into a status that was wiped": { // seed 1946
+		Setup: Setup{Replicas: 1, Adopts: 1}, Events: []Event{{10 * time.Second, "takeover", 0}, {0, "wipe-status", 0}},
+	},
+	"what replaces a lost VM is lost before it was seen": { // seed 2723
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "lose-all", 0}, {3 * time.Second, "short-outage", 39}, {25 * time.Second, "lose-all", 0}},
+	},
+	"two VMs are lost while the template is denied and the quota is full": { // seed 3551
+		Setup:  Setup{Replicas: 3, Quota: Quota{VMs: 4, CPUs: 8}},
+		Events: []Event{{0, "retain", 0}, {0, "scale-by-one", 0}, {0, "deny", 6}, {time.Minute, "lose", 0}, {0, "lose", 0}},
+	},
+	"the group is powered off and on during an update, and a guest ignores that": { // seed 9006622
+		Setup:  Setup{Replicas: 2, Slow: true},
+		Events: []Event{{0, "template", 1}, {10 * time.Minute, "stubborn", 3021}, {0, "power", 0}, {0, "power", 1}},
+	},
+	"an update is taken back, and a guest ignores that it was to shut down": { // seed 9006622
+		Setup:  Setup{Replicas: 2, Slow: true},
+		Events: []Event{{0, "template", 1}, {20*time.Minute + 6*time.Second, "template", 0}, {0, "stubborn", 1510}, {time.Minute, "power", 0}, {0, "power", 1}},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

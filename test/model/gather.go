@@ -79,8 +79,12 @@ func (o *operator) observe(s *group.Snapshot) {
 	w := o.world
 	var known []string
 	for _, vm := range s.Group.Status.VMs {
-		if vm.MoRef != "" {
-			known = append(known, vm.MoRef)
+		ref := vm.MoRef
+		if ref == "" && vm.Replaces != nil {
+			ref = vm.Replaces.MoRef // it is looked up until its successor is seen
+		}
+		if ref != "" {
+			known = append(known, ref)
 		}
 	}
 	seen := w.vc.observe(groupUID, s.FolderRef().Value, known)

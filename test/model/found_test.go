@@ -176,6 +176,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 2, Slow: true},
 		Events: []Event{{0, "template", 1}, {20*time.Minute + 6*time.Second, "template", 0}, {0, "stubborn", 1510}, {time.Minute, "power", 0}, {0, "power", 1}},
 	},
+	"two VMs are taken over while an update clones one": { // seed 9020888
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
+		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

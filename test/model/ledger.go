@@ -117,9 +117,9 @@ func (l *ledger) giveBack(q group.QuotaQuestion) {
 	l.entry, l.granted = lower(l.entry), lower(l.granted)
 }
 
-// adopted counts VMs that were another group's, which was charged for them.
+// adopted counts VMs that were another group's, which was charged for them, beside what the group has and what is being cloned for it.
 func (l *ledger) adopted(v *vcenter) {
 	vms, cpus := v.charged()
-	l.granted = l.granted.Max(policy.Usage{Groups: 1, VMs: vms, CPU: cpus})
+	l.granted = l.granted.Max(policy.Usage{Groups: 1, VMs: vms, CPU: cpus + v.coming()})
 	l.enter(l.granted)
 }

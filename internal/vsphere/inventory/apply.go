@@ -44,7 +44,7 @@ func (x *Index) applyAll(r reading, vms []Seen, folders []vsphere.Folder) {
 	x.guardListing(missing, stamped)
 	x.expire(touched)
 	x.valid, x.reason, x.listed = true, "", true
-	x.applied = max(x.applied, r.began)
+	x.applied, x.arrived = max(x.applied, r.began), x.now()
 
 	after, why := x.complete()
 	changed := before != after || whyBefore != why

@@ -13,6 +13,9 @@ func (x *Index) putVM(seen Seen, r reading, touched groups) {
 		e = &vmEntry{}
 		x.vms[vm.Ref] = e
 	}
+	if x.unlisted(e.state, r) {
+		x.doubt(vm.Ref)
+	}
 	overlaps := r.began < e.since
 	if overlaps && e.state != Present {
 		x.contest(e, seen, touched)

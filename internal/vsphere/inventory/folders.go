@@ -39,6 +39,9 @@ func (x *Index) putFolder(f vsphere.Folder, r reading, touched groups) {
 			x.lives(x.vms[vm])
 		}
 	}
+	if x.unlisted(e.state, r) {
+		x.doubt(f.Ref)
+	}
 	same := e.state == Present && e.folder == f
 	state := Present
 	switch overlaps := r.began < e.since; {

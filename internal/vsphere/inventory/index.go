@@ -81,10 +81,12 @@ type groups map[vsphere.GroupKey]struct{}
 type Index struct {
 	cfg Config
 
-	mu       sync.Mutex
-	moment   Moment
-	version  uint64
-	applied  Moment
+	mu      sync.Mutex
+	moment  Moment
+	version uint64
+	applied Moment
+	// arrived is the moment at which the last full listing, or the last first answer of a stream, arrived.
+	arrived  Moment
 	listed   bool
 	valid    bool
 	reason   string

@@ -27,6 +27,12 @@ const (
 // counts from now on cannot be overruled by a read that is under way.
 func (x *Index) now() Moment { return x.moment + 1 }
 
+// unlisted reports whether a look-up shows an object that the index does not know, and that an overlapping full listing therefore lacks. The look-up or the listing may
+// be the older one. If the object was destroyed before the first answer of a stream, the stream never reports that it left.
+func (x *Index) unlisted(state State, r reading) bool {
+	return state == Unknown && r.kind == aLookUp && r.began < x.arrived
+}
+
 // doubt asks for another look-up of an object that two overlapping reads show differently.
 func (x *Index) doubt(ref vsphere.Ref) { x.doubted[ref] = struct{}{} }
 

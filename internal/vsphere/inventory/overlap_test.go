@@ -58,6 +58,42 @@ func TestAVMThatIsDestroyedWhileAStreamBeginsIsLookedUp(t *testing.T) {
 	}
 }
 
+// TestWhatIsDestroyedBetweenALookUpAndTheFirstAnswerOfAStreamIsLookedUpAgain: the stream begins after the look-up of a new VM and a new folder, and its first answer
+// arrives before the look-up does. It lacks both, which are destroyed by then, and the stream never reports that they left.
+func TestWhatIsDestroyedBetweenALookUpAndTheFirstAnswerOfAStreamIsLookedUpAgain(t *testing.T) {
+	a, sub := vm(1, groupID), vsphere.Folder{Ref: vsphere.FolderRef("group-2"), Name: "sub", Parent: folder.Ref}
+	both := []vsphere.Ref{sub.Ref, a.Ref}
+	for name, read := range map[string]func(x *Index, began Moment){
+		"by a look-up":                func(x *Index, began Moment) { x.Upsert(began, []Seen{a}, []vsphere.Folder{sub}) },
+		"by a look-up, and by a call": func(x *Index, began Moment) { x.Made(began, sub); x.Upsert(began, []Seen{a}, nil) },
+	} {
+		x, _ := newIndex(0)
+		began, stream := x.Begin(), x.Begin()
+		x.ApplyStream(stream, nil, []vsphere.Folder{folder})
+		read(x, began)
+		if got := x.Doubted(); !slices.Equal(got, both) {
+			t.Errorf("%s: to be looked up again are %v, want %v", name, got, both)
+		}
+		x.Missed(x.Begin(), both...)
+		if got := x.Suspects(); !slices.Equal(got, both) {
+			t.Errorf("%s: after a look-up that misses them the suspects are %v, want %v", name, got, both)
+		}
+	}
+}
+
+// TestALookUpThatNoListingOverlapsIsNotRepeated: it begins after the last listing arrived, or arrives before the first one.
+func TestALookUpThatNoListingOverlapsIsNotRepeated(t *testing.T) {
+	a, b := vm(1, groupID), vm(2, groupID)
+	sub := vsphere.Folder{Ref: vsphere.FolderRef("group-2"), Name: "sub", Parent: folder.Ref}
+	x, _ := newIndex(0)
+	x.Upsert(x.Begin(), []Seen{a}, []vsphere.Folder{folder})
+	x.list(a)
+	x.Upsert(x.Begin(), []Seen{b}, []vsphere.Folder{sub})
+	if got := x.Doubted(); len(got) != 0 {
+		t.Errorf("to be looked up again are %v, want nothing", got)
+	}
+}
+
 // TestOfOverlappingReadsThatDifferNoneIsBelieved: the one that began later may have been answered earlier, and holds a stamp that was replaced since.
 func TestOfOverlappingReadsThatDifferNoneIsBelieved(t *testing.T) {
 	x, n := newIndex(0)

@@ -386,7 +386,7 @@ func (f Facts) underWay(counts string) (reason, message string) {
 	case f.updating():
 		return p.Update.Reason, p.Update.Message
 	case p.Repairing:
-		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator" + waitingFor(p.VMs)
+		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator" + waitsFor(p.VMs)
 	case p.Existing < p.Desired:
 		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
 	case p.Existing > most && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
@@ -456,6 +456,16 @@ func waitingFor(vms []plan.VMStatus) string {
 			return fmt.Sprintf("; %s has not been ready for spec.readiness.minReadySeconds yet", vm.Name)
 		default:
 			return fmt.Sprintf("; %s is in phase %s", vm.Name, vm.Phase)
+		}
+	}
+	return ""
+}
+
+// waitsFor names the first VM that is not available, without its reference: what is repaired again and again is told by one series of events.
+func waitsFor(vms []plan.VMStatus) string {
+	for _, vm := range vms {
+		if !vm.Available {
+			return "; waiting for " + vm.Name
 		}
 	}
 	return ""

@@ -76,7 +76,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 				f.Plan.VMs[1] = plan.VMStatus{Ordinal: 1, Name: "vg-1-1", Phase: v1alpha1.VMCloning, Message: "vm-2, which it replaces, is being looked for in vCenter"}
 			},
 			phase:   v1alpha1.PhasePending,
-			message: "1 of 2 VMs are ready; repairing what was changed outside of the operator; vg-1-1: vm-2, which it replaces, is being looked for in vCenter",
+			message: "1 of 2 VMs are ready; repairing what was changed outside of the operator; waiting for vg-1-1",
 			ready:   "False", reason: v1alpha1.ReasonRepairing, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{

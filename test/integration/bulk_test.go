@@ -102,19 +102,21 @@ func untilQuiet(t *testing.T, w *world) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	last, lastChange, lastLook := "", time.Now(), time.Time{}
+	changed, before := map[localcluster.RequestKey]int{}, writes(t, w)
 	if err := await.Condition(ctx, "nothing to be written for 15 s", func(context.Context) (bool, error) {
 		// All metrics of an API server cost it a tenth of a second.
 		if time.Since(lastLook) < 2*time.Second {
 			return false, nil
 		}
 		lastLook = time.Now()
-		now := fmt.Sprint(writes(t, w), perGroupCalls(w))
-		if now != last {
+		written := writes(t, w)
+		if now := fmt.Sprint(written, perGroupCalls(w)); now != last {
+			changed, before = localcluster.Since(before, written), written
 			last, lastChange = now, time.Now()
 		}
 		return time.Since(lastChange) > 15*time.Second, nil
 	}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v; written last: %v; the VCenters now: %s", err, changed, vcentersNow(t, w))
 	}
 }
 
@@ -151,12 +153,12 @@ func vcentersNow(t *testing.T, w *world) string {
 	return said.String()
 }
 
-// perGroupCalls counts the SOAP calls that are not the poll or the watch of a vCenter connection, or a question whether vCenter answers.
+// perGroupCalls counts the SOAP calls that are not the poll or the watch of a vCenter connection.
 func perGroupCalls(w *world) int {
 	n := 0
 	for call, count := range w.Proxy.Calls() {
 		switch call.Method {
-		case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx", "RetrieveServiceContent":
+		case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "WaitForUpdatesEx":
 		default:
 			n += count
 		}

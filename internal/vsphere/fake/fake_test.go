@@ -111,7 +111,7 @@ func TestTasksEndWhenTheTestSaysSo(t *testing.T) {
 	if n := r.Finish(1); n != 1 || r.Pending() != 1 {
 		t.Errorf("%d tasks ended, %d are left; want 1, 1", n, r.Pending())
 	}
-	if got, want := r.Tree(), "m/n/web.1/web-2 Off\nm/n/web.1/web-0 Off\n"; got != want {
+	if got, want := r.Tree(), "m/n/web.1/web-2 PoweredOff\nm/n/web.1/web-0 PoweredOff\n"; got != want {
 		t.Errorf("inventory is\n%swant\n%s", got, want)
 	}
 	if r.Finish(-1) != 1 || r.Step() || r.Health().RunningTasks != 0 {
@@ -257,14 +257,14 @@ func TestByHand(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"power on", func() { hands.PowerOn("web-0") }, "m/n/web.1/web-0 On\n"},
-		{"power off", func() { hands.PowerOff("web-0") }, "m/n/web.1/web-0 Off\n"},
-		{"rename", func() { hands.Rename("web-0", "x") }, "m/n/web.1/x Off\n"},
+		{"power on", func() { hands.PowerOn("web-0") }, "m/n/web.1/web-0 PoweredOn\n"},
+		{"power off", func() { hands.PowerOff("web-0") }, "m/n/web.1/web-0 PoweredOff\n"},
+		{"rename", func() { hands.Rename("web-0", "x") }, "m/n/web.1/x PoweredOff\n"},
 		{"move out", func() { hands.MoveOut("x") }, ""},
-		{"move in", func() { hands.MoveInto("x", r.folder.Ref) }, "m/n/web.1/x Off\n"},
-		{"copy", func() { hands.CopyVM("x", "y") }, "m/n/web.1/x Off\nm/n/web.1/y Off\n"},
-		{"delete", func() { hands.Delete("x") }, "m/n/web.1/y Off\n"},
-		{"add", func() { hands.AddForeignVM(r.folder.Ref, "z") }, "m/n/web.1/y Off\nm/n/web.1/z On\n"},
+		{"move in", func() { hands.MoveInto("x", r.folder.Ref) }, "m/n/web.1/x PoweredOff\n"},
+		{"copy", func() { hands.CopyVM("x", "y") }, "m/n/web.1/x PoweredOff\nm/n/web.1/y PoweredOff\n"},
+		{"delete", func() { hands.Delete("x") }, "m/n/web.1/y PoweredOff\n"},
+		{"add", func() { hands.AddForeignVM(r.folder.Ref, "z") }, "m/n/web.1/y PoweredOff\nm/n/web.1/z PoweredOn\n"},
 		{"delete folder", func() { hands.DeleteFolder(r.folder.Parent) }, ""},
 	} {
 		r.notified = nil

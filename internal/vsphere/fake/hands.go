@@ -226,7 +226,7 @@ func (s *Server) deleteTree(folder vsphere.Ref) {
 }
 
 // Tree returns the inventory below the root for assertions, one "path state" a line in the order of making:
-// "team-a/shop/web.1a2b3c4d/web-0 On".
+// "team-a/shop/web.1a2b3c4d/web-0 PoweredOn".
 func (s *Server) Tree() string {
 	var b strings.Builder
 	for _, vm := range s.VMs() {

@@ -28,7 +28,7 @@ func TestATextThatIsKeptForEachVMIsShort(t *testing.T) {
 		o.values[name] = long
 	}
 	vm := baseOf(o)
-	for _, kept := range []string{vm.Name, vm.GuestIP, vm.InstanceUUID, vm.ChangeVersion, folderOf(o).Name} {
+	for _, kept := range []string{vm.Name, vm.Addresses.Primary, vm.InstanceUUID, vm.ChangeVersion, folderOf(o).Name} {
 		if len(kept) == 0 || len(kept) > longestKept {
 			t.Errorf("%d bytes are kept", len(kept))
 		}

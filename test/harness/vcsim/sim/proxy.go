@@ -106,7 +106,9 @@ func (p *Proxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 	call := parseCall(e.Body)
 	call.Number, call.UserAgent = e.Number, e.Request.UserAgent()
 	p.mu.Lock()
-	p.calls[call.Kind]++
+	if call.Method != "" { // or it asks for a file: see session.Knock
+		p.calls[call.Kind]++
+	}
 	hook := p.hook
 	p.mu.Unlock()
 	if call.Changes {

@@ -147,6 +147,19 @@ func (p *planner) waitsForRestart(m *member) string {
 	return "restarting " + s.Name
 }
 
+// What a VM that is ready is waited for, with its name.
+const (
+	mayShutDown = "waiting for %s, whose guest may yet follow a request to shut down"
+	staysReady  = "%s is ready, and has to stay so for spec.readiness.minReadySeconds"
+)
+
+func waitsAfterReady(m *member) string {
+	if !m.status.ShutdownTime.IsZero() {
+		return mayShutDown
+	}
+	return staysReady
+}
+
 // waitsForOthers names what is under way beside VMs that start.
 func (p *planner) waitsForOthers() string {
 	first := map[string]string{}
@@ -171,18 +184,15 @@ func (p *planner) waitsForOthers() string {
 			failed = append(failed, m)
 		case m.status.Phase == v1alpha1.VMStarting && m.status.StartTime.IsZero():
 			note("starting %s", m)
-		case m.status.Phase == v1alpha1.VMReady && !m.status.ShutdownTime.IsZero():
-			note("waiting for %s, whose guest may yet follow a request to shut down", m)
 		case m.status.Phase == v1alpha1.VMReady:
-			note("%s is ready, and has to stay so for spec.readiness.minReadySeconds", m)
+			note(waitsAfterReady(m), m)
 		case m.missing() && len(p.roll.blockedOlder) > 0:
 		default:
 			away = append(away, m)
 		}
 	}
 	for _, what := range []string{
-		"removing %s", "waiting for %s, whose guest may yet follow a request to shut down", "%s is ready, and has to stay so for spec.readiness.minReadySeconds", "cloning %s", "starting %s", "changing %s",
-		"%s could not be changed, which is tried again",
+		"removing %s", mayShutDown, staysReady, "cloning %s", "starting %s", "changing %s", "%s could not be changed, which is tried again",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)

@@ -12,7 +12,7 @@ import (
 // count is what the product had asked of others, and used, at a moment.
 type count struct {
 	at time.Time
-	// listing are the calls that read the whole root folder, or wait for its changes; other are all others.
+	// listing are the calls that read the whole root folder, wait for its changes, or ask whether vCenter answers; other are all others.
 	listing, other int
 	// writes are those in members, which are about groups. What is written on the hub says now and then when a member answered last.
 	writes writes
@@ -26,7 +26,7 @@ func (r *rig) count(ctx context.Context) (count, error) {
 			continue
 		}
 		switch call.Method {
-		case "CreateContainerView", "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "DestroyView", "WaitForUpdatesEx":
+		case "", "CreateContainerView", "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "DestroyView", "WaitForUpdatesEx":
 			c.listing += n
 		default:
 			c.other += n

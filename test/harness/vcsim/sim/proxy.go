@@ -106,9 +106,7 @@ func (p *Proxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 	call := parseCall(e.Body)
 	call.Number, call.UserAgent = e.Number, e.Request.UserAgent()
 	p.mu.Lock()
-	if call.Method != "" { // or it asks for a file: see session.Knock
-		p.calls[call.Kind]++
-	}
+	p.calls[call.Kind]++
 	hook := p.hook
 	p.mu.Unlock()
 	if call.Changes {
@@ -195,7 +193,7 @@ func (p *Proxy) Hook(hook func(Call) faultproxy.Fault) {
 	p.hook = hook
 }
 
-// Calls returns how often each method was called by each client.
+// Calls returns how often each method was called by each client. What asks for a file, as session.Knock does, has an empty method.
 func (p *Proxy) Calls() map[Kind]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

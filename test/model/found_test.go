@@ -186,6 +186,10 @@ var found = map[string]History{
 			{0, "template", 1}, {41 * time.Second, "pause-update", 1}, {0, "sick", 1973}, {0, "sick", 206}, {time.Minute, "delete-first-and-shrink", 0},
 		},
 	},
+	"status comes back from before a VM replaced another, and the group is deleted": { // seed 61554
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3}},
+		Events: []Event{{time.Minute, "template", 1}, {time.Minute, "restore", 0}, {0, "replace-all", 0}, {time.Minute, "restore", 1630}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -190,6 +190,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3}},
 		Events: []Event{{time.Minute, "template", 1}, {time.Minute, "restore", 0}, {0, "replace-all", 0}, {time.Minute, "restore", 1630}},
 	},
+	"a VM is to be restarted, and its power-off fails": { // seed 100132
+		Setup:  Setup{Replicas: 1, Surge: "1", Unavailable: "1"},
+		Events: []Event{{0, "template", 1}, {time.Minute, "fail", 3522}, {0, "size", 0}, {10 * time.Second, "size", 0}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -186,6 +186,9 @@ var found = map[string]History{
 			{0, "template", 1}, {41 * time.Second, "pause-update", 1}, {0, "sick", 1973}, {0, "sick", 206}, {time.Minute, "delete-first-and-shrink", 0},
 		},
 	},
+	"status is wiped while two VMs are being cloned, and spec asks for a smaller size": { // seed 62916
+		Setup: Setup{Replicas: 2}, Events: []Event{{0, "size", 0}, {0, "wipe-status", 0}, {0, "quota", 2311}},
+	},
 	"status comes back from before a VM replaced another, and the group is deleted": { // seed 61554
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3}},
 		Events: []Event{{time.Minute, "template", 1}, {time.Minute, "restore", 0}, {0, "replace-all", 0}, {time.Minute, "restore", 1630}},

@@ -197,6 +197,9 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1, Surge: "1", Unavailable: "1"},
 		Events: []Event{{0, "template", 1}, {time.Minute, "fail", 3522}, {0, "size", 0}, {10 * time.Second, "size", 0}},
 	},
+	"the CRD is being deleted, and a hub administrator lets removals pass": { // seed 146674
+		Setup: Setup{Replicas: 1}, Events: []Event{{0, "crd", 0}, {0, "delete", 0}, {0, "confirm", 1}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

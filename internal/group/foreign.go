@@ -59,10 +59,14 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	if len(back) > 0 {
 		reason = v1alpha1.ReasonReturnedVMs
 		parts = append(parts, fmt.Sprintf("VMs of this group came back after others had replaced them: %s; make sure that they do not run with the addresses of other VMs. To have them in the group again, "+
-			"raise spec.replicas by %d; otherwise the platform team can delete them", list(back, 10), len(back)))
+			"raise spec.replicas by %d; otherwise the platform team can delete them. If this VmGroup is deleted, spec.deletionPolicy applies to them, too", list(back, 10), len(back)))
 	}
 	if conflict {
 		reason = v1alpha1.ReasonNameConflict
 	}
-	return reason, strings.Join(parts, ". ") + ". The operator never touches them"
+	end := ". The operator never touches them"
+	if len(back) > 0 {
+		end = ". Apart from that, the operator never touches these VMs"
+	}
+	return reason, strings.Join(parts, ". ") + end
 }

@@ -23,10 +23,10 @@ func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(
 func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
 
 // described is the size of a VM that vCenter does not show, by the revision that status has of it: it can be another than that of spec. It is zero for a
-// revision that status does not describe.
+// revision that status does not describe, and for a clone whose decision status has lost: it has no instance UUID, and its revision is a guess.
 func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
-		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal {
+		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal && (vm.MoRef != "" || vm.UUID != "") {
 			for _, shape := range plan.Believed(s.Group.Status.Revisions) {
 				if shape.Recorded.Revision == vm.Revision {
 					return size{int64(shape.Recorded.CPU), int64(shape.Recorded.Memory)}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -65,6 +66,35 @@ func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
 	s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{CPU: 8, MemoryMiB: 1024, Stamp: &vsphere.Stamp{}}}})
 	if q := s.quotaQuestion(s.wants(), true); q.Occupies.CPU != 8 || q.Holds.CPU != 8 {
 		t.Errorf("of 8 CPUs it occupies %d and holds %d", q.Occupies.CPU, q.Holds.CPU)
+	}
+}
+
+// TestNothingIsGivenBackWhileAVMOfUnknownSizeIsCloned: status was wiped while the VM was being cloned. What the next pass writes of it is a guess, without an instance UUID.
+func TestNothingIsGivenBackWhileAVMOfUnknownSizeIsCloned(t *testing.T) {
+	shape := plan.ShapeOf(v1alpha1.VmGroupSpec{CPU: 2, Memory: 2, Template: "t"})
+	clone := vsphere.Observation{Complete: true, InFlight: []vsphere.Operation{{Kind: vsphere.OpClone}}}
+	vm := v1alpha1.VMStatus{UUID: "4c4c4544-0000-4000-8000-000000000001", Phase: v1alpha1.VMCloning, Revision: shape.Revision}
+	guess := vm
+	guess.UUID = ""
+	for story, c := range map[string]struct {
+		vms     []v1alpha1.VMStatus
+		seen    vsphere.Observation
+		returns bool
+	}{
+		"status has its size":    {[]v1alpha1.VMStatus{vm}, clone, true},
+		"status was wiped":       {nil, clone, false},
+		"status has a guess":     {[]v1alpha1.VMStatus{guess}, clone, false},
+		"no VM is being cloned":  {nil, vsphere.Observation{Complete: true}, true},
+		"vCenter shows the VM":   {nil, vsphere.Observation{Complete: true, InFlight: clone.InFlight, VMs: []vsphere.VM{{CPU: 1, Stamp: &vsphere.Stamp{}}}}, true},
+		"another operation runs": {nil, vsphere.Observation{Complete: true, InFlight: []vsphere.Operation{{Kind: vsphere.OpMark}}}, true},
+	} {
+		s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
+		s.Group.Status.VMs, s.Group.Status.Revisions = c.vms, []v1alpha1.Revision{shape}
+		s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+		s.See(c.seen)
+		if q := s.quotaQuestion(s.wants(), true); q.Returns != c.returns {
+			t.Errorf("%s: something is given back: %v", story, q.Returns)
+		}
 	}
 }
 

@@ -536,7 +536,7 @@ func TestForeignVMsAreToldByKind(t *testing.T) {
 		"one that was released": {[]plan.Foreign{released}, v1alpha1.ReasonUnstampedVMs, []string{"web-1 (vm-7)", "this group retained", "/DC/vm/x"}, "not this group's"},
 		"one that was released, and one that takes a name": {[]plan.Foreign{released, taker}, v1alpha1.ReasonNameConflict, []string{"web-1 (vm-7)", "web-2 (vm-6)"}, "copies"},
 		"one that came back": {[]plan.Foreign{{Name: "web-0", MoRef: "vm-9", Back: true, TakesName: true}}, v1alpha1.ReasonReturnedVMs,
-			[]string{"web-0 (vm-9)", "raise spec.replicas by 1", "delete them"}, "copies"},
+			[]string{"web-0 (vm-9)", "raise spec.replicas by 1", "delete them", "If this VmGroup is deleted, spec.deletionPolicy applies to them, too"}, "copies"},
 		"both": {[]plan.Foreign{copied, stranger}, v1alpha1.ReasonUnstampedVMs, []string{"web-0 (vm-9)", "mine (vm-8)"}, "more"},
 	} {
 		reason, message := describeForeign(c.foreign, folder)

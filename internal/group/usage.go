@@ -163,6 +163,13 @@ func (s *Snapshot) granted() (u policy.Usage) {
 // misses reports whether vCenter does not show a VM that status names: it counts.
 func (s *Snapshot) misses() bool { return slices.ContainsFunc(s.Group.Status.VMs, s.outOfSight) }
 
+// clonesUnknown reports whether a clone is in flight whose size is unknown, because status was lost since its submission.
+func (s *Snapshot) clonesUnknown() bool {
+	return slices.ContainsFunc(s.Observation.InFlight, func(op vsphere.Operation) bool {
+		return op.Kind == vsphere.OpClone && s.sizes[op.Ordinal] == size{}
+	})
+}
+
 // outOfSight reports whether vCenter does not show a VM of status, and has not confirmed that it is gone.
 func (s *Snapshot) outOfSight(known v1alpha1.VMStatus) bool {
 	o, ref := &s.Observation, vsphere.VMRef(known.MoRef)
@@ -183,7 +190,7 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Holds, q.Granted = s.holds(), s.granted()
 	}
 	switch {
-	case !s.Observation.Complete || s.misses(): // it is not known how large its VMs are
+	case !s.Observation.Complete || s.misses() || s.clonesUnknown(): // it is not known how large its VMs are
 	case admitted:
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:

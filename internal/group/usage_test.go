@@ -142,7 +142,7 @@ func TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe(t *testing.T) {
 	large.CPU, large.Memory = 8, 16
 	shape := plan.ShapeOf(large)
 	s.Group.Status.Revisions = append(s.Group.Status.Revisions, shape)
-	s.Group.Status.VMs = append(s.Group.Status.VMs, v1alpha1.VMStatus{Name: "web-3", Ordinal: 3, Revision: shape.Revision, Phase: v1alpha1.VMCloning})
+	s.Group.Status.VMs = append(s.Group.Status.VMs, v1alpha1.VMStatus{Name: "web-3", Ordinal: 3, UUID: "web-3", Revision: shape.Revision, Phase: v1alpha1.VMCloning})
 	o := s.Observation
 	o.InFlight = []vsphere.Operation{{Kind: vsphere.OpClone, Ordinal: 3}}
 	s.See(o)

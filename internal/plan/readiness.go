@@ -116,10 +116,14 @@ func (p *planner) mayGoDown(m *member) {
 		asked.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly))
 }
 
-// interrupted is true when status says that the VM did not pass its gate although it had been ready. One that was only chosen to be restarted was ready all the
-// time: see goesDown.
+// interrupted is true when status says that the VM did not pass its gate although it had been ready. A VM that was only chosen to be restarted, or whose power-off
+// failed, was ready all the time: see goesDown.
 func (m *member) interrupted() bool {
-	if m.known == nil || m.known.Updating && m.known.Phase == v1alpha1.VMStarting && m.known.ShutdownTime.IsZero() {
+	if m.known == nil {
+		return false
+	}
+	restarts := m.known.Phase == v1alpha1.VMStarting || m.known.Phase == v1alpha1.VMFailed
+	if m.known.Updating && restarts && m.known.ShutdownTime.IsZero() {
 		return false
 	}
 	switch m.known.Phase {

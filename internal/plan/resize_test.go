@@ -129,3 +129,17 @@ func TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile(t
 		t.Errorf("it went down, and actions are [%s]", actionsOf(p))
 	}
 }
+
+// TestAVMWhosePowerOffFailsIsReadySinceBefore: it ran all the time. Otherwise each pass would write another time into status.
+func TestAVMWhosePowerOffFailsIsReadySinceBefore(t *testing.T) {
+	in := resizing(func(_ *vsphere.VM, k *Known) {
+		k.Updating, k.Phase, k.StoppedAt = true, v1alpha1.VMFailed, epoch.Add(-2*time.Second)
+	})
+	failed(vsphere.Failure{
+		Kind: vsphere.OpPowerOff, At: epoch.Add(-time.Second), RetryAt: epoch.Add(time.Minute), Err: said{vsphere.KindPermission, "VirtualMachine.Interact.PowerOff is missing."},
+	})(&in)
+	p := Compute(in)
+	if s := vmStatus(t, p, 0); s.Phase != v1alpha1.VMFailed || !s.Updating || !s.ReadySince.Equal(in.Known[0].ReadySince) || actionsOf(p) != "" {
+		t.Errorf("it is %+v, actions are [%s]", s, actionsOf(p))
+	}
+}

@@ -10,16 +10,21 @@ import (
 // no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen. One that is
 // elsewhere counts. One that is suspect may be gone already, so that no other goes before that is known.
 func (p *planner) scaleDown(surplus int) {
+	for _, m := range p.firstToLeave(surplus, nil) {
+		p.doom(m)
+	}
+}
+
+// firstToLeave returns the VMs that a scale-down by n takes, apart from some.
+func (p *planner) firstToLeave(n int, but []*member) []*member {
 	var candidates []*member
 	for _, m := range p.table() {
-		if !m.doomed && (m.state == present || m.state == cloning) {
+		if !m.doomed && (m.state == present || m.state == cloning) && !slices.Contains(but, m) {
 			candidates = append(candidates, m)
 		}
 	}
 	slices.SortFunc(candidates, p.compareLeaving)
-	for _, m := range candidates[:min(max(surplus, 0), len(candidates))] {
-		p.doom(m)
-	}
+	return candidates[:min(max(n, 0), len(candidates))]
 }
 
 // compareLeaving orders members by who leaves first.

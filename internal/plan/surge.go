@@ -50,23 +50,22 @@ func (p *planner) surging() (added []*member) {
 	return added
 }
 
-// endSurge dooms VMs that an update added and does not want any more, at most n: those that are not available first, then the newest. One that is
-// available waits as long as too few others are. So no VM of before leaves in the stead of one that was added for a while.
-func (p *planner) endSurge(n int32) {
-	b := p.budget()
-	added := p.surging()
+// endSurge dooms at most n VMs that an update added and no longer wants: unavailable ones first, then the newest. An available VM waits until enough others are
+// available, so that no older VM leaves in its place. A scale-down takes `fewer` other VMs in the same pass. These can be available while others are not, since spec can list
+// them. So they do not count as available.
+func (p *planner) endSurge(n, fewer int32) {
+	added := slices.DeleteFunc(p.surging(), func(m *member) bool { return m.state != present && m.state != cloning })
 	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(availability(x)-availability(y), -byAge(x, y)) })
+	added = added[:min(max(int(n), 0), len(added))]
+	b := p.budget()
+	for _, m := range p.firstToLeave(int(fewer), added) {
+		b.available -= int32(availability(m))
+	}
 	for _, m := range added {
-		if n <= 0 || m.status.Available && b.available <= 0 {
+		if m.status.Available && b.available <= 0 {
 			return
 		}
-		if m.state != present && m.state != cloning {
-			continue
-		}
-		if m.status.Available {
-			b.available--
-		}
-		n--
+		b.available -= int32(availability(m))
 		p.doom(m)
 	}
 }

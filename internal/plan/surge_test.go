@@ -202,6 +202,30 @@ func TestTheExtraVMIsKnownAsOneAfterTheGroupWasScaledUpAndBack(t *testing.T) {
 	}
 }
 
+// TestTheExtraVMStaysWhereAScaleDownTakesOneThatIsAvailable: one guest is sick, and the scale-down takes an available VM that spec lists. If the extra VM left as well, too few
+// VMs would be available.
+func TestTheExtraVMStaysWhereAScaleDownTakesOneThatIsAvailable(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(nil, nil)
+	s.template("debian-13")
+	s.until(updated(1))
+	s.spec.UpdateStrategy.Paused = true
+	s.until(func(p Plan) bool { return p.Ready == 4 })
+	s.byName("web-2").boot = 1000
+	s.until(func(p Plan) bool { return p.Ready == 3 })
+	s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
+	s.replicas(2)
+	s.looks(5)
+	if s.byName("web-0") != nil || s.byName("web-1") == nil || s.byName("web-3") == nil {
+		t.Errorf("there are %v", s.first())
+	}
+	s.spec.UpdateStrategy.Paused = false
+	s.until(settled)
+	if n := len(s.first()); n != 2 {
+		t.Errorf("%d VMs are there in the end", n)
+	}
+}
+
 // TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were to leave, and one is wanted again.
 func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	s := newSaga(t, 3)

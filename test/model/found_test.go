@@ -176,6 +176,30 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 2, Slow: true},
 		Events: []Event{{0, "template", 1}, {20*time.Minute + 6*time.Second, "template", 0}, {0, "stubborn", 1510}, {time.Minute, "power", 0}, {0, "power", 1}},
 	},
+	"a scale-down takes a VM that spec lists, while an update is paused and a guest is sick": { // seed 1064300
+		Setup:  Setup{Replicas: 3, Gate: "GuestIP"},
+		Events: []Event{{0, "template", 1}, {48 * time.Second, "pause-update", 1}, {10 * time.Second, "sick", 2954}, {14 * time.Second, "delete-first-and-shrink", 0}},
+	},
+	"a scale-down takes a VM that spec lists, while an update is paused and two guests are sick": { // seed 1064387
+		Setup: Setup{Replicas: 4, Surge: "1", Unavailable: "1", Gate: "GuestHeartbeat"},
+		Events: []Event{
+			{0, "template", 1}, {41 * time.Second, "pause-update", 1}, {0, "sick", 1973}, {0, "sick", 206}, {time.Minute, "delete-first-and-shrink", 0},
+		},
+	},
+	"status is wiped while two VMs are being cloned, and spec asks for a smaller size": { // seed 62916
+		Setup: Setup{Replicas: 2}, Events: []Event{{0, "size", 0}, {0, "wipe-status", 0}, {0, "quota", 2311}},
+	},
+	"status comes back from before a VM replaced another, and the group is deleted": { // seed 61554
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3}},
+		Events: []Event{{time.Minute, "template", 1}, {time.Minute, "restore", 0}, {0, "replace-all", 0}, {time.Minute, "restore", 1630}},
+	},
+	"a VM is to be restarted, and its power-off fails": { // seed 100132
+		Setup:  Setup{Replicas: 1, Surge: "1", Unavailable: "1"},
+		Events: []Event{{0, "template", 1}, {time.Minute, "fail", 3522}, {0, "size", 0}, {10 * time.Second, "size", 0}},
+	},
+	"the CRD is being deleted, and a hub administrator lets removals pass": { // seed 146674
+		Setup: Setup{Replicas: 1}, Events: []Event{{0, "crd", 0}, {0, "delete", 0}, {0, "confirm", 1}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -81,7 +81,7 @@ func (a *audit) beforeActions(w *world, s *group.Snapshot, d group.Decision, act
 		a.violated(w, "acts-while-blind", "%s", first)
 	case !a.quiet.IsZero() && slices.ContainsFunc(actions, func(action plan.Action) bool { return !w.retries(&action) }):
 		a.violated(w, "acts-at-rest", "%s, because %s", first, actions[0].Reason)
-	case w.api.deleting() && w.hub.crdGoing && !v1alpha1.DeletionConfirmed(g) && !v1alpha1.ReleaseAsked(g):
+	case w.api.deleting() && w.hub.crdGoing && !v1alpha1.DeletionConfirmed(g) && !v1alpha1.ReleaseAsked(g) && !w.now.Before(w.hub.massUntil):
 		a.violated(w, "acts-while-crd-goes", "%s", first)
 	}
 	a.removals(w, actions)

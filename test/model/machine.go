@@ -46,6 +46,8 @@ type machine struct {
 	unsized bool
 	// unrecorded: a status came back from a backup that does not name the VM.
 	unrecorded bool
+	// copied: the last status before a deletion of the group named it as a copy.
+	copied bool
 	// disk is true while it has a disk that is not its own.
 	disk bool
 }

@@ -223,13 +223,14 @@ func returned(st *v1alpha1.VmGroupStatus, m *machine) bool {
 	return m.unrecorded && c != nil && strings.Contains(c.Message, "("+m.ref+")")
 }
 
-// copies are how many VMs, with how many CPUs, a status from a backup takes for copies: they count in totals, and the group claims nothing for them.
+// copies are how many VMs, with how many CPUs, a status from a backup takes for copies: they count in totals, and the group claims nothing for them. A deletion of the group
+// takes them along, and claims nothing for them either.
 func (w *world) copies() (vms, cpus int64) {
-	if w.api.group == nil {
-		return 0, 0
-	}
-	for _, m := range w.vc.own() {
-		if returned(&w.api.group.Status, m) {
+	for _, m := range w.vc.vms {
+		if g := w.api.group; g != nil && g.DeletionTimestamp == nil {
+			m.copied = m.owned() && returned(&g.Status, m)
+		}
+		if m.copied {
 			vms, cpus = vms+1, cpus+int64(m.cpu)
 		}
 	}

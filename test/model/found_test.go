@@ -200,6 +200,9 @@ var found = map[string]History{
 	"the CRD is being deleted, and a hub administrator lets removals pass": { // seed 146674
 		Setup: Setup{Replicas: 1}, Events: []Event{{0, "crd", 0}, {0, "delete", 0}, {0, "confirm", 1}},
 	},
+	"a VM is moved out of sight, and its host goes and comes back": { // seed 1103966
+		Setup: Setup{Replicas: 2, MinReady: 30}, Events: []Event{{0, "template", 1}, {time.Minute, "move-away", 0}, {0, "host", 0}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

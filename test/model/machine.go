@@ -58,7 +58,9 @@ func (m *machine) owned() bool {
 }
 
 // unnoticed reports whether the operator cannot know that the VM was down: it has been out of sight since before, and keeps its readiness.
-func (m *machine) unnoticed() bool { return m.hidden && m.shownDown.Before(m.downAt) }
+func (m *machine) unnoticed() bool {
+	return (m.hidden || m.folder == elsewhere) && m.shownDown.Before(m.downAt)
+}
 
 // up reports whether the guest of a VM runs, by what its host can say.
 func (m *machine) up(now time.Time) bool {

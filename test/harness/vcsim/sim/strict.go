@@ -122,7 +122,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 			m.This = deskRef
 		}
 	case *types.FindAllByUuid, *types.QueryEvents, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
-		*types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
+		*types.Logout, *types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef
 	case *types.ShutdownGuest:

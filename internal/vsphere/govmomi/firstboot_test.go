@@ -31,40 +31,32 @@ func (r *rig) boots(name string) sim.FirstBoot {
 
 // The guest was Ready without user data, host name and an instance ID of its own.
 func TestUserDataReachesTheGuestOfATemplateFromAnOVA(t *testing.T) {
-	r := newRig(t, govmomi.Watch, resyncOften, granted(vsphere.PrivilegeVApp)).ensure()
-	must(t, r.person.FromOVA(r.ctx, templatePath, map[string]string{"hostname": "ova"}))
+	r := edited(t, func(r *rig) error {
+		return r.person.FromOVA(r.ctx, templatePath, map[string]string{"hostname": "ova"})
+	}, granted(vsphere.PrivilegeVApp))
 	clone := func(ordinal int32, change func(*vsphere.CloneRequest)) sim.FirstBoot {
 		r.t.Helper()
-		r.until("the template is read since it was edited", func() bool {
-			req := r.request(ordinal)
-			change(&req)
-			return r.server.Clone(r.ctx, req) == nil
-		})
+		req := r.request(ordinal)
+		change(&req)
+		must(t, r.server.Clone(r.ctx, req))
 		return r.boots(r.settled(ordinal).Name)
 	}
-	// Until the catalog shows the properties of the template, its clones keep them.
-	ordinal := int32(0)
-	r.until("user data to reach a guest", func() bool {
-		ordinal++
-		return clone(ordinal, func(req *vsphere.CloneRequest) { req.UserData = []byte("#cloud-config") }).UserData == "#cloud-config"
-	})
-	if boot := clone(100, func(req *vsphere.CloneRequest) { req.Metadata = &vsphere.Metadata{Hostname: "web-0"} }); !strings.Contains(boot.Metadata, "web-0") {
+	if boot := clone(0, func(req *vsphere.CloneRequest) { req.UserData = []byte("#cloud-config") }); boot.UserData != "#cloud-config" {
+		t.Errorf("user data: the guest boots with %+v", boot)
+	}
+	if boot := clone(1, func(req *vsphere.CloneRequest) { req.Metadata = &vsphere.Metadata{Hostname: "web-0"} }); !strings.Contains(boot.Metadata, "web-0") {
 		t.Errorf("metadata: the guest boots with %+v", boot)
 	}
-	if boot := clone(101, func(req *vsphere.CloneRequest) { req.Ignition = []byte("{}") }); boot.Ignition != "{}" || boot.Datasource != "OVF" {
+	if boot := clone(2, func(req *vsphere.CloneRequest) { req.Ignition = []byte("{}") }); boot.Ignition != "{}" || boot.Datasource != "OVF" {
 		t.Errorf("Ignition: the guest boots with %+v", boot)
 	}
-	if boot := clone(102, func(*vsphere.CloneRequest) {}); boot.Datasource != "OVF" {
+	if boot := clone(3, func(*vsphere.CloneRequest) {}); boot.Datasource != "OVF" {
 		t.Errorf("nothing to hand over: the guest boots with %+v", boot)
 	}
 }
 
 func TestATemplateFromAnOVANeedsAPrivilegeForUserData(t *testing.T) {
-	r := newRig(t, govmomi.Watch)
-	r.stop()
-	must(t, r.person.FromOVA(r.ctx, templatePath, nil))
-	r.start()
-	r.ensure()
+	r := edited(t, func(r *rig) error { return r.person.FromOVA(r.ctx, templatePath, nil) })
 	req := r.request(0)
 	req.UserData = []byte("#cloud-config")
 	err := r.server.Clone(r.ctx, req)

@@ -14,8 +14,8 @@ import (
 
 func TestWhatIsNamedAsAPlaceAndIsOfAnotherKindIsSaidToBeThat(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften).connected()
-	r.storagePod("gold", "pod-3")
 	r.storagePod("empty")
+	r.storagePod("gold", "pod-3") // last, since it is waited for
 	r.until("the datastore cluster is read", func() bool {
 		_, err := r.server.Placement(vsphere.Placement{Datastore: "gold"})
 		return err != nil && strings.Contains(err.Error(), "pod-3")

@@ -147,6 +147,9 @@ func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 	if status.Updating && vm != nil && vm.Power == vsphere.PoweredOff {
 		m.status.ReadySince = time.Time{} // it was stopped for an update, and not from outside
 	}
+	if vm != nil && vm.Power == vsphere.PoweredOff && p.wasAsked(m) {
+		m.status.ReadySince = time.Time{} // its guest was asked to shut down when spec wanted the VM off
+	}
 	m.wasReady = s == present && !m.status.ReadySince.IsZero()
 	if vm != nil {
 		if vm.InstanceUUID != "" {

@@ -39,6 +39,8 @@ func (p *planner) power() {
 			}
 			if m.status.Updating {
 				reason = "it was stopped for an update"
+			} else if p.wasAsked(m) {
+				reason = "its guest followed a request to shut down from before spec.powerState was PoweredOn"
 			}
 			p.try(m, Action{Kind: PowerOnVM, Reason: reason})
 		}

@@ -105,6 +105,12 @@ func (p *planner) asked(m *member) (at time.Time, mine bool) {
 	return at, mine
 }
 
+// wasAsked is true for a VM whose guest the operator asked to shut down. That such a VM is off is no change from outside.
+func (p *planner) wasAsked(m *member) bool {
+	at, _ := p.asked(m)
+	return !at.IsZero()
+}
+
 // await asks a guest to shut down, unless this process has done so, and waits. To ask again after a takeover does no harm, and who was
 // interrupted may not have asked. The time that the guest has is not made longer by that.
 func (p *planner) await(m *member, asked time.Time, mine bool, why string) {

@@ -143,3 +143,29 @@ func TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown(t *testing.T)
 		})
 	}
 }
+
+// TestAVMWhoseGuestFollowsAnOldRequestIsPoweredOnThoughRepairOnlyObserves: the operator asked the guest when spec.powerState was PoweredOff. Nobody changed
+// the VM from outside, so spec.repair does not hold it back. The VM stayed off, and the condition told of a power-off from outside.
+func TestAVMWhoseGuestFollowsAnOldRequestIsPoweredOnThoughRepairOnlyObserves(t *testing.T) {
+	off := makeVM(0, tools, power(vsphere.PoweredOff))
+	observed := spec(observeOnly)
+	for _, test := range []struct {
+		name, actions string
+		held          bool
+		in            Input
+	}{
+		{"status has the request", "PowerOnVM web-0", false, input(1, has(off), askedAgo(0, time.Minute), observed)},
+		{"the request is in flight", "", false, input(1, has(off), running(vsphere.OpShutdownGuest, 0, time.Minute), observed)},
+		{"the guest was not asked", "", true, input(1, has(off), observed)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := Compute(test.in)
+			if got := actionsOf(p); got != test.actions {
+				t.Errorf("actions are [%s], want [%s]", got, test.actions)
+			}
+			if got := vmStatus(t, p, 0); test.held != (got.Phase == v1alpha1.VMUnhealthy) || test.held == got.ReadySince.IsZero() {
+				t.Errorf("status is %+v", got)
+			}
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
@@ -82,7 +83,7 @@ func handoverStopped(ctx context.Context, s *session, r *rig) error {
 	}
 	r.Proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "CloneVM_Task" {
-			return faultproxy.Fault{After: func() { pause(ctx, late) }}
+			return faultproxy.Fault{After: func() { _ = delay.For(ctx, late) }}
 		}
 		return faultproxy.Fault{}
 	})
@@ -213,13 +214,4 @@ func (r *rig) bucketsOf(ctx context.Context) (map[string]int, error) {
 		}
 	}
 	return out, nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

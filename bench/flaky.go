@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -61,7 +62,7 @@ func (r *rig) paceWhileIll(ctx context.Context, name string, share float64) (per
 			return 0, err
 		}
 	}
-	if err := wait(ctx, flakyStart); err != nil {
+	if err := delay.For(ctx, flakyStart); err != nil {
 		return 0, err
 	}
 	before, err := r.running(ctx, name)
@@ -69,7 +70,7 @@ func (r *rig) paceWhileIll(ctx context.Context, name string, share float64) (per
 		return 0, err
 	}
 	began := time.Now()
-	if err := wait(ctx, flakyWindow); err != nil {
+	if err := delay.For(ctx, flakyWindow); err != nil {
 		return 0, err
 	}
 	after, err := r.running(ctx, name)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
 // count is what the product had asked of others, and used, at a moment.
@@ -60,23 +62,11 @@ func (r *rig) window(ctx context.Context, d time.Duration) (count, error) {
 	if err != nil {
 		return count{}, err
 	}
-	if err := wait(ctx, d); err != nil {
+	if err := delay.For(ctx, d); err != nil {
 		return count{}, err
 	}
 	after, err := r.count(ctx)
 	return after.minus(before), err
-}
-
-// wait lets time pass.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // minus returns the difference; memory stays what it is.

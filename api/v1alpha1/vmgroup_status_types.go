@@ -256,6 +256,10 @@ type Rollout struct {
 	// tried is true once a VM that was stopped for this update got its change, and vCenter has refused none as busy since. Until then one VM is stopped at a time.
 	// +optional
 	Tried bool `json:"tried,omitempty"`
+	// changeRefused is when vCenter last refused as busy the change of a VM that leaves the group, or has left it. For 15 minutes after
+	// that, no VM is stopped to be changed. Absent after that time.
+	// +optional
+	ChangeRefused *metav1.Time `json:"changeRefused,omitempty"`
 }
 
 // RolloutSurge are the VMs above spec.replicas that updates have added.

@@ -194,7 +194,8 @@ type VmGroupPolicySpec struct {
 	// quota bounds totals.
 	// +optional
 	Quota *PolicyQuota `json:"quota,omitempty"`
-	// mode is Enforce, which refuses and holds what breaks the policy, or Warn, which only says so.
+	// mode is Enforce, which rejects requests and holds VmGroups that violate the policy, or Warn, which reports violations and blocks
+	// nothing.
 	// +optional
 	// +kubebuilder:default=Enforce
 	Mode PolicyMode `json:"mode,omitempty"`

@@ -21,6 +21,16 @@ type Loss struct {
 	AllowedUntil time.Time
 	// SeenIn is another VCenter that shows VMs with the group's stamp, or empty.
 	SeenIn string
+	// Hidden are other VCenters whose inventories are not known.
+	Hidden []Hidden
+}
+
+// Hidden is a VCenter that can have VMs of the group, since its inventory is not known.
+type Hidden struct {
+	// VCenter is its name, or empty if the group may not use it.
+	VCenter string
+	// Since is from when on its condition says that it cannot be reached, or zero.
+	Since time.Time
 }
 
 // forget lets a group go whose vCenter is gone for good, if its user asks for that and a hub administrator allows it: what it was charged in quotas is
@@ -58,6 +68,11 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 	case s.Now.Before(from):
 		return fmt.Sprintf("The group is not forgotten before %s: only then the vCenter has been unreachable for %s", from.UTC().Format(time.RFC3339), ForgetAfter), from.Sub(s.Now)
 	}
+	for _, h := range lost.Hidden {
+		if until := h.Since.Add(ForgetAfter); h.Since.IsZero() || s.Now.Before(until) {
+			return h.holds(until), unwatchedInterval
+		}
+	}
 	allows, from := allowance.Counts(lost.AllowedUntil, s.Now)
 	if allows {
 		return "", 0
@@ -73,6 +88,20 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 		missing += fmt.Sprintf(". The time that is set is more than an hour ahead and allows nothing before %s", from.UTC().Format(time.RFC3339))
 	}
 	return missing, again
+}
+
+// holds says that the group waits for a VCenter whose inventory is not known. until is when it counts as gone for good, if it is unreachable.
+func (h Hidden) holds(until time.Time) string {
+	name := "another VCenter, which this group may not use,"
+	if h.VCenter != "" {
+		name = fmt.Sprintf("VCenter %q", h.VCenter)
+	}
+	message := fmt.Sprintf("The group is not forgotten: the inventory of %s is not known, so that it can have VMs of the group. Wait until its inventory is complete, "+
+		"or ask the platform team to delete that VCenter on the hub if it is not used any more", name)
+	if !h.Since.IsZero() {
+		message += fmt.Sprintf(". If it stays unreachable, it counts as gone for good at %s", until.UTC().Format(time.RFC3339))
+	}
+	return message
 }
 
 // TellForget adds to why the vCenter of a group that is being deleted cannot be looked at how the group goes without it.

@@ -142,8 +142,17 @@ func TestWhatAForgottenGroupNeeds(t *testing.T) {
 		"a word for later":                {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(61 * time.Minute)}, "u", Report, "more than an hour ahead", time.Minute},
 		"no word about a deleted VCenter": {gone, Loss{Deleted: true}, "u", Report, "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
 		"VMs in another VCenter":          {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), SeenIn: "vc2"}, "u", Report, `VCenter "vc2" has VMs`, unwatchedInterval},
-		"another vCenter by that name":    {another, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
-		"a vCenter that answers":          {func(*Snapshot) {}, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
+		"another VCenter is unreachable": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(time.Minute - ForgetAfter)}}}, "u", Report,
+			`the inventory of VCenter "vc2" is not known, so that it can have VMs of the group. Wait until its inventory is complete, or ask the platform team to delete that VCenter on the hub if it is not used any more. If it stays unreachable, it counts as gone for good at 2026-01-02T12:01:00Z`, unwatchedInterval},
+		"another VCenter is read anew": {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour), Hidden: []Hidden{{VCenter: "vc2"}}}, "u", Report,
+			`the inventory of VCenter "vc2" is not known`, unwatchedInterval},
+		"one that the group may not use": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{}}}, "u", Report,
+			"the inventory of another VCenter, which this group may not use, is not known", unwatchedInterval},
+		"another VCenter is gone for good, too": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(-ForgetAfter)}}}, "u", WriteReceipt, "", 0},
+		"one of two is gone for good": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(-ForgetAfter)}, {VCenter: "vc3"}}}, "u", Report,
+			`the inventory of VCenter "vc3"`, unwatchedInterval},
+		"another vCenter by that name": {another, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
+		"a vCenter that answers":       {func(*Snapshot) {}, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
 	} {
 		t.Run(story, func(t *testing.T) {
 			s := asking(v1alpha1.ForgetAnnotation, c.value)

@@ -53,6 +53,9 @@ func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	if r.StartTime != nil {
 		out.Start = r.StartTime.Time
 	}
+	if r.ChangeRefused != nil {
+		out.RefusedAt = r.ChangeRefused.Time
+	}
 	if r.Surge != nil {
 		out.Surge, out.SurgeKnown = r.Surge.UUIDs, true
 	}
@@ -64,6 +67,9 @@ func toStatus(r plan.Rollout) *v1alpha1.Rollout {
 	out := &v1alpha1.Rollout{Revision: r.Revision, From: slices.Clone(r.From), Failed: slices.Clone(r.Failed), Tried: r.Tried}
 	if !r.Start.IsZero() {
 		out.StartTime = &metav1.Time{Time: r.Start.Truncate(time.Second)}
+	}
+	if !r.RefusedAt.IsZero() {
+		out.ChangeRefused = &metav1.Time{Time: r.RefusedAt.Truncate(time.Second)}
 	}
 	if r.SurgeKnown {
 		out.Surge = &v1alpha1.RolloutSurge{UUIDs: slices.Clone(r.Surge)}

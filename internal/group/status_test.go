@@ -349,7 +349,9 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	f.Plan.VMs[0].Incarnation, f.Plan.VMs[0].ShutdownTime = 2, noon.Add(time.Second)
 	f.Plan.VMs[1].Phase, f.Plan.VMs[1].ReadySince = v1alpha1.VMCloning, time.Time{}
 	f.Plan.VMs[1].StartTime, f.Plan.VMs[1].Updating, f.Plan.VMs[1].RestartPending = noon, true, true
-	f.Rollout = &plan.Rollout{Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}, Surge: []string{"v"}, SurgeKnown: true}
+	f.Rollout = &plan.Rollout{
+		Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}, Surge: []string{"v"}, SurgeKnown: true, Tried: true, RefusedAt: noon.Add(time.Minute),
+	}
 	f.Plan.Revisions = []v1alpha1.Revision{{Revision: "a"}}
 	status := f.Status()
 	if got := rolloutOf(&status); !reflect.DeepEqual(got, f.Rollout) {

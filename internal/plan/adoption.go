@@ -84,8 +84,9 @@ func without(candidates []*vsphere.VM, vm *vsphere.VM) []*vsphere.VM {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
 }
 
-// cameBack is true for a VM of the group that was lost and replaced, and of which the group has no need now. To adopt it would make the group too large, and one VM would be
-// destroyed. A person decides: who raises spec.replicas has it adopted. A group that is deleted takes it along.
+// cameBack is true for a VM of the group that was lost and replaced, and that the group does not need now. Adoption would make the
+// group too large, and one VM would be destroyed. A person decides: if spec.replicas is raised, the VM is adopted. If the group is
+// deleted, the VM is deleted with it.
 func (p *planner) cameBack(vm *vsphere.VM) bool {
 	if !contains(p.in.Replaced, vm.InstanceUUID) || p.in.Deleting || vm.Tombstone || p.doomed[vm.Stamp.Ordinal] {
 		return false
@@ -102,7 +103,8 @@ func (p *planner) cameBack(vm *vsphere.VM) bool {
 // maxReplaced bounds what status records of VMs that were replaced: see v1alpha1.VmGroupStatus.
 const maxReplaced = 100
 
-// nowReplaced adds the VMs that are gone, and that the group does without from now on, to those that status records. Who is in the group again is none of them.
+// nowReplaced returns the replaced VMs that status records, with the VMs that do not exist any more and that the group stops waiting
+// for, and without those that belong to the group again.
 func (p *planner) nowReplaced() []string {
 	all := slices.Clone(p.in.Replaced)
 	for _, ordinal := range p.ordinals {

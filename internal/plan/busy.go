@@ -93,6 +93,35 @@ func (p *planner) seeBusy() {
 	}
 }
 
+// keepRefusals remembers for the group when the change of a VM was refused that leaves, or is gone: its record in status goes with it, and
+// what locked it can lock others.
+func (p *planner) keepRefusals() {
+	for _, m := range p.members {
+		if at := m.status.RefusedAt; (m.doomed || m.state == gone) && p.outdated(m) && at.After(p.roll.RefusedAt) {
+			p.roll.RefusedAt = at
+		}
+	}
+	if p.roll.RefusedAt.After(p.in.Now) { // a clock ran ahead
+		p.roll.RefusedAt = p.in.Now
+	}
+	until := p.roll.RefusedAt.Add(busyPause)
+	if !p.in.Now.Before(until) {
+		p.roll.RefusedAt = time.Time{}
+		return
+	}
+	p.wake(until)
+}
+
+// pausesStops is true while no VM is stopped to be changed, since vCenter refused the change of another one as busy.
+func (p *planner) pausesStops() bool { return p.busyNow != nil || !p.roll.RefusedAt.IsZero() }
+
+// waitsToStop is true while a VM has to be stopped to be changed, and waits because of a VM that leaves, or has left.
+func (p *planner) waitsToStop() bool {
+	return !p.roll.RefusedAt.IsZero() && slices.ContainsFunc(p.table(), func(m *member) bool {
+		return !m.doomed && (!m.status.Updating || m.unstopped) && p.change(m) == changeRestart
+	})
+}
+
 // noteRefusal records that a VM was stopped in vain, or could not be stopped, once for each time that it was stopped.
 func (p *planner) noteRefusal(m *member) {
 	off := p.busyOff(m)

@@ -230,3 +230,63 @@ func TestAVMThatIsNotReadyIsNotStoppedAgainAndAgainForAChange(t *testing.T) {
 		t.Errorf("the VM did not get its change: %v", s.trail)
 	}
 }
+
+// The VM that was stopped in vain leaves the group before its 15 minutes are over. What locked it may lock others, so none is stopped before
+// that, also by a replica that takes over and knows only status.
+func TestNoOtherVMIsStoppedBecauseTheOneThatWasRefusedHasLeft(t *testing.T) {
+	for story, leave := range map[string]func(s *saga, name string){
+		"scaled away": func(s *saga, name string) {
+			s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{name}}
+			s.replicas(3)
+		},
+		"destroyed by a person, and replaced": (*saga).lose,
+		"scaled away, and another size follows": func(s *saga, name string) {
+			s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{name}}
+			s.replicas(3)
+			s.looks(3)
+			s.spec.CPU = 8
+		},
+	} {
+		t.Run(story, func(t *testing.T) {
+			s := newSaga(t, 4)
+			s.strategy(number(0), number(2))
+			s.locked = vsphere.KindBusy
+			s.spec.CPU = 4
+			refused := func() (name string, at time.Time) {
+				for _, k := range s.known {
+					if !k.RefusedAt.IsZero() {
+						return VMName(groupName, k.Ordinal), k.RefusedAt
+					}
+				}
+				return "", time.Time{}
+			}
+			s.until(func(p Plan) bool { name, _ := refused(); return name != "" && p.Ready == 4 })
+			name, at := refused()
+			was, said := s.byName(name).Ref.Value, ""
+			leave(s, name)
+			for s.now.Before(at.Add(busyPause)) {
+				s.failures = nil // another replica takes over
+				p := s.step(nil)
+				for _, vm := range p.VMs {
+					if vm.StoppedAt.After(at) {
+						t.Fatalf("%s is stopped %s after the refusal: %v", vm.Name, s.now.Sub(at), s.trail)
+					}
+				}
+				if strings.Contains(p.Update.Message, "a VM that was removed since") {
+					if said = p.Update.Message; p.WakeAt.IsZero() || p.WakeAt.After(at.Add(busyPause)) {
+						t.Fatalf("at %s the group is looked at again at %s", s.now, p.WakeAt)
+					}
+				}
+				s.tick()
+			}
+			if _, left := s.vms[was]; left {
+				t.Fatalf("%s did not leave: %v", name, s.trail)
+			}
+			if want := "no VM is stopped to be changed before " + clock(at.Add(busyPause)); !strings.Contains(said, want) {
+				t.Errorf("%q does not have %q", said, want)
+			}
+			s.locked = ""
+			s.until(settled)
+		})
+	}
+}

@@ -19,15 +19,15 @@ type failure struct {
 	terminal bool
 }
 
-// explained says of which VM the operation was: its name stands after the verb in most errors.
+// explained returns why an operation failed. brief begins with the name of the VM, which most errors have after the verb.
 func explained(f vsphere.Failure, name string) failure {
 	reason, terminal := Explain(f.Err)
 	message := f.Err.Error()
 	return failure{Failure: f, reason: reason, message: message, brief: name + ": " + strings.Replace(message, " "+name+":", ":", 1), terminal: terminal}
 }
 
-// waits reports whether it is too early to try again. A VM that is kept because of its disks is tried as soon as it is another than at the last
-// attempt: nobody waits for long who has detached them. The same holds for one whose question was answered.
+// waits reports whether it is too early to try again. A VM that is kept because of its disks is tried again as soon as its
+// configuration has changed, since a person may have detached them. The same holds for a VM whose question was answered.
 func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {
 	var disks *vsphere.ForeignDisks
 	if errors.As(f.Err, &disks) && vm != nil && vm.ChangeVersion != disks.ChangeVersion {

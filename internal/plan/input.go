@@ -73,7 +73,7 @@ type RemovalHold struct {
 	Until time.Time
 }
 
-// Lost is a VM that does not exist by its reference any more. The zero value is none.
+// Lost is a VM whose reference does not exist in vCenter any more. The zero value stands for no VM.
 type Lost struct {
 	MoRef, UUID string
 }

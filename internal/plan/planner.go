@@ -169,8 +169,9 @@ func (p *planner) finish() Plan {
 	return *plan
 }
 
-// leftNothing is true once no operation is waited for. A task that hangs on what is none of the group's VMs, such as a move during an adoption, holds no
-// deletion: a process that took over would not know of it. A clone holds it, since its VM would be nobody's.
+// leftNothing is true once no operation is waited for. A task that hangs on another group's VM, such as a move during an adoption,
+// does not hold the deletion: a process that took over would not know about the task. A clone holds the deletion, since its VM would
+// have no group.
 func (p *planner) leftNothing() bool {
 	return !slices.ContainsFunc(p.in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone || !op.Hangs(p.in.Now) })
 }

@@ -109,6 +109,10 @@ func (p *planner) waitsFor() string {
 	if p.busyNow != nil {
 		return p.explainBusy(p.busyNow)
 	}
+	if p.waitsToStop() {
+		return fmt.Sprintf("no VM is stopped to be changed before %s: at %s, vCenter refused as busy to change a VM that was removed since",
+			clock(p.roll.RefusedAt.Add(busyPause)), clock(p.roll.RefusedAt))
+	}
 	if p.deniedNow != nil {
 		return p.explainDenied(p.deniedNow)
 	}

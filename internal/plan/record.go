@@ -23,6 +23,8 @@ type Rollout struct {
 	SurgeKnown bool
 	// Tried is true once a VM that was stopped for the update got its change, and none was refused as busy since.
 	Tried bool
+	// RefusedAt is when vCenter last refused as busy the change of a VM that leaves the group, or has left it; zero after busyPause.
+	RefusedAt time.Time
 }
 
 // Stopped reports whether so many VMs failed that nothing more is updated.
@@ -48,6 +50,7 @@ func Begin(r *Rollout, edited bool, target string, revisions []string, now time.
 	if r != nil {
 		// Those of the update before are still too many.
 		next.Surge, next.SurgeKnown = sorted(r.Surge), r.SurgeKnown || len(r.From) == 0
+		next.RefusedAt = r.RefusedAt // what locked that VM does not depend on the target
 		ended.Surge, ended.SurgeKnown = next.Surge, len(next.Surge) > 0
 	}
 	switch {

@@ -55,6 +55,7 @@ func (p *planner) begin() {
 	}
 	own := ShapeOf(p.in.Spec)
 	p.roll.shapes[p.in.Revision] = &Shape{Recorded: own, Blocked: p.in.CreateBlocked}
+	p.keepRefusals()
 }
 
 // aim decides whether the update goes on, and how many VMs it wants: before any pass could take away what it made.
@@ -112,7 +113,7 @@ func (p *planner) takeAway(b *budget) {
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		if p.change(m) == changeRestart {
-			if p.deniedNow == nil && p.busyNow == nil && !p.othersTry(m) && b.take(m.status.Available) { // what one VM was denied may be denied to the next
+			if p.deniedNow == nil && !p.pausesStops() && !p.othersTry(m) && b.take(m.status.Available) { // what one VM was denied may be denied to the next
 				p.restart(m)
 			}
 			continue
@@ -133,7 +134,7 @@ func (p *planner) takeAway(b *budget) {
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
 	case m.spared:
-	case m.unstopped && (p.deniedNow != nil || p.busyNow != nil || p.othersTry(m)): // what one VM was denied may be denied to this one
+	case m.unstopped && (p.deniedNow != nil || p.pausesStops() || p.othersTry(m)): // what one VM was denied may be denied to this one
 	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
 		b.available++
 	case m.unstopped:

@@ -98,6 +98,9 @@ func checkStopped(fail func(string, ...any), in Input, p Plan, s VMStatus, from 
 	if slices.ContainsFunc(p.VMs, func(o VMStatus) bool { return wasBusyIn(p, in, o.Ordinal) && slices.Contains(from, o.Revision) }) {
 		fail("%s is stopped to be changed, and vCenter refused that to another a short while ago", s.Name)
 	}
+	if refused := p.Rollout.RefusedAt; !refused.IsZero() && in.Now.Before(refused.Add(busyPause)) {
+		fail("%s is stopped to be changed, and vCenter refused that to one that has left, at %s", s.Name, refused)
+	}
 }
 
 func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, revision string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 )
 
@@ -51,17 +52,7 @@ func (r *restarts) rest(ctx context.Context, now time.Time) error {
 	r.mu.Lock()
 	wait := r.next.Sub(now)
 	r.mu.Unlock()
-	if wait <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return delay.For(ctx, wait)
 }
 
 func (r *restarts) opened(now time.Time, follows bool) {

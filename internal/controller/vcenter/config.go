@@ -136,8 +136,8 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 	return u, nil
 }
 
-// hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
-// the expected number of VMs and the root folder of before are only starting values, and what is to be done before the next version is for people.
+// hash identifies the settings whose change needs a new connection. Limits and predecessor change on a connection that runs. The
+// expected number of VMs and the previous root folder are starting values. Notices about the next version are text for people.
 func (c Config) hash() string {
 	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Unbound, c.PlainHTTP = 0, 0, "", 0, notice{}, notice{}
 	c.Root = nil

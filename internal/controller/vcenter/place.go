@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// withoutOthersRoot leaves out the root folder of before if another VCenter says that it is its own: status may have been copied or edited, and the VMs in it
-// are of this installation either way.
+// withoutOthersRoot ignores the previous root folder if the status of another VCenter has it, too. Status may have been copied or
+// edited, and the VMs in the folder carry the stamp of this installation in both cases.
 func (r *Reconciler) withoutOthersRoot(ctx context.Context, vc *v1alpha1.VCenter, config *Config) error {
 	if config.Root == nil {
 		return nil

@@ -154,8 +154,8 @@ func (p *Pool) ensure(name string, config Config, dial func() Connection, expect
 	return true
 }
 
-// untrusted reports whether the server that is in use has not the certificate that it shall have now. What it shall have at another address says
-// nothing of the one in use.
+// untrusted reports whether the server in use does not have the certificate that spec requires now. The certificate of another address
+// does not concern the server in use.
 func (e *entry) untrusted(candidate vsphere.Health) bool {
 	return e.candidate.config.URL == e.current.config.URL && vsphere.KindOf(candidate.Err) == vsphere.KindCertificate
 }

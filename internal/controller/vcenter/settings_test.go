@@ -46,6 +46,11 @@ func (n newSettings) apply(f *refusal) {
 	}
 }
 
+// unreachable are settings with which the server does not answer.
+func unreachable(edit func(*v1alpha1.VCenterSpec)) newSettings {
+	return newSettings{edit: edit, fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted"}
+}
+
 var eachField = map[string]newSettings{
 	"server": {
 		edit:  func(s *v1alpha1.VCenterSpec) { s.Server = "https://127.0.0.1:9" },
@@ -111,30 +116,12 @@ var eachField = map[string]newSettings{
 		edit:  func(s *v1alpha1.VCenterSpec) { s.Folder = "not/allowed" },
 		fails: vsphere.KindSpec, reason: v1alpha1.ReasonInvalidConfiguration, words: "planted",
 	},
-	"template folders": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.Templates = &v1alpha1.Templates{Folders: []string{"/DC0/vm/x"}} },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted",
-	},
-	"resource pool": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.ResourcePool = "x" },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted",
-	},
-	"datastore": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.Datastore = "x" },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted",
-	},
-	"network": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.Network = "x" },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted",
-	},
-	"mode of observation": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.Inventory.Mode = v1alpha1.InventoryPoll },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted",
-	},
-	"pause between observations": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.Inventory.PollSeconds = 9 },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "planted",
-	},
+	"template folders":           unreachable(func(s *v1alpha1.VCenterSpec) { s.Templates = &v1alpha1.Templates{Folders: []string{"/DC0/vm/x"}} }),
+	"resource pool":              unreachable(func(s *v1alpha1.VCenterSpec) { s.ResourcePool = "x" }),
+	"datastore":                  unreachable(func(s *v1alpha1.VCenterSpec) { s.Datastore = "x" }),
+	"network":                    unreachable(func(s *v1alpha1.VCenterSpec) { s.Network = "x" }),
+	"mode of observation":        unreachable(func(s *v1alpha1.VCenterSpec) { s.Inventory.Mode = v1alpha1.InventoryPoll }),
+	"pause between observations": unreachable(func(s *v1alpha1.VCenterSpec) { s.Inventory.PollSeconds = 9 }),
 }
 
 // A person corrects a VCenter, or means to. Until a restart, which may be days later, nothing but status can tell that it was wrong.

@@ -150,7 +150,7 @@ func (p *pass) stake(ctx context.Context, s *group.Snapshot, receipt *receipts.R
 			answer.Listed = append(answer.Listed, vsphere.VMRef(vm.MoRef))
 		}
 	}
-	log.FromContext(ctx).Info("Claimed the VMs of a group that is gone", "from", s.Adoption.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
+	log.FromContext(ctx).Info("Claimed the VMs of a deleted group", "from", s.Adoption.From, "receipt", receipts.Name(key), "cause", claimed.Cause)
 	return answer
 }
 

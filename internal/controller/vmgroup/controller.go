@@ -104,7 +104,7 @@ type Reconciler struct {
 	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
-	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
+	// Kept reports whether the hub has a receipt for the VMs of a deleted group, so that they are not orphans. If it is nil, all are.
 	Kept func(vsphere.GroupKey) bool
 	// KnownReceipts has the receipts from memory. Without it none is known.
 	KnownReceipts KnownReceipts

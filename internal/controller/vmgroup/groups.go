@@ -31,7 +31,7 @@ type Groups struct {
 	// counted and served are CountChanged and Serves of the Reconciler.
 	counted func(member string)
 	served  func(clusterUID string) bool
-	// kept says whether somebody kept the VMs of a group that is gone: Kept of the Reconciler.
+	// kept reports whether the VMs of a deleted group were kept: Kept of the Reconciler.
 	kept func(vsphere.GroupKey) bool
 	// users knows which of the groups that name a vCenter can use it. Without it all do.
 	users vcenterUsers

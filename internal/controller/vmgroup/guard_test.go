@@ -3,7 +3,6 @@ package vmgroup
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,11 +48,7 @@ func (r *rig) edit(change func(*v1alpha1.VmGroupSpec)) {
 // work runs passes and lets vCenter's tasks finish.
 func (r *rig) work() *v1alpha1.VmGroup {
 	r.t.Helper()
-	for range 12 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(12)
 	return r.group()
 }
 
@@ -214,11 +209,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 	if err := r.member.Delete(t.Context(), r.work()); err != nil {
 		t.Fatal(err)
 	}
-	for range 12 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(12)
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("VMs of a deleted group are left: %v", vms)
 	}

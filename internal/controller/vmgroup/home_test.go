@@ -12,15 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// rounds runs passes, and ends vCenter's tasks in between.
-func (r *rig) rounds(n int) {
+// rounds runs passes. In between, ledgers answer and vCenter's tasks end.
+func (r *rig) rounds(n int, ledgers ...*quota.Ledger) {
 	r.t.Helper()
 	for range n {
 		r.mustPass()
+		flush(r.t, ledgers...)
 		r.vcenter.Finish(-1)
 		r.now = r.now.Add(2 * time.Second)
 	}

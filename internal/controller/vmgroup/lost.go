@@ -3,6 +3,8 @@ package vmgroup
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // lost reads what the hub says of a vCenter that cannot be looked at, for a group that is being deleted. Since when it is away is what its condition says, which
@@ -27,39 +31,56 @@ func (g gatherer) lost(ctx context.Context, s *group.Snapshot) error {
 	case err != nil:
 		return fmt.Errorf("read VCenter %q from the hub: %w", s.VCenter, err)
 	default:
-		if c := meta.FindStatusCondition(vcenter.Status.Conditions, v1alpha1.ConditionReachable); c != nil && c.Status == metav1.ConditionFalse {
-			s.Lost.Since = c.LastTransitionTime.Time
-		}
+		s.Lost.Since = unreachableSince(&vcenter)
 		s.Lost.AllowedUntil = allowance.Until(&vcenter, v1alpha1.AllowForgetAnnotation)
 	}
 	if v1alpha1.ForgetAsked(s.Group) {
-		seen, err := g.seenIn(ctx, s)
-		if err != nil {
+		if err := g.elsewhere(ctx, s); err != nil {
 			return err
 		}
-		s.Lost.SeenIn = seen
 	}
 	s.TellForget()
 	return nil
 }
 
-// seenIn is another VCenter than the group's that has VMs with its stamp, or empty: then it is status that names the wrong one.
-func (g gatherer) seenIn(ctx context.Context, s *group.Snapshot) (string, error) {
+// unreachableSince returns since when a VCenter's condition says that the vCenter is unreachable, or zero.
+func unreachableSince(vcenter *v1alpha1.VCenter) time.Time {
+	c := meta.FindStatusCondition(vcenter.Status.Conditions, v1alpha1.ConditionReachable)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Time
+}
+
+// elsewhere looks for VMs of the group in all other VCenters: if one has any, it is status that names the wrong VCenter. A vCenter whose
+// inventory is not known can have some, unless it has been unreachable for so long that it counts as gone for good.
+func (g gatherer) elsewhere(ctx context.Context, s *group.Snapshot) error {
 	var all v1alpha1.VCenterList
 	if err := g.hub.List(ctx, &all); err != nil {
-		return "", fmt.Errorf("read VCenters from the hub: %w", err)
+		return fmt.Errorf("read VCenters from the hub: %w", err)
 	}
 	for i := range all.Items {
-		name := all.Items[i].Name
-		if name == s.VCenter {
+		vcenter := &all.Items[i]
+		if vcenter.Name == s.VCenter {
 			continue
 		}
-		seen := g.sees(s, name)
-		for i := range seen.VMs {
-			if stamp := seen.VMs[i].Stamp; stamp != nil && stamp.SameGroup(s.ID) {
-				return name, nil
-			}
+		seen := g.sees(s, vcenter.Name)
+		if slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return vm.Stamp != nil && vm.Stamp.SameGroup(s.ID) }) {
+			s.Lost.SeenIn = vcenter.Name
+		}
+		if !seen.Complete || len(seen.Unread) > 0 {
+			s.Lost.Hidden = append(s.Lost.Hidden, hidden(s, vcenter))
 		}
 	}
-	return "", nil
+	return nil
+}
+
+// hidden describes a VCenter whose inventory is not known. The user of a group learns the names of those VCenters only that the group
+// can use.
+func hidden(s *group.Snapshot, vcenter *v1alpha1.VCenter) group.Hidden {
+	h := group.Hidden{Since: unreachableSince(vcenter)}
+	if policy.CheckVCenter(vcenter.Name, vcenter.Spec.Grants, s.Requester) == nil {
+		h.VCenter = vcenter.Name
+	}
+	return h
 }

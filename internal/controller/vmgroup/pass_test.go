@@ -539,11 +539,7 @@ func TestVCenterUnreachableChangesNothingAndSaysSo(t *testing.T) {
 		t.Errorf("something was deleted, or the group let go, in an outage: %v", r.vcenter.Journal())
 	}
 	r.vcenter.Reconnect()
-	for range 12 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(12)
 	if err := r.member.Get(t.Context(), r.request.NamespacedName, g); !apierrors.IsNotFound(err) {
 		t.Errorf("the group is still there: %v, %s", err, words(g.Status.Conditions))
 	}
@@ -643,11 +639,7 @@ func TestAStatusThatWasWipedDoesNotLetVMsBeForgotten(t *testing.T) {
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}
-	for range 12 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(12)
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("the group was let go and its VMs stayed: %v", vms)
 	}

@@ -120,11 +120,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}
-	for range 8 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(8)
 	flush(t, one)
 	if entries := store.Entries(); len(entries) != 1 || entries[localKey("6d1b1c5e-0000-4000-8000-000000000002")].Usage.VMs != 2 {
 		t.Errorf("the ledger holds %+v", entries)
@@ -311,12 +307,7 @@ func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) 
 	r.setPolicy(quotaVMs(5))
 	store := &quotatest.Store{}
 	ledger := r.ledgerOf(r.Reconciler, store)
-	for range 8 {
-		r.mustPass()
-		flush(t, ledger)
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(8, ledger)
 	g := r.group()
 	g.Finalizers = nil
 	if err := r.member.Update(t.Context(), g); err != nil {

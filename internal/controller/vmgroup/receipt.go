@@ -60,7 +60,7 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 	}
 	r.By = annotatedBy(live, receipt.Annotation())
 	if answer.Err = p.r.Receipts.Write(ctx, r); answer.Err != nil {
-		log.FromContext(ctx).Info("The receipt of a group that lets its VMs go cannot be written; the group waits", "reason", answer.Err.Error())
+		log.FromContext(ctx).Info("Failed to write the receipt of a group; its deletion waits", "reason", answer.Err.Error())
 		return answer, nil
 	}
 	wrote = r.Bytes()

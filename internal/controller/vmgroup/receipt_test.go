@@ -420,7 +420,12 @@ func newGrave(t *testing.T) *grave {
 
 func (g *grave) unreachableSince(at time.Time) {
 	g.t.Helper()
-	vc := g.hubVCenter()
+	g.unreachable(g.hubVCenter(), at)
+}
+
+// unreachable has the condition of a VCenter say that it cannot be reached.
+func (g *grave) unreachable(vc *v1alpha1.VCenter, at time.Time) {
+	g.t.Helper()
 	vc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnreachable, LastTransitionTime: metav1.NewTime(at)}}
 	if err := g.hub.Update(g.t.Context(), vc); err != nil {
 		g.t.Fatal(err)
@@ -475,7 +480,7 @@ func (g *grave) stays(reason string) string {
 	return ready.Message
 }
 
-func contains(t *testing.T, text string, parts ...string) {
+func contains(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {

@@ -298,12 +298,7 @@ func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *t
 	store := &quotatest.Store{}
 	ledger := r.ledgerOf(r.Reconciler, store)
 	flush(t, ledger)
-	for range 8 {
-		r.mustPass()
-		flush(t, ledger)
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(8, ledger)
 	g := r.group()
 	if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 || len(r.vcenter.VMs()) != 2 {
 		t.Fatalf("%+v is charged for %d VMs", e, len(r.vcenter.VMs()))

@@ -484,19 +484,11 @@ func TestAnEditDuringAnOutageIsNotLost(t *testing.T) {
 func TestAGroupThatIsDeletedDuringAnUpdateGoes(t *testing.T) {
 	r := rolls(t, 3)
 	r.edit(withTemplate("debian-13"))
-	for range 5 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(5)
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}
-	for range 14 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(14)
 	if vms := r.vcenter.VMs(); len(vms) > 0 {
 		t.Errorf("left are %v", vms)
 	}
@@ -791,11 +783,7 @@ func TestNoVMIsStoppedForAChangeThatTheAccountMayNotMake(t *testing.T) {
 	r := rolls(t, 2)
 	r.vcenter.SetMissingPrivileges(vsphere.PrivilegeCPUs)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU++ })
-	for range 10 {
-		r.mustPass()
-		r.vcenter.Finish(-1)
-		r.now = r.now.Add(2 * time.Second)
-	}
+	r.rounds(10)
 	for _, vm := range r.vcenter.VMs() {
 		if vm.Power != vsphere.PoweredOn {
 			t.Errorf("%s is %s", vm.Name, vm.Power)

@@ -261,11 +261,7 @@ func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 			}
 			before := r.vcenter.VMs()
 			happens(r)
-			for range 10 {
-				r.mustPass()
-				r.vcenter.Finish(-1)
-				r.now = r.now.Add(2 * time.Second)
-			}
+			r.rounds(10)
 			same := func(a, b vsphere.VM) bool { return a.Ref == b.Ref && !b.Tombstone }
 			if vms := r.vcenter.VMs(); len(vms) != 2 || !slices.EqualFunc(before, vms, same) {
 				t.Errorf("VMs: %+v", vms)

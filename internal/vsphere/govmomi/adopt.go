@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -33,7 +34,7 @@ func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderCon
 		return vsphere.FolderContent{}, err
 	}
 	content := vsphere.FolderContent{Folder: c.datacenter.vmFolder}
-	below := strings.Trim(strings.TrimPrefix(path, c.datacenter.path+"/vm/"), "/")
+	below := withoutFolder(path, c.datacenter.path+"/vm")
 	for name := range strings.SplitSeq(below, "/") {
 		child, err := findChild(ctx, c.client, content.Folder, name)
 		if err != nil {
@@ -74,6 +75,17 @@ func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderCon
 		content.VMs = append(content.VMs, vsphere.FoundVM{VM: seen.VM, Created: created, Marked: marked(values)})
 	}
 	return content, nil
+}
+
+// withoutFolder returns the part of a path that is below a folder of the API, if the path is a whole one below it; otherwise all of it. Both
+// parts are as people write them, without slashes around them.
+func withoutFolder(path, folder string) string {
+	for i := 1; i < len(path); i++ {
+		if path[0] == '/' && path[i] == '/' && inventoryname.Refer(path[:i], folder) != inventoryname.None {
+			return strings.Trim(path[i:], "/")
+		}
+	}
+	return strings.Trim(path, "/")
 }
 
 // Claim writes a release mark: see vsphere.Server.

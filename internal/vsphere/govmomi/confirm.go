@@ -73,44 +73,19 @@ func (s *Server) wanted(refs []vsphere.Ref) {
 // confirmSuspects asks vCenter about objects that are missing. Errors are tried again; a suspect without a
 // verdict stays one. An object that got none waits for the next try, however often somebody asks for it.
 func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
-	wait := time.Duration(0)
-	tried := map[vsphere.Ref]bool{}
+	made := attempts{tried: map[vsphere.Ref]bool{}}
 	for {
-		refs := s.pending()
-		fresh := slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return tried[ref] })
-		if len(fresh) == 0 {
-			// Everything that is pending was tried in vain: wait, longer each time.
-			var timer <-chan time.Time
-			if len(refs) > 0 {
-				wait = min(max(2*wait, confirmFirst), confirmLast)
-				timer = time.After(wait)
-			} else {
-				wait = 0
-				clear(tried)
-			}
-			again, err := s.confirmLater(ctx, tried, timer)
-			if err != nil {
+		batch, wait := s.affordable(made.fresh(s.pending(), time.Now()))
+		if len(batch) == 0 {
+			if err := s.confirmLater(ctx, &made, wait); err != nil {
 				return err
 			}
-			if again {
-				clear(tried)
-			}
 			continue
-		}
-		batch := fresh[:min(len(fresh), confirmBatch)]
-		for _, ref := range batch {
-			tried[ref] = true
 		}
 		if err := s.confirm(ctx, c, batch); err != nil && ctx.Err() == nil {
 			s.log.Info("Cannot confirm whether objects exist; trying again", "reason", err.Error(), "objects", len(batch))
 		}
-		left := s.pending()
-		for _, ref := range batch {
-			if !slices.Contains(left, ref) {
-				delete(tried, ref)
-				wait = 0
-			}
-		}
+		made.note(batch, s.pending(), time.Now())
 		s.applied()
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -118,35 +93,41 @@ func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 	}
 }
 
-// confirmLater waits until it is time to try everything again, or until something is pending that was not tried.
-func (s *Server) confirmLater(ctx context.Context, tried map[vsphere.Ref]bool, timer <-chan time.Time) (again bool, err error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-timer:
-			return true, nil
-		case <-s.confirmKick:
-			if slices.ContainsFunc(s.pending(), func(ref vsphere.Ref) bool { return !tried[ref] }) {
-				return false, nil
-			}
-		}
+// confirmLater waits until it is time to try everything again, until a member may have another object looked up, in wait if that is not zero,
+// or until something else is pending that was not tried.
+func (s *Server) confirmLater(ctx context.Context, made *attempts, wait time.Duration) error {
+	var credit, again <-chan time.Time
+	if wait > 0 {
+		credit = time.After(wait)
 	}
+	if !made.again.IsZero() {
+		again = time.After(time.Until(made.again))
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-credit:
+	case <-again:
+	case <-s.confirmKick:
+	}
+	return nil
 }
 
-// pending are all objects that wait for a verdict.
-func (s *Server) pending() []vsphere.Ref {
-	refs := s.index.Suspects()
-	seen := make(map[vsphere.Ref]struct{}, len(refs))
-	for _, ref := range refs {
+// pending are all objects that wait for a verdict. Those that groups name come last, and their members take turns.
+func (s *Server) pending() []lookUp {
+	suspects := s.index.Suspects()
+	out := make([]lookUp, 0, len(suspects))
+	seen := make(map[vsphere.Ref]struct{}, len(suspects))
+	for _, ref := range suspects {
 		seen[ref] = struct{}{}
+		out = append(out, lookUp{ref: ref})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for ref := range s.asked {
 		if _, ok := seen[ref]; !ok {
 			seen[ref] = struct{}{}
-			refs = append(refs, ref)
+			out = append(out, lookUp{ref: ref})
 		}
 	}
 	byMember := map[string][]vsphere.Ref{}
@@ -155,20 +136,20 @@ func (s *Server) pending() []vsphere.Ref {
 			byMember[member] = append(byMember[member], ref)
 		}
 	}
-	return append(refs, inTurns(byMember)...)
+	return append(out, inTurns(byMember)...)
 }
 
 // inTurns takes one object of each member in turn, so that nobody waits for all that another one has made up.
-func inTurns(byMember map[string][]vsphere.Ref) (refs []vsphere.Ref) {
+func inTurns(byMember map[string][]vsphere.Ref) (all []lookUp) {
 	for len(byMember) > 0 {
 		for member, left := range byMember {
-			refs = append(refs, left[0])
+			all = append(all, lookUp{ref: left[0], member: member})
 			if byMember[member] = left[1:]; len(left) == 1 {
 				delete(byMember, member)
 			}
 		}
 	}
-	return refs
+	return all
 }
 
 func (s *Server) answered(ref vsphere.Ref) {

@@ -66,7 +66,7 @@ func (f *source) apply(began inventory.Moment, vms []inventory.Seen, folders []v
 
 // followed follows a full listing that was applied.
 func (f *source) followed() {
-	f.server.lookOutside(f.server.index.Elsewhere())
+	f.server.ask(f.server.outside(f.server.index.Elsewhere()))
 	f.server.applied()
 }
 

@@ -67,9 +67,14 @@ func TestNamesAreFoundAsPeopleSeeThem(t *testing.T) {
 			t.Errorf("a text that is a name and a path: %v; want a message with %s", err, path)
 		}
 	}
-	for _, name := range []string{"24", "0/24", "feature", "ebug"} {
-		if got, err := r.server.Placement(vsphere.Placement{Network: name}); err == nil {
-			t.Errorf("network %q is %s", name, got.NetworkPath)
+	for _, name := range []string{"24", "0/24", "v910 10.33.156.0", "network"} {
+		if got, err := r.server.Placement(vsphere.Placement{Network: name}); vsphere.KindOf(err) != vsphere.KindNotFound {
+			t.Errorf("network %q is %s, %v", name, got.NetworkPath, err)
+		}
+	}
+	for _, name := range []string{"ebug", "feature", "debian-feature", "vm", "/debug", "/vm/feature/debug", "%25"} {
+		if got, err := r.server.Template(name); vsphere.KindOf(err) != vsphere.KindNotFound {
+			t.Errorf("template %q is %s, %v", name, got.Path, err)
 		}
 	}
 }
@@ -90,11 +95,14 @@ func TestDatacentersAndFoldersAreFoundAsPeopleSeeThem(t *testing.T) {
 	must(t, err)
 	must(t, task.Wait(r.ctx))
 	r.until("the template is found", func() bool { _, err := r.server.Template("linux"); return err == nil })
-	for _, path := range []string{"/DC0/vm/golden/2026/01", "/DC0/vm/golden/2026%2f01", "/DC0/vm/Golden/2026%2F01"} {
+	for _, path := range []string{"/DC0/vm/golden/2026/01", "/DC0/vm/golden/2026%2f01", "/DC0/vm/Golden/2026%2F01", "golden/2026/01", "Golden/2026%2f01/", "/dc0/VM/golden/2026/01"} {
 		if got, err := r.server.ReadFolder(r.ctx, path); err != nil || len(got.VMs) != 1 {
 			t.Errorf("folder %s has %d VMs, %v", path, len(got.VMs), err)
 		}
 	}
-	_, err = r.server.ReadFolder(r.ctx, "/DC0/vm/golden/2026")
-	wantKind(t, err, vsphere.KindNotFound)
+	for _, path := range []string{"/DC0/vm/golden/2026", "/DC0/vm/golden/01", "/DC0/vm/2026/01", "2026/01", "/DC1/vm/golden", "/vm/golden"} {
+		if got, err := r.server.ReadFolder(r.ctx, path); vsphere.KindOf(err) != vsphere.KindNotFound {
+			t.Errorf("folder %s is %s, %v", path, got.Folder, err)
+		}
+	}
 }

@@ -13,7 +13,7 @@ func (s *Server) writesNotes() bool {
 	return s.state.privileges.notes
 }
 
-// withoutNotes writes no notes until the next connection: nobody goes without a VM for the lack of a note.
+// withoutNotes turns notes off until the next connection, so that a missing privilege for notes prevents no clone.
 func (s *Server) withoutNotes() {
 	s.mu.Lock()
 	was := s.state.privileges.notes

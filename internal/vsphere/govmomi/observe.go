@@ -107,13 +107,13 @@ func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
 	if g.FolderElsewhere {
 		refs = append(refs, q.Folder)
 	}
-	s.lookOutside(refs)
+	s.seek(q.ID.Member, s.outside(refs))
 }
 
-// lookOutside starts another look-up of objects outside of the root folder that were not looked up for a while.
-func (s *Server) lookOutside(refs []vsphere.Ref) {
+// outside returns those of objects outside of the root folder that were not looked up for a while, to be looked up now.
+func (s *Server) outside(refs []vsphere.Ref) []vsphere.Ref {
 	if len(refs) == 0 {
-		return
+		return nil
 	}
 	now := s.cfg.Now()
 	s.mu.Lock()
@@ -123,7 +123,7 @@ func (s *Server) lookOutside(refs []vsphere.Ref) {
 		s.looked[ref] = now
 	}
 	s.mu.Unlock()
-	s.ask(refs)
+	return refs
 }
 
 // seek starts the look-up of objects that a group of a member knows, and that have no verdict.

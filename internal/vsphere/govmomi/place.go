@@ -2,6 +2,7 @@ package govmomi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,9 +31,9 @@ func (s *Server) remembered(instance string) vsphere.Place {
 	return vsphere.Place{}
 }
 
-// findPlace finds the datacenter and the root folder by their names. Where these lead elsewhere than before, the folder of before is used if vCenter itself shows
-// that it is the root folder of this installation, and that the one of the name is not: somebody renamed it, or added a datacenter. A reference alone proves
-// nothing; whoever wrote it may have been wrong.
+// findPlace finds the datacenter and the root folder by their names. If the names lead to another folder than before, because a person
+// renamed the folder or added a datacenter, the previous folder is used, provided that vCenter shows VMs of this installation in it and
+// none in the other. The reference alone proves nothing: status may be copied or edited.
 func (s *Server) findPlace(ctx context.Context, c *connection) error {
 	before := s.remembered(c.client.ServiceContent.About.InstanceUuid)
 	var named vsphere.Folder
@@ -45,18 +46,9 @@ func (s *Server) findPlace(ctx context.Context, c *connection) error {
 		return byName
 	}
 	if !before.Root.IsZero() && before.Root != named.Ref {
-		kept, in, err := s.keptRoot(ctx, c, before.Root)
+		kept, in, err := s.previousRoot(ctx, c, before.Root, named.Ref)
 		if err != nil {
 			return err
-		}
-		if !kept.Ref.IsZero() && !named.Ref.IsZero() {
-			holds, err := s.holdsGroups(ctx, c, named.Ref)
-			if err != nil {
-				return err
-			}
-			if holds {
-				kept = vsphere.Folder{}
-			}
 		}
 		if !kept.Ref.IsZero() {
 			c.datacenter, c.root = in, kept
@@ -108,9 +100,23 @@ func (s *Server) literalRoot(ctx context.Context, c *connection) (vsphere.Folder
 	return folder, nil
 }
 
+// previousRoot returns the root folder of before with its datacenter, if it is to be used in place of the named one; otherwise the zero Folder.
+// If the account does not see enough of the inventory to tell, no other folder takes its place, unless that has VMs of this installation.
+func (s *Server) previousRoot(ctx context.Context, c *connection, before, named vsphere.Ref) (vsphere.Folder, datacenter, error) {
+	kept, in, err := s.keptRoot(ctx, c, before)
+	if err != nil && vsphere.KindOf(err) != vsphere.KindPermission || err == nil && kept.Ref.IsZero() || named.IsZero() {
+		return kept, in, err
+	}
+	holds, unknown := s.holdsGroups(ctx, c, named)
+	if unknown != nil || holds {
+		return vsphere.Folder{}, datacenter{}, unknown
+	}
+	return kept, in, err
+}
+
 // keptRoot returns the folder of a reference with its datacenter, if it is a root folder of this installation; otherwise the zero Folder.
 func (s *Server) keptRoot(ctx context.Context, c *connection, ref vsphere.Ref) (vsphere.Folder, datacenter, error) {
-	const op = "look for the root folder of before"
+	const op = "look for the previous root folder"
 	folder, in, err := located(ctx, c, ref)
 	if notFound(err, ref) {
 		return vsphere.Folder{}, datacenter{}, nil
@@ -128,7 +134,8 @@ func (s *Server) keptRoot(ctx context.Context, c *connection, ref vsphere.Ref) (
 	return folder, in, nil
 }
 
-// located returns where a folder of VMs is. The datacenter is zero for any other object.
+// located returns where a folder of VMs is. The datacenter is zero for any other object. Paths begin with the first object that the account
+// sees, if that is the datacenter or above it; otherwise it returns an UnseenParentError.
 func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vsphere.Folder, in datacenter, err error) {
 	if ref.Type != vsphere.TypeFolder {
 		return folder, in, nil
@@ -140,7 +147,10 @@ func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vspher
 		if at.Type == "Datacenter" {
 			paths = append(paths, "vmFolder")
 		}
-		o, err := exact(ctx, c.client, at, paths...)
+		o, err := readUpwards(ctx, c, at, folder.Path, paths...)
+		if unseen := (*UnseenParentError)(nil); errors.As(err, &unseen) && !in.ref.IsZero() {
+			break
+		}
 		if err != nil {
 			return folder, in, err
 		}
@@ -158,6 +168,17 @@ func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vspher
 		below, at = at, o.refOf(propParent)
 	}
 	return folder, in, nil
+}
+
+// readUpwards reads an object, the name included, on the way up from something whose path is known that far. It returns an UnseenParentError if
+// the account does not see the object.
+func readUpwards(ctx context.Context, c *connection, at vsphere.Ref, path string, properties ...string) (object, error) {
+	o, err := exact(ctx, c.client, at, properties...)
+	if has[types.BaseNoPermission](err) || err == nil && !o.has(propName) {
+		return o, &vsphere.Error{Kind: vsphere.KindPermission, Op: "look where a folder is", Object: at, Privilege: vsphere.PrivilegeRead,
+			Err: &UnseenParentError{Path: path, Above: at}}
+	}
+	return o, err
 }
 
 // holdsGroups reports whether a VM of this installation lies three folders below, where those of groups are: by that it is a root folder, and neither above nor
@@ -241,20 +262,29 @@ func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.Place
 		return vsphere.PlaceProblem{}, unclear
 	}
 	if named.Ref != c.root.Ref {
-		folder, in, err := located(ctx, c, c.root.Ref)
-		if err != nil {
-			return vsphere.PlaceProblem{}, err
-		}
-		if unclear != nil {
-			return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
-				"spec.folder: %v. The operator's root folder, %s, is still used. Set spec.folder to %q",
-				unclear, foreigntext.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
-		}
-		return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
-			"The operator's root folder is %s now, and is still used. Rename it back to %q, or set spec.folder to %q",
-			foreigntext.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
+		return s.renamed(ctx, c, unclear)
 	}
 	return s.elsewhere(ctx, c)
+}
+
+// renamed is what a person has to do where spec.folder does not lead to the root folder: to another one, or, if unclear says so, to several.
+func (s *Server) renamed(ctx context.Context, c *connection, unclear error) (vsphere.PlaceProblem, error) {
+	problem := vsphere.PlaceProblem{Kind: vsphere.RootRenamed}
+	folder, in, err := located(ctx, c, c.root.Ref)
+	switch unseen := (*UnseenParentError)(nil); {
+	case errors.As(err, &unseen):
+		problem.Message = fmt.Sprintf("spec.folder does not lead to the operator's root folder %s (%s), which is still used. Its path is not known: %v",
+			foreigntext.Name(c.root.Name), c.root.Ref, unseen)
+	case err != nil:
+		return vsphere.PlaceProblem{}, err
+	case unclear != nil:
+		problem.Message = fmt.Sprintf("spec.folder: %v. The operator's root folder, %s, is still used. Set spec.folder to %q",
+			unclear, foreigntext.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))
+	default:
+		problem.Message = fmt.Sprintf("The operator's root folder is %s now, and is still used. Rename it back to %q, or set spec.folder to %q",
+			foreigntext.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))
+	}
+	return problem, nil
 }
 
 // mostMissed is how many VMs are looked for while the root folder is suddenly empty.
@@ -317,29 +347,17 @@ func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.Pla
 	if err != nil || len(folders) == 0 {
 		return none, err
 	}
-	var root vsphere.Ref
-	looked := map[vsphere.Ref]bool{}
-	for _, folder := range folders {
-		if looked[folder] {
-			continue
-		}
-		looked[folder] = true
-		at := folder
-		for range 3 {
-			o, err := exact(ctx, c.client, at, propParent)
-			if err != nil {
-				return none, err
-			}
-			if at = o.refOf(propParent); at.IsZero() {
-				return none, nil
-			}
-		}
-		if !root.IsZero() && at != root {
-			return none, nil
-		}
-		root = at
+	const found = "%s has no VM of this installation, and the VMs that groups have recorded are %s. Until then these VMs are left as they are"
+	root, err := rootOf(ctx, c, folders)
+	var folder vsphere.Folder
+	var in datacenter
+	if err == nil && !root.IsZero() {
+		folder, in, err = located(ctx, c, root)
 	}
-	folder, in, err := located(ctx, c, root)
+	if unseen := (*UnseenParentError)(nil); errors.As(err, &unseen) {
+		return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(found, foreigntext.Name(c.root.Path),
+			fmt.Sprintf("elsewhere: %v, and the operator names the folder", unseen))}, nil
+	}
 	if err != nil || in.ref.IsZero() || root == in.vmFolder {
 		return none, err
 	}
@@ -347,9 +365,35 @@ func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.Pla
 	if in.ref != c.datacenter.ref {
 		advice += fmt.Sprintf(" and spec.datacenter to %q", in.path)
 	}
-	return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(
-		"%s has no VM of this installation, and the VMs that groups have recorded are below %s: %s. Until then these VMs are left as they are",
-		foreigntext.Name(c.root.Path), foreigntext.Name(folder.Path), advice)}, nil
+	return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(found, foreigntext.Name(c.root.Path),
+		fmt.Sprintf("below %s: %s", foreigntext.Name(folder.Path), advice))}, nil
+}
+
+// rootOf returns the folder below which all of these folders are where those of groups are, or the zero Ref.
+func rootOf(ctx context.Context, c *connection, folders []vsphere.Ref) (root vsphere.Ref, err error) {
+	looked := map[vsphere.Ref]bool{}
+	for _, folder := range folders {
+		if looked[folder] {
+			continue
+		}
+		looked[folder] = true
+		at, path := folder, ""
+		for range 3 {
+			o, err := readUpwards(ctx, c, at, path, propName, propParent)
+			if err != nil {
+				return vsphere.Ref{}, err
+			}
+			path = "/" + o.text(propName) + path
+			if at = o.refOf(propParent); at.IsZero() {
+				return vsphere.Ref{}, nil
+			}
+		}
+		if !root.IsZero() && at != root {
+			return vsphere.Ref{}, nil
+		}
+		root = at
+	}
+	return root, nil
 }
 
 // pathOf is the inventory path of a datacenter, which may have been renamed.

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 )
@@ -26,9 +29,27 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 		// found says whether the VMs are known after the restart, fails of what kind the error is instead of a connection.
 		found bool
 		fails vsphere.Kind
-		// told is what a person is told of the place.
+		// told is what a person is told of the place, and words are part of that, or of the error.
 		told  vsphere.PlaceProblemKind
 		words string
+	}
+	// hideAbove moves the datacenter into a folder, or the root folder, that the account does not see.
+	hideAbove := func(r *rig) {
+		top := object.NewRootFolder(r.person.Client())
+		europe, err := top.CreateFolder(r.ctx, "Europe")
+		must(r.t, err)
+		dc, err := newFinder(r).Datacenter(r.ctx, "/DC0")
+		must(r.t, err)
+		task, err := europe.MoveInto(r.ctx, []types.ManagedObjectReference{dc.Reference()})
+		must(r.t, err)
+		must(r.t, task.Wait(r.ctx))
+		r.sim.Hide(europe.Reference())
+	}
+	const readOnlyThere = "give the account the role Read-only (privilege System.Read) there"
+	moveOutOfSight := func(r *rig) {
+		must(r.t, r.person.CreateFolders(r.ctx, "/DC0/vm/prod"))
+		must(r.t, r.person.MoveFolder(r.ctx, "/DC0/vm/vm-operator", "/DC0/vm/prod"))
+		hide(r, "/DC0/vm/prod")
 	}
 	rename := func(r *rig) { must(r.t, r.person.RenameFolder(r.ctx, "/DC0/vm/vm-operator", "vm-operator-old")) }
 	add := func(r *rig) { must(r.t, r.person.CreateDatacenter(r.ctx, "DC1")) }
@@ -74,6 +95,22 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 			person: rename, status: func(_ *rig, p *vsphere.Place) { *p = vsphere.Place{} },
 			told: vsphere.VMsElsewhere, words: `set spec.folder to "vm-operator-old"`,
 		},
+		"the folder renamed, below a folder of datacenters that is hidden": {
+			person: func(r *rig) { rename(r); hideAbove(r) },
+			found:  true, told: vsphere.RootRenamed, words: `set spec.folder to "vm-operator-old"`,
+		},
+		"the folder renamed, below a folder of datacenters that is hidden, and status lost": {
+			person: func(r *rig) { rename(r); hideAbove(r) }, status: func(_ *rig, p *vsphere.Place) { *p = vsphere.Place{} },
+			told: vsphere.VMsElsewhere, words: `are below /DC0/vm/vm-operator-old: rename that folder back to "vm-operator", or set spec.folder to "vm-operator-old"`,
+		},
+		"the folder moved into one that is hidden": {person: moveOutOfSight, fails: vsphere.KindPermission, words: readOnlyThere},
+		"the folder moved into one that is hidden, and status lost": {
+			person: moveOutOfSight, status: func(_ *rig, p *vsphere.Place) { *p = vsphere.Place{} }, told: vsphere.VMsElsewhere, words: readOnlyThere,
+		},
+		"the folder renamed, with a folder of a member that is hidden, and status lost": {
+			person: func(r *rig) { rename(r); hide(r, "/DC0/vm/vm-operator-old/m") },
+			status: func(_ *rig, p *vsphere.Place) { *p = vsphere.Place{} }, told: vsphere.VMsElsewhere, words: readOnlyThere,
+		},
 		"spec edited to another folder": {
 			person: func(r *rig) { r.cfg.RootFolder = "another" }, told: vsphere.VMsElsewhere, words: `set spec.folder to "vm-operator"`,
 		},
@@ -115,7 +152,10 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 			}
 			r.restartWith(place)
 			if s.fails != "" {
-				r.until("a connection that fails", func() bool { return vsphere.KindOf(r.server.Health().Err) == s.fails })
+				r.until("a connection that fails", func() bool {
+					err := r.server.Health().Err
+					return vsphere.KindOf(err) == s.fails && strings.Contains(err.Error(), s.words)
+				})
 				return
 			}
 			r.until("a connection", func() bool { h := r.server.Health(); return h.Reachable && (h.Complete || h.SuddenlyEmpty) })
@@ -180,6 +220,27 @@ func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hide takes the operator's account its role on a folder, and not on what is in it.
+func hide(r *rig, path string) {
+	r.t.Helper()
+	ref, err := r.person.FolderRef(r.ctx, path)
+	must(r.t, err)
+	r.sim.Hide(ref)
+}
+
+// The connection stays, and so does the root folder. The message names the privilege without which its path is not known.
+func TestARootFolderThatIsMovedOutOfSightIsToldWithThePrivilege(t *testing.T) {
+	r := newRig(t, govmomi.Poll, resyncOften).ensure()
+	r.clone(0)
+	must(t, r.person.CreateFolders(r.ctx, "/DC0/vm/prod"))
+	hide(r, "/DC0/vm/prod")
+	must(t, r.person.MoveFolder(r.ctx, "/DC0/vm/vm-operator", "/DC0/vm/prod"))
+	r.until("that is told", func() bool {
+		p := r.server.Health().PlaceProblem
+		return p.Kind == vsphere.RootRenamed && strings.Contains(p.Message, "is still used. Its path is not known: ") && strings.Contains(p.Message, "(privilege System.Read) there")
+	})
 }
 
 func folderAt(r *rig, path string) vsphere.Ref {

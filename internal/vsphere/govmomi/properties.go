@@ -225,7 +225,8 @@ func (t *tree) add(ref, parent vsphere.Ref, name string) {
 	t.nodes[ref] = node{parent, shortened(name)}
 }
 
-// path returns /vm/a for what hangs below the tree's root. Where the account does not see what is above, it is /…/a: that path is nobody's.
+// path returns the path of an object below the tree's root, for example /vm/a. If the account does not see a folder above the object,
+// it returns /…/a, which matches no object.
 func (t *tree) path(ref vsphere.Ref) string {
 	var parts []string
 	for ref != t.root {

@@ -273,8 +273,8 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 	return true
 }
 
-// disabled is the first method that vCenter has disabled of those that a VM needs to be changed and to be stopped. ShutdownGuest is none of them: it is disabled wherever
-// VMware Tools do not run.
+// disabled returns the first disabled method among those that change and stop a VM, or "". ShutdownGuest does not count: vCenter
+// disables it wherever VMware Tools do not run.
 func disabled(o object) string {
 	all, _ := o.values[propDisabled].(types.ArrayOfString)
 	for _, method := range []string{"ReconfigVM_Task", "PowerOffVM_Task"} {

@@ -58,7 +58,7 @@ func recentTasks(ctx context.Context, c *connection) ([]object, error) {
 		return nil, err
 	}
 	if denied := o.denied["recentTask"]; denied != nil {
-		// Tasks that are not shown are not tasks that there are not.
+		// A task that vCenter does not show can exist.
 		return nil, onRoot("read vCenter's recent tasks", c.client, denied)
 	}
 	return existing(ctx, c.client, o.refsOf("recentTask"), types.PropertySpec{

@@ -146,6 +146,6 @@ func (s *Server) stale(q vsphere.Query, searched []vsphere.Ref) []vsphere.Ref {
 	fresh := len(searched) - len(old)
 	again := old[:min(len(old), max(mostStale-fresh, 0))]
 	s.claim(q.ID.Key(), again, q.UUIDs)
-	s.ask(again)
+	s.seek(q.ID.Member, again)
 	return old
 }

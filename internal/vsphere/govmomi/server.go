@@ -97,7 +97,7 @@ type Server struct {
 	knock func(context.Context) error
 	// folderErrors are why folders could not be created.
 	folderErrors folderErrors
-	// misses are names that groups use and that vCenter has not.
+	// misses are names that groups use and that vCenter does not have.
 	misses misses
 
 	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
@@ -129,8 +129,9 @@ type Server struct {
 	// uuids are the instance UUIDs by which groups know the objects that are asked for.
 	uuids map[vsphere.Ref]map[vsphere.GroupKey]string
 	// sought are objects that groups know and want a verdict on, with the member that was first to ask. Anybody who can write status can make up any number, so
-	// one that no group knows any more is dropped, and members take turns.
-	sought map[vsphere.Ref]string
+	// one that no group knows any more is dropped, members take turns, and lookUps bounds what is asked for each.
+	sought  map[vsphere.Ref]string
+	lookUps lookUpPace
 	// looked is when an object outside of the root folder was last looked for again.
 	looked map[vsphere.Ref]time.Time
 	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
@@ -216,6 +217,7 @@ func New(cfg Config) *Server {
 		asked:           map[vsphere.Ref]struct{}{},
 		uuids:           map[vsphere.Ref]map[vsphere.GroupKey]string{},
 		sought:          map[vsphere.Ref]string{},
+		lookUps:         lookUpPace{},
 		looked:          map[vsphere.Ref]time.Time{},
 		missedVMs:       map[vsphere.Ref]struct{}{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},

@@ -19,10 +19,10 @@ func TestMembersTakeTurnsWithWhatIsLookedUpForThem(t *testing.T) {
 	honest := vsphere.VMRef("vm-honest")
 	s.seek("attacker", madeUp)
 	s.seek("victim", []vsphere.Ref{honest, madeUp[0]})
-	if at := slices.Index(s.pending(), honest); at < 0 || at > 1 {
+	if at := slices.Index(s.pending(), lookUp{honest, "victim"}); at < 0 || at > 1 {
 		t.Errorf("the victim's VM is looked up after %d others", at)
 	}
-	if s.unseek(madeUp); !slices.Equal(s.pending(), []vsphere.Ref{honest}) {
+	if s.unseek(madeUp); !slices.Equal(s.pending(), []lookUp{{honest, "victim"}}) {
 		t.Errorf("%d objects are looked up that no group knows any more", len(s.pending())-1)
 	}
 }

@@ -1,7 +1,6 @@
 package govmomi_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -23,14 +22,11 @@ func TestAPowerOnThatHangsIsShownAndOvertakenByWhatEndsTheVM(t *testing.T) {
 		},
 	} {
 		t.Run(story, func(t *testing.T) {
-			c, released := newClock(), make(chan struct{})
-			goOn := sync.OnceFunc(func() { close(released) })
-			r := newRig(t, govmomi.Watch, func(o *sim.Options, cfg *govmomi.Config) {
-				o.HoldPowerOn = func(string) (<-chan struct{}, string) { return released, question }
-				cfg.Now = c.now
-			}).ensure()
-			t.Cleanup(goOn)
+			c := newClock()
+			r := newRig(t, govmomi.Watch, func(_ *sim.Options, cfg *govmomi.Config) { cfg.Now = c.now }).ensure()
 			vm := r.clone(0)
+			goOn := r.sim.HoldPowerOn(vm.Name, question)
+			t.Cleanup(goOn)
 			must(t, r.server.PowerOn(r.ctx, target(vm)))
 			var op vsphere.Operation
 			r.until("the task and the question are shown", func() bool {

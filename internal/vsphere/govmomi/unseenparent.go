@@ -8,14 +8,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// UnseenParentError says that the account sees an object and not what is above it, so that nobody knows its path.
+// UnseenParentError says that the account sees an object and not what is above it, so that the object's path is not known.
 type UnseenParentError struct {
-	// Path of the object, as far as it is known, and Above it what the account does not see.
+	// Path of the object, as far as it is known, and Above it what the account does not see. Path is empty if that is the object itself.
 	Path  string
 	Above vsphere.Ref
 }
 
 func (e *UnseenParentError) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("the operator's account does not see %s; give the account the role Read-only (privilege %s) there", e.Above, vsphere.PrivilegeRead)
+	}
 	return fmt.Sprintf("the operator's account does not see what is above %s (%s), so that its path is not known; give the account the role Read-only (privilege %s) there",
 		foreigntext.Name(e.Path), e.Above, vsphere.PrivilegeRead)
 }
@@ -28,7 +31,7 @@ func (c *content) explainUnseen(err error, kind, name string, paths []string) er
 	wanted := inventoryname.Base(name)
 	for _, path := range paths {
 		base := inventoryname.Base(path)
-		// A pool of a cluster is meant by the cluster's name as well, and the only one by none.
+		// The name of a cluster stands for the cluster's pool, and an empty name for the only pool.
 		ofCluster := kind == kindPool && base == "resources"
 		if !inventoryname.Truncated(path) || base != wanted && name != "" && !ofCluster {
 			continue

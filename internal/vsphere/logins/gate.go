@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
 const (
@@ -127,7 +129,7 @@ func (g *Gate) Enter(ctx context.Context) (*Try, error) {
 			}
 		case wait:
 		}
-		if err := rest(ctx, look); err != nil {
+		if err := delay.For(ctx, look); err != nil {
 			return nil, fmt.Errorf("another session of this account is logging in: %w", err)
 		}
 	}
@@ -154,7 +156,7 @@ func (t *Try) End(ctx context.Context, o Outcome) error {
 		if err := store.Save(ctx, book.with(g.account, a)); !errors.Is(err, ErrConflict) {
 			break
 		}
-		if rest(ctx, look/10) != nil {
+		if delay.For(ctx, look/10) != nil {
 			break
 		}
 	}
@@ -233,7 +235,7 @@ func (k *Keeper) ended(t *Try) {
 	delete(k.open, t)
 }
 
-// id of the pair: who does not have the key cannot find the password by trying.
+// id returns the HMAC of the pair. Without the key, the password cannot be found by trying.
 func (g *Gate) id(key []byte) string {
 	mac := hmac.New(sha256.New, key)
 	_, _ = mac.Write(g.pair)
@@ -271,16 +273,4 @@ func (a Account) newest() (last time.Time) {
 		}
 	}
 	return last
-}
-
-// rest waits, and returns the context's error when that ended first.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
 // vcenter is an account with a password, which notes its rejections.
@@ -110,17 +112,17 @@ func TestNoScheduleOfPasswordsAndDeathsCausesFiveRejectionsInAQuarterOfAnHour(t 
 								}
 								_ = try.End(context.WithoutCancel(ctx), outcome)
 							}
-							_ = rest(ctx, time.Duration(own.Int64N(int64(time.Minute))))
+							_ = delay.For(ctx, time.Duration(own.Int64N(int64(time.Minute))))
 						}
 					}
 				})
 			}
 			for n := 1; ctx.Err() == nil; n++ {
-				_ = rest(ctx, time.Duration(dice.Int64N(int64(10*time.Minute))))
+				_ = delay.For(ctx, time.Duration(dice.Int64N(int64(10*time.Minute))))
 				next := fmt.Sprint(n)
 				if dice.IntN(2) == 0 {
 					v.set(next)
-					_ = rest(ctx, time.Duration(dice.Int64N(int64(5*time.Minute))))
+					_ = delay.For(ctx, time.Duration(dice.Int64N(int64(5*time.Minute))))
 				}
 				mu.Lock()
 				secret = next

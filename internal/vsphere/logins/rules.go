@@ -13,7 +13,7 @@ const (
 	strikes = 3
 	// fresh is how long an accepted login lets others follow without waiting for each other. A password that changes within this time costs as many rejections as there are sessions.
 	fresh = 10 * time.Second
-	// claimed is how long a try may take. One that nobody ended by then was lost with its process.
+	// claimed is the longest duration of a try. The process of a try that did not end by then has ended.
 	claimed = 30 * time.Second
 	// skew is how far the clocks of two replicas may be apart. A moment that is further ahead was not written by a replica.
 	skew = time.Minute

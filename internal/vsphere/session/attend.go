@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
 // Attend knocks at the server from time to time until it may not be used any more, and returns why. It is silent: neither a knock nor any
@@ -10,8 +12,8 @@ import (
 // peace. Or it has another certificate, whatever connections that were opened before still say.
 func (s *Session) Attend(ctx context.Context) error {
 	for {
-		if !rest(ctx, s.cfg.knockEvery()) {
-			return ctx.Err()
+		if err := delay.For(ctx, s.cfg.knockEvery()); err != nil {
+			return err
 		}
 		began := s.now()
 		err := Repeat(ctx, func() error { return s.knock(ctx) })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/methods"
 
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -48,7 +49,7 @@ func TestAVCenterThatAnswersNoStrangerAndItsSessionsIsNotSilent(t *testing.T) {
 		s, _ := scripted(times(1000, faultOf("NoPermission"))...)
 		s.knock = hang
 		go func() {
-			for rest(t.Context(), 5*time.Second) {
+			for delay.For(t.Context(), 5*time.Second) == nil {
 				_, _ = methods.GetCurrentTime(t.Context(), s.Client()) // a refusal is an answer
 			}
 		}()
@@ -63,7 +64,7 @@ func TestACallThatIsNotAnsweredIsNoSignOfLife(t *testing.T) {
 		s, _ := scripted(times(1000, silent)...)
 		s.knock = hang
 		go func() {
-			for rest(t.Context(), 5*time.Second) {
+			for delay.For(t.Context(), 5*time.Second) == nil {
 				_, _ = methods.GetCurrentTime(t.Context(), s.Client())
 			}
 		}()
@@ -94,13 +95,13 @@ func TestAnotherCertificateIsToldAtOnceWhateverElseIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := scripted()
 		s.knock = func(ctx context.Context) error {
-			if !rest(ctx, time.Second) {
+			if delay.For(ctx, time.Second) != nil {
 				return ctx.Err()
 			}
 			return x509.UnknownAuthorityError{}
 		}
 		go func() {
-			for rest(t.Context(), 300*time.Millisecond) {
+			for delay.For(t.Context(), 300*time.Millisecond) == nil {
 				_, _ = methods.GetCurrentTime(t.Context(), s.Client())
 			}
 		}()

@@ -32,7 +32,7 @@ const (
 type bound struct{ bytes, weight int64 }
 
 var (
-	// stranger is for whoever answers before a login has succeeded.
+	// stranger bounds answers of a server before a login has succeeded.
 	stranger = bound{64 * kib, mib}
 	// ordinary is for answers that are no lists, and small is for changes, which are answered with the reference of a task.
 	ordinary = bound{4 * mib, 16 * mib}
@@ -145,7 +145,7 @@ type boundedBody struct {
 
 var errTrickles = errors.New("the answer takes too long")
 
-// Read implements io.Reader. What was read before an error is handed on with none of it: half an answer is none.
+// Read implements io.Reader. With an error it returns no data: part of an answer is of no use.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.failed != nil {
 		return 0, b.failed

@@ -24,7 +24,7 @@ func Knock(ctx context.Context, cfg Config) error {
 }
 
 // knock asks for a file and not by a call: vCenter begins a session with each call that has none, holds it for half an hour or longer, and has room for a few
-// thousand of all clients. Whatever the server says of the file is an answer, also that there is none, unless it is that nobody serves the SDK at present.
+// thousand of all clients. Every status for the file counts as an answer, also 404, but not one that says that the SDK is not served at present.
 func knock(ctx context.Context, cfg Config) error {
 	sc, err := newClient(cfg)
 	if err != nil {

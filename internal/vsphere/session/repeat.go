@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -20,12 +21,12 @@ var pauses = []time.Duration{
 }
 
 // Repeat runs a read until it succeeds, fails for a reason that does not pass, or has failed too often; it returns the last
-// error. A single failure says little of a vCenter that is ill, and whoever gives up on it begins with a dozen calls anew.
+// error. A single failure says little about an overloaded vCenter, and a new session costs a dozen calls.
 // What changes something must never be run by it.
 func Repeat(ctx context.Context, read func() error) error {
-	for _, pause := range pauses {
+	for _, wait := range pauses {
 		err := read()
-		if !Passing(err) || !rest(ctx, pause) {
+		if !Passing(err) || delay.For(ctx, wait) != nil {
 			return err
 		}
 	}
@@ -72,16 +73,4 @@ func IsFault(err error) bool {
 func ranOut(err error) bool {
 	var network net.Error
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
-}
-
-// rest waits, and reports false when ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

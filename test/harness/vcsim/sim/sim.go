@@ -28,9 +28,6 @@ type Options struct {
 	// HoldClone says of a clone, by the name of the VM to be, until what it hangs after CloneDelay, and whether its VM takes its name
 	// meanwhile, although nobody sees it; nil for not at all.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
-	// HoldPowerOn says of a power-on, by the name of the VM, until what it hangs, and which question the VM asks meanwhile, if any; nil for not at all. vCenter
-	// refuses meanwhile what would change the VM.
-	HoldPowerOn func(name string) (until <-chan struct{}, question string)
 	// Username and Password of the program under test; user and pass unless set. Other passwords are refused.
 	Username, Password string
 	// Privileges of that account on every object; nil means OperatorPrivileges.
@@ -169,7 +166,6 @@ func Start(o Options) (*Simulator, error) {
 		guests:     guests{movesVersion: o.MoveChangeVersion},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
-		stuck:      stuck{hold: o.HoldPowerOn},
 	}
 	enforce(service, rules)
 	entrance := &door{

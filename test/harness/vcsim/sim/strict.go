@@ -93,7 +93,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 	shrinkPage(m.Body, s.pageSize)
 	switch req := m.Body.(type) {
 	case *types.PowerOnVM_Task:
-		if s.stuck.hold != nil {
+		if s.stuck.any() {
 			m.This = deskRef
 			return nil
 		}

@@ -11,10 +11,50 @@ import (
 
 // stuck are the VMs whose power-on hangs.
 type stuck struct {
-	// hold is Options.HoldPowerOn.
-	hold func(name string) (until <-chan struct{}, question string)
+	mu sync.Mutex
+	// held are the VMs by name whose next power-on hangs.
+	held map[string]held
 	// tasks are those that hang, by VM.
 	tasks sync.Map
+}
+
+// held is for how long the power-on of a VM hangs, and what the VM asks meanwhile.
+type held struct {
+	until    chan struct{}
+	question string
+}
+
+// HoldPowerOn has power-ons of the VM of a name hang until release is called. Meanwhile the VM asks a question, unless that is empty, and
+// vCenter refuses to change the VM.
+func (s *Simulator) HoldPowerOn(name, question string) (release func()) {
+	h := &s.rules.stuck
+	until := make(chan struct{})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held == nil {
+		h.held = map[string]held{}
+	}
+	h.held[name] = held{until, question}
+	return sync.OnceFunc(func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.held, name)
+		close(until)
+	})
+}
+
+// any reports whether a power-on can hang.
+func (s *stuck) any() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held) > 0
+}
+
+// of returns how the power-on of a VM hangs; until is nil if it does not.
+func (s *stuck) of(name string) held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[name]
 }
 
 // check refuses what would change a VM whose power-on hangs.
@@ -36,13 +76,13 @@ func (d *desk) PowerOnVMTask(ctx *simulator.Context, req *types.PowerOnVM_Task) 
 	}
 	var name string
 	ctx.WithLock(vm, func() { name = vm.Name })
-	until, question := d.strict.stuck.hold(name)
+	hang := d.strict.stuck.of(name)
 	s := &submission{entity: req.This}
 	start := func() soap.HasFault { return vm.PowerOnVMTask(ctx, req) }
-	if until == nil {
+	if hang.until == nil {
 		return started(ctx, s, start)
 	}
-	s.cancelable, s.until = true, until
+	s.cancelable, s.until = true, hang.until
 	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
 		d.strict.stuck.tasks.Delete(req.This)
 		ask(ctx, vm, "")
@@ -53,7 +93,7 @@ func (d *desk) PowerOnVMTask(ctx *simulator.Context, req *types.PowerOnVM_Task) 
 	}
 	hanging := &d.strict.stuck.tasks
 	hanging.Store(req.This, types.ManagedObjectReference{}) // the task may end before it is known here
-	ctx.WithLock(vm, func() { ask(ctx, vm, question) })
+	ctx.WithLock(vm, func() { ask(ctx, vm, hang.question) })
 	res := structural(ctx, s, start)
 	if s.task == nil {
 		hanging.Delete(req.This)

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/vmware/govmomi/property"
@@ -14,15 +13,10 @@ import (
 func TestAPowerOnThatHangsAsksAndRefusesChangesUntilItEnds(t *testing.T) {
 	for story, cancel := range map[string]bool{"it is answered": false, "it is canceled": true} {
 		t.Run(story, func(t *testing.T) {
-			released := make(chan struct{})
-			goOn := sync.OnceFunc(func() { close(released) })
+			s, p := start(t, sim.Options{Ordinary: []string{"db-prod-0", "db-prod-1"}})
+			h := newHand(t, p)
+			goOn := s.HoldPowerOn("db-prod-0", "moved or copied?")
 			defer goOn()
-			h := person(t, sim.Options{Ordinary: []string{"db-prod-0", "db-prod-1"}, HoldPowerOn: func(name string) (<-chan struct{}, string) {
-				if name != "db-prod-0" {
-					return nil, ""
-				}
-				return released, "moved or copied?"
-			}})
 			must(t, h.PowerOn(h.ctx, root+"/db-prod-1"))
 			asks := func() string {
 				var vm mo.VirtualMachine

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -42,7 +42,7 @@ func bounded(r *Receipt) error {
 		return err
 	}
 	if n, most := len(content[dataKey]), min(bareBytes+len(r.VMs)*vmBytes, mostBytes); n > most {
-		return &TooLargeError{Group: foreigntext.Name(r.Namespace + "/" + r.Group), Bytes: n, Most: most}
+		return &TooLargeError{Group: untrusted.Name(r.Namespace + "/" + r.Group), Bytes: n, Most: most}
 	}
 	return nil
 }

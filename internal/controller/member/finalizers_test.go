@@ -18,7 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // endless is an API server whose list of VmGroups never ends. Each page has some with our finalizer.
@@ -91,7 +91,7 @@ func TestAListWithoutAnEndEndsTheLeaving(t *testing.T) {
 }
 
 func TestALongContinueTokenEndsTheLeaving(t *testing.T) {
-	member := &endless{more: strings.Repeat("t", revision.MaxContinue+1)}
+	member := &endless{more: strings.Repeat("t", untrusted.MaxContinue+1)}
 	l, apis := leavingOf(t, member)
 	var limit *remote.LimitError
 	if _, err := l.letFoundGo(t.Context(), apis); !errors.As(err, &limit) || member.pages != 1 {

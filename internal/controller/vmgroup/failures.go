@@ -7,8 +7,8 @@ import (
 	"github.com/go-logr/logr"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -33,13 +33,13 @@ func failed(request mcreconcile.Request, err error) error {
 }
 
 func (e *passError) Error() string {
-	return fmt.Sprintf("VmGroup %s of member %q: %s", foreigntext.Name(e.request.NamespacedName.String()), e.request.ClusterName, said(e.err))
+	return fmt.Sprintf("VmGroup %s of member %q: %s", untrusted.Name(e.request.NamespacedName.String()), e.request.ClusterName, said(e.err))
 }
 
 func (e *passError) Unwrap() error { return e.err }
 
 // said is what an error of a member's API server says, as it may stand in the log.
-func said(err error) string { return foreigntext.Text(err.Error(), mostSaid) }
+func said(err error) string { return untrusted.Text(err.Error(), mostSaid) }
 
 // logger returns the loggers of passes, and that of all else of the controller, for which there is no request.
 func (r *Reconciler) logger(log logr.Logger) func(*mcreconcile.Request) logr.Logger {

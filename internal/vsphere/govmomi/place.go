@@ -10,7 +10,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -232,7 +232,7 @@ func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.Place
 			why = unclear.Error()
 		}
 		return vsphere.PlaceProblem{Kind: vsphere.DatacenterUnclear, Message: fmt.Sprintf(
-			"%s. The datacenter of the operator's VMs, %s, is still used. Set spec.datacenter to %q", why, foreigntext.Name(path), path)}, nil
+			"%s. The datacenter of the operator's VMs, %s, is still used. Set spec.datacenter to %q", why, untrusted.Name(path), path)}, nil
 	}
 	at := *c
 	at.datacenter = found
@@ -248,11 +248,11 @@ func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.Place
 		if unclear != nil {
 			return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
 				"spec.folder: %v. The operator's root folder, %s, is still used. Set spec.folder to %q",
-				unclear, foreigntext.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
+				unclear, untrusted.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
 		}
 		return vsphere.PlaceProblem{Kind: vsphere.RootRenamed, Message: fmt.Sprintf(
 			"The operator's root folder is %s now, and is still used. Rename it back to %q, or set spec.folder to %q",
-			foreigntext.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
+			untrusted.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))}, nil
 	}
 	return s.elsewhere(ctx, c)
 }
@@ -349,7 +349,7 @@ func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.Pla
 	}
 	return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(
 		"%s has no VM of this installation, and the VMs that groups have recorded are below %s: %s. Until then these VMs are left as they are",
-		foreigntext.Name(c.root.Path), foreigntext.Name(folder.Path), advice)}, nil
+		untrusted.Name(c.root.Path), untrusted.Name(folder.Path), advice)}, nil
 }
 
 // pathOf is the inventory path of a datacenter, which may have been renamed.

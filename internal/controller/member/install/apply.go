@@ -14,7 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Refusal is an object that the member's API server did not take, or did not delete.
@@ -178,5 +178,5 @@ func versionOf(object metav1.Object) string {
 	if generation := object.GetGeneration(); generation > 0 {
 		version = strconv.FormatInt(generation, 10)
 	}
-	return uid[:min(len(uid), revision.MaxLength)] + "/" + version[:min(len(version), revision.MaxLength)]
+	return uid[:min(len(uid), untrusted.MaxResourceVersion)] + "/" + version[:min(len(version), untrusted.MaxResourceVersion)]
 }

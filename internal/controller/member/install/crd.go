@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // FieldManager names the operator in managedFields of what it installs.
@@ -136,7 +136,7 @@ func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv
 	}
 	if apierrors.IsInvalid(err) {
 		return CRDResult{Finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
-			"The member's API server refuses the CRD %s: %s", wanted.Name, foreigntext.Text(err.Error(), 500))}, versionText(installed)}, nil
+			"The member's API server refuses the CRD %s: %s", wanted.Name, untrusted.Text(err.Error(), 500))}, versionText(installed)}, nil
 	}
 	if errors.Is(err, remote.ErrNotLeading) && installed != nil && crd.VersionOf(installed) > 0 && crd.IsServed(installed) {
 		decision.message, err = "The CRD is installed; its upgrade is due.", nil

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Timeouts bound everything that waits for a member's API server. All must be set.
@@ -106,7 +106,7 @@ func (a *API) Version(ctx context.Context) (string, error) {
 	if err := json.Unmarshal(body, &info); err != nil {
 		return "", fmt.Errorf("read the version: %w", err)
 	}
-	return foreigntext.Text(info.GitVersion, 60), nil
+	return untrusted.Text(info.GitVersion, 60), nil
 }
 
 // Revision is that of the member's storage at this moment, or a later one: the resourceVersion of a list that asks for none, which any

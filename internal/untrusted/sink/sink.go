@@ -10,14 +10,14 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // maxValue bounds each message, error and value, in bytes.
 const maxValue = 4096
 
 // Wrap returns a logger that writes to log what may be shown: messages, errors, and values that are text or say what their text is ([fmt.Stringer]), as
-// [foreigntext.Text] returns them. Values of other types are left as they are.
+// [untrusted.Text] returns them. Values of other types are left as they are.
 func Wrap(log logr.Logger) logr.Logger {
 	under := log.GetSink()
 	if under == nil {
@@ -38,11 +38,11 @@ var _ logr.CallDepthLogSink = sink{}
 func (s sink) Init(logr.RuntimeInfo) {}
 
 func (s sink) Info(level int, message string, keysAndValues ...any) {
-	s.LogSink.Info(level, foreigntext.Text(message, maxValue), shown(keysAndValues)...)
+	s.LogSink.Info(level, untrusted.Text(message, maxValue), shown(keysAndValues)...)
 }
 
 func (s sink) Error(err error, message string, keysAndValues ...any) {
-	s.LogSink.Error(shownError(err), foreigntext.Text(message, maxValue), shown(keysAndValues)...)
+	s.LogSink.Error(shownError(err), untrusted.Text(message, maxValue), shown(keysAndValues)...)
 }
 
 func (s sink) WithValues(keysAndValues ...any) logr.LogSink {
@@ -64,13 +64,13 @@ func shown(keysAndValues []any) []any {
 	for i, v := range keysAndValues {
 		switch v := v.(type) {
 		case string:
-			out[i] = foreigntext.Text(v, maxValue)
+			out[i] = untrusted.Text(v, maxValue)
 		case error:
 			out[i] = shownError(v)
 		case []string:
 			list := make([]string, len(v))
 			for j := range v {
-				list[j] = foreigntext.Text(v[j], maxValue)
+				list[j] = untrusted.Text(v[j], maxValue)
 			}
 			out[i] = list
 		default:
@@ -86,22 +86,22 @@ func shownOther(v any) any {
 	case nil, time.Time:
 		return v
 	case klog.ObjectRef: // it is shown as an object with these fields
-		return klog.ObjectRef{Namespace: foreigntext.Text(v.Namespace, maxValue), Name: foreigntext.Text(v.Name, maxValue)}
+		return klog.ObjectRef{Namespace: untrusted.Text(v.Namespace, maxValue), Name: untrusted.Text(v.Name, maxValue)}
 	}
 	of := reflect.ValueOf(v)
 	text, says := v.(fmt.Stringer)
 	switch {
 	case of.Kind() == reflect.String:
-		return foreigntext.Text(of.String(), maxValue)
+		return untrusted.Text(of.String(), maxValue)
 	case !says, of.CanInt(), of.CanUint(), of.CanFloat(), of.Kind() == reflect.Pointer && of.IsNil():
 		return v
 	}
-	return foreigntext.Text(text.String(), maxValue)
+	return untrusted.Text(text.String(), maxValue)
 }
 
 func shownError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(foreigntext.Text(err.Error(), maxValue))
+	return errors.New(untrusted.Text(err.Error(), maxValue))
 }

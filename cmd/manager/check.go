@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // checkOptions are the flags of the command.
@@ -136,7 +136,7 @@ func (l *look) report(ctx context.Context, out io.Writer) error {
 func printFindings(out io.Writer, found []finding) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, f := range found {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", f.level, foreigntext.Text(f.about, maxCell), foreigntext.Text(f.says, maxCell))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", f.level, untrusted.Text(f.about, maxCell), untrusted.Text(f.says, maxCell))
 		if f.todo != "" {
 			_, _ = fmt.Fprintf(table, "\t\t-> %s\n", f.todo)
 		}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // oneLine is an error as a cell of a table.
 func oneLine(err error) string {
-	return foreigntext.Text(strings.Join(strings.Fields(err.Error()), " "), maxCell)
+	return untrusted.Text(strings.Join(strings.Fields(err.Error()), " "), maxCell)
 }
 
 // maxCell bounds a cell of a table, in bytes.

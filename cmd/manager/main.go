@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // version is set by the linker.
@@ -21,7 +21,7 @@ var version = "dev"
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "manager:", foreigntext.Text(err.Error(), maxCell))
+		fmt.Fprintln(os.Stderr, "manager:", untrusted.Text(err.Error(), maxCell))
 		os.Exit(1)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -38,7 +38,7 @@ func (h *hubStorage) NeedLeaderElection() bool { return false }
 
 // Start looks until ctx ends, or until the storage has gone back. A lower revision is read twice, so that no single answer ends the process.
 func (h *hubStorage) Start(ctx context.Context) error {
-	var mark revision.Mark
+	var mark untrusted.RevisionMark
 	lower := 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 func shardsCommand() *cobra.Command {
@@ -60,7 +60,7 @@ func printShards(out io.Writer, s hub.Snapshot, now time.Time) error {
 	slices.SortFunc(s.Sessions, func(a, b hub.Session) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Session, b.Session))
 	})
-	cell := func(s string) string { return foreigntext.Text(s, maxCell) }
+	cell := func(s string) string { return untrusted.Text(s, maxCell) }
 	for _, session := range s.Sessions {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", cell(cmp.Or(session.Host, "-")), cell(session.Session), cell(cmp.Or(string(session.State), "unknown")),
 			held[session.Session], yes(s.Ring.Leader.Holder == session.Session), ago(now.Sub(session.Renewed)))

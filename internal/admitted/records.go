@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 var (
@@ -27,8 +30,8 @@ type Options struct {
 	Notify func(Key)
 	// Exists says whether a group exists. It reads memory.
 	Exists func(context.Context, Key) Existence
-	// Leading says whether this replica removes the records of groups that are gone.
-	Leading func() bool
+	// Leader says whether this replica removes the records of groups that are gone.
+	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -180,17 +183,6 @@ func (r *Records) NeedLeaderElection() bool { return false }
 
 // Start watches the records, and removes those of groups that are gone, until ctx ends.
 func (r *Records) Start(ctx context.Context) error {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watching.Go(func() { r.watch(ctx) })
-	tick := time.NewTicker(collectInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			r.Collect(ctx)
-		}
-	}
+	configmaps.Keep(ctx, r.watch, r.Collect, collectInterval)
+	return nil
 }

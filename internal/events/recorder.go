@@ -22,7 +22,7 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Component is the reporting controller of every event.
@@ -87,7 +87,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 		return
 	}
 	event.Type, event.Reason, event.Action = eventType, reason, action
-	event.Note = foreigntext.Text(fmt.Sprintf(note, args...), maxNote)
+	event.Note = untrusted.Text(fmt.Sprintf(note, args...), maxNote)
 	select {
 	case r.waiting <- event:
 	default:

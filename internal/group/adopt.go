@@ -14,10 +14,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -243,7 +243,7 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 			stamp := *vm.Stamp
 			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Stamp: &stamp}, Ordinal: stamp.Ordinal, Revision: stamp.Revision})
 		case s.at(vm.Folder) && !s.full():
-			orphans = append(orphans, foreigntext.Name(vm.Name))
+			orphans = append(orphans, untrusted.Name(vm.Name))
 		}
 	}
 	for _, vm := range a.genuine(a.released(s.Group.Namespace)) {

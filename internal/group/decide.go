@@ -10,10 +10,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -365,10 +365,10 @@ func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", foreigntext.Name(s.Folder.Path), s.Folder.MoRef)}
+			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", untrusted.Name(s.Folder.Path), s.Folder.MoRef)}
 	case s.folderTaken():
 		return &vsphere.Error{Kind: vsphere.KindNameTaken, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s holds VMs of another VmGroup, of a member cluster that had this name before; ask the platform team to rename that folder", foreigntext.Name(s.Observation.Folder.Path))}
+			"folder %s holds VMs of another VmGroup, of a member cluster that had this name before; ask the platform team to rename that folder", untrusted.Name(s.Observation.Folder.Path))}
 	case s.FolderMade != nil && s.lacksFolder():
 		return s.FolderMade.Err
 	}
@@ -391,7 +391,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
-		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", foreigntext.Name(s.Folder.Path))}}
+		d.Events = []Event{{"Normal", "FolderKept", "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", untrusted.Name(s.Folder.Path))}}
 	default:
 		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // shownFolder is the group's folder as status shows it. Anybody in vCenter may have renamed it.
@@ -15,7 +15,7 @@ func shownFolder(folder *v1alpha1.FolderStatus) *v1alpha1.FolderStatus {
 	if folder == nil {
 		return nil
 	}
-	if shown := foreigntext.Text(folder.Path, maxPath); shown != folder.Path {
+	if shown := untrusted.Text(folder.Path, maxPath); shown != folder.Path {
 		return &v1alpha1.FolderStatus{Path: shown, MoRef: folder.MoRef}
 	}
 	return folder
@@ -27,7 +27,7 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	conflict := false
 	for _, vm := range foreign {
 		conflict = conflict || (vm.TakesName && !vm.Released && !vm.Back)
-		label := fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.MoRef)
+		label := fmt.Sprintf("%s (%s)", untrusted.Name(vm.Name), vm.MoRef)
 		switch {
 		case vm.Copy:
 			copies = append(copies, label)
@@ -41,7 +41,7 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	}
 	path := ""
 	if folder != nil {
-		path = " " + foreigntext.Name(folder.Path)
+		path = " " + untrusted.Name(folder.Path)
 	}
 	var parts []string
 	if len(copies) > 0 {

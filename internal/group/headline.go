@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -21,7 +21,7 @@ func briefly(b plan.Blocker) string { return cmp.Or(b.Brief, b.Message) }
 // headline is a text as status.lastMessage has it. The condition has the whole sentence, so what does not fit is left out: first the middle of long
 // names, then what follows the last sentence or clause that fits.
 func headline(text string) string {
-	text = foreigntext.Text(text, maxCondition)
+	text = untrusted.Text(text, maxCondition)
 	text = cmp.Or(strings.TrimRight(text, ". "), text)
 	runes := []rune(text)
 	if len(runes) <= maxLastMessage {

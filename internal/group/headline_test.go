@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // sources are the packages whose sentences come into status.
@@ -147,7 +147,7 @@ func checkHeadlines(t errorer, sentence string) {
 		if n := utf8.RuneCountInString(s.LastMessage); n > 120 || n == 0 || !utf8.ValidString(s.LastMessage) {
 			t.Errorf("%s: lastMessage has %d characters: %q", story, n, s.LastMessage)
 		}
-		whole := foreigntext.Text(sentence, maxCondition/2)
+		whole := untrusted.Text(sentence, maxCondition/2)
 		ready, stalled := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled)
 		if !strings.Contains(ready.Message, strings.TrimRight(whole, "….")) && (stalled == nil || !strings.Contains(stalled.Message, strings.TrimRight(whole, "…."))) {
 			t.Errorf("%s: no condition has %q: Ready says %q", story, whole, ready.Message)

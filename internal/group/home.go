@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -88,12 +88,12 @@ func (s *Snapshot) neighbor(place vsphere.FolderPath) bool {
 // if there is none.
 func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	if s.strange(seen) && s.Home(seen) != s.FolderRef() {
-		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", foreigntext.Name(seen.Folder.Path), seen.Folder.Ref.Value)
+		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", untrusted.Name(seen.Folder.Path), seen.Folder.Ref.Value)
 	}
 	for i := range seen.VMs {
 		vm := &seen.VMs[i]
 		if vm.Stamp != nil && !s.stamped(*vm) && !s.adopts(vm) && slices.ContainsFunc(s.Group.Status.VMs, func(r v1alpha1.VMStatus) bool { return r.MoRef == vm.Ref.Value }) {
-			return fmt.Sprintf("VM %s (%s), which carries the stamp of another group", foreigntext.Name(vm.Name), vm.Ref.Value)
+			return fmt.Sprintf("VM %s (%s), which carries the stamp of another group", untrusted.Name(vm.Name), vm.Ref.Value)
 		}
 	}
 	return ""
@@ -140,7 +140,7 @@ func (s *Snapshot) lost() Decision {
 	var names []string
 	for _, vm := range s.Observation.VMs {
 		if s.stamped(vm) {
-			names = append(names, fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value))
+			names = append(names, fmt.Sprintf("%s (%s)", untrusted.Name(vm.Name), vm.Ref.Value))
 		}
 	}
 	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Brief: fmt.Sprintf(

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -25,7 +25,7 @@ func (s *Snapshot) AnotherVCenter(seen vsphere.Observation, accepted string) *pl
 		"VCenter %q leads to another vCenter (instance %s) than the one that this group's VMs are in (instance %s). Nothing is done with the group. "+
 			"Let the VCenter's spec.server lead back, or create a VCenter of this name that does. Only if those VMs are lost for good, or were moved, "+
 			"a hub administrator says so: kubectl annotate vcenter %s %s=%s; then VMs that are missing are cloned anew",
-		s.VCenter, here, foreigntext.Name(known), s.VCenter, v1alpha1.AcceptInstanceAnnotation, here)}
+		s.VCenter, here, untrusted.Name(known), s.VCenter, v1alpha1.AcceptInstanceAnnotation, here)}
 }
 
 // allHere reports whether a VM of the group is seen for each one that status names.

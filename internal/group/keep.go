@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Receipt is what the hub is to have in writing before a group goes whose VMs stay.
@@ -92,7 +92,7 @@ func (s *Snapshot) keepsNothing() string {
 	var told strings.Builder
 	for _, annotation := range []string{v1alpha1.ReleaseAnnotation, v1alpha1.ForgetAnnotation} {
 		if value, set := s.Group.Annotations[annotation]; set && value != string(s.Group.UID) {
-			fmt.Fprintf(&told, ". Annotation %s of the VmGroup is %q, which is not its UID, and has no effect", annotation, foreigntext.Text(value, 40))
+			fmt.Fprintf(&told, ". Annotation %s of the VmGroup is %q, which is not its UID, and has no effect", annotation, untrusted.Text(value, 40))
 		}
 	}
 	return told.String()

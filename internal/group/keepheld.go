@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // keepHold keeps the VMs of a group that is being deleted and has an annotation whose user wants the VMs to stay, if that annotation has no effect now; nil for
@@ -39,7 +39,7 @@ func (s *Snapshot) keepHold() *plan.RemovalHold {
 }
 
 func (s *Snapshot) notItsUID(annotation, value string) string {
-	return fmt.Sprintf("annotation %s is %q, which is not the UID of this VmGroup, and has no effect", annotation, foreigntext.Text(value, 40))
+	return fmt.Sprintf("annotation %s is %q, which is not the UID of this VmGroup, and has no effect", annotation, untrusted.Text(value, 40))
 }
 
 // destroys reports whether VMs of the group are destroyed when it is deleted.

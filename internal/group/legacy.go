@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -67,7 +67,7 @@ func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string)
 		switch mark := vm.Released; {
 		case vm.IsTemplate, slices.ContainsFunc(moved, func(m vsphere.VM) bool { return m.Ref == vm.Ref }):
 		case !found[i].Marked && !legacyName(s.Group.Name, vm.Name):
-			strangers = append(strangers, foreigntext.Name(vm.Name))
+			strangers = append(strangers, untrusted.Name(vm.Name))
 		case !found[i].Marked:
 			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Folder: a.Answer.Folder.Folder}, Ordinal: next, Revision: s.revisionOf(&vm)})
 			next++

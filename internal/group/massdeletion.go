@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // MassDeletion is what decides whether VMs that are to leave may go, besides the group itself. The zero value lets all go.
@@ -129,7 +129,7 @@ func (s *Snapshot) confirmsNothing() (told string) {
 		{"its namespace", s.MassDeletion.NamespaceConfirms, s.MassDeletion.NamespaceUID},
 	} {
 		if a.value != "" && a.value != a.uid {
-			told += fmt.Sprintf(". Annotation %s of %s is %q, which is the UID of another object and confirms nothing", v1alpha1.ConfirmDeletionAnnotation, a.of, foreigntext.Text(a.value, 40))
+			told += fmt.Sprintf(". Annotation %s of %s is %q, which is the UID of another object and confirms nothing", v1alpha1.ConfirmDeletionAnnotation, a.of, untrusted.Text(a.value, 40))
 		}
 	}
 	return told + s.keepsNothing()
@@ -150,7 +150,7 @@ func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 		is.Reason = v1alpha1.ReasonDeleting
 	}
 	if held := f.Plan.Held; held != nil {
-		is.Reason, is.Message = held.Reason, foreigntext.Text(held.Message, maxCondition)
+		is.Reason, is.Message = held.Reason, untrusted.Text(held.Message, maxCondition)
 	}
 	switch old := meta.FindStatusCondition(s.Conditions, is.Type); {
 	case !f.Complete, f.Paused != nil, f.Plan.StampedBy != "":

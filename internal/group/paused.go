@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Paused says who asked that nothing is done for a group; nil when nobody did.
@@ -21,7 +21,7 @@ func Paused(group *v1alpha1.VmGroup, member string, memberPaused bool) *plan.Blo
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "spec.paused is true: nothing is done until it is set to false"}
 	case annotation != "" && (annotated || err != nil):
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is %q: nothing is done until it is removed or set to \"false\"",
-			v1alpha1.PausedAnnotation, foreigntext.Text(annotation, 40))}
+			v1alpha1.PausedAnnotation, untrusted.Text(annotation, 40))}
 	case memberPaused:
 		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it goes on", member)}
 	}

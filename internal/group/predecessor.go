@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Predecessors are the UIDs of the installation whose groups and VMs this one takes over: of the groups of the member, as its
@@ -38,7 +38,7 @@ func (s *Snapshot) explainPredecessor(p *plan.Plan) {
 
 // wayOut says how a group gets free whose VMs another installation stamped.
 func (s *Snapshot) wayOut(installation string) string {
-	if !foreigntext.Plain(installation) {
+	if !untrusted.Plain(installation) {
 		return "That is no UID: somebody who may change VMs in vCenter wrote it. The platform team can remove the vmgroup.* keys from the configuration of these VMs, or delete them"
 	}
 	name := func(kind, object, named string) string {

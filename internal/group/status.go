@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -152,8 +152,8 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		s := v1alpha1.VMStatus{
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
-			IPAddress: foreigntext.Text(vm.IPAddress, 64), Revision: foreigntext.Text(vm.Revision, vsphere.LongestRevision), CloneMode: vm.CloneMode,
-			Message: foreigntext.Text(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
+			IPAddress: untrusted.Text(vm.IPAddress, 64), Revision: untrusted.Text(vm.Revision, vsphere.LongestRevision), CloneMode: vm.CloneMode,
+			Message: untrusted.Text(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
 		}
 		if !vm.StartTime.IsZero() {
 			s.StartTime = &metav1.Time{Time: vm.StartTime.Truncate(time.Second)}
@@ -207,7 +207,7 @@ func drop(s *v1alpha1.VmGroupStatus, conditionType string) {
 func setConditions(s *v1alpha1.VmGroupStatus, f Facts) (brief string) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: conditionType, Status: status, Reason: reason, Message: foreigntext.Text(message, maxCondition),
+			Type: conditionType, Status: status, Reason: reason, Message: untrusted.Text(message, maxCondition),
 			ObservedGeneration: f.Generation, LastTransitionTime: metav1.NewTime(f.Now.Truncate(time.Second)),
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // DefinitionInterval is how old an answer about the CRD can be. No event reports that a CRD is being deleted, or that its deletion is confirmed.
@@ -119,7 +119,7 @@ func confirmCommand(kind, name, uid string) string {
 // setSwept records that the group is deleted because its CRD was, also while nothing is known of its VMs: neither a takeover nor a new CRD ends that.
 func setSwept(s *v1alpha1.VmGroupStatus, f Facts) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: f.Swept.Reason, Message: foreigntext.Text(f.Swept.Message, maxCondition),
+		Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: f.Swept.Reason, Message: untrusted.Text(f.Swept.Message, maxCondition),
 		ObservedGeneration: f.Generation, LastTransitionTime: metav1.NewTime(f.Now.Truncate(time.Second)),
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // unread says that VMs in the group's folder may be the group's, or returns nil. A clone that was made right before the operator ended
@@ -17,7 +17,7 @@ func (s *Snapshot) unread() *plan.Blocker {
 	}
 	names := make([]string, 0, len(s.Observation.Unread))
 	for _, vm := range s.Observation.Unread {
-		names = append(names, fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value))
+		names = append(names, fmt.Sprintf("%s (%s)", untrusted.Name(vm.Name), vm.Ref.Value))
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: fmt.Sprintf(
 		"vCenter does not show the configuration of VMs in the group's folder, so nobody knows whose they are: %s. Until it does nothing is cloned, "+

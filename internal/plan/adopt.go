@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -140,7 +140,7 @@ func (p *planner) candidates() []*Candidate {
 func (p *planner) enter(c *Candidate, ordinal int32) *member {
 	m := &member{state: adopting, candidate: c, status: VMStatus{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), MoRef: c.VM.Ref.Value, UUID: c.VM.InstanceUUID, Power: c.VM.Power, Revision: c.Revision,
-		Phase: v1alpha1.VMAdopting, Message: fmt.Sprintf("%s, called %s in vCenter, is being taken over", c.VM.Ref.Value, foreigntext.Quoted(c.VM.Name)),
+		Phase: v1alpha1.VMAdopting, Message: fmt.Sprintf("%s, called %s in vCenter, is being taken over", c.VM.Ref.Value, untrusted.Quoted(c.VM.Name)),
 	}}
 	p.adopting[c.VM.Ref.Value] = m
 	return m
@@ -183,7 +183,7 @@ func (p *planner) take(m *member) {
 	vm := &m.candidate.VM
 	a := Action{
 		MoRef: vm.Ref.Value, ChangeVersion: vm.ChangeVersion, UUID: vm.InstanceUUID, Origin: m.candidate.Origin, Revision: m.candidate.Revision,
-		Reason: fmt.Sprintf("the group takes over %s", foreigntext.Quoted(vm.Name)),
+		Reason: fmt.Sprintf("the group takes over %s", untrusted.Quoted(vm.Name)),
 	}
 	moved := p.inFolder(vm)
 	switch f := p.ops.failure(m.status.Ordinal, vsphere.OpMove); {

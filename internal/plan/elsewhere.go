@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -20,7 +20,7 @@ func (p *planner) away(m *member) string {
 		what = fmt.Sprintf("%s was registered again as %s outside of the operator's root folder", m.status.MoRef, now)
 	}
 	if at.Path != "" {
-		what += " and is " + foreigntext.Quoted(at.Path)
+		what += " and is " + untrusted.Quoted(at.Path)
 	}
 	return what
 }
@@ -35,7 +35,7 @@ func (p *planner) places(members []*member) []string {
 			ref = at.Ref.Value + ", before " + ref
 		}
 		if at.Path != "" {
-			ref += ", " + foreigntext.Quoted(at.Path)
+			ref += ", " + untrusted.Quoted(at.Path)
 		}
 		out[i] = fmt.Sprintf("%s (%s)", m.status.Name, ref)
 	}

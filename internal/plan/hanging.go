@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -47,7 +47,7 @@ func canceled(op vsphere.Operation) string {
 func (p *planner) explainHanging() {
 	for _, m := range p.table() {
 		if m.vm != nil && m.vm.Question != "" {
-			m.hangs(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", foreigntext.Quoted(m.vm.Question)))
+			m.hangs(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", untrusted.Quoted(m.vm.Question)))
 		}
 		for _, op := range p.ops.inFlight[m.status.Ordinal] {
 			what := hanging[op.Kind]

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // installation holds a group whose VMs carry the stamp of another installation: either that one serves the group too, or it did until it
@@ -30,7 +30,7 @@ func (p *planner) installation() {
 			Reason: v1alpha1.ReasonAnotherInstallation,
 			Brief:  about(strange, "has", "have") + " the stamp of another installation of the operator",
 			Message: fmt.Sprintf("Another installation of the operator (UID %s) has stamped %s of this group: %s. Nothing is cloned, changed or deleted.",
-				foreigntext.Name(p.plan.StampedBy), vms(len(strange)), enumerate(labels(strange))),
+				untrusted.Name(p.plan.StampedBy), vms(len(strange)), enumerate(labels(strange))),
 			Terminal: true,
 		})
 	case len(inherited) > 0:

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -67,7 +67,7 @@ func (p *planner) assess(m *member) {
 		m.forgetReadiness()
 	}
 	if status.Message == "" && vm.Name != status.Name {
-		status.Message = fmt.Sprintf("%s was renamed to %s; it is still the group's", vm.Ref.Value, foreigntext.Quoted(vm.Name))
+		status.Message = fmt.Sprintf("%s was renamed to %s; it is still the group's", vm.Ref.Value, untrusted.Quoted(vm.Name))
 	}
 }
 

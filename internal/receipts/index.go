@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // collectInterval is how often the leader looks for receipts that nobody needs any more. One is removed when nothing has been left of it for settledFor.
@@ -24,8 +25,8 @@ type IndexOptions struct {
 	Client corev1client.ConfigMapInterface
 	// Settled reports whether certainly none of the VMs of a receipt is left that another group could take. What is not known is not settled.
 	Settled func(context.Context, Receipt) bool
-	// Leading says whether this replica removes receipts.
-	Leading func() bool
+	// Leader says whether this replica removes receipts.
+	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -80,7 +81,7 @@ func (x *Index) Sum(member string) (n, bytes int) {
 // Collect removes, on the leader, the receipts of VMs that are gone, or another group's. That a vCenter is gone is a hub administrator's word, so receipts of groups
 // that were forgotten stay for a hub administrator to delete.
 func (x *Index) Collect(ctx context.Context) {
-	if !x.opts.Leading() {
+	if !x.opts.Leader.Leading() {
 		return
 	}
 	x.mu.Lock()
@@ -116,27 +117,23 @@ func (x *Index) NeedLeaderElection() bool { return false }
 
 // Start watches the receipts, and removes those that nobody needs, until ctx ends.
 func (x *Index) Start(ctx context.Context) error {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watching.Go(func() { x.watch(ctx) })
-	tick := time.NewTicker(collectInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			x.Collect(ctx)
-		}
-	}
+	configmaps.Keep(ctx, x.watch, x.Collect, collectInterval)
+	return nil
 }
 
 func (x *Index) watch(ctx context.Context) {
-	configmaps.Watch(ctx, x.opts.Client, component, configmaps.Watcher{
-		Seen: func(object *corev1.ConfigMap) { x.seen(ctx, object) },
-		Gone: func(object *corev1.ConfigMap) { x.drop(object.Name) },
-	})
+	component.Watch(ctx, x.opts.Client, watcher{ctx, x})
 }
+
+// watcher takes what a watch of the receipts tells. The log is that of its context.
+type watcher struct {
+	context.Context
+	x *Index
+}
+
+func (w watcher) Seen(object *corev1.ConfigMap) { w.x.seen(w, object) }
+func (w watcher) Gone(object *corev1.ConfigMap) { w.x.drop(object.Name) }
+func (watcher) Synced()                         {}
 
 // seen takes a ConfigMap. One that cannot be read is said once for each change of it.
 func (x *Index) seen(ctx context.Context, object *corev1.ConfigMap) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
@@ -40,6 +41,9 @@ type Options struct {
 	Log    logr.Logger
 }
 
+// failuresInterval is how often the log tells at most of a request to the hub that failed.
+const failuresInterval = 30 * time.Second
+
 // Replica is this process as one of those that share the work. It is safe for concurrent use.
 type Replica struct {
 	opts    Options
@@ -47,7 +51,7 @@ type Replica struct {
 	// wake ends the wait of Run; it holds one wake-up.
 	wake chan struct{}
 
-	failures seldom
+	failures seldom.Told[struct{}]
 
 	mu sync.Mutex
 	// problem is what was logged last.
@@ -58,16 +62,10 @@ type Replica struct {
 	tokens  map[*token]struct{}
 }
 
-// Listeners are told what changed, in order, and must not block.
-type Listeners struct {
-	// Gained are told which buckets this replica may act on from now on: it claimed them, or its validity was interrupted and is back.
-	// Everything that is due for their objects has to be looked at. Lost are told which may be another replica's from now on.
-	Gained, Lost []func(buckets []int)
-	// Leading, Peers and Dead are called when [Replica.Leading], [Replica.Peers] and [Replica.BootDead] may answer differently.
-	Leading, Peers, Dead []func()
-}
-
-var _ Gate = &Replica{}
+var (
+	_ Gate   = &Replica{}
+	_ Leader = &Replica{}
+)
 
 // New returns a Replica that does nothing before Run. It fails when the timings contradict each other.
 func New(opts Options) (*Replica, error) {
@@ -87,8 +85,8 @@ func New(opts Options) (*Replica, error) {
 	}, nil
 }
 
-// Run keeps the session and the buckets until ctx ends, and tells listeners. What is held then is not given up; see Drain.
-func (r *Replica) Run(ctx context.Context, listeners Listeners) error {
+// Run keeps the session and the buckets until ctx ends, and passes changes on to listener. What is held then is not given up; see Drain.
+func (r *Replica) Run(ctx context.Context, listener Listener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,7 +99,7 @@ func (r *Replica) Run(ctx context.Context, listeners Listeners) error {
 		for _, request := range requests {
 			wg.Go(func() { r.send(ctx, request) })
 		}
-		r.tell(changes, listeners)
+		r.tell(changes, listener)
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
@@ -157,8 +155,10 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 	defer cancel()
 	result := r.opts.Hub.Do(requestCtx, request.Op)
 	failed := result.Outcome == protocol.Unknown || result.Outcome == protocol.Refused || result.Outcome == protocol.Invalid
-	if failed && ctx.Err() == nil && r.failures.due(time.Now()) {
-		r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
+	if failed && ctx.Err() == nil {
+		if _, tell := r.failures.Next(struct{}{}, time.Now(), failuresInterval); tell {
+			r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
+		}
 	}
 	r.metrics.request(request.Op, result.Outcome)
 	r.change(func(now protocol.Instant) { r.state.Complete(now, request.Lane, result) })
@@ -171,24 +171,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// seldom lets something happen at most every half minute.
-type seldom struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-func (s *seldom) due(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.last.IsZero() && now.Sub(s.last) < 30*time.Second {
-		return false
-	}
-	s.last = now
-	return true
-}
-
 // tell logs and passes on what happened.
-func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
+func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	log := r.opts.Log
 	if problem := r.Problem(); problem != r.problem {
 		if r.problem = problem; problem != "" {
@@ -212,15 +196,11 @@ func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
 	}
 	if len(c.Lost) > 0 {
 		log.Info("Buckets lost or released", "lost", len(c.Lost), "held", r.Status().Held)
-		for _, f := range listeners.Lost {
-			f(c.Lost)
-		}
+		listener.Lost(c.Lost)
 	}
 	if len(c.Gained) > 0 {
 		log.Info("Buckets gained", "gained", len(c.Gained), "held", r.Status().Held)
-		for _, f := range listeners.Gained {
-			f(c.Gained)
-		}
+		listener.Gained(c.Gained)
 	}
 	for _, took := range c.Took {
 		r.metrics.tookOver(took)
@@ -231,16 +211,15 @@ func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
 		log.Info("A session renewed itself although the status of its Pod says that its process has ended: that is not believed any more, and the "+
 			"session is given up when it is silent for its whole patience. Something writes false statuses, or the runtime lost its state", "session", session)
 	}
-	call := func(when bool, those []func()) {
-		for _, f := range those {
-			if when {
-				f()
-			}
-		}
+	if c.Leading {
+		listener.LeadershipChanged()
 	}
-	call(c.Leading, listeners.Leading)
-	call(c.Peers, listeners.Peers)
-	call(len(c.Dead) > 0, listeners.Dead)
+	if c.Peers {
+		listener.PeersChanged()
+	}
+	if len(c.Dead) > 0 {
+		listener.SessionsEnded()
+	}
 }
 
 // Ready lets the replica take buckets. It is called once whatever serves them is warm.

@@ -23,7 +23,7 @@ type Change struct {
 	Kind    ChangeKind
 	// At is when, by vCenter's clock.
 	At time.Time
-	// User is who, as foreigntext.Quoted returns it; empty when vCenter names nobody, as for a guest that shuts down by itself.
+	// User is who, as untrusted.Quoted returns it; empty when vCenter names nobody, as for a guest that shuts down by itself.
 	User string
 }
 

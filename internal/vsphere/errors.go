@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Kind says what can be done about an error.
@@ -72,12 +72,12 @@ type Error struct {
 // maxError bounds the text of an error, in bytes.
 const maxError = 2048
 
-// Error returns "<op>: <cause>", as foreigntext.Text does: names and faults of vCenter are in it.
+// Error returns "<op>: <cause>", as untrusted.Text does: names and faults of vCenter are in it.
 func (e *Error) Error() string {
 	if e.Err == nil {
-		return foreigntext.Text(fmt.Sprintf("%s: %s", e.Op, e.Kind), maxError)
+		return untrusted.Text(fmt.Sprintf("%s: %s", e.Op, e.Kind), maxError)
 	}
-	return foreigntext.Text(fmt.Sprintf("%s: %v", e.Op, e.Err), maxError)
+	return untrusted.Text(fmt.Sprintf("%s: %v", e.Op, e.Err), maxError)
 }
 
 // Unwrap returns the cause.

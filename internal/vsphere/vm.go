@@ -31,7 +31,7 @@ type VM struct {
 	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
 	ToolsRunning bool
 	// GuestInfo is the value that Query.GuestInfo asks for, GuestInfoKnown whether it is known: it was read since the VM was powered on, or the VM is off, when
-	// there is none. The guest may write anything, so that it passes foreigntext.Quoted before it is shown to a person.
+	// there is none. The guest may write anything, so that it passes untrusted.Quoted before it is shown to a person.
 	GuestInfo      string
 	GuestInfoKnown bool
 	// Disabled is a method that vCenter has disabled of those that are needed to change the VM and to power it off; empty if there is none. A backup or a migration does
@@ -48,7 +48,7 @@ type VM struct {
 	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
 	// resume a VM leaves it as it is.
 	BootTime time.Time
-	// Question is what the VM asks, and waits for an answer to; empty if nothing. It passes foreigntext.Quoted before it is shown to a person.
+	// Question is what the VM asks, and waits for an answer to; empty if nothing. It passes untrusted.Quoted before it is shown to a person.
 	Question string
 	// IsTemplate is true for a VM that is marked as template.
 	IsTemplate bool

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"io"
 
-	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // maxBody is the size of the largest review that is read. An API server takes objects of up to 1.5 MiB from its users,
 // and a review of an update holds two of those.
 const maxBody = 3 << 20
 
-// maxWeight is how heavy a review may be, in bytes of memory, as package jsonweight tells it. An update of a group with 500 VMs weighs 2 MiB. What is
+// maxWeight is how heavy a review may be, in bytes of memory, as [untrusted.Weight] estimates it. An update of a group with 500 VMs weighs 2 MiB. What is
 // heavier is made for it: 3 MiB of `{},` would be a gigabyte.
 const maxWeight = 24 << 20
 
@@ -32,7 +32,7 @@ type body struct {
 
 // weigh takes memory for what the body becomes when it is decoded. It is given back with that of the bytes.
 func (b *body) weigh() error {
-	weight := jsonweight.Of(b.bytes)
+	weight := untrusted.Weight(b.bytes)
 	if weight > maxWeight {
 		return errTooHeavy
 	}

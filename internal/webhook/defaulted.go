@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // defaulted warns of fields that an update leaves out and that change because a default is another one today. A member's own policies fill in before
@@ -31,7 +31,7 @@ func (said *review) defaulted(set *policy.Set, requester policy.Requester, old, 
 // asWritten is a value of a field as somebody writes it.
 func asWritten(value any) string {
 	if text, ok := value.(string); ok {
-		return foreigntext.Name(text)
+		return untrusted.Name(text)
 	}
 	return fmt.Sprint(value)
 }

@@ -17,8 +17,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // drain is how long the server goes on reading the body of a request that it has answered already.
@@ -158,7 +158,7 @@ func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
 		return problem(panicked, http.StatusInternalServerError, "the operator made an error; its log says which")
 	case c.failure != nil:
 		e.tell(c, "Cannot review an admission request", "reason", c.failure.Error())
-		return problem(unavailable, http.StatusInternalServerError, foreigntext.Text(c.failure.Error(), maxMessage))
+		return problem(unavailable, http.StatusInternalServerError, untrusted.Text(c.failure.Error(), maxMessage))
 	}
 	if err := response.Complete(req); err != nil {
 		e.tell(c, "Cannot encode the response to an admission request", "reason", err.Error())

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // defaulter fills in what a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also
@@ -57,7 +57,7 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 		patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), values[name]))
 		if zero, ok := written[name]; ok {
 			warnings = append(warnings, fmt.Sprintf("%s is %s. This release takes it as left out and fills in %s, a later one refuses it: write what you want, or leave %s out.",
-				name, zero, foreigntext.Name(fmt.Sprint(values[name])), name))
+				name, zero, untrusted.Name(fmt.Sprint(values[name])), name))
 		}
 	}
 	return admission.Patched("", patch...).WithWarnings(warnings...)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // maxMessage bounds the message of a refusal, and each of its causes, in bytes. All causes are in the details.
@@ -25,7 +25,7 @@ func refuse(kind, name string, errs field.ErrorList) error {
 	messages := make([]string, 0, len(errs))
 	for _, err := range errs {
 		causes = append(causes, metav1.StatusCause{
-			Type: metav1.CauseType(err.Type), Message: foreigntext.Text(err.ErrorBody(), maxMessage), Field: err.Field,
+			Type: metav1.CauseType(err.Type), Message: untrusted.Text(err.ErrorBody(), maxMessage), Field: err.Field,
 		})
 		messages = append(messages, err.Error())
 	}
@@ -33,7 +33,7 @@ func refuse(kind, name string, errs field.ErrorList) error {
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusUnprocessableEntity,
 		Reason:  metav1.StatusReasonInvalid,
-		Message: foreigntext.Text(strings.Join(messages, "; "), maxMessage),
+		Message: untrusted.Text(strings.Join(messages, "; "), maxMessage),
 		Details: &metav1.StatusDetails{Group: v1alpha1.GroupVersion.Group, Kind: kind, Name: name, Causes: causes},
 	}}
 }

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // caseKnowledge is the Knowledge that a case of the table describes.
@@ -162,7 +162,7 @@ func compare(t *testing.T, response *admissionv1.AdmissionResponse, c policytest
 	}
 	want := make([]string, 0, len(c.Warnings))
 	for _, w := range c.Warnings {
-		want = append(want, foreigntext.Text(w, maxWarning))
+		want = append(want, untrusted.Text(w, maxWarning))
 	}
 	if !slices.Equal(response.Warnings, want) {
 		t.Errorf("warnings:\n%s\nwant:\n%s", strings.Join(response.Warnings, "\n"), strings.Join(c.Warnings, "\n"))

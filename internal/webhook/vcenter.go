@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // vcenterValidator checks VCenters.
@@ -109,7 +109,7 @@ func checkTLS(where *field.Path, tls *v1alpha1.TLSConfig, warn *warnings) field.
 	}
 	var errs field.ErrorList
 	if tls.CABundle != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(tls.CABundle)) {
-		errs = append(errs, field.Invalid(where.Child("caBundle"), foreigntext.Text(tls.CABundle, 32), "holds no PEM certificate"))
+		errs = append(errs, field.Invalid(where.Child("caBundle"), untrusted.Text(tls.CABundle, 32), "holds no PEM certificate"))
 	}
 	if tls.Thumbprint != "" {
 		raw, err := hex.DecodeString(strings.ReplaceAll(tls.Thumbprint, ":", ""))

@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Kubernetes shortens or drops warnings that are longer, and drops all when together they have more than 4,096 characters.
@@ -22,7 +22,7 @@ type warnings struct {
 
 // add appends a warning. It is shortened where it is too long, and said only once. What it names may be of vCenter, and it stands in an HTTP header.
 func (w *warnings) add(text string) {
-	text = strings.TrimSpace(foreigntext.Text(text, maxWarning))
+	text = strings.TrimSpace(untrusted.Text(text, maxWarning))
 	if text == "" || w.seen[text] {
 		return
 	}

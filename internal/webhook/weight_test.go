@@ -13,15 +13,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // filled is a review with as many times a part in place of MANY as fit, and no more than the weight that is given.
 func filled(review, part string, weight int64) []byte {
 	room := maxBody - len(review)
 	begin, _, _ := strings.Cut(review, "MANY")
-	if heavier := (jsonweight.Of([]byte(begin+strings.Repeat(part+",", 1000))) - jsonweight.Of([]byte(begin))) / 1000; weight > 0 {
+	if heavier := (untrusted.Weight([]byte(begin+strings.Repeat(part+",", 1000))) - untrusted.Weight([]byte(begin))) / 1000; weight > 0 {
 		room = min(room, int(weight/heavier)*(len(part)+1))
 	}
 	n := (room - 8) / (len(part) + 1)
@@ -79,7 +79,7 @@ func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, weight := range []int64{0, maxWeight - 64<<10} {
 				body := filled(c.review, c.part, weight)
-				heavy := jsonweight.Of(body)
+				heavy := untrusted.Weight(body)
 				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, bytes.NewReader(body))
 				request.Header.Set("Content-Type", "application/json")
 				answer := httptest.NewRecorder()
@@ -174,7 +174,7 @@ func TestTheLargestGroupsAreLight(t *testing.T) {
 	})
 	request := requestFor(t, group, group)
 	text := reviewOf(t, request)
-	weight := jsonweight.Of(text)
+	weight := untrusted.Weight(text)
 	t.Logf("%d KiB, which weigh %d KiB", len(text)>>10, weight>>10)
 	if weight > maxWeight/4 {
 		t.Errorf("an update of a group with 500 VMs weighs %d, of %d", weight, maxWeight)

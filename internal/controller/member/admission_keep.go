@@ -10,7 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // patienceWithAdmission is how many passes in a row must go unanswered before the condition says so.
@@ -157,7 +158,7 @@ func (k *admissionKeeper) pass(ctx context.Context) outcome {
 	bundle, err := k.c.provider.admission.Objects(target)
 	if err != nil {
 		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
-			"The admission objects cannot be made; the member keeps those that it has: " + foreigntext.Text(err.Error(), 500)}}
+			"The admission objects cannot be made; the member keeps those that it has: " + untrusted.Text(err.Error(), 500)}}
 	}
 	if k.c.target.manage == v1alpha1.ManageNone {
 		return k.compare(ctx, bundle)
@@ -219,7 +220,7 @@ func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
 	defer cancel()
-	definition, err := install.GetCRD(ctx, k.apis.Bootstrap.Client, opts.VmGroupCRD().Name)
+	definition, err := crds.Get(ctx, k.apis.Bootstrap.Client, opts.VmGroupCRD().Name)
 	if err != nil || definition == nil {
 		return 0, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/memsize"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // groupsAtOnce is how many groups are written at a time: a distant member must be left within Timings.Leave.
@@ -71,7 +71,7 @@ func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, 
 		size += pageCost
 		for i := range list.Items {
 			keepWhatIsRead(&list.Items[i])
-			size += memsize.Of(&list.Items[i])
+			size += untrusted.MemorySize(&list.Items[i])
 			if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.VmGroupFinalizer) {
 				carriers = append(carriers, &list.Items[i])
 			}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/memsize"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // pageCost is what an empty page of a list counts for: a list of empty pages must have an end.
@@ -102,7 +102,7 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 				return s.guard.Refuse(err)
 			}
 			keepWhatIsRead(object)
-			size += memsize.Of(object)
+			size += untrusted.MemorySize(object)
 			return s.tally.put(s.kind, object)
 		}); err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // TestEventsOfAnotherKindAreRefused: client-go would write a line into the log for each.
@@ -49,7 +49,7 @@ func TestEventsOfAnotherKindAreRefused(t *testing.T) {
 
 // TestVersionsThatNoAPIServerHasAreRefused: they are remembered for as long as a group exists, and nobody counts them.
 func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
-	long, longest := strings.Repeat("9", revision.MaxLength+1), strings.Repeat("9", revision.MaxLength)
+	long, longest := strings.Repeat("9", untrusted.MaxResourceVersion+1), strings.Repeat("9", untrusted.MaxResourceVersion)
 	lists := func(own, items string) func(metav1.ListOptions) (runtime.Object, error) {
 		return func(metav1.ListOptions) (runtime.Object, error) {
 			g := groupNamed("web")
@@ -148,7 +148,7 @@ func TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAl
 
 // TestAContinueTokenThatNoAPIServerHasIsRefused before it is part of a URL, and one as long as it may be is asked with.
 func TestAContinueTokenThatNoAPIServerHasIsRefused(t *testing.T) {
-	for length, refused := range map[int]bool{revision.MaxContinue: false, revision.MaxContinue + 1: true} {
+	for length, refused := range map[int]bool{untrusted.MaxContinue: false, untrusted.MaxContinue + 1: true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer synctest.Wait()

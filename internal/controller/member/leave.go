@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // departure is how a member was left.
@@ -260,7 +260,7 @@ func (c *connection) leftBehind(why string) string {
 	return fmt.Sprintf("The member could not be cleaned up: %s Its admission objects, the finalizer %s on its VmGroups, or the "+
 		"claim (ConfigMap %s in namespace %s) may still be there. Run in the member what `manager render --leave --member %s` "+
 		"prints; before, VmGroups and their namespaces cannot be deleted there, and another hub cannot serve it.",
-		foreigntext.Text(why, 400), v1alpha1.VmGroupFinalizer, install.ClaimName, metav1.NamespaceSystem, c.target.name)
+		untrusted.Text(why, 400), v1alpha1.VmGroupFinalizer, install.ClaimName, metav1.NamespaceSystem, c.target.name)
 }
 
 // setLeft ends the leaving.

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/delay"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -125,7 +125,7 @@ func (r *restarts) behind(host string, now time.Time, patience time.Duration) *r
 	isSteady := r.follows && now.Sub(r.openedAt) >= steady
 	said := "" // its message has versions in it, which change from time to time
 	if reason := apierrors.ReasonForError(r.why); reason != "" {
-		said = fmt.Sprintf(" The last answer was %q.", foreigntext.Text(string(reason), 60))
+		said = fmt.Sprintf(" The last answer was %q.", untrusted.Text(string(reason), 60))
 	}
 	const kept = "What was last seen stays, and no VM is touched until it is better. Check the member's API server, and proxies and load balancers in between."
 	switch {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // restoredFor is how long condition StorageRestored stays: long enough that somebody reads it after a night.
@@ -32,7 +32,7 @@ func init() { metrics.Registry.MustRegister(restoredAt) }
 // mark is the newest revision that was seen of the cluster behind a MemberCluster.
 type mark struct {
 	clusterUID string
-	revision.Mark
+	untrusted.RevisionMark
 }
 
 // lookBack asks the member for the revision of its storage, and reports whether it went back. A lower one is read twice, so that no single
@@ -54,16 +54,16 @@ func (c *connection) lookBack(ctx context.Context, api *remote.API, uid string) 
 }
 
 // markOf is what was seen of a member, nothing if it is another cluster now.
-func (p *Provider) markOf(name, uid string) revision.Mark {
+func (p *Provider) markOf(name, uid string) untrusted.RevisionMark {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if m := p.marks[name]; m.clusterUID == uid {
-		return m.Mark
+		return m.RevisionMark
 	}
-	return revision.Mark{}
+	return untrusted.RevisionMark{}
 }
 
-func (p *Provider) setMark(name, uid string, m revision.Mark) {
+func (p *Provider) setMark(name, uid string, m untrusted.RevisionMark) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.marks[name] = mark{uid, m}

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // maxMessage bounds the message of a condition, in bytes.
@@ -58,7 +58,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	if in.config == nil {
 		keep(&status.KubernetesVersion, in.seen.kubernetesVersion)
 		if in.seen.crd != nil {
-			status.CRDVersion = foreigntext.Text(in.seen.crdVersion, maxVersion)
+			status.CRDVersion = untrusted.Text(in.seen.crdVersion, maxVersion)
 		}
 		if in.seen.acknowledged != nil {
 			status.CABundleHash, status.SegmentPeriod = *in.seen.acknowledged, in.seen.segment
@@ -101,7 +101,7 @@ func set(status *v1alpha1.MemberClusterStatus, in statusInput, condition metav1.
 	if condition.ObservedGeneration == 0 {
 		condition.ObservedGeneration = in.generation
 	}
-	condition.Message = foreigntext.Text(condition.Message, maxMessage)
+	condition.Message = untrusted.Text(condition.Message, maxMessage)
 	condition.LastTransitionTime = metav1.NewTime(in.now.Truncate(time.Second))
 	meta.SetStatusCondition(&status.Conditions, condition)
 }

@@ -7,8 +7,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
-	"github.com/codeconnect/vmgroup-operator/internal/memsize"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // tally is how many bytes of memory the cached objects of a member need, and refuses what would need too many. It counts what is listed before
@@ -32,7 +31,7 @@ func (t *tally) put(kind string, object any) error {
 	if err != nil {
 		return fmt.Errorf("find the name of what is cached: %w", err)
 	}
-	size := memsize.Of(object) + int64(len(key))
+	size := untrusted.MemorySize(object) + int64(len(key))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := tallied{kind, key}
@@ -69,7 +68,7 @@ func (t *tally) tooMuch() error {
 	}
 	return &remote.LimitError{
 		What: fmt.Sprintf("%d VmGroups and %d Namespaces need more memory than one member may; the largest is %s %q with %d KiB",
-			counts["VmGroup"], counts["Namespace"], largest.kind, foreigntext.Text(largest.key, 130), t.sizes[largest]>>10),
+			counts["VmGroup"], counts["Namespace"], largest.kind, untrusted.Text(largest.key, 130), t.sizes[largest]>>10),
 		Limit: fmt.Sprintf("%d MiB", t.guard.Limits.Kept>>20),
 		Remedy: "Delete what is not needed there; if all of it is, raise --member-memory of the manager (manager.memberMemoryMiB of the chart), " +
 			"and its memory limit by three times as much.",

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // notice is what works in this version and what the next one refuses: the reason of a condition, and what to do. The empty one is none.
@@ -28,7 +28,7 @@ func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice
 	}
 	allowed := split(said)
 	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
-	hosts, target := strings.Join(names(allowed), ", "), foreigntext.Name(hostAndPort(endpoint))
+	hosts, target := strings.Join(names(allowed), ", "), untrusted.Name(hostAndPort(endpoint))
 	switch {
 	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
 		return notice{}, nil
@@ -86,7 +86,7 @@ func names(hosts []string) []string {
 	}
 	out := make([]string, 0, len(hosts))
 	for _, host := range hosts {
-		out = append(out, foreigntext.Name(host))
+		out = append(out, untrusted.Name(host))
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func checkClear(endpoint *url.URL) notice {
 	return notice{v1alpha1.ReasonHTTPToAnotherHost, fmt.Sprintf(
 		"spec.server is plain http, so anybody on the network path to %s can read the password. "+
 			"The next version refuses http to any host but the operator's own. Set spec.server to https://<host>",
-		foreigntext.Name(endpoint.Host))}
+		untrusted.Name(endpoint.Host))}
 }
 
 // loopback reports whether what goes to a URL stays on this host.

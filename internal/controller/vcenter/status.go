@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
@@ -78,13 +78,13 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = l.judged(vc)
 	if health.Reachable && l.server != "" {
-		s.Server = foreigntext.Text(l.server, maxServer)
+		s.Server = untrusted.Text(l.server, maxServer)
 		if p := health.Place; !p.Root.IsZero() {
 			s.Root = &v1alpha1.VCenterRoot{InstanceUUID: p.InstanceUUID, Datacenter: p.Datacenter, Folder: p.Folder, MoRef: p.Root.Value}
 		}
 	}
 	if health.Version != "" && !l.another {
-		s.Version, s.InstanceUUID = foreigntext.Text(health.Version, maxVersion), health.InstanceUUID
+		s.Version, s.InstanceUUID = untrusted.Text(health.Version, maxVersion), health.InstanceUUID
 	}
 	if health.Reachable && health.Complete && !l.another {
 		s.Templates, s.VMs, s.RunningTasks = int32(health.Templates), int32(health.VMs), int32(health.RunningTasks)
@@ -201,7 +201,7 @@ func reachable(health vsphere.Health, ready condition) (c condition, known bool)
 func apply(s *v1alpha1.VCenterStatus, generation int64, now time.Time, conditions []condition) {
 	for _, v := range conditions {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: foreigntext.Text(v.message, maxMessage),
+			Type: v.conditionType, Status: v.status, Reason: v.reason, Message: untrusted.Text(v.message, maxMessage),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -25,7 +25,7 @@ func strayVMs(found vsphere.Strays) (c condition, known bool) {
 	case found.Count > 0:
 		names := make([]string, len(found.VMs))
 		for i, vm := range found.VMs {
-			names[i] = fmt.Sprintf("%s (%s)", vm.Ref.Value, foreigntext.Quoted(vm.Path))
+			names[i] = fmt.Sprintf("%s (%s)", vm.Ref.Value, untrusted.Quoted(vm.Path))
 		}
 		if more := found.Count - len(found.VMs); more > 0 {
 			names = append(names, fmt.Sprintf("and %d more", more))

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -160,7 +160,7 @@ func (r *Reconciler) removeLeft(ctx context.Context, vc *v1alpha1.VCenter, curre
 	case err != nil:
 		log.FromContext(ctx).Info("An empty folder stays for now", "folder", f.InventoryPath, "moRef", f.Ref.Value, "reason", err.Error())
 	case gone:
-		note := fmt.Sprintf("The empty folder %s (%s) was removed: it was of a VmGroup of member %s that does not exist any more", foreigntext.Name(f.InventoryPath), f.Ref.Value, f.Member)
+		note := fmt.Sprintf("The empty folder %s (%s) was removed: it was of a VmGroup of member %s that does not exist any more", untrusted.Name(f.InventoryPath), f.Ref.Value, f.Member)
 		log.FromContext(ctx).Info("An empty folder was removed", "folder", f.InventoryPath, "moRef", f.Ref.Value, "member", f.Member, "namespace", f.Namespace, "uid", f.uid)
 		r.Events.Eventf(vc, nil, corev1.EventTypeNormal, "FolderRemoved", "Sweep", "%s", note)
 	}

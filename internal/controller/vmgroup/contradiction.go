@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Reasons of events on a MemberCluster whose API server says what cannot be so.
@@ -42,7 +42,7 @@ func (r *Reconciler) sharedUID(uid string, one, other groupEntry) {
 		r.contradicted(string(e[0].request.ClusterName), reasonSharedGroupUID, fmt.Sprintf(
 			"VmGroup %s has the UID of VmGroup %s of member %q (%s). No two have the same by chance: the API server of one member lies, or its storage is a copy of the other's. "+
 				"Both groups are served, each with its own VMs. %s",
-			foreigntext.Name(e[0].request.NamespacedName.String()), foreigntext.Name(e[1].request.NamespacedName.String()), e[1].request.ClusterName, foreigntext.Name(uid),
+			untrusted.Name(e[0].request.NamespacedName.String()), untrusted.Name(e[1].request.NamespacedName.String()), e[1].request.ClusterName, untrusted.Name(uid),
 			pauseAdvice(string(e[0].request.ClusterName))))
 	}
 }
@@ -54,7 +54,7 @@ func (r *Reconciler) foreignRecord(s *group.Snapshot) {
 	}
 	r.contradicted(s.Member, reasonForeignRecord, fmt.Sprintf(
 		"The status of VmGroup %s names %s. That does not count, and nothing was done there. Nobody but the operator writes status: somebody in the member made that up, or its "+
-			"API server did. %s", foreigntext.Name(s.Group.Namespace+"/"+s.Group.Name), s.ForeignRecord, pauseAdvice(s.Member)))
+			"API server did. %s", untrusted.Name(s.Group.Namespace+"/"+s.Group.Name), s.ForeignRecord, pauseAdvice(s.Member)))
 }
 
 func pauseAdvice(member string) string {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // mostNamed is how many datastores a message names.
@@ -24,7 +24,7 @@ func (r resolver) checkReach(names *group.Names, spec v1alpha1.VmGroupSpec) {
 		names.Linked = false // LinkedPreferred is full where it cannot be linked
 		return
 	}
-	what := fmt.Sprintf("no host of %s, where the resource pool is, has a datastore of template %s", foreigntext.Name(names.Placement.Compute.Path), foreigntext.Name(names.Template.Path))
+	what := fmt.Sprintf("no host of %s, where the resource pool is, has a datastore of template %s", untrusted.Name(names.Placement.Compute.Path), untrusted.Name(names.Template.Path))
 	instead := fmt.Sprintf("Name one of theirs in spec.placement.datastore, for example %s, or another resource pool", enumerated(there))
 	if spec.CloneMode == v1alpha1.CloneLinked {
 		instead = "Use cloneMode Full with a datastore of theirs, or another resource pool"
@@ -35,7 +35,7 @@ func (r resolver) checkReach(names *group.Names, spec v1alpha1.VmGroupSpec) {
 func enumerated(paths []string) string {
 	shown := make([]string, 0, mostNamed)
 	for _, path := range paths[:min(len(paths), mostNamed)] {
-		shown = append(shown, foreigntext.Name(path))
+		shown = append(shown, untrusted.Name(path))
 	}
 	return strings.Join(shown, ", ")
 }
@@ -47,6 +47,6 @@ func checkTemplate(names *group.Names) {
 		why = names.Template.UnfitLinked
 	}
 	if why != "" {
-		block(names, v1alpha1.ReasonTemplateUnfit, true, "spec.template: %s: %s", foreigntext.Name(names.Template.Path), why)
+		block(names, v1alpha1.ReasonTemplateUnfit, true, "spec.template: %s: %s", untrusted.Name(names.Template.Path), why)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
@@ -112,7 +112,7 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)
 	if p.r.MemberEvent != nil && p.r.HubWrites.Afford(p.member.UID, writebudget.Event, eventBytes) {
 		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
-			message, foreigntext.Name(s.Group.Namespace+"/"+s.Group.Name), foreigntext.Name(string(s.Group.UID)), len(vms), s.VCenter, name))
+			message, untrusted.Name(s.Group.Namespace+"/"+s.Group.Name), untrusted.Name(string(s.Group.UID)), len(vms), s.VCenter, name))
 	}
 }
 
@@ -146,5 +146,5 @@ func annotatedBy(live *v1alpha1.VmGroup, annotation string) (manager string) {
 			}
 		}
 	}
-	return foreigntext.Text(manager, mostManager)
+	return untrusted.Text(manager, mostManager)
 }

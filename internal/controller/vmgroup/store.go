@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // store keeps what becomes of a group.
@@ -84,8 +84,8 @@ func answers(answer, written *v1alpha1.VmGroup) error {
 	if answer.UID != written.UID || answer.Namespace != written.Namespace || answer.Name != written.Name {
 		return &AnswerError{"it is about another VmGroup"}
 	}
-	if version := answer.ResourceVersion; revision.TooLong(version) {
-		return &AnswerError{fmt.Sprintf("the resource version has %d bytes, more than %d", len(version), revision.MaxLength)}
+	if version := answer.ResourceVersion; len(version) > untrusted.MaxResourceVersion {
+		return &AnswerError{fmt.Sprintf("the resource version has %d bytes, more than %d", len(version), untrusted.MaxResourceVersion)}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
@@ -59,7 +59,7 @@ func answering(lie func(*v1alpha1.VmGroup)) client.Client {
 
 // A member may answer each write with megabytes, or as if it were about another group each time. What is remembered of such answers nobody would ever forget.
 func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T) {
-	longest := strings.Repeat("9", revision.MaxLength)
+	longest := strings.Repeat("9", untrusted.MaxResourceVersion)
 	for story, c := range map[string]struct {
 		lie     func(*v1alpha1.VmGroup)
 		refused bool
@@ -87,12 +87,12 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 				if err := store.writeStatus(t.Context(), group, next); errors.As(err, &wrong) != c.refused {
 					t.Errorf("status: the error is %v", err)
 				}
-				if len(next.ResourceVersion) > revision.MaxLength {
+				if len(next.ResourceVersion) > untrusted.MaxResourceVersion {
 					t.Errorf("the pass goes on with a version of %d bytes", len(next.ResourceVersion))
 				}
 			}
 			for of, remembered := range store.memory.groups {
-				if of != objectOf("member", group) || len(remembered.resourceVersion) > revision.MaxLength {
+				if of != objectOf("member", group) || len(remembered.resourceVersion) > untrusted.MaxResourceVersion {
 					t.Errorf("%s is remembered with a version of %d bytes", of.key, len(remembered.resourceVersion))
 				}
 			}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
-	"github.com/codeconnect/vmgroup-operator/internal/memsize"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -106,7 +106,7 @@ func (v *vanished) add(request mcreconcile.Request, key vsphere.GroupKey, group 
 	group = group.DeepCopy()
 	group.DeletionTimestamp = &metav1.Time{Time: now}
 	group.Labels = nil // nothing is decided by them; annotations may say that the VMs stay
-	size := memsize.Of(group)
+	size := untrusted.MemorySize(group)
 	if v.size(key.Member())-v.groups[key].size+size > mostVanished {
 		return false
 	}

@@ -11,8 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
@@ -54,7 +54,7 @@ func (w witness) Changed(change vsphere.Change) {
 	told := tell(change)
 	if w.r.HubEvents != nil && w.r.HubWrites.Afford(w.r.HubWrites.UID(member), writebudget.Event, eventBytes) {
 		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
-			foreigntext.Name(vm), foreigntext.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
+			untrusted.Name(vm), untrusted.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}
 	cl, err := w.r.Clusters.GetCluster(ctx, entry.request.ClusterName)
 	of := &v1alpha1.VmGroup{}

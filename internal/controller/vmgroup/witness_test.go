@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -31,7 +31,7 @@ func witnessed(t *testing.T, names v1alpha1.VCenterUserNames) (r *rig, hub, memb
 	}
 	return r, hub, member, vsphere.Change{
 		ID: vsphere.GroupID{Installation: "installation", Member: "member-uid", Group: string(g.UID)}, Ordinal: 1, VM: vsphere.VMRef("vm-9"),
-		Kind: vsphere.ChangePoweredOff, At: noon, User: foreigntext.Quoted("alice@vsphere.local"),
+		Kind: vsphere.ChangePoweredOff, At: noon, User: untrusted.Quoted("alice@vsphere.local"),
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -45,12 +45,12 @@ func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID 
 			g = &Group{Key: key, Member: member(key.Member())}
 			byKey[key] = g
 		}
-		name, at := fmt.Sprintf("%s (%s)", foreigntext.Name(vm.Name), vm.Ref.Value), path(vm.Folder)
+		name, at := fmt.Sprintf("%s (%s)", untrusted.Name(vm.Name), vm.Ref.Value), path(vm.Folder)
 		if at, own := PlaceOf(at, key.Group()); own {
 			g.Namespace, g.Name = at.Namespace, at.Name
 		}
 		if at != "" {
-			name += " in " + foreigntext.Name(at)
+			name += " in " + untrusted.Name(at)
 		}
 		g.VMs = append(g.VMs, name)
 	}
@@ -96,13 +96,13 @@ func Describe(groups []Group) string {
 		}
 		whose := "a VmGroup"
 		if g.Name != "" {
-			whose = fmt.Sprintf("VmGroup %s in namespace %s", foreigntext.Name(g.Name), foreigntext.Name(g.Namespace))
+			whose = fmt.Sprintf("VmGroup %s in namespace %s", untrusted.Name(g.Name), untrusted.Name(g.Namespace))
 		}
-		member := "of a cluster that no MemberCluster leads to (" + foreigntext.Name(g.Key.Member()) + ")"
+		member := "of a cluster that no MemberCluster leads to (" + untrusted.Name(g.Key.Member()) + ")"
 		if g.Member != "" {
 			member = "of member " + g.Member
 		}
-		told = append(told, fmt.Sprintf("%s; they were of %s %s, UID %s", vms, whose, member, foreigntext.Name(g.Key.Group())))
+		told = append(told, fmt.Sprintf("%s; they were of %s %s, UID %s", vms, whose, member, untrusted.Name(g.Key.Group())))
 	}
 	if more := len(groups) - maxGroups; more > 0 {
 		told = append(told, fmt.Sprintf("and VMs of %d more VmGroups", more))
@@ -115,7 +115,7 @@ func WayOut(groups []Group) string {
 	member, uid := "MEMBER", "UID"
 	for _, g := range groups {
 		// Somebody types it into a shell, and whoever may change the VM in vCenter wrote it.
-		if of := g.Key.Group(); g.Member != "" && foreigntext.Plain(of) {
+		if of := g.Key.Group(); g.Member != "" && untrusted.Plain(of) {
 			member, uid = g.Member, of
 			break
 		}

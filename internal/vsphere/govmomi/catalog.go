@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -269,7 +269,7 @@ func choose(kind, want string, paths []string) (int, error) {
 	}
 	names := make([]string, 0, len(found))
 	for _, i := range found[:min(len(found), 5)] {
-		names = append(names, foreigntext.Name(paths[i]))
+		names = append(names, untrusted.Name(paths[i]))
 	}
 	return 0, &vsphere.Error{Kind: vsphere.KindAmbiguous, Op: op, Err: fmt.Errorf(
 		"there are %d, for example %s; give the inventory path of one", len(found), strings.Join(names, ", "))}

@@ -11,8 +11,8 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
@@ -88,7 +88,7 @@ const mostInstance = 64
 
 // plausible reports whether a vCenter may have this UUID, or none. It stands in status, and in commands that somebody copies into a shell.
 func plausible(instanceUUID string) bool {
-	return instanceUUID == "" || len(instanceUUID) <= mostInstance && foreigntext.Plain(instanceUUID)
+	return instanceUUID == "" || len(instanceUUID) <= mostInstance && untrusted.Plain(instanceUUID)
 }
 
 func (s *Server) ensureRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {

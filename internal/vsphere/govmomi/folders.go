@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -130,7 +130,7 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	}
 	if !inside {
 		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref,
-			Err: fmt.Errorf("the folder %s lies outside of %s", foreigntext.Name(o.text(propName)), c.root.Path)}
+			Err: fmt.Errorf("the folder %s lies outside of %s", untrusted.Name(o.text(propName)), c.root.Path)}
 	}
 	// A clone on its way would be destroyed with the folder, or fail in it.
 	n := 0
@@ -139,7 +139,7 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	}
 	if n > 0 {
 		return &vsphere.Error{Kind: vsphere.KindNotEmpty, Op: op, Object: ref,
-			Err: fmt.Errorf("%d clones into folder %s are on their way", n, foreigntext.Name(o.text(propName)))}
+			Err: fmt.Errorf("%d clones into folder %s are on their way", n, untrusted.Name(o.text(propName)))}
 	}
 	// A property that cannot be read is not an empty one.
 	if children := o.refsOf("childEntity"); len(children) > 0 || len(o.denied) > 0 {
@@ -150,7 +150,7 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 			kind = vsphere.KindNotEmpty
 		}
 		return &vsphere.Error{Kind: kind, Op: op, Object: ref, Holds: holds,
-			Err: fmt.Errorf("folder %s holds %d objects, and is kept", foreigntext.Name(o.text(propName)), count)}
+			Err: fmt.Errorf("folder %s holds %d objects, and is kept", untrusted.Name(o.text(propName)), count)}
 	}
 	resp, err := methods.Destroy_Task(ctx, c.client, &types.Destroy_Task{This: toRef(ref)})
 	if err != nil && !notFound(err, ref) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -53,7 +53,7 @@ func labelOf(info types.BaseDescription) string {
 	if info == nil || info.GetDescription().Label == "" {
 		return "a network adapter"
 	}
-	return foreigntext.Name(info.GetDescription().Label)
+	return untrusted.Name(info.GetDescription().Label)
 }
 
 // unfit says why no VM can be made of hardware, or is empty. vCenter may ignore an edit of the address in a clone, so that all VMs would have one.

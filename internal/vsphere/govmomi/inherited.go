@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -63,7 +63,7 @@ func (s *Server) running(tasks []operations.Untracked) string {
 		if !task.Queued.IsZero() {
 			since = "started " + clockTime(task.Queued)
 		}
-		told = append(told, fmt.Sprintf("%s of template %s (%s)", task.Ref, foreigntext.Name(s.cat.pathOf(task.Entity)), since))
+		told = append(told, fmt.Sprintf("%s of template %s (%s)", task.Ref, untrusted.Name(s.cat.pathOf(task.Entity)), since))
 	}
 	if more := len(tasks) - len(told); more > 0 {
 		told = append(told, fmt.Sprintf("%d more", more))

@@ -8,7 +8,7 @@ import (
 	govc "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -65,7 +65,7 @@ func (s *Server) readBacking(ctx context.Context, c *connection, network vsphere
 
 // portgroupBacking reads a port group and its switch. vCenter leaves the reference to the switch unset for an account that may not read the switch.
 func (s *Server) portgroupBacking(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {
-	path := foreigntext.Name(cmp.Or(s.cat.networkPath(network), network.String()))
+	path := untrusted.Name(cmp.Or(s.cat.networkPath(network), network.String()))
 	hidden := func(dvs vsphere.Ref) error {
 		e := &vsphere.Error{Kind: vsphere.KindPermission, Op: "connect to network " + path, Object: dvs, Privilege: vsphere.PrivilegeRead,
 			Err: &HiddenSwitchError{Group: path, Switch: dvs}}

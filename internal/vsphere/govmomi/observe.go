@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -68,13 +68,13 @@ func (s *Server) instanceUUID() string {
 // status can make any VM a known one, so only those in the group's folder are called by their names.
 func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (bool, string) {
 	for _, vm := range g.Suspects {
-		return false, fmt.Sprintf("VM %s (%s) is missing from vCenter's inventory and is being looked up", foreigntext.Name(vm.Name), vm.Ref)
+		return false, fmt.Sprintf("VM %s (%s) is missing from vCenter's inventory and is being looked up", untrusted.Name(vm.Name), vm.Ref)
 	}
 	if len(unread) > 0 {
 		vm := unread[0]
 		name := vm.Ref.String()
 		if vm.Folder == folder {
-			name = fmt.Sprintf("VM %s (%s)", foreigntext.Name(vm.Name), vm.Ref)
+			name = fmt.Sprintf("VM %s (%s)", untrusted.Name(vm.Name), vm.Ref)
 		}
 		if vm.Connection == "" || vm.Connected() {
 			return false, fmt.Sprintf("vCenter does not show the configuration of %s; check the state of its host", name)

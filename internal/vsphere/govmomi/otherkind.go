@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -51,10 +51,10 @@ type OtherKindError struct {
 
 func (e *OtherKindError) Error() string {
 	var said strings.Builder
-	fmt.Fprintf(&said, "%s is a %s", foreigntext.Name(e.Path), e.Is)
+	fmt.Fprintf(&said, "%s is a %s", untrusted.Name(e.Path), e.Is)
 	if e.Is == kindUplinks {
 		said.Reset()
-		fmt.Fprintf(&said, "%s is an %s, which connects a switch with its hosts", foreigntext.Name(e.Path), e.Is)
+		fmt.Fprintf(&said, "%s is an %s, which connects a switch with its hosts", untrusted.Name(e.Path), e.Is)
 	}
 	what := map[string]string{kindPod: "one of its datastores", kindSwitch: "one of its port groups", kindUplinks: "another port group of its switch"}[e.Is]
 	switch {
@@ -65,7 +65,7 @@ func (e *OtherKindError) Error() string {
 	default:
 		names := make([]string, 0, maxInstead)
 		for _, path := range e.Instead[:min(len(e.Instead), maxInstead)] {
-			names = append(names, foreigntext.Name(path))
+			names = append(names, untrusted.Name(path))
 		}
 		fmt.Fprintf(&said, "; name %s, for example %s", what, strings.Join(names, ", "))
 	}

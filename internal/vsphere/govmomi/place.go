@@ -11,7 +11,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -253,7 +253,7 @@ func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.Place
 			why = unclear.Error()
 		}
 		return vsphere.PlaceProblem{Kind: vsphere.DatacenterUnclear, Message: fmt.Sprintf(
-			"%s. The datacenter of the operator's VMs, %s, is still used. Set spec.datacenter to %q", why, foreigntext.Name(path), path)}, nil
+			"%s. The datacenter of the operator's VMs, %s, is still used. Set spec.datacenter to %q", why, untrusted.Name(path), path)}, nil
 	}
 	at := *c
 	at.datacenter = found
@@ -274,15 +274,15 @@ func (s *Server) renamed(ctx context.Context, c *connection, unclear error) (vsp
 	switch unseen := (*UnseenParentError)(nil); {
 	case errors.As(err, &unseen):
 		problem.Message = fmt.Sprintf("spec.folder does not lead to the operator's root folder %s (%s), which is still used. Its path is not known: %v",
-			foreigntext.Name(c.root.Name), c.root.Ref, unseen)
+			untrusted.Name(c.root.Name), c.root.Ref, unseen)
 	case err != nil:
 		return vsphere.PlaceProblem{}, err
 	case unclear != nil:
 		problem.Message = fmt.Sprintf("spec.folder: %v. The operator's root folder, %s, is still used. Set spec.folder to %q",
-			unclear, foreigntext.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))
+			unclear, untrusted.Name(folder.Path), strings.TrimPrefix(folder.Path, in.path+"/vm/"))
 	default:
 		problem.Message = fmt.Sprintf("The operator's root folder is %s now, and is still used. Rename it back to %q, or set spec.folder to %q",
-			foreigntext.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))
+			untrusted.Name(folder.Path), s.cfg.RootFolder, strings.TrimPrefix(folder.Path, in.path+"/vm/"))
 	}
 	return problem, nil
 }
@@ -355,7 +355,7 @@ func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.Pla
 		folder, in, err = located(ctx, c, root)
 	}
 	if unseen := (*UnseenParentError)(nil); errors.As(err, &unseen) {
-		return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(found, foreigntext.Name(c.root.Path),
+		return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(found, untrusted.Name(c.root.Path),
 			fmt.Sprintf("elsewhere: %v, and the operator names the folder", unseen))}, nil
 	}
 	if err != nil || in.ref.IsZero() || root == in.vmFolder {
@@ -365,8 +365,8 @@ func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.Pla
 	if in.ref != c.datacenter.ref {
 		advice += fmt.Sprintf(" and spec.datacenter to %q", in.path)
 	}
-	return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(found, foreigntext.Name(c.root.Path),
-		fmt.Sprintf("below %s: %s", foreigntext.Name(folder.Path), advice))}, nil
+	return vsphere.PlaceProblem{Kind: vsphere.VMsElsewhere, Message: fmt.Sprintf(found, untrusted.Name(c.root.Path),
+		fmt.Sprintf("below %s: %s", untrusted.Name(folder.Path), advice))}, nil
 }
 
 // rootOf returns the folder below which all of these folders are where those of groups are, or the zero Ref.

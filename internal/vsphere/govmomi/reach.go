@@ -8,7 +8,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -44,7 +44,7 @@ func (c *content) readComputes(objects []object, path func(vsphere.Ref) string) 
 			}
 		case o.ref.Type == typeHost:
 			if why := hostAway(o); why != "" {
-				c.hosts[o.ref] = foreigntext.Name(path(o.ref)) + " " + why
+				c.hosts[o.ref] = untrusted.Name(path(o.ref)) + " " + why
 			}
 		}
 	}
@@ -92,10 +92,10 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	said := fmt.Sprintf("no host of %s, where the resource pool is, has %s %s", foreigntext.Name(e.Compute), e.Kind, foreigntext.Name(e.Path))
+	said := fmt.Sprintf("no host of %s, where the resource pool is, has %s %s", untrusted.Name(e.Compute), e.Kind, untrusted.Name(e.Path))
 	names := make([]string, 0, maxInstead)
 	for _, path := range e.Instead[:min(len(e.Instead), maxInstead)] {
-		names = append(names, foreigntext.Name(path))
+		names = append(names, untrusted.Name(path))
 	}
 	if len(names) == 0 {
 		return said + "; name another resource pool"

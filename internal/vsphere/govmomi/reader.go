@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -154,7 +154,7 @@ func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 	// A property that we may not read is not an empty one: a VM whose stamp is hidden must not look unstamped.
 	for path, err := range details.denied {
 		if has[types.BaseNoPermission](err) {
-			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, foreigntext.Name(vm.Name), err)
+			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, untrusted.Name(vm.Name), err)
 		}
 	}
 	values, err := stampValues(details)
@@ -318,5 +318,5 @@ func shortened(s string) string {
 	if len(s) <= longestKept {
 		return s
 	}
-	return foreigntext.Text(s, longestKept)
+	return untrusted.Text(s, longestKept)
 }

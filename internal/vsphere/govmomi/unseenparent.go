@@ -3,8 +3,8 @@ package govmomi
 import (
 	"fmt"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -20,7 +20,7 @@ func (e *UnseenParentError) Error() string {
 		return fmt.Sprintf("the operator's account does not see %s; give the account the role Read-only (privilege %s) there", e.Above, vsphere.PrivilegeRead)
 	}
 	return fmt.Sprintf("the operator's account does not see what is above %s (%s), so that its path is not known; give the account the role Read-only (privilege %s) there",
-		foreigntext.Name(e.Path), e.Above, vsphere.PrivilegeRead)
+		untrusted.Name(e.Path), e.Above, vsphere.PrivilegeRead)
 }
 
 // explainUnseen says of a name that was not found that an object may have it whose path is not known.

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -178,7 +178,7 @@ func (s *Server) judge(events []types.BaseEvent, q question, self string) (chang
 		ID: q.Before.Stamp.GroupID, Ordinal: q.Before.Stamp.Ordinal, VM: q.Before.Ref, Kind: q.Kind, At: event.CreatedTime,
 	}
 	if user != "" {
-		change.User = foreigntext.Quoted(user)
+		change.User = untrusted.Quoted(user)
 	}
 	return change, true
 }

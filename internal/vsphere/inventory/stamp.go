@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -85,8 +85,8 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 	}
 	s := vsphere.Stamp{
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[3]},
-		Revision:  foreigntext.Text(values[KeyRevision], vsphere.LongestRevision),
-		CloneMode: foreigntext.Text(values[KeyCloneMode], vsphere.LongestCloneMode),
+		Revision:  untrusted.Text(values[KeyRevision], vsphere.LongestRevision),
+		CloneMode: untrusted.Text(values[KeyCloneMode], vsphere.LongestCloneMode),
 		UUID:      values[KeyUUID],
 	}
 	if s.Installation == "" || s.Member == "" || s.Group == "" {
@@ -138,7 +138,7 @@ func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
 	}
 	m := vsphere.ReleaseMark{
 		GroupID:   vsphere.GroupID{Installation: parts[1], Member: parts[2], Group: parts[4]},
-		Namespace: parts[3], Revision: foreigntext.Text(parts[6], vsphere.LongestRevision), UUID: values[KeyUUID],
+		Namespace: parts[3], Revision: untrusted.Text(parts[6], vsphere.LongestRevision), UUID: values[KeyUUID],
 	}
 	var ok bool
 	if m.Ordinal, ok = number(parts[5]); !ok || !separable(parts[1:5]...) {

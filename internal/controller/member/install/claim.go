@@ -14,7 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -50,7 +50,7 @@ func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 	}
 	return &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub, Lasting: true, Message: fmt.Sprintf(
 		"The member is served by installation %s of hub %s. Nothing is done here. Delete its MemberCluster on that "+
-			"hub. If that hub is lost for good, %s.", foreigntext.Quoted(installation), foreigntext.Quoted(hub), takeover)}
+			"hub. If that hub is lost for good, %s.", untrusted.Quoted(installation), untrusted.Quoted(hub), takeover)}
 }
 
 // CheckClaim reads the claim: nil when it is ours, [ErrClaimMissing], a lasting [*remote.Problem] when it is somebody

@@ -17,8 +17,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
-	"github.com/codeconnect/vmgroup-operator/internal/jsonweight"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 const (
@@ -119,7 +118,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 		return a.guard.Refuse(&RedirectError{Status: response.StatusCode, To: origin(response.Header.Get("Location"))})
 	}
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, identity) {
-		return a.guard.Refuse(&AnswerError{Status: response.StatusCode, What: fmt.Sprintf("the encoding %q, which was not asked for", foreigntext.Text(encoding, 60))})
+		return a.guard.Refuse(&AnswerError{Status: response.StatusCode, What: fmt.Sprintf("the encoding %q, which was not asked for", untrusted.Text(encoding, 60))})
 	}
 	boundRetryAfter(response.Header)
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
@@ -150,7 +149,7 @@ type boundedBody struct {
 	// stream: each value has the limit of its own, and patience to arrive.
 	stream   bool
 	patience time.Duration
-	scanner  jsonweight.Scanner
+	scanner  untrusted.Scanner
 	// began is when the first byte of a value of a stream arrived, zero between values.
 	began time.Time
 	// extra is what the events that ended with what was read last cost beyond their bytes.
@@ -287,7 +286,7 @@ func origin(location string) string {
 	if err != nil || to.Host == "" {
 		return "another path"
 	}
-	return foreigntext.Text(to.Scheme+"://"+to.Host, 120)
+	return untrusted.Text(to.Scheme+"://"+to.Host, 120)
 }
 
 // describe says what a request asks for, by its path in Kubernetes' API. The operator made it: it is nothing of the member's.

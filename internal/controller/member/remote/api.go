@@ -21,7 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Timeouts bound everything that waits for a member's API server. All must be set.
@@ -57,14 +58,14 @@ type Bounds struct {
 	Addresses Addresses
 }
 
-// New dials nothing. The caller ends the API. mayWrite is asked before each write, by several goroutines.
-func New(config *rest.Config, bounds Bounds, mayWrite func() bool) (*API, error) {
+// New dials nothing. The caller ends the API. leader is asked before each write, by several goroutines.
+func New(config *rest.Config, bounds Bounds, leader sharding.Leader) (*API, error) {
 	transport, err := newTransport(config, bounds)
 	if err != nil {
 		return nil, err
 	}
-	scheme, leader := NewScheme(), &http.Client{Transport: leaderTransport{transport.client.Transport, mayWrite}}
-	uncached, err := client.New(config, client.Options{HTTPClient: leader, Scheme: scheme, Mapper: NewMapper()})
+	scheme, writer := NewScheme(), &http.Client{Transport: leaderTransport{transport.client.Transport, leader}}
+	uncached, err := client.New(config, client.Options{HTTPClient: writer, Scheme: scheme, Mapper: NewMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
@@ -106,7 +107,7 @@ func (a *API) Version(ctx context.Context) (string, error) {
 	if err := json.Unmarshal(body, &info); err != nil {
 		return "", fmt.Errorf("read the version: %w", err)
 	}
-	return foreigntext.Text(info.GitVersion, 60), nil
+	return untrusted.Text(info.GitVersion, 60), nil
 }
 
 // Revision is that of the member's storage at this moment, or a later one: the resourceVersion of a list that asks for none, which any

@@ -6,7 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Brief returns what may be kept of an error. Of one that the API server answered these are its code, its reason, and the first of its words: it may have three
@@ -18,6 +18,6 @@ func Brief(err error) error {
 	}
 	is := answered.Status()
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: is.Code, Reason: metav1.StatusReason(foreigntext.Text(string(is.Reason), 64)), Message: foreigntext.Text(is.Message, 400),
+		Status: metav1.StatusFailure, Code: is.Code, Reason: metav1.StatusReason(untrusted.Text(string(is.Reason), 64)), Message: untrusted.Text(is.Message, 400),
 	}}
 }

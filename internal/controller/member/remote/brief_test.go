@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/codeconnect/vmgroup-operator/internal/memsize"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // TestLittleIsKeptOfAnAnswerThatIsAnError: what an informer failed with last is kept until it fails again.
@@ -22,8 +22,8 @@ func TestLittleIsKeptOfAnAnswerThatIsAnError(t *testing.T) {
 	}})
 	kept := Brief(answered)
 	var status *apierrors.StatusError
-	if !errors.As(kept, &status) || !apierrors.IsResourceExpired(kept) || !strings.HasPrefix(kept.Error(), "too old") || memsize.Of(status) > 2<<10 {
-		t.Errorf("%d bytes are kept: %.100s", memsize.Of(status), kept)
+	if !errors.As(kept, &status) || !apierrors.IsResourceExpired(kept) || !strings.HasPrefix(kept.Error(), "too old") || untrusted.MemorySize(status) > 2<<10 {
+		t.Errorf("%d bytes are kept: %.100s", untrusted.MemorySize(status), kept)
 	}
 	if kept := Brief(io.ErrUnexpectedEOF); !errors.Is(kept, io.ErrUnexpectedEOF) {
 		t.Errorf("kept is %v", kept)

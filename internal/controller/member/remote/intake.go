@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // The kinds whose objects are cached. Their names become names of folders, keys, and parts of messages.
@@ -57,12 +56,12 @@ func Named(kind string, object any) error {
 // mostShown is how many bytes of a name that is refused are shown.
 const mostShown = 100
 
-func shown(name string) string { return foreigntext.Quoted(foreigntext.Text(name, mostShown)) }
+func shown(name string) string { return untrusted.Quoted(untrusted.Text(name, mostShown)) }
 
 // Versioned refuses an object whose resource version is longer than an API server lets one be. The error is a [*LimitError].
 func Versioned(kind string, o metav1.Object) error {
-	if is := o.GetResourceVersion(); len(is) > revision.MaxLength {
-		return longer(fmt.Sprintf("the resource version of %s %s", kind, shown(o.GetName())), is, revision.MaxLength)
+	if is := o.GetResourceVersion(); len(is) > untrusted.MaxResourceVersion {
+		return longer(fmt.Sprintf("the resource version of %s %s", kind, shown(o.GetName())), is, untrusted.MaxResourceVersion)
 	}
 	return nil
 }
@@ -78,7 +77,7 @@ func Listed(kind string, list runtime.Object) error {
 		what, is string
 		most     int
 	}{
-		{"resource version", m.GetResourceVersion(), revision.MaxLength}, {"continue token", m.GetContinue(), revision.MaxContinue},
+		{"resource version", m.GetResourceVersion(), untrusted.MaxResourceVersion}, {"continue token", m.GetContinue(), untrusted.MaxContinue},
 	} {
 		if len(text.is) > text.most {
 			return longer(fmt.Sprintf("the %s of the list of %ss", text.what, kind), text.is, text.most)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Limits of what a member's API server may send. All must be set.
@@ -24,7 +24,7 @@ type Limits struct {
 }
 
 // Bound is how large an answer may be: Bytes, of which the decoder holds several copies, and the Weight of what they
-// become, as package jsonweight tells it.
+// become, as [untrusted.Scanner] estimates it.
 type Bound struct{ Bytes, Weight int64 }
 
 // PageSize is how many objects are asked for at once.
@@ -125,7 +125,7 @@ func (e *AnswerError) Error() string {
 
 // notJSON is the error of an answer with that Content-Type.
 func notJSON(status int, kind string) *AnswerError {
-	return &AnswerError{Status: status, What: fmt.Sprintf("the type %q and not JSON, which was asked for", foreigntext.Text(kind, 60))}
+	return &AnswerError{Status: status, What: fmt.Sprintf("the type %q and not JSON, which was asked for", untrusted.Text(kind, 60))}
 }
 
 // KindError says that a watch tells of objects that nobody asked for.

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/foreigntext"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Problem is why a member is not as it should be, in the words of its Ready condition. Messages hold nothing
@@ -32,12 +32,12 @@ type Problem struct {
 // maxError bounds the text of a problem, in bytes.
 const maxError = 2048
 
-// Error is the message with its cause, as foreigntext.Text returns them: the member's API server may have written the cause.
+// Error is the message with its cause, as untrusted.Text returns them: the member's API server may have written the cause.
 func (p *Problem) Error() string {
 	if p.Cause == nil {
-		return foreigntext.Text(p.Message, maxError)
+		return untrusted.Text(p.Message, maxError)
 	}
-	return foreigntext.Text(p.Message+": "+p.Cause.Error(), maxError)
+	return untrusted.Text(p.Message+": "+p.Cause.Error(), maxError)
 }
 
 // Unwrap returns the cause.
@@ -107,7 +107,7 @@ func Classify(host string, err error) *Problem {
 const RenewRoles = "Give the member the roles of this version: kubectl apply -k config/member, or config/local-member where the member is the hub itself."
 
 func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem {
-	answer := foreigntext.Text(status.Status().Message, 300)
+	answer := untrusted.Text(status.Status().Message, 300)
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
@@ -117,7 +117,7 @@ func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem
 			"%s forbids what the operator needs: %s. %s", host, answer, RenewRoles)}
 	}
 	return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err, Message: fmt.Sprintf(
-		"%s answers with an error: %s (%d).", host, foreigntext.Text(string(status.Status().Reason), 64), status.Status().Code)}
+		"%s answers with an error: %s (%d).", host, untrusted.Text(string(status.Status().Reason), 64), status.Status().Code)}
 }
 
 func certificateProblem(err error) string {
@@ -144,11 +144,11 @@ func Answered(err error) bool {
 	return errors.As(err, &status) && !apierrors.IsUnauthorized(err)
 }
 
-// AnswerOf is what the API server said, as foreigntext.Text returns it.
+// AnswerOf is what the API server said, as untrusted.Text returns it.
 func AnswerOf(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" {
-		return foreigntext.Text(status.Status().Message, 400)
+		return untrusted.Text(status.Status().Message, 400)
 	}
-	return foreigntext.Text(err.Error(), 400)
+	return untrusted.Text(err.Error(), 400)
 }

@@ -1,4 +1,4 @@
-package memsize
+package untrusted
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 
 // TestTheSizeOfAGroupIsThatOfItsParts: a limit that counts too little is none.
 func TestTheSizeOfAGroupIsThatOfItsParts(t *testing.T) {
-	bare := Of(&v1alpha1.VmGroup{})
+	bare := MemorySize(&v1alpha1.VmGroup{})
 	at, replicas := metav1.Now(), int32(3)
 	g := &v1alpha1.VmGroup{
 		ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", 100), DeletionTimestamp: &at, Labels: map[string]string{strings.Repeat("k", 100): strings.Repeat("v", 100)}},
@@ -24,10 +24,10 @@ func TestTheSizeOfAGroupIsThatOfItsParts(t *testing.T) {
 	if bare < 500 || bare > 5000 {
 		t.Errorf("an empty group has %d bytes", bare)
 	}
-	if more := Of(g) - bare; more < 1400+10*100 || more > 1400+10*1000 {
+	if more := MemorySize(g) - bare; more < 1400+10*100 || more > 1400+10*1000 {
 		t.Errorf("a group with content has %d bytes more", more)
 	}
-	if Of(nil) != 0 || Of((*v1alpha1.VmGroup)(nil)) != 0 {
+	if MemorySize(nil) != 0 || MemorySize((*v1alpha1.VmGroup)(nil)) != 0 {
 		t.Error("nothing has a size")
 	}
 }

@@ -1,9 +1,4 @@
-// Package foreigntext makes text of others harmless to show: names that users of vCenter chose, values that guests wrote, what vCenters and API servers
-// answer. Such text may hold characters that command a terminal or turn the direction of writing, and megabytes of them.
-//
-// Everything that is shown passes [Text] where it leaves: the conditions of status, events, and the log. What stands within a sentence of ours passes
-// [Name] or [Quoted] as well, so that nobody takes it for our words, and in a command only if it is [Plain]. What is compared, or looked up in vCenter, stays as it is. See ADR 0062.
-package foreigntext
+package untrusted
 
 import (
 	"strconv"

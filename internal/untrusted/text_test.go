@@ -1,4 +1,4 @@
-package foreigntext
+package untrusted
 
 import (
 	"math/rand/v2"

@@ -1,10 +1,10 @@
-package revision_test
+package untrusted_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/codeconnect/vmgroup-operator/internal/revision"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 func TestOnlyALowerRevisionIsARestore(t *testing.T) {
@@ -22,11 +22,11 @@ func TestOnlyALowerRevisionIsARestore(t *testing.T) {
 		{"a number that is no number of a storage", []string{"10"}, "0", false},
 		{"a word", []string{"10"}, "abc", false},
 		{"nothing", []string{"10"}, "", false},
-		{"more digits than a version has", []string{"10", strings.Repeat("9", revision.MaxLength+1)}, "11", false},
-		{"as many digits as a version may have", []string{"10", strings.Repeat("9", revision.MaxLength)}, "11", true},
+		{"more digits than a version has", []string{"10", strings.Repeat("9", untrusted.MaxResourceVersion+1)}, "11", false},
+		{"as many digits as a version may have", []string{"10", strings.Repeat("9", untrusted.MaxResourceVersion)}, "11", true},
 		{"a word between", []string{"10", "abc"}, "9", true},
 	} {
-		var mark revision.Mark
+		var mark untrusted.RevisionMark
 		for _, seen := range test.seen {
 			mark.See(seen)
 		}

@@ -1,14 +1,13 @@
-// Package memsize tells how much memory a decoded object needs. Bounds on what is kept of others are set in bytes of memory: a few bytes of JSON can
-// become a kilobyte.
-package memsize
+package untrusted
 
 import (
 	"reflect"
 	"time"
 )
 
-// Of is how many bytes of memory a value and what it points to need, without what the allocator adds. What is no pointer, and a nil one, has none.
-func Of(object any) int64 {
+// MemorySize returns how many bytes of memory a value and what it points to need, without what the allocator adds: 0 for a nil pointer, and for a value
+// that is no pointer. Bounds on kept values are bytes of memory, because a few bytes of JSON can become a kilobyte.
+func MemorySize(object any) int64 {
 	value := reflect.ValueOf(object)
 	if value.Kind() != reflect.Pointer || value.IsNil() {
 		return 0

@@ -1,6 +1,4 @@
-// Package jsonweight tells what JSON of others may need in memory, before it is decoded. Weights are bytes, and besides what each value needs as Go: `{},`
-// has three bytes and may become a struct of a kilobyte. So a weight is about an upper bound of what a value costs, whatever it is made of.
-package jsonweight
+package untrusted
 
 const (
 	itemWeight   = 2 << 10
@@ -15,8 +13,9 @@ const (
 	bareWeight = 31
 )
 
-// Of returns the weight of a whole text that is decoded into types of Kubernetes; see [Scanner.KeepsFields].
-func Of(text []byte) int64 {
+// Weight returns about an upper bound of the memory, in bytes, of a whole JSON text that is decoded into types of Kubernetes; see [Scanner.KeepsFields].
+// It counts the text and, for each value, what it needs as Go besides: `{},` has three bytes and can become a struct of a kilobyte.
+func Weight(text []byte) int64 {
 	s := Scanner{KeepsFields: true}
 	for len(text) > 0 {
 		n, _ := s.Scan(text)
@@ -25,7 +24,7 @@ func Of(text []byte) int64 {
 	return s.Weight
 }
 
-// Scanner weighs JSON while it is read, by its tokens alone: nothing of it is kept but the last key. What is no JSON is weighed somehow, and fails
+// Scanner weighs JSON as [Weight] does while it is read, by its tokens alone: nothing of it is kept but the last key. What is no JSON is weighed somehow, and fails
 // to decode. The zero value is ready for use, by one goroutine at a time.
 type Scanner struct {
 	// Bytes that were read, and Weight: these, and what their values need besides when they are decoded. Item is how many bytes the largest item of a list has

@@ -148,9 +148,8 @@ func start(ctx context.Context, o options) error {
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leading: replica.Leading, Left: reconciler.Left, Budget: ledgerBudget{hubWrites}, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
+		Leading: replica.Leading, Left: reconciler.Left, Budget: ledgerBudget{hubWrites},
 	})
-	replica.Publish(quota.PublishedKey, quota.PublishedValue)
 	replica.Publish(segmentsKey, segmentsValue)
 	reconciler.Quotas = ledger
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
@@ -230,12 +229,6 @@ func start(ctx context.Context, o options) error {
 		return fmt.Errorf("prepare the operator: %w", err)
 	}
 	return runSharded(ctx, replica, listeners, shared, leaving.leave, mgr.Start)
-}
-
-// older reports whether a replica may live that does not publish an entry, since it is of a release that knows nothing of it. One whose Lease
-// cannot be read may be such a one, and so may anybody while this replica has not seen the others.
-func older(replica *sharding.Replica, key, value string) bool {
-	return olderAmong(replica.Joined(), replica.Peers(), key, value)
 }
 
 func olderAmong(joined bool, peers []protocol.Peer, key, value string) bool {

@@ -27,7 +27,7 @@ type Lister interface {
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Options of a Ledger. All fields but Leading, Left, Budget and Older are required.
+// Options of a Ledger. All fields but Leading, Left and Budget are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -35,16 +35,13 @@ type Options struct {
 	Notify func(Key)
 	// Now is the clock.
 	Now func() time.Time
-	// Leading says whether this replica does what one has to do: it splits the ledger of all totals, and collects the entries of groups that
-	// are gone; nil means never.
+	// Leading reports whether this replica collects the entries of groups that are gone; nil means never.
 	Leading func() bool
 	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
 	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
 	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
 	// Budget bounds what is written for each member; nil means that nothing does.
 	Budget Budget
-	// Older reports whether a replica may live that knows the ledger of all totals only; nil means that there is none.
-	Older func() bool
 }
 
 // Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
@@ -58,7 +55,7 @@ type Ledger struct {
 	wake chan struct{}
 
 	mu sync.Mutex
-	// head is the ledger of all totals, or what stands in its place once each total has its own.
+	// head names the ledgers that count. It has no entries.
 	head *book
 	// books are those of totals, by key.
 	books map[string]*book
@@ -66,7 +63,7 @@ type Ledger struct {
 	where, asked map[Key][]*book
 	// dirty: something is due, and the writer was not woken yet.
 	dirty *bool
-	// set names the ledgers that count, or is empty while the one of all totals does.
+	// set names the ledgers that count, or is empty while that is not known.
 	set string
 	// pending and later wait until it is known which ledgers count.
 	pending []Claim
@@ -92,9 +89,6 @@ func (s seat) enforced() bool { return slices.ContainsFunc(s.quotas, (*policy.Po
 // New returns a ledger that knows nothing yet.
 func New(opts Options) *Ledger {
 	where, dirty := map[Key][]*book{}, new(bool)
-	if opts.Older == nil {
-		opts.Older = func() bool { return false }
-	}
 	if opts.Leading == nil {
 		opts.Leading = func() bool { return false }
 	}
@@ -104,7 +98,7 @@ func New(opts Options) *Ledger {
 	}
 }
 
-// book returns that of a total, or the one of all for "".
+// book returns that of a total, or the head for "".
 func (l *Ledger) book(key string) *book {
 	if key == "" {
 		return l.head
@@ -119,17 +113,11 @@ func (l *Ledger) book(key string) *book {
 
 // settled reports whether it is known which ledgers count, and there is something to count in.
 func (l *Ledger) settled() bool {
-	return l.head.known && (l.head.stored.Format != 0 || l.opts.Older())
+	return l.head.known && l.head.stored.Version != ""
 }
 
 // seats are the books that a requester's groups count in, in the order in which they are asked.
 func (l *Ledger) seats(quotas []*policy.Policy, r policy.Requester) (seats []seat) {
-	if len(quotas) == 0 {
-		return nil
-	}
-	if l.set == "" {
-		return []seat{{l.head, quotas}}
-	}
 	for i, p := range quotas {
 		s := seat{l.book(keyOf(p, r)), quotas[i : i+1]}
 		if s.of == "" {
@@ -246,7 +234,7 @@ func (l *Ledger) unpend(id Key) {
 	l.pending = slices.DeleteFunc(l.pending, func(c Claim) bool { return c.Key() == id })
 }
 
-// Observe takes what a watch of the Store tells of the ledger of a total, or of the one of all.
+// Observe takes what a watch of the Store tells of the ledger of a total, or of the head.
 func (l *Ledger) Observe(key string, s Stored) {
 	l.mu.Lock()
 	b := l.book(key)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,7 +35,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -150,7 +148,6 @@ func start(ctx context.Context, o options) error {
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
 		Leading: replica.Leading, Left: reconciler.Left, Budget: ledgerBudget{hubWrites},
 	})
-	replica.Publish(segmentsKey, segmentsValue)
 	reconciler.Quotas = ledger
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
@@ -229,10 +226,6 @@ func start(ctx context.Context, o options) error {
 		return fmt.Errorf("prepare the operator: %w", err)
 	}
 	return runSharded(ctx, replica, listeners, shared, leaving.leave, mgr.Start)
-}
-
-func olderAmong(joined bool, peers []protocol.Peer, key, value string) bool {
-	return !joined || slices.ContainsFunc(peers, func(p protocol.Peer) bool { return !p.Self && p.Published[key] != value })
 }
 
 func memberOf(provider *member.Provider) vmgroup.Members {

@@ -32,8 +32,6 @@ type bench struct {
 	hub       client.WithWatch
 	now       time.Time
 	leading   bool
-	fixed     bool // a replica of an earlier release lives
-	unknown   bool // this replica cannot rule out that one lives
 	offer     Offer
 	delivered []map[string][]byte
 	changes   int
@@ -80,7 +78,7 @@ func (b *bench) replica(hub client.Client) *Rotator {
 		Replicas: func() []Replica { return []Replica{{Process: "p", Serving: ServingLeaf(b.offer.Leaf)}} },
 		Deliver:  func(data map[string][]byte) { b.delivered = append(b.delivered, data) },
 		Random:   bytes.NewReader(bytes.Repeat([]byte{1, 2, 3, 4}, 100)), Now: func() time.Time { return b.now },
-		Limits: limits, Period: DefaultPeriod, Fixed: func() (bool, bool) { return b.fixed || b.unknown, b.fixed }, Resync: time.Minute, Events: b, Log: logr.Discard(),
+		Limits: limits, Period: DefaultPeriod, Resync: time.Minute, Events: b, Log: logr.Discard(),
 		Changed: func() { b.changes++ },
 	})
 }

@@ -2,10 +2,8 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -22,17 +20,9 @@ func (c *connection) doubtCRD() {
 	c.wake()
 }
 
-// definition reads the metadata of the VmGroup CRD: nil when there is none. Roles of before let only the bootstrap identity do so. If the CRD
-// goes, status is about to say so.
-func (c *connection) definition(ctx context.Context, apis remote.APIs, uid string) (metav1.Object, error) {
+// definition reads the metadata of the VmGroup CRD: nil when there is none. If the CRD is being deleted or missing, status reports that soon.
+func (c *connection) definition(ctx context.Context, apis remote.APIs) (metav1.Object, error) {
 	found, err := install.CRDMetadata(ctx, apis.Runtime, crd.VmGroupName)
-	if apierrors.IsForbidden(err) && apis.Separate() {
-		again, failed := c.definitionByBootstrap(ctx, apis, uid)
-		var known *remote.Problem
-		if lasting := errors.As(failed, &known) && known.Lasting; !lasting && !apierrors.IsForbidden(failed) && !apierrors.IsUnauthorized(failed) {
-			found, err = again, failed
-		}
-	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -43,13 +33,6 @@ func (c *connection) definition(ctx context.Context, apis remote.APIs, uid strin
 		c.doubtCRD()
 	}
 	return found, nil
-}
-
-func (c *connection) definitionByBootstrap(ctx context.Context, apis remote.APIs, uid string) (*metav1.PartialObjectMetadata, error) {
-	if err := apis.SameCluster(ctx, uid); err != nil {
-		return nil, err
-	}
-	return install.CRDMetadata(ctx, apis.Bootstrap, crd.VmGroupName)
 }
 
 // watchDeletions notes when a group is deleted: the CRD may be the reason, and no watch tells of that.

@@ -192,7 +192,7 @@ func (c *connection) publish(ctx context.Context, cl cluster.Cluster, apis remot
 			c.cluster = cl
 			c.engaged = &Member{
 				Name: c.target.name, ClusterUID: uid, Client: cl.GetClient(), APIReader: cl.GetAPIReader(),
-				Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis, uid) },
+				Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis) },
 			}
 			p.mu.Unlock()
 			return nil

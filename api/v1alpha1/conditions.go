@@ -62,10 +62,6 @@ const (
 	ConditionStorageRestored = "StorageRestored"
 	// ConditionInvalidAllowances of a VCenter or a MemberCluster (abnormal): an annotation with a time until which something is allowed does not count.
 	ConditionInvalidAllowances = "InvalidAllowances"
-	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say that the password is for this vCenter.
-	ConditionUnboundSecret = "UnboundSecret"
-	// ConditionPlainHTTP of a VCenter (abnormal): its password goes over a network in the clear.
-	ConditionPlainHTTP = "PlainHTTP"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
 	// ConditionCRDDeletion of a MemberCluster (abnormal): VmGroups are held that are deleted because their CRD was.
@@ -205,10 +201,8 @@ const (
 	ReasonSecretNotFound    = "SecretNotFound"
 	ReasonSecretInvalid     = "SecretInvalid"
 	// ReasonSecretForAnotherHost: the Secret says that its password is for another vCenter. ReasonSecretWithoutHost: it does not say for which.
-	ReasonSecretForAnotherHost = "SecretForAnotherHost"
-	ReasonSecretWithoutHost    = "SecretWithoutHost"
-	// ReasonHTTPToAnotherHost: plain http goes to a host that is not the operator's own.
-	ReasonHTTPToAnotherHost      = "HTTPToAnotherHost"
+	ReasonSecretForAnotherHost   = "SecretForAnotherHost"
+	ReasonSecretWithoutHost      = "SecretWithoutHost"
 	ReasonInvalidLogin           = "InvalidLogin"
 	ReasonCertificateRefused     = "CertificateRefused"
 	ReasonInvalidConfiguration   = "InvalidConfiguration"

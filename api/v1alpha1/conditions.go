@@ -19,8 +19,6 @@ const (
 	ConditionForeignVMs = "ForeignVMs"
 	// ConditionPaused of a VmGroup (abnormal): somebody asked that nothing is done for it.
 	ConditionPaused = "Paused"
-	// ConditionUnmarkedUserData of a VmGroup (abnormal): the Secret of spec.userDataSecretRef is not marked as user data, or is of a type that is never handed on.
-	ConditionUnmarkedUserData = "UnmarkedUserData"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 
@@ -179,13 +177,6 @@ const (
 const (
 	ReasonPolicyInForce = "PolicyInForce"
 	ReasonPolicyInvalid = "PolicyInvalid"
-)
-
-// Reasons of a VmGroup's condition UnmarkedUserData.
-const (
-	ReasonUserDataNotMarked = "UserDataNotMarked"
-	// ReasonUserDataTypeRefused: Secrets of that type are made for something else, and no VM gets anything of them, marked or not.
-	ReasonUserDataTypeRefused = "UserDataTypeRefused"
 )
 
 // Reasons of a VCenter's conditions.

@@ -57,28 +57,27 @@ func (c *connection) watchDeletions(ctx context.Context, cl cluster.Cluster) err
 func (c *connection) lostCRD(apis remote.APIs) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
 	defer cancel()
-	wanted := c.provider.opts.VmGroupCRD()
 	// An API server that is starting may answer so, too.
-	installed, err := install.GetCRD(ctx, apis.Bootstrap.Client, wanted.Name)
+	installed, err := install.GetCRD(ctx, apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil {
 		c.log.Info("A watch found no VmGroups, and the CRD cannot be looked at", "error", err.Error())
 		return false
 	}
 	if installed != nil {
 		if !installed.DeletionTimestamp.IsZero() {
-			finding := install.Terminating(wanted.Name, installed)
+			finding := install.Terminating(crd.VmGroupName, installed)
 			c.update(func(seen *observation) { seen.crd = &finding })
 		}
 		return false
 	}
-	c.log.Info("The CRD was deleted in the member", "crd", wanted.Name)
+	c.log.Info("The CRD was deleted in the member", "crd", crd.VmGroupName)
 	what := "It is installed again."
 	if c.target.manage == v1alpha1.ManageNone {
 		what = "spec.manage is None: apply the output of `manager render`."
 	}
 	message := fmt.Sprintf("The CRD %s was deleted in the member. No VmGroup is served until it exists again. %s "+
 		"VMs are kept: VmGroups that were deleted with the CRD and are in storage still are held, and condition %s says how to decide about them.",
-		wanted.Name, what, v1alpha1.ConditionCRDDeletion)
+		crd.VmGroupName, what, v1alpha1.ConditionCRDDeletion)
 	c.update(func(seen *observation) {
 		seen.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: message}
 		seen.crdVersion = ""

@@ -38,7 +38,7 @@ func (p *Provider) lookAtAll() {
 func (r *reconciler) allMembers(ctx context.Context, _ event.TypedGenericEvent[struct{}], queue requestQueue) {
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list); err != nil {
-		r.provider.opts.Logger.Error(err, "MemberClusters cannot be listed; what a new leader has to write waits for their next change")
+		r.provider.log.Error(err, "MemberClusters cannot be listed; what a new leader has to write waits for their next change")
 		return
 	}
 	for i := range list.Items {

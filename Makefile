@@ -48,9 +48,9 @@ test-skew: ## Run the stories of admission with members of the oldest Kubernetes
 	@$(RUN) ./hack/tool kube-apiserver-1.34 >/dev/null
 	@$(GO) test ./test/admission -count=1 -v -timeout 30m -run 'TestTable|TestAGroup' -args -members=kube-apiserver-1.34 $(ARGS)
 
-test-upgrade: ## Update from the version of a commit, roll back and update again under load; FROM=commit or tag, two minutes
+test-upgrade: ## Update from the version of a commit, roll back and update again under load; FROM=commit or tag, HEAD if left out, two minutes
 	@$(RUN) ./hack/tool assets >/dev/null
-	@$(GO) test -tags upgrade ./test/upgrade -count=1 -v -timeout 30m -args -from="$(FROM)" $(ARGS)
+	@$(GO) test -tags upgrade ./test/upgrade -count=1 -v -timeout 30m -args -from="$(or $(FROM),HEAD)" $(ARGS)
 
 test-e2e: ## Install the chart with Helm onto a real cluster with a node, and test nodes and images; root on Linux
 	@$(RUN) ./hack/test -e2e $(ARGS)

@@ -19,8 +19,6 @@ const (
 	ConditionForeignVMs = "ForeignVMs"
 	// ConditionPaused of a VmGroup (abnormal): somebody asked that nothing is done for it.
 	ConditionPaused = "Paused"
-	// ConditionUnmarkedUserData of a VmGroup (abnormal): the Secret of spec.userDataSecretRef is not marked as user data, or is of a type that is never handed on.
-	ConditionUnmarkedUserData = "UnmarkedUserData"
 	// ConditionUnattended of a VmGroup (abnormal): no replica of the operator has looked after it for a while.
 	ConditionUnattended = "Unattended"
 
@@ -62,10 +60,6 @@ const (
 	ConditionStorageRestored = "StorageRestored"
 	// ConditionInvalidAllowances of a VCenter or a MemberCluster (abnormal): an annotation with a time until which something is allowed does not count.
 	ConditionInvalidAllowances = "InvalidAllowances"
-	// ConditionUnboundSecret of a VCenter (abnormal): its Secret does not say that the password is for this vCenter.
-	ConditionUnboundSecret = "UnboundSecret"
-	// ConditionPlainHTTP of a VCenter (abnormal): its password goes over a network in the clear.
-	ConditionPlainHTTP = "PlainHTTP"
 	// ConditionMassDeletion of a MemberCluster (abnormal): removals of VMs are held.
 	ConditionMassDeletion = "MassDeletion"
 	// ConditionCRDDeletion of a MemberCluster (abnormal): VmGroups are held that are deleted because their CRD was.
@@ -185,13 +179,6 @@ const (
 	ReasonPolicyInvalid = "PolicyInvalid"
 )
 
-// Reasons of a VmGroup's condition UnmarkedUserData.
-const (
-	ReasonUserDataNotMarked = "UserDataNotMarked"
-	// ReasonUserDataTypeRefused: Secrets of that type are made for something else, and no VM gets anything of them, marked or not.
-	ReasonUserDataTypeRefused = "UserDataTypeRefused"
-)
-
 // Reasons of a VCenter's conditions.
 const (
 	ReasonConnected = "Connected"
@@ -205,10 +192,8 @@ const (
 	ReasonSecretNotFound    = "SecretNotFound"
 	ReasonSecretInvalid     = "SecretInvalid"
 	// ReasonSecretForAnotherHost: the Secret says that its password is for another vCenter. ReasonSecretWithoutHost: it does not say for which.
-	ReasonSecretForAnotherHost = "SecretForAnotherHost"
-	ReasonSecretWithoutHost    = "SecretWithoutHost"
-	// ReasonHTTPToAnotherHost: plain http goes to a host that is not the operator's own.
-	ReasonHTTPToAnotherHost      = "HTTPToAnotherHost"
+	ReasonSecretForAnotherHost   = "SecretForAnotherHost"
+	ReasonSecretWithoutHost      = "SecretWithoutHost"
 	ReasonInvalidLogin           = "InvalidLogin"
 	ReasonCertificateRefused     = "CertificateRefused"
 	ReasonInvalidConfiguration   = "InvalidConfiguration"

@@ -212,8 +212,8 @@ type VCenterSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
 	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the
-	// original's VC_USER and VC_PASS. Its annotation vm.codeconnect.vmworld.com/vcenter-hosts names the vCenters that they are for: they are
-	// sent to no other. Without it they are sent to server, and condition UnboundSecret tells so if its key VC_HOST does not name that host.
+	// original's VC_USER and VC_PASS. They are sent only to the vCenters that the Secret names: in its annotation
+	// vm.codeconnect.vmworld.com/vcenter-hosts, or else in its key VC_HOST.
 	// +required
 	CredentialsSecretRef LocalObjectReference `json:"credentialsSecretRef"`
 	// tls says how the server's certificate is checked.

@@ -21,12 +21,6 @@ import (
 // trustResync is how often the leader looks at certificates and acknowledgements although nothing changed.
 const trustResync = 30 * time.Second
 
-// segmentsKey and segmentsValue are published by replicas that know that the segments of members take turns.
-const (
-	segmentsKey   = "segments"
-	segmentsValue = "periods"
-)
-
 // newKeeper returns what serves the webhooks' certificate, or nil without webhooks.
 func newKeeper(o options) *serving.Keeper {
 	if o.webhookCerts == "" {
@@ -72,10 +66,6 @@ func newCertificates(o options, hub manager.Manager, recorder events.EventRecord
 		Leader: keeper.replica, Certificates: keeper, Peers: keeper,
 		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
 		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
-		Fixed: func() (mayLive, seen bool) {
-			seen = olderAmong(true, keeper.replica.Peers(), segmentsKey, segmentsValue)
-			return seen || !keeper.replica.Joined(), seen
-		},
 		Events:  certificateEvents{hub.GetClient(), recorder},
 		Changed: changed, Log: ctrl.Log.WithName("certificates"),
 	})

@@ -28,10 +28,7 @@ var (
 func (a *memberAdmission) Objects(target install.Target) (install.Bundle, error) {
 	out := install.Bundle{}
 	for _, known := range objects.Known() {
-		object := install.Object{GroupVersionKind: known.GroupVersionKind, Name: known.Name}
-		if out.Known = append(out.Known, object); known.Optional {
-			out.Optional = append(out.Optional, object)
-		}
+		out.Known = append(out.Known, install.Object{GroupVersionKind: known.GroupVersionKind, Name: known.Name})
 	}
 	if target.Leaving {
 		return out, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,8 +33,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -147,10 +144,8 @@ func start(ctx context.Context, o options) error {
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leader: replica, Left: reconciler.Left, Budget: ledgerBudget{hubWrites}, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
+		Leader: replica, Left: reconciler.Left, Budget: ledgerBudget{hubWrites},
 	})
-	replica.Publish(quota.PublishedKey, quota.PublishedValue)
-	replica.Publish(segmentsKey, segmentsValue)
 	reconciler.Quotas = ledger
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leader: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
@@ -223,16 +218,6 @@ func start(ctx context.Context, o options) error {
 		return fmt.Errorf("prepare the operator: %w", err)
 	}
 	return runSharded(ctx, replica, listener, shared, leaving.leave, mgr.Start)
-}
-
-// older reports whether a replica may live that does not publish an entry, since it is of a release that knows nothing of it. One whose Lease
-// cannot be read may be such a one, and so may anybody while this replica has not seen the others.
-func older(replica *sharding.Replica, key, value string) bool {
-	return olderAmong(replica.Joined(), replica.Peers(), key, value)
-}
-
-func olderAmong(joined bool, peers []protocol.Peer, key, value string) bool {
-	return !joined || slices.ContainsFunc(peers, func(p protocol.Peer) bool { return !p.Self && p.Published[key] != value })
 }
 
 func memberOf(provider *member.Provider) vmgroup.Members {

@@ -45,8 +45,6 @@ const (
 	AskQuota Step = "AskQuota"
 	// ReadUserData reads the user data Secrets that Secrets names. Its answer is UserData.
 	ReadUserData Step = "ReadUserData"
-	// LookAtUserData looks whether the Secret of spec says that it is user data. Its answer is UserDataMark.
-	LookAtUserData Step = "LookAtUserData"
 	// PutRecord stores Record on the hub. Its answer is Recorded.
 	PutRecord Step = "PutRecord"
 	// Act writes Status, if there is one, and then submits as much of Plan as the budget of the vCenter allows.
@@ -158,8 +156,6 @@ func Decide(s *Snapshot) Decision {
 	case len(next.Secrets) > 0:
 		next.Step = ReadUserData
 		return next
-	case s.looksAtUserData():
-		return Decision{Step: LookAtUserData}
 	case next.Plan.Gone:
 		return s.finish(next)
 	case next.AdoptionEnds && slices.Contains(s.Group.Finalizers, v1alpha1.LegacyFinalizer):

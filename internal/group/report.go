@@ -58,9 +58,6 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	if s.unwatched() {
 		d.look(unwatchedInterval)
 	}
-	if s.unmarkedUserData() != nil {
-		d.look(UserDataInterval)
-	}
 	return d
 }
 
@@ -108,7 +105,7 @@ func (s *Snapshot) facts() Facts {
 	f := Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
 		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Folder: s.Folder, Epoch: s.Epoch, Paused: s.Paused,
-		AdoptFrom: s.adoptFrom(), UnmarkedUserData: s.unmarkedUserData(), UserDataKnown: s.knowsUserData(), Namespace: s.Group.Namespace,
+		AdoptFrom: s.adoptFrom(),
 	}
 	if hold := s.sweptHold(); hold != nil {
 		f.Swept = &hold.Blocker

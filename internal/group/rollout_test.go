@@ -93,7 +93,7 @@ func TestNoVMIsReplacedWhereNoneCouldComeInItsPlace(t *testing.T) {
 	if d := Decide(s); d.Step != ReadUserData || !slices.Equal(d.Secrets, []string{"init"}) {
 		t.Fatalf("decided %s, secrets %v, and doomed %v", d.Step, d.Secrets, d.Plan.Doomed)
 	}
-	refused := &plan.Blocker{Reason: v1alpha1.ReasonUserDataDenied, Message: RefusedUserData("init", "kubernetes.io/service-account-token"), Terminal: true}
+	refused := &plan.Blocker{Reason: v1alpha1.ReasonUserDataDenied, Message: `Secret "init" of spec.userDataSecretRef is of another type`, Terminal: true}
 	s.UserData = map[string]*UserDataAnswer{"init": {Blocked: refused}}
 	d := Decide(s)
 	if d.Step != Act || len(d.Plan.Doomed)+len(d.Plan.Actions) != 0 || d.Status == nil || d.Status.LastMessage != headline(refused.Message) || d.After != 30*time.Second {

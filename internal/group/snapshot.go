@@ -79,9 +79,6 @@ type Snapshot struct {
 	Quota *QuotaAnswer
 	// UserData is what became of reading user data Secrets, by name.
 	UserData map[string]*UserDataAnswer
-	// UserDataMark is what was last seen of the Secret of spec, or nil while nobody has looked. UserDataDue is true when it is time to look.
-	UserDataMark *UserDataMark
-	UserDataDue  bool
 	// FolderMade and FolderRemoved are what became of the attempts to do so.
 	FolderMade, FolderRemoved *Attempt
 	// Recorded is what became of putting a record.
@@ -127,16 +124,6 @@ type QuotaAnswer struct {
 	Short string
 	// Unwatched is true when there is more to ask later, and no event will tell when.
 	Unwatched bool
-}
-
-// UserDataMark is what is known of the Secret that a group hands to its VMs, besides its data.
-type UserDataMark struct {
-	// Secret is its name.
-	Secret string
-	// Marked is true when it says that it is user data. One that does not exist, or cannot be read, has nothing to say: clones tell of it.
-	Marked bool
-	// Refused is its type if no VM gets anything of Secrets of that type, whatever they say; else empty.
-	Refused string
 }
 
 // UserDataAnswer is the user data of VMs to be cloned, or why there is none.

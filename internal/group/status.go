@@ -74,11 +74,6 @@ type Facts struct {
 	Adoption     *plan.Adoption
 	AdoptionEnds bool
 	Strangers    []string
-	// UnmarkedUserData is the Secret of spec if that does not say that it is user data, or must not be any; UserDataKnown is false while nobody has looked.
-	// Namespace is the group's.
-	UnmarkedUserData *UserDataMark
-	UserDataKnown    bool
-	Namespace        string
 	// Epoch of the replica that writes.
 	Epoch v1alpha1.Epoch
 }
@@ -240,7 +235,6 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) (brief string) {
 	}
 	setRemoving(s, f)
 	setAdopted(s, f, set)
-	setUserData(s, f, set)
 	if stalled != nil {
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, stalled.Reason, stalled.Message)
 	} else {

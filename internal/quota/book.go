@@ -11,9 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// book is a replica's view of one ledger: that of a total, or the one of all totals. The lock of the Ledger holds for it.
+// book is a replica's view of one ledger: that of a total, or the head. The lock of the Ledger holds for it.
 type book struct {
-	// key of the total, or "".
+	// key of the total, or "" for the head.
 	key string
 	// of tells people whose total it is.
 	of string

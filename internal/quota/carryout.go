@@ -15,38 +15,28 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 	b, work := t.book, t.work
 	for range conflicts {
 		current, set := t.current, t.set
-		moved := b == l.head && (set != "" || current.Format == 0 && !l.opts.Older())
-		if moved || work.empty() {
+		if work.empty() {
 			l.mu.Lock()
-			clear(b.flying)
 			notify := drained(b.unsure)
-			if !work.empty() {
-				l.putOff(work)
-				l.signal()
-			}
 			l.mu.Unlock()
 			l.tell(notify)
 			return nil
 		}
 		f, groups := found.of(b.key)
 		d, answers := decide(current, f, groups, work, true)
-		if b != l.head {
-			d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
-		}
+		d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
 		version, err := l.write(ctx, t, d, current.Version)
 		if errors.Is(err, ErrFull) {
 			// What shrinks or was entered before still fits.
 			full := err
 			d, answers = decide(current, f, groups, work, false)
-			if b != l.head {
-				d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
-			}
+			d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
 			for id := range answers {
 				answers[id] = Answer{Outcome: Unavailable, Problem: full.Error()}
 			}
 			version, err = l.write(ctx, t, d, current.Version)
 		}
-		if err == nil && b != l.head && len(work.claims) > 0 {
+		if err == nil && len(work.claims) > 0 {
 			err = l.confirm(ctx, set)
 		}
 		switch {
@@ -114,8 +104,8 @@ func (l *Ledger) write(ctx context.Context, t *task, d *draft, version string) (
 func (l *Ledger) answer(b *book, d *draft, version string, work batch, answers map[Key]Answer) {
 	l.mu.Lock()
 	var notify []Key
-	if d.changed && (b == l.head || d.state.Set == l.set) && !b.overtaken(version) {
-		stored := Stored{State: d.state, Format: formatWhole, Version: version, Seen: version}
+	if d.changed && d.state.Set == l.set && !b.overtaken(version) {
+		stored := Stored{State: d.state, Version: version, Seen: version}
 		var others []Key
 		notify, others = b.take(stored, l.set)
 		for _, id := range others {

@@ -40,8 +40,8 @@ type unseen struct {
 }
 
 // Collect makes, on the leader, the entries of groups that do not exist any more what is left of them. A group is gone only if a member
-// that is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none. It also splits the
-// ledger of all totals once no replica needs that any more, and removes ledgers that nobody needs.
+// that is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none. It also
+// removes ledgers that nobody needs.
 //
 // On every replica it has ledgers read afresh of which the watch stays behind what is known.
 //
@@ -65,9 +65,6 @@ func (l *Ledger) collect(ctx context.Context) missingOf {
 	l.mu.Unlock()
 	if l.opts.Leader == nil || !l.opts.Leader.Leading() {
 		return nil
-	}
-	if err := l.split(ctx); err != nil {
-		log.FromContext(ctx).Info("The ledger of quotas is not split by totals yet; it is tried again", "reason", err.Error())
 	}
 	l.tidy(ctx)
 	found, err := l.survey(ctx)

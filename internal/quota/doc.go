@@ -6,7 +6,7 @@
 // version of the ledger that was decided on, so their order is the order of the grants. Requests that come while a write is under way
 // go into the next one together, so that a thousand new groups do not need a thousand writes.
 //
-// Releases of before kept one ledger for all totals. It counts until no replica of such a release lives, and is split then.
+// The UID of one more ConfigMap, the head, names the ledgers that count. Those of a head that was deleted do not.
 //
 // What was granted is never taken back. A group gives back by itself, when it has shrunk or is gone: its holder does,
 // after it has read the group afresh, and the leader for groups that nobody holds any more. An entry carries the epoch

@@ -85,7 +85,7 @@ type Answer struct {
 type facts struct {
 	// remnants are of groups that are in no cache.
 	remnants []Remnant
-	// key of the total that is decided over, or "" for all totals in one ledger.
+	// key of the total that is decided over; "" where no write is decided.
 	key string
 	set *policy.Set
 	// served reports whether all groups of a member are known here; members are the names of all.
@@ -98,11 +98,8 @@ func (f *facts) quotas(r policy.Requester) []*policy.Policy {
 	return countedIn(f.key, f.set.Quotas(r), r)
 }
 
-// countedIn are those of a requester's quotas that are counted in the ledger of a total, or in that of all.
+// countedIn are those of a requester's quotas that are counted in the ledger of a total.
 func countedIn(key string, quotas []*policy.Policy, r policy.Requester) []*policy.Policy {
-	if key == "" {
-		return quotas
-	}
 	for i, p := range quotas {
 		if keyOf(p, r) == key {
 			return quotas[i : i+1]
@@ -260,7 +257,7 @@ func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
 func (d *draft) mark() {
 	over := map[string]*policy.Policy{}
 	for _, p := range d.set.Policies() {
-		if p.HasQuota() && together(p) && (d.key == "" || d.key == keyOf(p, policy.Requester{})) {
+		if p.HasQuota() && together(p) && d.key == keyOf(p, policy.Requester{}) {
 			over[markOf(p)] = p
 		}
 	}

@@ -16,7 +16,7 @@ const parts = 64
 
 // State is what was granted. It is never changed once it is shared, and states that follow each other share the parts that did not change.
 type State struct {
-	// Set names the ledgers that count together; see [Stored]. The ledger of all totals has none.
+	// Set names the ledgers that count together; see [Stored].
 	Set string
 	// Of tells people whose total it is.
 	Of string

@@ -39,9 +39,9 @@ func (m *model) delete(i int, keeps bool) {
 }
 
 // settleKept checks the entries of what is left of groups that are gone, as far as it was entered, and takes them out.
-func (m *model) settleKept(entries map[quota.Key]quota.Entry, leads bool) {
+func (m *model) settleKept(entries map[quota.Key]quota.Entry) {
 	for id, k := range m.kept {
-		if e, ok := entries[id]; ok && leads && e.Usage != k.left {
+		if e, ok := entries[id]; ok && e.Usage != k.left {
 			m.t.Fatalf("of %s are left %+v and the ledger says %+v", id.UID, k.left, e.Usage)
 		}
 		delete(entries, id)

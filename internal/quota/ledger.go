@@ -28,7 +28,7 @@ type Lister interface {
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Options of a Ledger. All fields but Leader, Left, Budget and Older are required.
+// Options of a Ledger. All fields but Leader, Left and Budget are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -36,16 +36,13 @@ type Options struct {
 	Notify func(Key)
 	// Now is the clock.
 	Now func() time.Time
-	// Leader says whether this replica does what one has to do: it splits the ledger of all totals, and collects the entries of groups that
-	// are gone; nil means never.
+	// Leader says whether this replica collects the entries of groups that are gone; nil means never.
 	Leader sharding.Leader
 	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
 	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
 	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
 	// Budget bounds what is written for each member; nil means that nothing does.
 	Budget Budget
-	// Older reports whether a replica may live that knows the ledger of all totals only; nil means that there is none.
-	Older func() bool
 }
 
 // Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
@@ -59,7 +56,7 @@ type Ledger struct {
 	wake chan struct{}
 
 	mu sync.Mutex
-	// head is the ledger of all totals, or what stands in its place once each total has its own.
+	// head names the ledgers that count. It has no entries.
 	head *book
 	// books are those of totals, by key.
 	books map[string]*book
@@ -67,7 +64,7 @@ type Ledger struct {
 	where, asked map[Key][]*book
 	// dirty: something is due, and the writer was not woken yet.
 	dirty *bool
-	// set names the ledgers that count, or is empty while the one of all totals does.
+	// set names the ledgers that count, or is empty while that is not known.
 	set string
 	// pending and later wait until it is known which ledgers count.
 	pending []Claim
@@ -93,16 +90,13 @@ func (s seat) enforced() bool { return slices.ContainsFunc(s.quotas, (*policy.Po
 // New returns a ledger that knows nothing yet.
 func New(opts Options) *Ledger {
 	where, dirty := map[Key][]*book{}, new(bool)
-	if opts.Older == nil {
-		opts.Older = func() bool { return false }
-	}
 	return &Ledger{
 		opts: opts, wake: make(chan struct{}, 1), head: newBook("", where, dirty), books: map[string]*book{}, where: where,
 		dirty: dirty, asked: map[Key][]*book{}, later: map[Key]giveBack{}, missing: map[Key]time.Time{}, idle: map[string]string{},
 	}
 }
 
-// book returns that of a total, or the one of all for "".
+// book returns that of a total, or the head for "".
 func (l *Ledger) book(key string) *book {
 	if key == "" {
 		return l.head
@@ -117,17 +111,11 @@ func (l *Ledger) book(key string) *book {
 
 // settled reports whether it is known which ledgers count, and there is something to count in.
 func (l *Ledger) settled() bool {
-	return l.head.known && (l.head.stored.Format != 0 || l.opts.Older())
+	return l.head.known && l.head.stored.Version != ""
 }
 
 // seats are the books that a requester's groups count in, in the order in which they are asked.
 func (l *Ledger) seats(quotas []*policy.Policy, r policy.Requester) (seats []seat) {
-	if len(quotas) == 0 {
-		return nil
-	}
-	if l.set == "" {
-		return []seat{{l.head, quotas}}
-	}
 	for i, p := range quotas {
 		s := seat{l.book(keyOf(p, r)), quotas[i : i+1]}
 		if s.of == "" {
@@ -244,7 +232,7 @@ func (l *Ledger) unpend(id Key) {
 	l.pending = slices.DeleteFunc(l.pending, func(c Claim) bool { return c.Key() == id })
 }
 
-// Observe takes what a watch of the Store tells of the ledger of a total, or of the one of all.
+// Observe takes what a watch of the Store tells of the ledger of a total, or of the head.
 func (l *Ledger) Observe(key string, s Stored) {
 	l.mu.Lock()
 	b := l.book(key)

@@ -37,8 +37,6 @@ type desk struct {
 	// left is what vCenter has of groups that are gone; blind is the error of who looks there.
 	left  map[quota.Key]policy.Usage
 	blind error
-	// older is true while a replica lives that knows the ledger of all totals only.
-	older bool
 	// onMembers runs when the members are asked for, as before each write.
 	onMembers func()
 	// onRemnants returns what is left of groups when that is asked for; nil for what remnants has.
@@ -82,7 +80,6 @@ func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *
 		Left: func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
 			return d.left[id], !d.exists[id], d.blind
 		},
-		Older: func() bool { return d.older },
 	})
 	return d
 }

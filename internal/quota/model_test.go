@@ -3,7 +3,6 @@ package quota_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,8 +63,6 @@ type replica struct {
 	view []object
 	// news are versions of the ledgers that its watch has still to tell.
 	news []news
-	// old is true for a replica of a release that knows the ledger of all totals only.
-	old bool
 }
 
 // news are all ledgers as they were at a moment.
@@ -141,18 +138,16 @@ func newModel(t *rapid.T) *model {
 		return fault
 	}
 	for range 3 {
-		m.replicas = append(m.replicas, m.newReplica(draw(t, "release", 2) == 0))
+		m.replicas = append(m.replicas, m.newReplica())
 	}
 	return m
 }
 
-// Leading implements sharding.Leader: the first replica leads that is of this release.
-func (r *replica) Leading() bool {
-	return !r.old && slices.IndexFunc(r.m.replicas, func(o *replica) bool { return !o.old }) == slices.Index(r.m.replicas, r)
-}
+// Leading implements sharding.Leader: the first replica leads.
+func (r *replica) Leading() bool { return r.m.replicas[0] == r }
 
-func (m *model) newReplica(old bool) *replica {
-	r := &replica{m: m, view: slices.Clone(m.objects), old: old}
+func (m *model) newReplica() *replica {
+	r := &replica{m: m, view: slices.Clone(m.objects)}
 	options := quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(id quota.Key) {
 		for i := range m.objects {
 			if m.key(i) == id && m.replicas[m.holder[i]] == r {
@@ -161,10 +156,6 @@ func (m *model) newReplica(old bool) *replica {
 		}
 	}}
 	options.Leader = r
-	options.Older = func() bool { return slices.ContainsFunc(m.replicas, func(o *replica) bool { return o.old }) }
-	if old {
-		options.Store, options.Older = before{m.store}, func() bool { return true }
-	}
 	options.Left = func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
 		for i, o := range m.objects {
 			if m.key(i) == id && o.exists {
@@ -177,38 +168,11 @@ func (m *model) newReplica(old bool) *replica {
 	return r
 }
 
-// before is the store as a release knows it that has one ledger for all totals: what stands in its place is one that it cannot read.
-type before struct{ *quotatest.Store }
-
-var errLater = errors.New("the ledger of quotas has format 2, this operator knows 1")
-
-func (b before) Read(ctx context.Context, key string) (quota.Stored, error) {
-	stored, err := b.Store.Read(ctx, key)
-	return seenBefore(stored), err
-}
-
-func seenBefore(stored quota.Stored) quota.Stored {
-	if stored.Format == 2 {
-		return quota.Stored{Version: stored.Version, Seen: stored.Seen, Err: errLater}
-	}
-	return stored
-}
-
-// observe has the watch of a replica tell.
-func (r *replica) observe(key string, stored quota.Stored) {
-	switch {
-	case !r.old:
-		r.ledger.Observe(key, stored)
-	case key == "":
-		r.ledger.Observe(key, seenBefore(stored))
-	}
-}
-
 // hear has the watch of a replica tell all that there is.
 func (r *replica) hear(all news) {
 	keys := slices.Sorted(maps.Keys(all))
 	for _, key := range slices.Backward(keys) {
-		r.observe(key, all[key])
+		r.ledger.Observe(key, all[key])
 	}
 }
 
@@ -317,7 +281,7 @@ func (m *model) restore(version, bump int) {
 	for _, r := range m.replicas {
 		r.sync()
 		r.news = nil
-		m.store.Tell(r.observe)
+		m.store.Tell(r.ledger.Observe)
 	}
 	m.now = m.now.Add(time.Minute)
 	for _, r := range m.replicas {
@@ -427,8 +391,7 @@ func quotasAreKept(t *rapid.T) {
 		},
 		"restart": func(t *rapid.T) {
 			n := draw(t, "replica", 3)
-			// Whoever starts is of either release: an update, or a rollback.
-			m.replicas[n] = m.newReplica(draw(t, "release", 2) == 0)
+			m.replicas[n] = m.newReplica()
 			for i := range m.holder {
 				if m.holder[i] == n {
 					m.epoch[i]++
@@ -468,11 +431,11 @@ func quotasAreKept(t *rapid.T) {
 			for _, r := range m.replicas {
 				r.sync()
 				r.news = nil
-				m.store.Tell(r.observe)
+				m.store.Tell(r.ledger.Observe)
 			}
 		},
 		"collect": func(t *rapid.T) {
-			// The leader splits the ledger of all totals, if it may, and removes what nobody needs.
+			// The leader removes what nobody needs.
 			m.now = m.now.Add(30 * time.Second)
 			r := m.replicas[draw(t, "replica", 3)]
 			m.spread(func() { r.ledger.Collect(t.Context()) })
@@ -499,25 +462,13 @@ const (
 	step                    = 12 * time.Minute
 )
 
-// updateAll starts all replicas anew, as those of an update to its end, or back.
-func (m *model) updateAll() {
-	if draw(m.t, "update", 2) == 0 { // to its end, or back
-		for n := range m.replicas {
-			m.replicas[n] = m.newReplica(false)
-		}
-	} else if marker := m.store.Stored()[""]; marker.Format == 2 {
-		m.store.Lose("") // as the message of the release before says
-		for n := range m.replicas {
-			m.replicas[n] = m.newReplica(true)
-		}
-	}
-}
-
 // settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
 // reason.
 func (m *model) settle() {
 	m.fault, m.between = quotatest.None, nil
-	m.updateAll()
+	for n := range m.replicas {
+		m.replicas[n] = m.newReplica()
+	}
 	for i := range m.holder {
 		m.epoch[i]++
 		m.due[i] = true
@@ -540,7 +491,7 @@ func (m *model) settle() {
 			m.flush(r)
 		}
 		for _, r := range m.replicas {
-			m.store.Tell(r.observe)
+			m.store.Tell(r.ledger.Observe)
 			r.news = nil
 			r.ledger.Collect(m.t.Context())
 		}
@@ -550,8 +501,8 @@ func (m *model) settle() {
 			quiet = 0
 		}
 	}
-	entries, leads := m.store.Entries(), slices.ContainsFunc(m.replicas, func(r *replica) bool { return !r.old })
-	m.settleKept(entries, leads)
+	entries := m.store.Entries()
+	m.settleKept(entries)
 	for i, o := range m.objects {
 		if !o.exists {
 			continue
@@ -573,7 +524,7 @@ func (m *model) settle() {
 			m.t.Fatalf("group %d is held without a reason: %+v", i, answer)
 		}
 	}
-	if len(entries) > 0 && leads {
+	if len(entries) > 0 {
 		m.t.Fatalf("groups that are gone are charged still: %+v", entries)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func replace(t *testing.T, store *quotatest.Store, change func(map[quota.Key]quota.Entry)) {
 	t.Helper()
 	for key, stored := range store.Stored() {
-		if stored.Format == 2 || stored.Version == "" {
+		if key == "" || stored.Version == "" {
 			continue
 		}
 		entries := stored.State.Entries()

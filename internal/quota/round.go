@@ -93,7 +93,7 @@ func each(tasks []*task, width int, do func(*task)) {
 	running.Wait()
 }
 
-// settle finds out which ledgers count, and makes the first one if there is none.
+// settle finds out which ledgers count, and makes the head if there is none.
 func (l *Ledger) settle(ctx context.Context) error {
 	for range conflicts {
 		l.mu.Lock()
@@ -104,7 +104,7 @@ func (l *Ledger) settle(ctx context.Context) error {
 			return nil
 		case known:
 			writes.Inc()
-			if err := l.mark(ctx, ""); err != nil && !errors.Is(err, ErrConflict) {
+			if err := l.makeHead(ctx); err != nil && !errors.Is(err, ErrConflict) {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (l *Ledger) route(ctx context.Context) {
 	l.pending = nil
 	for id, back := range l.later {
 		for _, key := range back.keys {
-			if b := l.book(key); l.set != "" && !b.known {
+			if b := l.book(key); !b.known {
 				b.lower(id, back)
 			}
 		}
@@ -174,10 +174,6 @@ func (l *Ledger) fail(ctx context.Context, b *book, work batch, err error) (noti
 	clear(b.flying)
 	for _, c := range work.claims {
 		notify = append(notify, c.Key())
-	}
-	if b == l.head && l.set != "" {
-		l.putOff(work)
-		return notify
 	}
 	newer := map[Key]bool{}
 	for _, c := range b.claims {
@@ -226,8 +222,8 @@ func (l *Ledger) read(ctx context.Context, t *task) error {
 	return nil
 }
 
-func (l *Ledger) mark(ctx context.Context, version string) error {
+func (l *Ledger) makeHead(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return l.opts.Store.Mark(ctx, version)
+	return l.opts.Store.MakeHead(ctx)
 }

@@ -17,18 +17,16 @@ import (
 )
 
 const (
-	// formatWhole is that of one ledger for all totals, formatTotals that of a ledger for each. A replica that does not know a format grants
-	// nothing.
-	formatWhole, formatTotals = 1, 2
-	// plainSize is up to how many bytes the ledger of all totals is stored as text, for people, and plainPart a part of a total's; above it
-	// is compressed.
-	plainSize, plainPart = 128 << 10, 4 << 10
+	// format of the ledgers and of the head. A replica that meets another one grants nothing.
+	format = 2
+	// plainPart is up to how many bytes a part is stored as text, for people. A larger part is compressed.
+	plainPart = 4 << 10
 	// fullSize is the most that is stored, in bytes. A ConfigMap may have 1 MiB.
 	fullSize = 900 << 10
 	// readSize bounds what is unpacked.
 	readSize = 64 << 20
 
-	plainKey, packedKey = "ledger.json", "ledger.json.gz"
+	plainKey = "ledger.json"
 	// partKey and packedPart name a part of a total's ledger, by its number.
 	partKey, packedPart = "part-%02d.json", "part-%02d.json.gz"
 )
@@ -38,15 +36,12 @@ var ErrFull = errors.New("the ledger of quotas is full: split the groups over se
 
 type storedState struct {
 	Format int `json:"format"`
-	// From is in the ConfigMap of the first format that one of the second has taken the place of: the version of the ledger that was split.
-	From string `json:"from,omitempty"`
-	// Key, Of and Set are those of a total's ledger.
+	// Key, Of and Set are those of a total's ledger. The head has none.
 	Key string `json:"key,omitempty"`
 	Of  string `json:"of,omitempty"`
 	Set string `json:"set,omitempty"`
 
-	Entries map[string]storedEntry `json:"entries,omitempty"`
-	Counted map[string][]string    `json:"counted,omitempty"`
+	Counted map[string][]string `json:"counted,omitempty"`
 }
 
 // storedEntry has short names: there may be thousands.
@@ -55,10 +50,9 @@ type storedEntry struct {
 	Name      string   `json:"g"`
 	Usage     [3]int64 `json:"u"` // VMs, CPUs, GiB
 	Beyond    [3]int64 `json:"b,omitzero"`
-	Keys      []string `json:"k,omitempty"`
 	Epoch     [2]int64 `json:"e"`
 	Doubted   bool     `json:"d,omitempty"`
-	// Gone: the group is not there any more. A replica that does not know this counts it.
+	// Gone: the group is not there any more.
 	Gone bool `json:"x,omitempty"`
 }
 
@@ -76,28 +70,9 @@ type content struct {
 	binary map[string][]byte
 }
 
-// encodeWhole returns the ledger of all totals.
-func encodeWhole(s *State) (content, error) {
-	text, err := json.Marshal(storedState{Format: formatWhole, Entries: encodeEntries(s.Entries(), true), Counted: s.Counted})
-	if err != nil {
-		return content{}, fmt.Errorf("encode the ledger of quotas: %w", err)
-	}
-	if len(text) <= plainSize {
-		return content{data: map[string]string{plainKey: string(text)}}, nil
-	}
-	packed, err := pack(text)
-	if err != nil {
-		return content{}, err
-	}
-	if len(packed) > fullSize {
-		return content{}, ErrFull
-	}
-	return content{binary: map[string][]byte{packedKey: packed}}, nil
-}
-
-// encodeMarker returns what stands in the place of the ledger of all totals once each has its own.
-func encodeMarker(from string) (content, error) {
-	text, err := json.Marshal(storedState{Format: formatTotals, From: from})
+// encodeHead returns the head, which has no entries.
+func encodeHead() (content, error) {
+	text, err := json.Marshal(storedState{Format: format})
 	if err != nil {
 		return content{}, fmt.Errorf("encode the format of the ledgers of quotas: %w", err)
 	}
@@ -106,7 +81,7 @@ func encodeMarker(from string) (content, error) {
 
 // encodeTotal returns the ledger of one total. Of the parts only those are encoded that are new.
 func encodeTotal(key string, s *State) (content, error) {
-	text, err := json.Marshal(storedState{Format: formatTotals, Key: key, Of: s.Of, Set: s.Set, Counted: s.Counted})
+	text, err := json.Marshal(storedState{Format: format, Key: key, Of: s.Of, Set: s.Set, Counted: s.Counted})
 	if err != nil {
 		return content{}, fmt.Errorf("encode a ledger of quotas: %w", err)
 	}
@@ -118,7 +93,7 @@ func encodeTotal(key string, s *State) (content, error) {
 		}
 		stored := p.stored.Load()
 		if stored == nil {
-			text, err := json.Marshal(encodeEntries(p.entries, false))
+			text, err := json.Marshal(encodeEntries(p.entries))
 			if err != nil {
 				return content{}, fmt.Errorf("encode a ledger of quotas: %w", err)
 			}
@@ -142,58 +117,40 @@ func encodeTotal(key string, s *State) (content, error) {
 	return c, nil
 }
 
-func encodeEntries(entries map[Key]Entry, keys bool) map[string]storedEntry {
+func encodeEntries(entries map[Key]Entry) map[string]storedEntry {
 	stored := make(map[string]storedEntry, len(entries))
 	for id, e := range entries {
-		one := storedEntry{
+		stored[entryName(id)] = storedEntry{
 			Namespace: e.Namespace, Name: e.Name, Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory},
 			Beyond: [3]int64{e.Beyond.VMs, e.Beyond.CPU, e.Beyond.Memory},
 			Epoch:  [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted, Gone: e.Usage.Groups == 0,
 		}
-		if keys {
-			one.Keys = e.Keys
-		}
-		stored[entryName(id)] = one
 	}
 	return stored
 }
 
-// decodeWhole reads the ledger of all totals, or what stands in its place.
-func decodeWhole(c content) (format int, from string, s State, err error) {
-	text := []byte(c.data[plainKey])
-	if packed, ok := c.binary[packedKey]; ok {
-		if text, err = unpack(packed); err != nil {
-			return 0, "", State{}, err
-		}
+// decodeHead reads the head.
+func decodeHead(c content) error {
+	_, err := decodeFormat(c)
+	return err
+}
+
+// decodeFormat reads what is not in the parts, of a format that this operator knows.
+func decodeFormat(c content) (stored storedState, err error) {
+	if err := json.Unmarshal([]byte(c.data[plainKey]), &stored); err != nil {
+		return stored, fmt.Errorf("decode the ledger of quotas: %w", err)
 	}
-	var stored storedState
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return 0, "", State{}, fmt.Errorf("decode the ledger of quotas: %w", err)
+	if stored.Format != format {
+		return stored, fmt.Errorf("the ledger of quotas has format %d, this operator knows %d", stored.Format, format)
 	}
-	switch stored.Format {
-	case formatTotals:
-		return formatTotals, stored.From, State{}, nil
-	case formatWhole:
-	default:
-		return 0, "", State{}, fmt.Errorf("the ledger of quotas has format %d, this operator knows %d and %d", stored.Format, formatWhole, formatTotals)
-	}
-	entries, err := decodeEntries(stored.Entries, nil)
-	if err != nil {
-		return 0, "", State{}, err
-	}
-	s = StateOf(entries)
-	s.Counted = stored.Counted
-	return formatWhole, "", s, nil
+	return stored, nil
 }
 
 // decodeTotal reads the ledger of a total. What is stored as it was in last is not decoded again.
 func decodeTotal(key string, c content, last *State) (State, error) {
-	var stored storedState
-	if err := json.Unmarshal([]byte(c.data[plainKey]), &stored); err != nil {
-		return State{}, fmt.Errorf("decode the ledger of quotas: %w", err)
-	}
-	if stored.Format != formatTotals {
-		return State{}, fmt.Errorf("the ledger of quotas has format %d, this operator knows %d", stored.Format, formatTotals)
+	stored, err := decodeFormat(c)
+	if err != nil {
+		return State{}, err
 	}
 	if stored.Key != key {
 		return State{}, fmt.Errorf("it is the ledger of total %q under the name of another", stored.Key)
@@ -253,7 +210,7 @@ func decodePart(n int, text string, packed bool, keys []string) (*part, error) {
 	return p, nil
 }
 
-// decodeEntries reads entries; keys are their totals unless it is nil.
+// decodeEntries reads the entries of totals.
 func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry, error) {
 	entries := make(map[Key]Entry, len(stored))
 	for name, e := range stored {
@@ -272,9 +229,6 @@ func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry,
 		}
 		if e.Gone {
 			one.Usage.Groups = 0
-		}
-		if keys == nil {
-			one.Keys = e.Keys
 		}
 		entries[id] = one
 	}

@@ -15,13 +15,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// many returns a ledger of n groups with names as long as people make them.
-func many(n int) State {
-	s := StateOf(entriesOf(n, func(i int) []string { return []string{short("each", fmt.Sprint(i%700)), short("all")} }))
-	s.Counted = map[string][]string{"0123456789abcdef": {"team-a", "team-b"}}
-	return s
-}
-
 // manyIn returns the ledger of one total with n groups.
 func manyIn(key string, n int) State {
 	s := StateOf(entriesOf(n, func(int) []string { return []string{key} }))
@@ -55,26 +48,6 @@ func (c content) size() (size int) {
 
 func same(a, b State) bool {
 	return a.Set == b.Set && a.Of == b.Of && reflect.DeepEqual(a.Counted, b.Counted) && reflect.DeepEqual(a.Entries(), b.Entries())
-}
-
-func TestALedgerOfAllTotalsIsReadAsItWasWritten(t *testing.T) {
-	for _, n := range []int{0, 1, 100, 20000} {
-		s := many(n)
-		c, err := encodeWhole(&s)
-		if err != nil {
-			t.Fatalf("%d groups: %v", n, err)
-		}
-		t.Logf("%d groups are %d bytes", n, c.size())
-		if c.size() > fullSize {
-			t.Errorf("%d groups do not fit into a ConfigMap", n)
-		}
-		if n <= 100 != (len(c.data) == 1) {
-			t.Errorf("%d groups: stored as text %v; people read a small ledger, a large one is packed", n, len(c.data) == 1)
-		}
-		if format, _, got, err := decodeWhole(c); err != nil || format != formatWhole || !same(got, s) {
-			t.Errorf("%d groups are read as something else: %v", n, err)
-		}
-	}
 }
 
 func TestTheLedgerOfATotalIsReadAsItWasWritten(t *testing.T) {
@@ -127,14 +100,8 @@ func TestTwoMembersWithOneGroupUIDHaveAnEntryEach(t *testing.T) {
 		{"attacker", "victim/u"}: {Namespace: "n", Name: "odd", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 2}},
 		{"victim", "victim/u"}:   {Namespace: "n", Name: "odd", Keys: keys, Usage: policy.Usage{Groups: 1, VMs: 3}},
 	})
-	c, err := encodeWhole(&s)
+	c, err := encodeTotal("key", &s)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, got, err := decodeWhole(c); err != nil || !same(got, s) {
-		t.Errorf("read as %+v, %v", got.Entries(), err)
-	}
-	if c, err = encodeTotal("key", &s); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := decodeTotal("key", c, &State{}); err != nil || !same(got, s) {
@@ -143,10 +110,7 @@ func TestTwoMembersWithOneGroupUIDHaveAnEntryEach(t *testing.T) {
 }
 
 func TestALedgerThatDoesNotFitIsNotWritten(t *testing.T) {
-	whole, total := many(30000), manyIn("key", 34000)
-	if _, err := encodeWhole(&whole); !errors.Is(err, ErrFull) {
-		t.Errorf("the error is %v", err)
-	}
+	total := manyIn("key", 34000)
 	if _, err := encodeTotal("key", &total); !errors.Is(err, ErrFull) {
 		t.Errorf("the error is %v", err)
 	}
@@ -157,14 +121,11 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 	for story, c := range map[string]content{
 		"nothing":          {},
 		"a later format":   text(`{"format":3}`),
-		"no JSON":          text(`{"format":1`),
-		"not packed":       {binary: map[string][]byte{packedKey: []byte("plain")}},
-		"no member":        text(`{"format":1,"entries":{"u":{"n":"n","g":"g","u":[5,0,0],"e":[1,1]}}}`),
-		"a negative debt":  text(`{"format":1,"entries":{"m/u":{"n":"n","g":"g","u":[-5,0,0],"e":[1,1]}}}`),
+		"no JSON":          text(`{"format":2`),
 		"no format at all": text(`{}`),
 	} {
-		if _, _, s, err := decodeWhole(c); err == nil {
-			t.Errorf("%s is read as %+v", story, s)
+		if err := decodeHead(c); err == nil {
+			t.Errorf("%s is read as a head", story)
 		}
 	}
 	head := `{"format":2,"key":"key"}`
@@ -173,6 +134,7 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 		"the head":               {plainKey: `{"format":2}`},
 		"another total's":        {plainKey: `{"format":2,"key":"another"}`},
 		"a later format":         {plainKey: `{"format":3,"key":"key"}`},
+		"no member":              {plainKey: head, fmt.Sprintf(partKey, partOf("u")): `{"u":{"n":"n","g":"g","u":[5,0,0],"e":[1,1]}}`},
 		"a part that is no JSON": {plainKey: head, "part-00.json": "{"},
 		"a negative debt":        {plainKey: head, fmt.Sprintf(partKey, partOf("u")): `{"m/u":{"n":"n","g":"g","u":[-5,0,0],"e":[1,1]}}`},
 		"an entry out of place":  {plainKey: head, fmt.Sprintf(partKey, (partOf("u")+1)%parts): `{"m/u":{"n":"n","g":"g","u":[5,0,0],"e":[1,1]}}`},
@@ -181,9 +143,13 @@ func TestNonsenseIsNoLedger(t *testing.T) {
 			t.Errorf("%s is read as %+v", story, s)
 		}
 	}
+	unpacked := content{data: map[string]string{plainKey: head}, binary: map[string][]byte{fmt.Sprintf(packedPart, 0): []byte("plain")}}
+	if s, err := decodeTotal("key", unpacked, &State{}); err == nil {
+		t.Errorf("a part that is not packed is read as %+v", s)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		words := strings.ReplaceAll(rapid.StringMatching(`[{}":\[\],a-z0-9-]{0,60}`).Draw(t, "text"), "f", "format")
-		_, _, _, _ = decodeWhole(text(words)) // must not panic
+		_ = decodeHead(text(words)) // must not panic
 		_, _ = decodeTotal("key", content{data: map[string]string{plainKey: head, "part-00.json": words}}, &State{})
 	})
 }

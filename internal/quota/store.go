@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
-// Name of the ConfigMap in the release namespace that holds the ledger of all totals, or says that each total has its own.
+// Name of the head: the ConfigMap in the release namespace whose UID names the ledgers that count.
 const Name = "vmgroup-operator-quota"
 
 // component is what the ConfigMaps of the ledgers have as their label.
@@ -28,18 +28,14 @@ const component = configmaps.Component("quota")
 // ErrConflict means that the ledger is not the one that was to be replaced any more. It has to be read again.
 var ErrConflict = errors.New("the ledger of quotas was changed by another replica")
 
-// Stored is a ledger as it is stored. The one with the key "" is that of all totals, or what stands in its place once each total has its own:
-// then its State has no entries, and its Set is that of the ledgers that count. Those of another set are left over from before.
+// Stored is a ledger as it is stored. The one with the key "" is the head: its State has no entries, and its Set is that of the ledgers that
+// count. Those of another set are left over from a head that was deleted.
 type Stored struct {
 	State State
-	// Format of the one with the key "": 0 when there is none, 1 when it has the entries of all totals, 2 when each total has its own ledger.
-	Format int
 	// Version to replace, or "" when there is no ledger.
 	Version string
 	// Seen orders what is read and watched; it is the version, also of a ledger that was deleted.
 	Seen string
-	// Next is the Set of the ledgers that this one is split into, if it has the entries of all totals.
-	Next string
 	// Err says why the ledger cannot be read although it is there.
 	Err error
 }
@@ -48,13 +44,11 @@ type Stored struct {
 type Store interface {
 	// Read returns a ledger afresh.
 	Read(ctx context.Context, key string) (Stored, error)
-	// List returns the ledgers of all totals afresh, those included that cannot be read.
-	List(ctx context.Context) (map[string]Stored, error)
-	// Write replaces the ledger of a version, "" to make the first. It fails with ErrConflict when that is not the one
+	// Write replaces the ledger of a total and a version, "" to make the first. It fails with ErrConflict when that is not the one
 	// that is stored, with ErrFull when there is no room; after any other error nobody knows whether it was written.
 	Write(ctx context.Context, key string, s State, version string) (newVersion string, err error)
-	// Mark replaces the ledger of all totals, of a version or none, by the word that each total has its own. It fails as Write does.
-	Mark(ctx context.Context, version string) error
+	// MakeHead makes the head. It fails as Write does, with ErrConflict if there is one.
+	MakeHead(ctx context.Context) error
 	// Delete removes the ledger of a total if it has a version.
 	Delete(ctx context.Context, key, version string) error
 	// Watch tells of every change until ctx ends.
@@ -102,42 +96,24 @@ func (c *ConfigMaps) Read(ctx context.Context, key string) (Stored, error) {
 	return c.storedIn(key, object), nil
 }
 
-// List implements Store.
-func (c *ConfigMaps) List(ctx context.Context) (map[string]Stored, error) {
-	list, err := c.Client.List(ctx, metav1.ListOptions{LabelSelector: component.Selector()})
-	if err != nil {
-		return nil, fmt.Errorf("list the ConfigMaps %q: %w", Name+"-*", err)
-	}
-	all := map[string]Stored{}
-	for i := range list.Items {
-		if key, ok := keyIn(list.Items[i].Name); ok && key != "" {
-			all[key] = c.storedIn(key, &list.Items[i])
-		}
-	}
-	return all, nil
-}
-
 // Write implements Store.
 func (c *ConfigMaps) Write(ctx context.Context, key string, s State, version string) (string, error) {
 	encoded, err := encodeTotal(key, &s)
-	if key == "" {
-		encoded, err = encodeWhole(&s)
-	}
 	if err != nil {
 		return "", err
 	}
 	written, err := c.put(ctx, key, encoded, version)
-	if err == nil && key != "" {
+	if err == nil {
 		c.remember(key, s)
 	}
 	return written, err
 }
 
-// Mark implements Store.
-func (c *ConfigMaps) Mark(ctx context.Context, version string) error {
-	encoded, err := encodeMarker(version)
+// MakeHead implements Store.
+func (c *ConfigMaps) MakeHead(ctx context.Context) error {
+	encoded, err := encodeHead()
 	if err == nil {
-		_, err = c.put(ctx, "", encoded, version)
+		_, err = c.put(ctx, "", encoded, "")
 	}
 	return err
 }
@@ -199,9 +175,8 @@ func (watcher) Synced() {}
 func (c *ConfigMaps) storedIn(key string, object *corev1.ConfigMap) Stored {
 	s := Stored{Version: object.ResourceVersion, Seen: object.ResourceVersion}
 	in := content{data: object.Data, binary: object.BinaryData}
-	var from string
 	if key == "" {
-		s.Format, from, s.State, s.Err = decodeWhole(in)
+		s.State.Set, s.Err = string(object.UID), decodeHead(in)
 	} else {
 		c.mu.Lock()
 		last := c.last[key]
@@ -210,19 +185,11 @@ func (c *ConfigMaps) storedIn(key string, object *corev1.ConfigMap) Stored {
 			c.remember(key, s.State)
 		}
 	}
-	switch {
-	case s.Err != nil:
+	if s.Err != nil {
 		s.Err = fmt.Errorf("ConfigMap %q: %w; delete it, and it is made anew from what the groups were admitted", object.Name, s.Err)
-	case s.Format == formatWhole:
-		s.Next = setOf(string(object.UID), object.ResourceVersion)
-	case s.Format == formatTotals:
-		s.State.Set = setOf(string(object.UID), from)
 	}
 	return s
 }
-
-// setOf names the ledgers that were split off one version of a ConfigMap. One that is made anew has another UID.
-func setOf(uid, version string) string { return uid + "." + version }
 
 func (c *ConfigMaps) remember(key string, s State) {
 	c.mu.Lock()

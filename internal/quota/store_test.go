@@ -64,97 +64,92 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 			return Stored{}
 		}
 	}
-	for key, of := range map[string]func(int) State{"": many, total: func(n int) State { return manyIn(total, n) }} {
-		onlyTheVersionThatWasReadIsReplaced(t, store, next, key, of)
-	}
-	theLedgerIsSplitAndLost(t, store, next)
+	onlyTheVersionThatWasReadIsReplaced(t, store, next)
+	theLedgerIsLost(t, store, next)
+	theHeadIsMadeOnceAndAnew(t, store, next)
 }
 
 const total = "0123456789abcdef"
 
-func onlyTheVersionThatWasReadIsReplaced(t *testing.T, store *ConfigMaps, next func(string) Stored, key string, of func(int) State) {
+func onlyTheVersionThatWasReadIsReplaced(t *testing.T, store *ConfigMaps, next func(string) Stored) {
 	t.Helper()
 	ctx := t.Context()
-	refused := func(key string, s State, version string) {
+	of := func(n int) State { return manyIn(total, n) }
+	refused := func(s State, version string) {
 		t.Helper()
-		if _, err := store.Write(ctx, key, s, version); !errors.Is(err, ErrConflict) {
+		if _, err := store.Write(ctx, total, s, version); !errors.Is(err, ErrConflict) {
 			t.Errorf("version %q was replaced, which is not what is stored: %v", version, err)
 		}
 	}
-	written := func(key string, s State, version string) string {
+	written := func(s State, version string) string {
 		t.Helper()
-		version, err := store.Write(ctx, key, s, version)
+		version, err := store.Write(ctx, total, s, version)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return version
 	}
 
-	if s, err := store.Read(ctx, key); err != nil || s.Version != "" {
+	if s, err := store.Read(ctx, total); err != nil || s.Version != "" {
 		t.Fatalf("no ledger is read as %+v, %v", s, err)
 	}
-	refused(key, of(1), "7")
-	version := written(key, of(2), "")
-	if s := next(key); s.Version != version || !same(s.State, of(2)) {
+	refused(of(1), "7")
+	version := written(of(2), "")
+	if s := next(total); s.Version != version || !same(s.State, of(2)) {
 		t.Errorf("the watch tells version %s, want %s", s.Version, version)
 	}
-	refused(key, of(3), "")
-	second := written(key, of(5000), version)
-	refused(key, of(4), version)
-	if s, err := store.Read(ctx, key); err != nil || s.Version != second || !same(s.State, of(5000)) {
+	refused(of(3), "")
+	second := written(of(5000), version)
+	refused(of(4), version)
+	if s, err := store.Read(ctx, total); err != nil || s.Version != second || !same(s.State, of(5000)) {
 		t.Errorf("the ledger is read as version %s, want %s: %v", s.Version, second, err)
 	}
-	if s := next(key); s.Version != second {
+	if s := next(total); s.Version != second {
 		t.Errorf("the watch tells version %s, want %s", s.Version, second)
 	}
 }
 
-// theLedgerIsSplitAndLost: the ledger of all totals is replaced by the word that each has its own, and only at the version that was split.
-func theLedgerIsSplitAndLost(t *testing.T, store *ConfigMaps, next func(string) Stored) {
+func theLedgerIsLost(t *testing.T, store *ConfigMaps, next func(string) Stored) {
 	t.Helper()
 	ctx := t.Context()
-	whole, err := store.Read(ctx, "")
-	if err != nil || whole.Format != formatWhole {
-		t.Fatalf("read as %+v, %v", whole, err)
-	}
-	if err := store.Mark(ctx, "7"); !errors.Is(err, ErrConflict) {
-		t.Errorf("another version is replaced: %v", err)
-	}
-	if err := store.Mark(ctx, whole.Version); err != nil {
+	stored, err := store.Read(ctx, total)
+	if err != nil {
 		t.Fatal(err)
-	}
-	if s := next(""); s.Format != formatTotals || s.State.Set != whole.Next || !s.State.empty() {
-		t.Errorf("the watch tells of format %d, set %q; want set %q", s.Format, s.State.Set, whole.Next)
-	}
-	all, err := store.List(ctx)
-	if err != nil || len(all) != 1 || !same(all[total].State, manyIn(total, 5000)) {
-		t.Errorf("%d ledgers of totals are listed, %v", len(all), err)
 	}
 	if err := store.Delete(ctx, total, "7"); !errors.Is(err, ErrConflict) {
 		t.Errorf("another version is deleted: %v", err)
 	}
-	if err := store.Delete(ctx, total, all[total].Version); err != nil {
+	if err := store.Delete(ctx, total, stored.Version); err != nil {
 		t.Fatal(err)
 	}
 	if s := next(total); s.Version != "" || s.Seen == "" || !s.State.empty() {
 		t.Errorf("the watch tells of %+v, want of a ledger that is gone", s)
 	}
-	theLedgerThatIsMadeAnewNamesOthers(t, store, next, whole.Next)
 }
 
-func theLedgerThatIsMadeAnewNamesOthers(t *testing.T, store *ConfigMaps, next func(string) Stored, before string) {
+func theHeadIsMadeOnceAndAnew(t *testing.T, store *ConfigMaps, next func(string) Stored) {
 	t.Helper()
 	ctx := t.Context()
+	if err := store.MakeHead(ctx); err != nil {
+		t.Fatal(err)
+	}
+	head := next("")
+	if head.State.Set == "" || !head.State.empty() || head.Err != nil {
+		t.Errorf("the watch tells of %+v", head)
+	}
+	if err := store.MakeHead(ctx); !errors.Is(err, ErrConflict) {
+		t.Errorf("a head that is there is replaced: %v", err)
+	}
 	if err := store.Client.Delete(ctx, Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := next(""); s.Version != "" || s.Seen == "" || s.Format != 0 {
-		t.Errorf("the watch tells of %+v, want of a ledger that is gone", s)
+	if s := next(""); s.Version != "" || s.Seen == "" {
+		t.Errorf("the watch tells of %+v, want of a head that is gone", s)
 	}
-	if err := store.Mark(ctx, ""); err != nil {
+	if err := store.MakeHead(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if s := next(""); s.Format != formatTotals || s.State.Set == "" || s.State.Set == before {
+	if s := next(""); s.State.Set == "" || s.State.Set == head.State.Set {
 		t.Errorf("the watch tells of set %q", s.State.Set)
 	}
 }

@@ -19,9 +19,7 @@ type survey struct {
 // of returns what matters for one ledger.
 func (s *survey) of(key string) (facts, [][]Group) {
 	f := s.facts
-	if f.key = key; key == "" {
-		return f, s.groups
-	}
+	f.key = key
 	return f, s.byTotal()[key]
 }
 

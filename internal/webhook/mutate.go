@@ -3,8 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 
@@ -14,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // defaulter fills in what a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also
@@ -51,22 +48,18 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 		"spec.template": group.Spec.Template, "spec.vcenter": group.Spec.VCenter,
 	}
 	patch := make([]jsonpatch.Operation, 0, len(filled))
-	var warnings []string
 	written := writtenIn(req.Object.Raw)
 	for _, name := range filled {
-		patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), values[name]))
-		if zero, ok := written[name]; ok {
-			warnings = append(warnings, fmt.Sprintf("%s is %s. This release takes it as left out and fills in %s, a later one refuses it: write what you want, or leave %s out.",
-				name, zero, untrusted.Name(fmt.Sprint(values[name])), name))
+		if !written[name] {
+			patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), values[name]))
 		}
 	}
-	return admission.Patched("", patch...).WithWarnings(warnings...)
+	return admission.Patched("", patch...)
 }
 
-// writtenIn returns the fields that may be filled in and that an object has nevertheless: as zero, or as empty. A client with types of Go wrote that
-// for what it left out, up to the last release; whoever writes it by hand gets VMs that are not what the object says. An empty vcenter is none of them:
-// it stands for the default one in every release. Other fields are not decoded: whoever invents thousands of them must cost nothing.
-func writtenIn(object []byte) map[string]json.RawMessage {
+// writtenIn returns the required fields that an object has, also as zero or as empty text: those are not left out, and the schema refuses them. An empty vcenter
+// stands for the default one. Other fields are not decoded: an object with thousands of invented fields must cost nothing.
+func writtenIn(object []byte) map[string]bool {
 	var group struct {
 		Spec struct {
 			CPU      json.RawMessage `json:"cpu"`
@@ -78,9 +71,8 @@ func writtenIn(object []byte) map[string]json.RawMessage {
 	if utiljson.Unmarshal(object, &group) != nil {
 		return nil
 	}
-	written := map[string]json.RawMessage{"spec.cpu": group.Spec.CPU, "spec.memory": group.Spec.Memory, "spec.template": group.Spec.Template}
-	maps.DeleteFunc(written, func(_ string, value json.RawMessage) bool { return value == nil || string(value) == "null" })
-	return written
+	is := func(value json.RawMessage) bool { return value != nil && string(value) != "null" }
+	return map[string]bool{"spec.cpu": is(group.Spec.CPU), "spec.memory": is(group.Spec.Memory), "spec.template": is(group.Spec.Template)}
 }
 
 // complete says whether there is nothing that policies could fill in, so that nobody has to be asked.

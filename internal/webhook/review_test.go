@@ -390,18 +390,15 @@ func TestDeletionIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestAZeroThatWasWrittenIsToldAsOne: whoever writes "cpu: 0" gets VMs that the object does not speak of.
-func TestAZeroThatWasWrittenIsToldAsOne(t *testing.T) {
+// TestAZeroThatWasWrittenIsNotFilledIn: the schema refuses it. Else the VMs would not be what the object says.
+func TestAZeroThatWasWrittenIsNotFilledIn(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	const zeros = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg"},
 		"spec":{"replicas":1,"cpu":0,"memory":null,"template":"","vcenter":""}}`
 	got := s.mutate(requestFor(t, nil, zeros))
-	want := []string{
-		`spec.cpu is 0. This release takes it as left out and fills in 2, a later one refuses it: write what you want, or leave spec.cpu out.`,
-		`spec.template is "". This release takes it as left out and fills in linux-12, a later one refuses it: write what you want, or leave spec.template out.`,
-	}
-	if !got.Allowed || !slices.Equal(got.Warnings, want) {
-		t.Errorf("warnings %q, want %q", got.Warnings, want)
+	want := `[{"op":"add","path":"/spec/memory","value":4},{"op":"add","path":"/spec/vcenter","value":"default"}]`
+	if !got.Allowed || string(got.Patch) != want || len(got.Warnings) > 0 {
+		t.Errorf("allowed %v, patch %s, want %s, warnings %q", got.Allowed, got.Patch, want, got.Warnings)
 	}
 }
 

@@ -51,8 +51,6 @@ func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, 
 	server := vc.Spec.Server
 	if err := checkServer(spec.Child("server"), server, insecure); err != nil {
 		errs = append(errs, err)
-	} else if old == nil || old.Spec.Server != server {
-		errs = append(errs, checkPath(spec.Child("server"), server)...)
 	}
 	errs = append(errs, checkTLS(spec.Child("tls"), vc.Spec.TLS, &warn)...)
 	errs = append(errs, checkGrants(spec.Child("grants"), vc.Spec.Grants)...)
@@ -82,18 +80,11 @@ func checkServer(where *field.Path, server string, insecure bool) *field.Error {
 		return field.Invalid(where, server, "must use https; http would send the password in the clear")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return field.Invalid(where, server, fmt.Sprintf("must use https, not %q", u.Scheme))
+	case u.RawQuery != "" || u.Fragment != "" || !slices.Contains([]string{"", "/", "/sdk", "/sdk/"}, u.Path):
+		// A Secret that names a host means the vCenter there, and not another application of that host.
+		return field.Invalid(where, field.OmitValueType{}, "may have a host, a port and the path /sdk only")
 	}
 	return nil
-}
-
-// checkPath refuses what a Secret that names a host did not mean: another application of that host. Earlier releases took any path, so one that is there
-// already stays.
-func checkPath(where *field.Path, server string) field.ErrorList {
-	u, err := parseServer(server)
-	if err != nil || u.RawQuery == "" && u.Fragment == "" && slices.Contains([]string{"", "/", "/sdk", "/sdk/"}, u.Path) {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(where, field.OmitValueType{}, "may have a host, a port and the path /sdk only")}
 }
 
 func parseServer(server string) (*url.URL, error) {

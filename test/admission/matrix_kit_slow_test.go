@@ -200,6 +200,7 @@ func (m *matrix) allowUserData(owner cell) {
 	})
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: owner.namespace, Name: "cloud-init"},
+		Type:       v1alpha1.UserDataType,
 		Data:       map[string][]byte{"userdata": []byte("#cloud-config\n")},
 	}
 	if err := owner.Create(m.t.Context(), secret); err != nil {

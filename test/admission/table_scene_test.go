@@ -23,7 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
-	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -371,7 +371,7 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ledgers, err := (&quota.ConfigMaps{Client: maps.ConfigMaps(stack.Namespace)}).List(ctx)
+	ledgers, err := quotatest.List(ctx, maps.ConfigMaps(stack.Namespace))
 	if err != nil {
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,18 +21,59 @@ var (
 // pages are the Markdown files that people read, relative to the root.
 func pages(t *testing.T) []string {
 	t.Helper()
-	var all []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "test/*.md", "charts/*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+	all := pagesIn(t, root)
+	if len(all) < 20 {
+		t.Fatalf("only %d pages were found", len(all))
+	}
+	return all
+}
+
+// pagesIn are the pages of a copy of the repository: those of its top, of docs and its subfolders, of test, and of charts.
+func pagesIn(t *testing.T, top string) []string {
+	t.Helper()
+	all := filesIn(t, filepath.Join(top, "docs"), ".md")
+	for _, pattern := range []string{"*.md", "test/*.md", "charts/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(top, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, found...)
 	}
-	if len(all) < 20 {
-		t.Fatalf("only %d pages were found", len(all))
-	}
 	return all
+}
+
+// filesIn are the files of a directory and of its subfolders that have an extension.
+func filesIn(t *testing.T, directory, extension string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && filepath.Ext(path) == extension {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestPagesInSubfoldersOfDocsAreChecked(t *testing.T) {
+	top := t.TempDir()
+	want := []string{"docs/how-to/members/page.md", "docs/page.md", "README.md"}
+	for _, name := range append(slices.Clone(want), "docs/how-to/page.txt") {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(top, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range want {
+		want[i] = filepath.Join(top, want[i])
+	}
+	if got := pagesIn(t, top); !slices.Equal(got, want) {
+		t.Errorf("the pages are %q, want %q", got, want)
+	}
 }
 
 // prose is a page without its blocks of code, which is where links and headings are.

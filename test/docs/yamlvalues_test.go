@@ -119,14 +119,16 @@ var (
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"config/samples/*.yaml", "docs/*/*.yaml", "charts/*/values.yaml", "charts/*/ci/*.yaml"} {
+	files := filesIn(t, filepath.Join(root, "docs"), ".yaml")
+	for _, pattern := range []string{"config/samples/*.yaml", "charts/*/values.yaml", "charts/*/ci/*.yaml"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files: %v", pattern, len(found), err)
 		}
-		for _, file := range found {
-			all[file] = read(t, file)
-		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		all[file] = read(t, file)
 	}
 	for _, page := range pages(t) {
 		text := read(t, page)

@@ -8,7 +8,7 @@ import (
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
@@ -19,11 +19,10 @@ func (f *fleet) granted() func(context.Context) (int, error) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	ledgers := &quota.ConfigMaps{Client: maps.ConfigMaps(stack.Namespace)}
 	return func(ctx context.Context) (int, error) {
-		all, err := ledgers.List(ctx)
+		all, err := quotatest.List(ctx, maps.ConfigMaps(stack.Namespace))
 		if err != nil {
-			return 0, fmt.Errorf("read the ledgers of quotas: %w", err)
+			return 0, err
 		}
 		for _, ledger := range all {
 			for id, e := range ledger.State.Entries() {

@@ -25,8 +25,8 @@ const cloudConfig, jewel = "#cloud-config\nruncmd: [true]\n", "what-opens-the-cl
 // theCommand is what a person is told to run, at the end of a message.
 var theCommand = regexp.MustCompile(`: kubectl label secret (\S+) -n (\S+) ([^\s=]+)=(\S+)$`)
 
-// TestAVMGetsUserDataAndNoOtherSecret: a Secret that does not say that it is user data is handed to VMs in this release, and the group tells
-// by which command somebody marks it. A Secret for something else is not handed on, nor is any where the member does not allow it.
+// TestAVMGetsUserDataAndNoOtherSecret: a Secret that is not marked as user data is not handed to VMs, and the group names the command that
+// marks it. A Secret for something else is not handed on, nor is any where the member does not allow it.
 func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 	w := shared.enter(t)
 	h := &handsOut{newAttacker(t, w, "userdata", fresh("userdata")).joined()}
@@ -43,27 +43,18 @@ func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 	h.group("own", "cloud-init")
 	h.group("typed", "marked")
 
-	told := h.until("it to run, and to tell of its Secret", "own", func(g *v1alpha1.VmGroup) bool { return runs(g, 1) && unmarked(g) != nil })
-	h.has("own", told.Status.VMs...)
-	h.run(unmarked(told).Message, "cloud-init")
-	h.scale("own", 2) // or else the operator looks at the Secret again within five minutes
-	marked := h.until("its second VM to run, and nothing to be told any more", "own", func(g *v1alpha1.VmGroup) bool { return runs(g, 2) && unmarked(g) == nil })
+	told := h.untilRefused("own", v1alpha1.ReasonUserDataDenied, `"cloud-init"`, "not marked as user data")
+	h.run(meta.FindStatusCondition(told.Status.Conditions, v1alpha1.ConditionStalled).Message, "cloud-init")
+	h.scale("own", 2) // or else the operator reads the Secret again within half a minute
+	marked := h.until("its VMs to run", "own", func(g *v1alpha1.VmGroup) bool { return runs(g, 2) })
 	h.has("own", marked.Status.VMs...)
 
 	typed := h.untilRunning("from a Secret of the type", "typed", 1)
-	if c := unmarked(typed); c != nil {
-		t.Errorf("a Secret of type %s is told of: %s", v1alpha1.UserDataType, c.Message)
-	}
 	h.has("typed", typed.Status.VMs...)
 	h.untilRefused("thief", v1alpha1.ReasonUserDataDenied, `"sa-token"`, "of type "+string(corev1.SecretTypeServiceAccountToken))
 	h.untilRefused("burglar", v1alpha1.ReasonUserDataNotFound, `"keys"`, `no key "userdata"`)
 	h.hasNoVM("thief")
 	h.hasNoVM("burglar")
-}
-
-// unmarked is what a group tells of a Secret that is not marked as user data, or nil.
-func unmarked(g *v1alpha1.VmGroup) *metav1.Condition {
-	return meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUnmarkedUserData)
 }
 
 // handsOut is a member whose groups hand Secrets to their VMs.
@@ -97,7 +88,7 @@ func (h *handsOut) allow() {
 }
 
 // untilRefused waits until a group has no VM for a reason, in words that mention what it is about. It fails as soon as there is a VM.
-func (h *handsOut) untilRefused(name, reason string, mentions ...string) {
+func (h *handsOut) untilRefused(name, reason string, mentions ...string) *v1alpha1.VmGroup {
 	h.t.Helper()
 	g := h.until("to be refused for "+reason, name, func(g *v1alpha1.VmGroup) bool {
 		return g.Status.ReadyReplicas > 0 || strings.Contains(words(g.Status.Conditions), reason)
@@ -108,6 +99,7 @@ func (h *handsOut) untilRefused(name, reason string, mentions ...string) {
 		}
 	}
 	h.hasNoVM(name)
+	return g
 }
 
 // run does what the command in a message does.

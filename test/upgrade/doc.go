@@ -4,4 +4,6 @@
 // knows nothing of that. The story needs the commit, so it has the build tag upgrade and a target of its own:
 //
 //	make test-upgrade FROM=<commit or tag>
+//
+// Until there is a release, FROM is HEAD: development versions before that need not run beside the tree (docs/adr/0095).
 package upgrade

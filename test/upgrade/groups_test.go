@@ -98,7 +98,8 @@ func (s *tale) populate() {
 			s.must(s.Members[member].Create(s.Context(), ns))
 			if namespace == plain {
 				s.must(s.Members[member].Create(s.Context(), &corev1.Secret{
-					ObjectMeta: metav1.ObjectMeta{Namespace: plain, Name: userData}, StringData: map[string]string{"userdata": "#cloud-config"},
+					ObjectMeta: metav1.ObjectMeta{Namespace: plain, Name: userData}, Type: v1alpha1.UserDataType,
+					StringData: map[string]string{"userdata": "#cloud-config"},
 				}))
 			}
 			for i := range count {

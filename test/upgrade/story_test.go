@@ -26,7 +26,7 @@ import (
 // work: they ask for more than a quota has left, lose VMs, and edit groups, also in the middle of an update of their VMs.
 func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s := newTale(t)
-	s.unbound()
+	s.allowsUserData()
 	first, second := s.joins(s.before), s.joins(s.before)
 	s.policies()
 	s.served()
@@ -48,7 +48,6 @@ func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s.works("an old replica and a new one", grows, mayStay)
 	fourth := s.replaced(second, s.after)
 	s.works("after the update", grows, follow)
-	s.told()
 
 	s.goesHalfWay()
 	s.crds(s.before)
@@ -62,7 +61,6 @@ func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s.works("an old replica and a new one again", mayGrow, mayStay)
 	s.replaced(sixth, s.after)
 	s.works("after the second update", grows, follow)
-	s.told()
 	s.arrives()
 
 	s.watch.stop()

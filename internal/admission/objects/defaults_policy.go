@@ -11,8 +11,7 @@ import (
 )
 
 // filled is a list of patches that set a required field which the group leaves out, or an empty list when no policy has a
-// default for it. The first policy that has one decides. A zero that the author wrote is not left out: the hub is asked, since it can tell what it does
-// with it, and policies that mutate cannot.
+// default for it. The first policy that has one decides. A zero that the author wrote is not left out, and the schema refuses it.
 func filled(field string) string {
 	return strings.ReplaceAll(
 		`(!has(object.spec.FIELD) && variables.defaults.exists(d, has(d.FIELD)) ?

@@ -26,15 +26,10 @@ type Identity struct {
 	// Resource is the plural, as a REST path has it.
 	Resource string
 	Name     string
-	// Optional: a member is usable without it, and roles of earlier releases do not cover it.
-	Optional bool
 }
 
 func registered(kind, resource, name string) Identity {
-	return Identity{
-		GroupVersionKind: admissionv1.SchemeGroupVersion.WithKind(kind), Resource: resource, Name: name,
-		Optional: name == DeletionName || name == NamespacesName,
-	}
+	return Identity{GroupVersionKind: admissionv1.SchemeGroupVersion.WithKind(kind), Resource: resource, Name: name}
 }
 
 // Known returns everything that may ever be in a member, in the order in which it has to be removed: what calls the hub

@@ -42,7 +42,6 @@ func Render(in Input) (Bundle, error) {
 		bundle.CABundleHash = BundleHash(in.CABundle)
 	}
 	bundle.NoWebhook = why
-	// The roles of older releases forbid these, and after an object that is refused no other one is created.
 	typed = append(typed, deletionPolicy(), namespacesPolicy(),
 		bindingTo(DeletionName), bindingToGroups(NamespacesName))
 	for _, object := range typed {

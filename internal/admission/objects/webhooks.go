@@ -115,10 +115,9 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 }
 
 // missing holds where the hub could fill something in. A member with mutating policies asks those first, so that there is nothing left to ask for
-// but zeros that the author wrote, what they failed to fill in, and what no policy has a default for; the schema then refuses that.
+// but what they failed to fill in, and what no policy has a default for; the schema then refuses that.
 func missing(policies bool) string {
-	unset := `!has(object.spec.cpu) || object.spec.cpu == 0 || !has(object.spec.memory) || object.spec.memory == 0 ||
-  !has(object.spec.template) || object.spec.template == ''`
+	unset := `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template)`
 	if !policies {
 		// A group keeps the vCenter that it has, also when that is none by name.
 		unset += ` ||

@@ -190,7 +190,8 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 		{story: "nothing missing", policies: true, defaults: true, want: []string{validate}},
 		{story: "no vCenter, and no default for it", policies: true, without: []string{"vcenter"}, want: []string{validate}},
 		{story: "no default for a field that is required", policies: true, without: []string{"cpu"}, want: []string{mutate}, refused: true},
-		{story: "a zero is told by the hub", policies: true, defaults: true, zero: []string{"cpu"}, want: []string{mutate}, refused: true},
+		{story: "a zero, which the schema refuses", policies: true, defaults: true, zero: []string{"cpu"}, refused: true},
+		{story: "a zero, without policies", defaults: true, zero: []string{"cpu"}, refused: true},
 		{story: "defaults of the hub", defaults: true, without: all, want: []string{mutate}, refused: true}, // this hub fills in nothing
 		{story: "a vCenter from the hub", defaults: true, without: []string{"vcenter"}, want: []string{mutate, validate}},
 		{story: "nothing missing, without policies", defaults: true, want: []string{validate}},

@@ -76,9 +76,6 @@ type Options struct {
 	Limits Limits
 	// Period is how long members call by one segment; 0 is DefaultPeriod.
 	Period time.Duration
-	// Fixed reports whether a replica of a release may live that knows the segments of period 0 only, and whether one is seen. Members are
-	// given what it knows while one may live, but may call by it only where one was seen. nil is never.
-	Fixed func() (mayLive, seen bool)
 	// Resync is how often everything is looked at although nothing changed.
 	Resync time.Duration
 	// Events may be nil.
@@ -97,8 +94,6 @@ type Rotator struct {
 	// reported are the members that Events was told of.
 	reported map[string]bool
 	memory   Memory
-	// fixedAt is when a replica of an earlier release was last seen.
-	fixedAt time.Time
 	// had are the segments that members have, and had until a while ago.
 	had acknowledged
 
@@ -153,19 +148,7 @@ func (r *Rotator) Segment(memberName string, uid types.UID, fixed bool) (segment
 }
 
 // period is the one whose segments members are given now.
-func (r *Rotator) period() Period {
-	if mayLive, _ := r.fixed(); mayLive {
-		return 0
-	}
-	return PeriodAt(r.opts.Now(), r.opts.Period)
-}
-
-func (r *Rotator) fixed() (mayLive, seen bool) {
-	if r.opts.Fixed == nil {
-		return false, false
-	}
-	return r.opts.Fixed()
-}
+func (r *Rotator) period() Period { return PeriodAt(r.opts.Now(), r.opts.Period) }
 
 // Knows reports whether a member may call by the segment. The time that it takes says nothing of the answer.
 func (r *Rotator) Knows(memberName, segment string) bool {

@@ -33,8 +33,6 @@ type bench struct {
 	hub       client.WithWatch
 	now       time.Time
 	leading   shardingtest.Leader
-	fixed     bool // a replica of an earlier release lives
-	unknown   bool // this replica cannot rule out that one lives
 	offer     Offer
 	delivered []map[string][]byte
 	changes   int
@@ -86,7 +84,7 @@ func (b *bench) replica(hub client.Client) *Rotator {
 	return NewRotator(Options{
 		Namespace: "operator", Client: hub, Leader: &b.leading, Certificates: b, Peers: b,
 		Random: bytes.NewReader(bytes.Repeat([]byte{1, 2, 3, 4}, 100)), Now: func() time.Time { return b.now },
-		Limits: limits, Period: DefaultPeriod, Fixed: func() (bool, bool) { return b.fixed || b.unknown, b.fixed }, Resync: time.Minute, Events: b, Log: logr.Discard(),
+		Limits: limits, Period: DefaultPeriod, Resync: time.Minute, Events: b, Log: logr.Discard(),
 		Changed: func() { b.changes++ },
 	})
 }

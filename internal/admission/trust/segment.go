@@ -20,8 +20,8 @@ const keyLength = 32
 // DefaultPeriod is how long a member calls by one segment: see [Period].
 const DefaultPeriod = 12 * time.Hour
 
-// Period numbers a stretch of time in which members are given the same segment. 0 is the one that never ends: earlier releases know no other,
-// and so does a member whose objects somebody else applies.
+// Period numbers a stretch of time in which members are given the same segment. 0 is the one that never ends, for
+// members whose objects somebody else applies (spec.manage None).
 type Period int64
 
 // PeriodAt returns the period at a time, if each is so long.
@@ -70,9 +70,8 @@ func (a acknowledged) next(members []v1alpha1.MemberCluster, now time.Time, whil
 }
 
 // doorsOf are all by which members may call now. Old and new ones hold together: the period before and the one after, for what is under way and
-// for clocks that differ, and for each member those that it was seen to have, which it may have missed to renew for long. fixed says that a
-// replica of an earlier release may live, which gives members none but the one of period 0.
-func doorsOf(key []byte, members []v1alpha1.MemberCluster, had acknowledged, now Period, fixed bool) map[door]struct{} {
+// for clocks that differ, and for each member those that it was seen to have, which it may have missed to renew for long.
+func doorsOf(key []byte, members []v1alpha1.MemberCluster, had acknowledged, now Period) map[door]struct{} {
 	doors := map[door]struct{}{}
 	if len(key) == 0 {
 		return doors
@@ -80,7 +79,7 @@ func doorsOf(key []byte, members []v1alpha1.MemberCluster, had acknowledged, now
 	for i := range members {
 		m := &members[i]
 		periods := slices.AppendSeq([]Period{now - 1, now, now + 1}, maps.Keys(had[m.UID]))
-		if fixed || m.Spec.Manage == v1alpha1.ManageNone {
+		if m.Spec.Manage == v1alpha1.ManageNone {
 			periods = append(periods, 0)
 		}
 		for _, period := range periods {

@@ -47,7 +47,7 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	b.pass()
 	b.pass()
 	if !b.knows(near, 0) || !b.knows(away, 0) {
-		t.Fatal("members of the release before are not known by the segment that they have")
+		t.Fatal("members that somebody else managed until now are not known by the segment that they have")
 	}
 	_, now, _ := b.Segment("near", near.UID, false)
 	if want := PeriodAt(b.now, DefaultPeriod); now != want || now == 0 {
@@ -59,11 +59,11 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	b.acknowledge(near, now)
 	b.acknowledge(away, now)
 	if !b.knows(near, 0) {
-		t.Error("the segment of the release before ends with the acknowledgement, and the member's API servers may not all know of it")
+		t.Error("the segment that never ends stops with the acknowledgement, and the member's API servers may not all know of it")
 	}
 	b.passAfter(limits.Overlap)
 	if b.knows(near, 0) {
-		t.Error("the segment of the release before holds although the member has had another for long")
+		t.Error("the segment that never ends holds although the member has had another for long")
 	}
 	changes := b.changes
 	for i := Period(1); i <= 5; i++ {
@@ -112,8 +112,8 @@ func TestAMemberThatComesBackMayCallByItsOldSegmentForAWhile(t *testing.T) {
 	}
 }
 
-// A member of the release before called by the segment of period 0, which somebody knows. Then its webhooks are taken away, and its status says 0 again.
-func TestAMemberWithoutWebhooksHasNoSegmentOfTheReleaseBefore(t *testing.T) {
+// A member that somebody else managed called by the segment of period 0, which people know. Then its webhooks are removed, and its status says 0 again.
+func TestAMemberWithoutWebhooksHasNoSegmentThatNeverEnds(t *testing.T) {
 	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
 	b := newBench(t, m)
 	a, _ := twoAuthorities(t)
@@ -121,7 +121,7 @@ func TestAMemberWithoutWebhooksHasNoSegmentOfTheReleaseBefore(t *testing.T) {
 	b.pass()
 	b.pass()
 	if !b.knows(m, 0) {
-		t.Fatal("right after the update, the member is not known by the segment that it has")
+		t.Fatal("right after spec.manage has changed, the member is not known by the segment that it has")
 	}
 	now := PeriodAt(b.now, DefaultPeriod)
 	b.acknowledge(m, now)
@@ -129,7 +129,7 @@ func TestAMemberWithoutWebhooksHasNoSegmentOfTheReleaseBefore(t *testing.T) {
 	m.Status.CABundleHash = ""
 	b.acknowledge(m, 0)
 	if b.knows(m, 0) {
-		t.Error("the segment of the release before holds again")
+		t.Error("the segment that never ends holds again")
 	}
 	if !b.knows(m, now) {
 		t.Error("the segment that it would be given does not hold")
@@ -151,62 +151,9 @@ func TestASegmentStaysWhereSomebodyElseAppliesIt(t *testing.T) {
 	if !b.knows(none, 0) || !b.knows(none, PeriodAt(b.now, DefaultPeriod)-7) {
 		t.Error("the segment that it has, or the one that it is to have, does not hold")
 	}
-}
-
-func TestReplicasOfAnEarlierReleaseAreServedAsWell(t *testing.T) {
-	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
-	b := newBench(t, m)
-	b.fixed = true
-	a, _ := twoAuthorities(t)
-	b.files(a, 0, 100*day)
-	b.pass()
-	b.pass()
-	if _, period, _ := b.Segment("m", m.UID, false); period != 0 || !b.knows(m, 0) {
-		t.Errorf("a replica that knows no periods would refuse the segment of period %d", period)
-	}
-	b.fixed = false
-	before := b.changes
-	b.pass()
-	_, now, _ := b.Segment("m", m.UID, false)
-	if now == 0 || b.changes != before+1 {
-		t.Errorf("once the last one has gone: period %d, told %d times", now, b.changes-before)
-	}
-	b.acknowledge(m, now)
-	if !b.knows(m, 0) {
-		t.Error("what the last one gave to the member does not hold, and nobody has given it another yet")
-	}
-	b.now = b.now.Add(limits.Overlap)
-	b.pass()
-	if b.knows(m, 0) {
-		t.Error("the segment of the release before holds for ever")
-	}
-	// The rollback: one of the release before is back, and the leader has the member take the segment that it knows.
-	b.fixed = true
-	b.pass()
-	if _, period, _ := b.Segment("m", m.UID, false); period != 0 || !b.knows(m, 0) || !b.knows(m, now) {
-		t.Errorf("after the rollback began: period %d", period)
-	}
-}
-
-func TestAReplicaThatHasJustStartedDoesNotTakeTheSegmentThatNeverChanges(t *testing.T) {
-	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
-	b := newBench(t, m)
-	a, _ := twoAuthorities(t)
-	b.files(a, 0, 100*day)
-	b.pass()
-	b.acknowledge(m, PeriodAt(b.now, DefaultPeriod))
-	b.unknown = true
 	b.passAfter(limits.Overlap)
-	if _, period, _ := b.Segment("m", m.UID, false); period != 0 {
-		t.Errorf("period %d is given out, which a replica of an earlier release may not know", period)
-	}
-	if b.knows(m, 0) || !b.knows(m, PeriodAt(b.now, DefaultPeriod)) {
-		t.Error("while it does not know the others, the segment of the release before holds, or the one of now does not")
-	}
-	b.unknown = false
-	b.pass()
-	if b.knows(m, 0) {
-		t.Error("the segment of the release before holds, and no replica of it was seen")
+	if !b.knows(none, 0) {
+		t.Error("the segment that stays ends before somebody has applied it")
 	}
 }
 

@@ -107,18 +107,11 @@ func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	return stored, damaged || len(stored.PathKey) == 0
 }
 
-// openDoors lets members call by the segments that they have or may get. Members get others when a period begins, or when the last replica of an
-// earlier release has gone, or the first one has come. One that led until it went may have given the segment of period 0 without saying so in a
-// status, so that one holds for a while longer.
+// openDoors lets members call by the segments that they have or are given. Members are given others when a period begins.
 func (r *Rotator) openDoors(key []byte, members []v1alpha1.MemberCluster) {
 	given, now := r.period(), r.opts.Now()
-	// A replica that has just started cannot rule one out, and that alone opens nothing: what opens would be the segment that never changes.
-	if _, seen := r.fixed(); seen {
-		r.fixedAt = now
-	}
-	fixed := !r.fixedAt.IsZero() && now.Sub(r.fixedAt) < r.opts.Limits.Overlap
 	r.had = r.had.next(members, now, r.opts.Limits.Overlap)
-	doors := doorsOf(key, members, r.had, PeriodAt(now, r.opts.Period), fixed)
+	doors := doorsOf(key, members, r.had, given)
 	r.mu.Lock()
 	first, before := r.doors == nil, r.given
 	r.doors, r.given = doors, given

@@ -29,7 +29,6 @@ type fakeAdmission struct {
 	ca       []byte
 	limit    int
 	without  []string // kinds that are left out
-	optional string   // name of a policy of a later release than the member's roles
 	broken   string   // kind that no API server accepts
 	targets  []install.Target
 }
@@ -90,11 +89,6 @@ func (f *fakeAdmission) Objects(target install.Target) (install.Bundle, error) {
 		bundle.Known = append(bundle.Known, fakeName(kind))
 	}
 	if target.Leaving {
-		if f.optional != "" {
-			later := fakeName("ValidatingAdmissionPolicy")
-			later.Name = f.optional
-			bundle.Known, bundle.Optional = append([]install.Object{later}, bundle.Known...), []install.Object{later}
-		}
 		return bundle, nil
 	}
 	for _, kind := range fakeKinds {

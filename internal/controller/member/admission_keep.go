@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
@@ -220,7 +221,7 @@ func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
 	defer cancel()
-	definition, err := crds.Get(ctx, k.apis.Bootstrap.Client, opts.VmGroupCRD().Name)
+	definition, err := crds.Get(ctx, k.apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil || definition == nil {
 		return 0, err
 	}
@@ -260,7 +261,7 @@ func (k *admissionKeeper) limitsCRD(ctx context.Context) (install.Finding, error
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, 3*opts.Timings.Request+opts.Timings.Establish)
 	defer cancel()
-	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, opts.LimitsCRD(), k.c.target.manage, opts.Timings.Establish)
+	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, crd.VmGroupLimitsCRD(), k.c.target.manage, opts.Timings.Establish)
 	return result.Finding, err
 }
 

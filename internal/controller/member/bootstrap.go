@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
@@ -119,7 +120,7 @@ func (c *connection) equip(api *remote.API) error {
 	defer cancel()
 	mayWrite := c.Leading()
 	c.equipped = false
-	result, err := install.EnsureCRD(ctx, api.Client, c.provider.opts.VmGroupCRD(), c.target.manage, timings.Establish)
+	result, err := install.EnsureCRD(ctx, api.Client, crd.VmGroupCRD(), c.target.manage, timings.Establish)
 	if err != nil {
 		return err
 	}

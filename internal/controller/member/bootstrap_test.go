@@ -76,9 +76,9 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		in.awaitReconciled("alpha", "served-on")
 		in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden)
 	})
-	t.Run("with the roles of before the groups are served, what may be installed is, and it says what is missing", func(t *testing.T) {
+	t.Run("with fewer roles the groups are served, what may be installed is, and it says what is missing", func(t *testing.T) {
 		_, takeBack := grantChanged(t, servers.alpha, "two-bootstrap", func(role *rbacv1.ClusterRole) {
-			role.Name += "-of-before"
+			role.Name += "-fewer"
 			for i := range role.Rules {
 				role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(resource string) bool { return resource == "validatingadmissionpolicybindings" })
 			}
@@ -96,8 +96,8 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 			return nil
 		})
 		in.awaitEngaged("alpha")
-		newGroup(t, servers.alpha, "served-with-roles-of-before")
-		in.awaitReconciled("alpha", "served-with-roles-of-before")
+		newGroup(t, servers.alpha, "served-with-fewer-roles")
+		in.awaitReconciled("alpha", "served-with-fewer-roles")
 		takeBack()
 	})
 	t.Run("with rights again it catches up", func(t *testing.T) {
@@ -105,7 +105,6 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
 		awaitLimit(t, member, 4)
 	})
-	fake.change(func(f *fakeAdmission) { f.optional = "unknown-to-these-roles" })
 	in.leave("alpha")
 	in.awaitEvent("alpha", "Left")
 	awaitObject(t, member, "ValidatingAdmissionPolicy", func(object *unstructured.Unstructured) bool { return object == nil })

@@ -124,7 +124,7 @@ func newConnection(p *Provider, target target, previous *connection) *connection
 		provider: p,
 		target:   target,
 		pace:     pace,
-		log:      p.opts.Logger.WithValues("member", target.name),
+		log:      p.log.WithValues("member", target.name),
 		ctx:      ctx,
 		cancel:   cancel,
 		previous: previous,

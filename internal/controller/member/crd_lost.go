@@ -2,10 +2,8 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -23,17 +21,9 @@ func (c *connection) doubtCRD() {
 	c.wake()
 }
 
-// definition reads the metadata of the VmGroup CRD: nil when there is none. Roles of before let only the bootstrap identity do so. If the CRD
-// goes, status is about to say so.
-func (c *connection) definition(ctx context.Context, apis remote.APIs, uid string) (metav1.Object, error) {
+// definition reads the metadata of the VmGroup CRD: nil when there is none. If the CRD is being deleted or missing, status reports that soon.
+func (c *connection) definition(ctx context.Context, apis remote.APIs) (metav1.Object, error) {
 	found, err := install.CRDMetadata(ctx, apis.Runtime, crd.VmGroupName)
-	if apierrors.IsForbidden(err) && apis.Separate() {
-		again, failed := c.definitionByBootstrap(ctx, apis, uid)
-		var known *remote.Problem
-		if lasting := errors.As(failed, &known) && known.Lasting; !lasting && !apierrors.IsForbidden(failed) && !apierrors.IsUnauthorized(failed) {
-			found, err = again, failed
-		}
-	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -44,13 +34,6 @@ func (c *connection) definition(ctx context.Context, apis remote.APIs, uid strin
 		c.doubtCRD()
 	}
 	return found, nil
-}
-
-func (c *connection) definitionByBootstrap(ctx context.Context, apis remote.APIs, uid string) (*metav1.PartialObjectMetadata, error) {
-	if err := apis.SameCluster(ctx, uid); err != nil {
-		return nil, err
-	}
-	return install.CRDMetadata(ctx, apis.Bootstrap, crd.VmGroupName)
 }
 
 // watchDeletions notes when a group is deleted: the CRD may be the reason, and no watch tells of that.
@@ -75,28 +58,27 @@ func (c *connection) watchDeletions(ctx context.Context, cl cluster.Cluster) err
 func (c *connection) lostCRD(apis remote.APIs) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
 	defer cancel()
-	wanted := c.provider.opts.VmGroupCRD()
 	// An API server that is starting may answer so, too.
-	installed, err := crds.Get(ctx, apis.Bootstrap.Client, wanted.Name)
+	installed, err := crds.Get(ctx, apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil {
 		c.log.Info("A watch found no VmGroups, and the CRD cannot be looked at", "error", err.Error())
 		return false
 	}
 	if installed != nil {
 		if !installed.DeletionTimestamp.IsZero() {
-			finding := install.Terminating(wanted.Name, installed)
+			finding := install.Terminating(crd.VmGroupName, installed)
 			c.update(func(seen *observation) { seen.crd = &finding })
 		}
 		return false
 	}
-	c.log.Info("The CRD was deleted in the member", "crd", wanted.Name)
+	c.log.Info("The CRD was deleted in the member", "crd", crd.VmGroupName)
 	what := "It is installed again."
 	if c.target.manage == v1alpha1.ManageNone {
 		what = "spec.manage is None: apply the output of `manager render`."
 	}
 	message := fmt.Sprintf("The CRD %s was deleted in the member. No VmGroup is served until it exists again. %s "+
 		"VMs are kept: VmGroups that were deleted with the CRD and are in storage still are held, and condition %s says how to decide about them.",
-		wanted.Name, what, v1alpha1.ConditionCRDDeletion)
+		crd.VmGroupName, what, v1alpha1.ConditionCRDDeletion)
 	c.update(func(seen *observation) {
 		seen.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: message}
 		seen.crdVersion = ""

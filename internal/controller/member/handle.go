@@ -2,12 +2,9 @@ package member
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
@@ -36,11 +33,6 @@ type Member struct {
 	AcceptAdmitted time.Time
 	// Reachable is false while the member does not answer; what the caches hold may be old then.
 	Reachable bool
-	// Client reads VmGroups and Namespace metadata from the cache and everything else, Secrets included, from
-	// the API server; it writes to the API server. It fails once the member is disengaged.
-	Client client.Client
-	// APIReader always reads from the API server.
-	APIReader client.Reader
 	// Definition asks the API server for the metadata of the VmGroup CRD: nil when there is none.
 	Definition func(context.Context) (metav1.Object, error)
 }
@@ -64,27 +56,4 @@ func (p *Provider) Member(name string) (Member, bool) {
 	result.Predecessor = c.target.predecessor
 	result.Reachable = c.seen.problem == nil
 	return result, true
-}
-
-// Members returns the names of all engaged members, in no order.
-func (p *Provider) Members() []string {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	names := make([]string, 0, len(p.connections))
-	for name, c := range p.connections {
-		if c.engaged != nil {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// NamespaceLabels returns the labels of a namespace from the member's cache. The map must not be changed.
-// The error is a NotFound API error when the cache has no such namespace.
-func (m Member) NamespaceLabels(ctx context.Context, namespace string) (map[string]string, error) {
-	metadata := namespaceMetadata()
-	if err := m.Client.Get(ctx, types.NamespacedName{Name: namespace}, metadata); err != nil {
-		return nil, fmt.Errorf("namespace %q of member %q: %w", namespace, m.Name, err)
-	}
-	return metadata.Labels, nil
 }

@@ -91,7 +91,7 @@ func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *
 	timings := c.provider.opts.Timings
 	mayWrite := c.Leading()
 	if mayWrite && c.deletionSeen.Swap(false) {
-		if _, err := c.definition(c.ctx, apis, uid); err != nil {
+		if _, err := c.definition(c.ctx, apis); err != nil {
 			c.log.V(1).Info("The CRD could not be looked at", "error", err.Error())
 		}
 	}

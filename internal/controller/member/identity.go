@@ -11,7 +11,7 @@ import (
 // identity says which cluster a MemberCluster is, by the word of the hub.
 type identity struct {
 	clusterUID string
-	// pinned in its spec, and not only known from status, as before there were pins.
+	// pinned in its spec, and not only found by a connection.
 	pinned  bool
 	created time.Time
 }

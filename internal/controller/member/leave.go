@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,8 +36,6 @@ type leaving struct {
 	letGoBytes int64
 	// kept are admission objects that are somebody else's to remove (spec.manage None).
 	kept []string
-	// optional are admission objects that the member's roles may not cover.
-	optional []install.Object
 	// pageSize is how many groups are listed at a time.
 	pageSize int64
 }
@@ -126,7 +123,7 @@ func (l *leaving) attempt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.kept, l.optional = nil, bundle.Optional
+		l.kept = nil
 		// An API server goes by a policy for a moment after its binding was deleted, and refuses every write of a group when
 		// the parameter is gone by then. A refused object must not keep the groups from being let go.
 		doors, parameters := splitParameters(bundle.Known)
@@ -209,9 +206,6 @@ func (l *leaving) removeObjects(ctx context.Context, apis remote.APIs, objects [
 	if err != nil {
 		return apis.BootstrapProblem(err)
 	}
-	refused = slices.DeleteFunc(refused, func(r install.Refusal) bool {
-		return apierrors.IsForbidden(r.Err) && slices.Contains(l.optional, r.Object)
-	})
 	if len(refused) > 0 {
 		return fmt.Errorf("remove %s: %w", refused[0].Object, refused[0].Err)
 	}

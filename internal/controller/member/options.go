@@ -5,21 +5,17 @@ import (
 	"math"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
@@ -51,14 +47,8 @@ type Options struct {
 	Limits remote.Limits
 	// Addresses to which members may lead; all when zero.
 	Addresses remote.Addresses
-	// Scheme of the clients that are handed out; [NewScheme] when nil.
-	Scheme *runtime.Scheme
-	// CachedObjects are synced before a member is engaged: VmGroups and the metadata of Namespaces when nil.
-	// Every kind that a multicluster controller watches must be among them. multicluster-runtime holds a lock
-	// while it starts a watch, and a watch that has to wait for a dead member would hold up all others.
-	CachedObjects []client.Object
-	// ClusterOptions are applied to each member's cluster last.
-	ClusterOptions []cluster.Option
+	// clusterOptions are applied to each member's cluster last. Tests have them.
+	clusterOptions []cluster.Option
 
 	// Leader says whether this replica leads: it writes MemberClusters, and claims, equips and leaves members. It is asked before each write; nil means
 	// that this replica always leads. Call [Provider.LeadershipChanged] when the answer changed.
@@ -82,12 +72,6 @@ type Options struct {
 	Orphans func(member string) (groups []orphans.Group, known bool)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
-	// VmGroupCRD is the CRD that members get; the embedded one when nil.
-	VmGroupCRD func() *apiextensionsv1.CustomResourceDefinition
-	// LimitsCRD is the CRD that members get together with the admission objects; the embedded one of VmGroupLimits when nil.
-	LimitsCRD func() *apiextensionsv1.CustomResourceDefinition
-	// Logger is the controller-runtime logger when unset.
-	Logger logr.Logger
 	// Timings are the defaults where zero.
 	Timings Timings
 	// SkipNameValidation lets several managers run in one process, as tests do.
@@ -202,23 +186,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "vmgroup-operator"
 	}
-	if o.Scheme == nil {
-		o.Scheme = NewScheme()
-	}
-	if o.CachedObjects == nil {
-		o.CachedObjects = []client.Object{&v1alpha1.VmGroup{}, namespaceMetadata()}
-	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.VmGroupCRD == nil {
-		o.VmGroupCRD = crd.VmGroupCRD
-	}
-	if o.LimitsCRD == nil {
-		o.LimitsCRD = crd.VmGroupLimitsCRD
-	}
-	if o.Logger.GetSink() == nil {
-		o.Logger = ctrl.Log.WithName("member")
 	}
 	o.Timings = o.Timings.withDefaults()
 	return o, nil
@@ -231,6 +200,12 @@ func NewScheme() *runtime.Scheme {
 		corev1.SchemeGroupVersion:   {&corev1.Namespace{}, &corev1.NamespaceList{}, &corev1.Secret{}, &corev1.ConfigMap{}},
 		eventsv1.SchemeGroupVersion: {&eventsv1.Event{}, &eventsv1.EventList{}},
 	})
+}
+
+// cachedObjects are synced before a member is engaged. Every kind that a multicluster controller watches must be among them: multicluster-runtime
+// holds a lock while it starts a watch, and a watch that has to wait for a dead member would hold up all others.
+func cachedObjects() []client.Object {
+	return []client.Object{&v1alpha1.VmGroup{}, namespaceMetadata()}
 }
 
 func namespaceMetadata() *metav1.PartialObjectMetadata {

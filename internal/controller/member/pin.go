@@ -1,8 +1,8 @@
 package member
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,19 +13,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// pinOf is the cluster that a MemberCluster is pinned to, "" if to none yet. One that joined before there were pins has it
-// in status only.
-func pinOf(mc *v1alpha1.MemberCluster) string {
-	return cmp.Or(mc.Spec.ClusterUID, mc.Status.ClusterUID)
-}
-
-// grantedUID is the cluster that the replica that leads let a MemberCluster have, "" if none. Status is its word: a pin that
-// a person wrote, or that came out of a backup, counts once the leader has looked at it.
+// grantedUID is the cluster that the leading replica lets a MemberCluster have, "" if none. The leader writes the pin to spec first and then
+// to status: a pin that a person wrote, or that came out of a backup, counts once the leader has checked it.
 func grantedUID(mc *v1alpha1.MemberCluster) string {
-	if mc.Spec.ClusterUID != "" && mc.Spec.ClusterUID != mc.Status.ClusterUID {
+	if mc.Spec.ClusterUID != mc.Status.ClusterUID {
 		return ""
 	}
-	return mc.Status.ClusterUID
+	return mc.Spec.ClusterUID
 }
 
 // mayHave says why a MemberCluster may not have the cluster uid, nil if it may. holder is the name under which the hub
@@ -36,7 +30,7 @@ func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.Memb
 	}
 	for i := range all {
 		other := &all[i]
-		if other.Name == mc.Name || pinOf(other) != uid {
+		if other.Name == mc.Name || other.Spec.ClusterUID != uid {
 			continue
 		}
 		if other.Name == holder || holder == "" && identityOf(other, uid).before(other.Name, identityOf(mc, uid), mc.Name) {
@@ -84,7 +78,7 @@ func (t *target) wayBack() string {
 // pin sees to it that mc is pinned to the first cluster that it showed, and returns that cluster. It is "" when mc has shown
 // none yet, or may not have it, which refused then says. An error beside a cluster keeps nothing from being served: it was granted before.
 func (r *reconciler) pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string, refused *remote.Problem, err error) {
-	uid = pinOf(mc)
+	uid = mc.Spec.ClusterUID
 	if uid == "" && mc.DeletionTimestamp.IsZero() {
 		uid = r.provider.shown(mc.Name, mc.UID)
 	}
@@ -126,6 +120,9 @@ func (r *reconciler) isPinned(mc *v1alpha1.MemberCluster, uid string) bool {
 	return mc.Spec.ClusterUID == uid && mc.Status.ClusterUID == uid && r.pinned[mc.Name] == pin{mc.UID, uid}
 }
 
+// errNoPin means that the hub's API server dropped the pin.
+var errNoPin = errors.New("the hub's CRD of MemberCluster has no spec.clusterUID: apply the operator's CRDs to the hub (`manager crds apply`)")
+
 // writePin keeps the pin where it is backed up. Its own field manager keeps it from those who apply a manifest without it.
 func (r *reconciler) writePin(ctx context.Context, mc *v1alpha1.MemberCluster, uid string) error {
 	if mc.Spec.ClusterUID != "" || !mc.DeletionTimestamp.IsZero() {
@@ -138,8 +135,7 @@ func (r *reconciler) writePin(ctx context.Context, mc *v1alpha1.MemberCluster, u
 		return fmt.Errorf("write spec.clusterUID: %w", err)
 	}
 	if pinned.Spec.ClusterUID == "" {
-		r.provider.opts.Logger.Info("The hub's CRD of MemberCluster is older than this operator and has no spec.clusterUID: the pin is "+
-			"kept in status only. Apply the operator's CRDs to the hub.", "member", mc.Name)
+		return errNoPin
 	}
 	pinned.DeepCopyInto(mc)
 	return nil

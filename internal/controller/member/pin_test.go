@@ -49,10 +49,11 @@ func TestAClusterIsGrantedToOneMemberCluster(t *testing.T) {
 		{"of one that left, the wrong one named", mcOf("me", 5, "", ""), "second", "other", nil, byAnother},
 		{"of one that left, and it was named", mcOf("me", 5, "", ""), "uid", "other", nil, ""},
 		{"granted before the hub's memory was restored", mcOf("me", 5, "uid", "uid"), "", "other", nil, ""},
-		{"before there were pins, the older", mcOf("me", 5, "", "uid"), "", "", []v1alpha1.MemberCluster{mcOf("other", 9, "", "uid")}, ""},
-		{"before there were pins, the younger", mcOf("me", 5, "", "uid"), "", "", []v1alpha1.MemberCluster{mcOf("other", 3, "", "uid")}, duplicate},
-		{"before there were pins, a younger one is pinned", mcOf("me", 5, "", "uid"), "", "",
+		{"without the hub's memory, the older of two pins", mcOf("me", 5, "uid", "uid"), "", "", []v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, ""},
+		{"without the hub's memory, the younger of two pins", mcOf("me", 5, "uid", "uid"), "", "", []v1alpha1.MemberCluster{mcOf("other", 3, "uid", "uid")}, duplicate},
+		{"without the hub's memory, a younger one is pinned", mcOf("me", 5, "", "uid"), "", "",
 			[]v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, duplicate},
+		{"without the hub's memory, another has it in status only", mcOf("me", 5, "", ""), "", "", []v1alpha1.MemberCluster{mcOf("other", 3, "", "uid")}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.take != "" {
@@ -80,7 +81,7 @@ func reasonOf(p *remote.Problem) string {
 func TestAPinCountsOnceTheLeaderHasGrantedIt(t *testing.T) {
 	for _, test := range []struct{ name, spec, status, want string }{
 		{"nothing yet", "", "", ""},
-		{"joined before there were pins", "", "uid", "uid"},
+		{"in status only", "", "uid", ""},
 		{"pinned", "uid", "uid", "uid"},
 		{"written by hand, or restored without status", "uid", "", ""},
 		{"a status that contradicts the pin", "uid", "other", ""},

@@ -2,11 +2,14 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -24,6 +27,7 @@ const stopPatience = 10 * time.Second
 // MemberClusters. It is safe for concurrent use, and none of its methods except Start wait for a member.
 type Provider struct {
 	opts Options
+	log  logr.Logger
 	// admission renders what members get so that policy holds at their door; nil installs nothing. It is set before Start.
 	admission install.Renderer
 
@@ -39,7 +43,6 @@ type Provider struct {
 	connections map[string]*connection // the newest incarnation by member name
 	identities  identities
 	marks       map[string]mark // by member name
-	indexes     []fieldIndex
 	queue       requestQueue
 
 	// everyMember has the MemberCluster controller look at every MemberCluster.
@@ -51,12 +54,6 @@ var (
 	_ multicluster.ProviderRunnable = &Provider{}
 )
 
-type fieldIndex struct {
-	object  client.Object
-	field   string
-	extract client.IndexerFunc
-}
-
 // NewProvider returns a Provider that connects to nothing yet. Pass it to the multicluster manager, which
 // starts it, and then to [SetupWithManager]. It fails when required options are missing.
 func NewProvider(opts Options) (*Provider, error) {
@@ -67,6 +64,7 @@ func NewProvider(opts Options) (*Provider, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Provider{
 		opts:        opts,
+		log:         ctrl.Log.WithName("member"),
 		ctx:         ctx,
 		cancel:      cancel,
 		started:     make(chan struct{}),
@@ -116,23 +114,9 @@ func (p *Provider) Get(_ context.Context, name multicluster.ClusterName) (cluste
 	return nil, fmt.Errorf("member %q is not engaged: %w", name, multicluster.ErrClusterNotFound)
 }
 
-// IndexField adds a field index to the caches of all members, engaged now or later.
-func (p *Provider) IndexField(ctx context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	p.mu.Lock()
-	p.indexes = append(p.indexes, fieldIndex{object, field, extract})
-	engaged := map[string]cluster.Cluster{}
-	for name, c := range p.connections {
-		if c.cluster != nil {
-			engaged[name] = c.cluster
-		}
-	}
-	p.mu.Unlock()
-	for name, cl := range engaged {
-		if err := cl.GetFieldIndexer().IndexField(ctx, object, field, extract); err != nil {
-			return fmt.Errorf("index field %q on member %q: %w", field, name, err)
-		}
-	}
-	return nil
+// IndexField implements multicluster.Provider. Nothing searches the caches of members by a field.
+func (p *Provider) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return errors.New("the caches of members have no indexes")
 }
 
 // CountsChanged tells the Provider that Options.Counts has news about a member. It is cheap and may be called

@@ -52,11 +52,6 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer context.AfterFunc(apis.Guard.Context(), cancel)()
-	applied, err := c.applyIndexes(ctx, cl, 0)
-	if err != nil {
-		cancel()
-		return false, err
-	}
 	cl = memberCluster{Cluster: cl, guard: apis.Guard}
 	recorder := events.New(events.Options{
 		Client: cl.GetClient(), Instance: c.provider.opts.Instance, Now: c.provider.opts.Now, Log: c.log, Retry: events.DefaultRetry(),
@@ -80,7 +75,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 		}
 		return false, err
 	}
-	if err := c.publish(ctx, cl, apis, uid, applied); err != nil {
+	if err := c.publish(cl, apis, uid); err != nil {
 		return false, err
 	}
 	if err := c.engage(ctx, cancel, cl); err != nil {
@@ -119,7 +114,7 @@ func (c recordingCluster) GetEventRecorder(string) clientevents.EventRecorder { 
 // newCluster makes the member's cluster; it dials nothing.
 func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *lastError) (cluster.Cluster, error) {
 	base := func(o *cluster.Options) {
-		o.Scheme = c.provider.opts.Scheme
+		o.Scheme = NewScheme()
 		o.HTTPClient = api.HTTPClient()
 		o.Logger = c.log
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return remote.NewMapper(), nil }
@@ -139,28 +134,14 @@ func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *l
 		// Secrets are read one at a time and never kept.
 		o.Client = client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}}
 	}
-	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
-}
-
-// applyIndexes adds the indexes from number applied on and returns how many there are now.
-func (c *connection) applyIndexes(ctx context.Context, cl cluster.Cluster, applied int) (int, error) {
-	c.provider.mu.RLock()
-	indexes := c.provider.indexes
-	c.provider.mu.RUnlock()
-	for _, index := range indexes[applied:] {
-		if err := cl.GetFieldIndexer().IndexField(ctx, index.object, index.field, index.extract); err != nil {
-			return applied, fmt.Errorf("index field %q: %w", index.field, err)
-		}
-		applied++
-	}
-	return applied, nil
+	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.clusterOptions...)...)
 }
 
 // sync begins the watches and waits until they delivered everything.
 func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *lastError) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.provider.opts.Timings.Sync)
 	defer cancel()
-	for _, object := range c.provider.opts.CachedObjects {
+	for _, object := range cachedObjects() {
 		if _, err := cl.GetCache().GetInformer(syncCtx, object); err != nil {
 			return c.syncProblem(err, watchErrors)
 		}
@@ -178,31 +159,19 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 	return fmt.Errorf("fill the member's caches: %w", err)
 }
 
-// publish lets Get and Member find the member, with all indexes: one that is added meanwhile is either seen
-// here or added to the published cluster by IndexField.
-func (c *connection) publish(ctx context.Context, cl cluster.Cluster, apis remote.APIs, uid string, applied int) error {
-	p := c.provider
-	for {
-		p.mu.Lock()
-		if c.ending {
-			p.mu.Unlock()
-			return remote.ErrEnded
-		}
-		if len(p.indexes) == applied {
-			c.cluster = cl
-			c.engaged = &Member{
-				Name: c.target.name, ClusterUID: uid, Client: cl.GetClient(), APIReader: cl.GetAPIReader(),
-				Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis, uid) },
-			}
-			p.mu.Unlock()
-			return nil
-		}
-		p.mu.Unlock()
-		var err error
-		if applied, err = c.applyIndexes(ctx, cl, applied); err != nil {
-			return err
-		}
+// publish lets Get and Member find the member.
+func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) error {
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	if c.ending {
+		return remote.ErrEnded
 	}
+	c.cluster = cl
+	c.engaged = &Member{
+		Name: c.target.name, ClusterUID: uid,
+		Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis) },
+	}
+	return nil
 }
 
 func (c *connection) unpublish() {

@@ -72,7 +72,7 @@ func (r *reconciler) membersOfSecret(ctx context.Context, secret client.Object) 
 	}
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list); err != nil {
-		r.provider.opts.Logger.Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up",
+		r.provider.log.Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up",
 			"secret", secret.GetName())
 		return nil
 	}

@@ -162,7 +162,6 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	in.join("alpha", first)
 	in.awaitEngaged("alpha")
 	before, _ := in.provider.Get(t.Context(), "alpha")
-	old, _ := in.provider.Member("alpha")
 
 	in.putKubeconfig("alpha", second)
 	await.NoError(t, "the new incarnation", func() error {
@@ -173,7 +172,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 		return err
 	})
 	revokeFirst()
-	err := old.APIReader.Get(t.Context(), claimKey, &corev1.ConfigMap{})
+	err := before.GetAPIReader().Get(t.Context(), claimKey, &corev1.ConfigMap{})
 	if !errors.Is(err, remote.ErrEnded) {
 		t.Errorf("the old client still works: %v", err)
 	}
@@ -347,7 +346,7 @@ func TestOutageKeepsTheMemberEngaged(t *testing.T) {
 		t.Fatalf("an unreachable member stays engaged and is marked: %v, %+v", ok, handle)
 	}
 	key := types.NamespacedName{Namespace: "default", Name: "early"}
-	if err := handle.Client.Get(t.Context(), key, &v1alpha1.VmGroup{}); err != nil {
+	if err := before.GetClient().Get(t.Context(), key, &v1alpha1.VmGroup{}); err != nil {
 		t.Errorf("the cache is not warm: %v", err)
 	}
 	if err := restart(); err != nil {

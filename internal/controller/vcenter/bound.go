@@ -13,39 +13,30 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// notice is what works in this version and what the next one refuses: the reason of a condition, and what to do. The empty one is none.
-type notice struct {
-	reason, message string
+// checkBound reports whether the password of a Secret may be sent to an endpoint. A user who can edit a VCenter names both, and is not trusted with the password: it
+// is sent only to the vCenters that the Secret names. The error is a *configError.
+func checkBound(secret *corev1.Secret, endpoint *url.URL) error {
+	allowed, annotated := hostsOf(secret)
+	if allows(secret, endpoint) {
+		return nil
+	}
+	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
+	if len(allowed) == 0 && !annotated {
+		return &configError{reason: v1alpha1.ReasonSecretWithoutHost, secret: secret, message: fmt.Sprintf(
+			"Secret %q does not name the vCenter that its password is for, so the password is not sent. Name it: %s", secret.Name, command)}
+	}
+	return &configError{reason: v1alpha1.ReasonSecretForAnotherHost, secret: secret, message: fmt.Sprintf(
+		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
+		secret.Name, strings.Join(names(allowed), ", "), untrusted.Name(hostAndPort(endpoint)), command)}
 }
 
-// checkBound says whether the password of a Secret may go to an endpoint. Who writes a VCenter names both, and is not therefore trusted with the password: it goes
-// to the vCenters alone that the Secret names. The error is a *configError for a Secret whose annotation names others: no earlier version knew the annotation, so nobody
-// loses a vCenter by it. For a key VC_HOST that names another, or none, which made no difference to an earlier version, the notice says what to do.
-func checkBound(secret *corev1.Secret, vcHost string, endpoint *url.URL) (notice, error) {
+// hostsOf are the hosts that a Secret names: in its annotation, or else in its key VC_HOST, as the original operator had it.
+func hostsOf(secret *corev1.Secret) (hosts []string, annotated bool) {
 	said, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]
 	if !annotated {
-		said = vcHost
+		said = valueIn(secret, "VC_HOST")
 	}
-	allowed := split(said)
-	command := commandToAllow(secret, append(slices.Clone(allowed), hostAndPort(endpoint)))
-	hosts, target := strings.Join(names(allowed), ", "), untrusted.Name(hostAndPort(endpoint))
-	switch {
-	case slices.ContainsFunc(allowed, func(host string) bool { return matches(host, endpoint) }):
-		return notice{}, nil
-	case annotated:
-		return notice{}, &configError{reason: v1alpha1.ReasonSecretForAnotherHost, secret: secret, message: fmt.Sprintf(
-			"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
-			secret.Name, hosts, target, command)}
-	case len(allowed) > 0:
-		return notice{v1alpha1.ReasonSecretForAnotherHost, fmt.Sprintf(
-			"VC_HOST in Secret %q says that its password is for %s, and it is sent to %s, which spec.server names. The next version refuses that. "+
-				"Correct spec.server or VC_HOST; or, if the password is for that vCenter as well, whoever may write the Secret says so: %s",
-			secret.Name, hosts, target, command)}, nil
-	default:
-		return notice{v1alpha1.ReasonSecretWithoutHost, fmt.Sprintf(
-			"Secret %q does not say which vCenter its password is for, so whoever may write a VCenter can send it anywhere. The next version refuses such a Secret. Say it: %s",
-			secret.Name, command)}, nil
-	}
+	return split(said), annotated
 }
 
 // split returns the hosts in what a Secret says.
@@ -55,9 +46,10 @@ func split(said string) []string {
 	return slices.DeleteFunc(hosts, func(host string) bool { return strings.Contains(host, "@") })
 }
 
-// allows reports whether the annotation of a Secret names an endpoint.
+// allows reports whether a Secret names an endpoint.
 func allows(secret *corev1.Secret, endpoint *url.URL) bool {
-	return slices.ContainsFunc(split(secret.Annotations[v1alpha1.VCenterHostsAnnotation]), func(host string) bool { return matches(host, endpoint) })
+	hosts, _ := hostsOf(secret)
+	return slices.ContainsFunc(hosts, func(host string) bool { return matches(host, endpoint) })
 }
 
 // commandToAllow is what names hosts in a Secret. It takes those that the Secret allows already along, since other VCenters may share the Secret. It fails
@@ -128,17 +120,6 @@ func hostAndPort(u *url.URL) string {
 		return strings.TrimSuffix(named, ":"+defaultPorts["https"])
 	}
 	return named
-}
-
-// checkClear tells of a password that would be sent over a network in the clear.
-func checkClear(endpoint *url.URL) notice {
-	if endpoint.Scheme != "http" || loopback(endpoint) {
-		return notice{}
-	}
-	return notice{v1alpha1.ReasonHTTPToAnotherHost, fmt.Sprintf(
-		"spec.server is plain http, so anybody on the network path to %s can read the password. "+
-			"The next version refuses http to any host but the operator's own. Set spec.server to https://<host>",
-		untrusted.Name(endpoint.Host))}
 }
 
 // loopback reports whether what goes to a URL stays on this host.

@@ -44,10 +44,6 @@ type Config struct {
 	ExpectedVMs int
 	// Root is where the root folder was before this process, as status has it; nil if that is not known, or another VCenter's.
 	Root *v1alpha1.VCenterRoot
-	// Unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
-	Unbound notice
-	// PlainHTTP says what to do about a password that is sent in the clear; empty if it is not.
-	PlainHTTP notice
 }
 
 // configError is a Secret or spec that no connection can be made of.
@@ -59,18 +55,20 @@ type configError struct {
 
 func (e *configError) Error() string { return e.message }
 
+// valueIn is the value of the first key of a Secret that has one, or empty.
+func valueIn(secret *corev1.Secret, keys ...string) string {
+	for _, key := range keys {
+		// A trailing newline is what `echo | base64` leaves; no vCenter password ends in one.
+		if v := strings.TrimRight(string(secret.Data[key]), "\r\n"); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
 // newConfig combines a VCenter with its Secret. The error is a *configError whose message holds no secret.
 func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
-	value := func(keys ...string) string {
-		for _, key := range keys {
-			// A trailing newline is what `echo | base64` leaves; no vCenter password ends in one.
-			if v := strings.TrimRight(string(secret.Data[key]), "\r\n"); v != "" {
-				return v
-			}
-		}
-		return ""
-	}
-	username, password := value("username", "VC_USER"), value("password", "VC_PASS")
+	username, password := valueIn(secret, "username", "VC_USER"), valueIn(secret, "password", "VC_PASS")
 	if username == "" || password == "" {
 		return Config{}, &configError{reason: v1alpha1.ReasonSecretInvalid, message: fmt.Sprintf(
 			"Secret %q needs keys username and password (or VC_USER and VC_PASS), and none of them empty", secret.Name)}
@@ -79,18 +77,17 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	if vc.Spec.TLS != nil {
 		tls = *vc.Spec.TLS
 	}
-	server := cmp.Or(vc.Spec.Server, value("VC_HOST"))
+	server := cmp.Or(vc.Spec.Server, valueIn(secret, "VC_HOST"))
 	endpoint, err := sdkURL(server, tls.InsecureSkipVerify)
 	if err != nil {
 		return Config{}, err
 	}
-	unbound, err := checkBound(secret, value("VC_HOST"), endpoint)
-	if err != nil {
+	if err := checkBound(secret, endpoint); err != nil {
 		return Config{}, err
 	}
 	c := Config{
-		Name: vc.Name, URL: endpoint.String(), Unbound: unbound, PlainHTTP: checkClear(endpoint),
-		Secret: secret.Name, Username: username, Password: password, Attempt: value(logins.AttemptKey),
+		Name: vc.Name, URL: endpoint.String(),
+		Secret: secret.Name, Username: username, Password: password, Attempt: valueIn(secret, logins.AttemptKey),
 		CABundle: tls.CABundle, Thumbprint: tls.Thumbprint, Insecure: tls.InsecureSkipVerify,
 		Datacenter: vc.Spec.Datacenter, Folder: cmp.Or(vc.Spec.Folder, "vm-operator"),
 		ResourcePool: vc.Spec.ResourcePool, Datastore: vc.Spec.Datastore, Network: vc.Spec.Network,
@@ -107,8 +104,8 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	return c, nil
 }
 
-// sdkURL completes the address of a vCenter. A plain http address would show the password to the network; it
-// is allowed only to those who turned certificate checks off as well, for simulators. The next version allows it on this host only; see checkClear.
+// sdkURL completes the address of a vCenter. A plain http address would show the password to the network: it is for simulators on this host, and
+// only with certificate checks turned off.
 func sdkURL(server string, insecure bool) (*url.URL, error) {
 	invalid := func(format string, args ...any) (*url.URL, error) {
 		return nil, &configError{reason: v1alpha1.ReasonInvalidConfiguration, message: "spec.server: " + fmt.Sprintf(format, args...)}
@@ -125,7 +122,7 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 		return invalid("is not a URL of the form https://<host>[:port]")
 	case u.User != nil:
 		return invalid("must not contain a user name or password; put them into the Secret")
-	case u.Scheme == "http" && !insecure:
+	case u.Scheme == "http" && (!insecure || !loopback(u)):
 		return invalid("must use https; http would send the password in the clear. It is for simulators on this host, with tls.insecureSkipVerify")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return invalid("must use https, not %q", u.Scheme)
@@ -136,11 +133,10 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 	return u, nil
 }
 
-// hash identifies the settings whose change needs a new connection. Limits and predecessor change on a connection that runs. The
-// expected number of VMs and the previous root folder are starting values. Notices about the next version are text for people.
+// hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
+// and the expected number of VMs and the root folder of before are only starting values.
 func (c Config) hash() string {
-	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Unbound, c.PlainHTTP = 0, 0, "", 0, notice{}, notice{}
-	c.Root = nil
+	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Root = 0, 0, "", 0, nil
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))
 	return hex.EncodeToString(sum[:])
 }

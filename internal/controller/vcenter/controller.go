@@ -261,7 +261,6 @@ func (r *Reconciler) serving(name string) (l look) {
 // lookAt gathers what the connections of a VCenter show, and says when to look again.
 func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Config) (l look, after time.Duration, err error) {
 	current, candidate := r.Pool.connections(vc.Name)
-	l.unbound, l.plainHTTP = config.Unbound, config.PlainHTTP
 	if candidate != nil {
 		h := candidate.Health()
 		l.candidate = &h

@@ -61,7 +61,7 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	vc := vcenterForTest()
 	vc.Finalizers, vc.DeletionTimestamp = []string{v1alpha1.VCenterFinalizer}, &now
 	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
-	credentials := secret("username", "u", "password", "p")
+	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	c := clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
 	groups := &groupsForTest{} // none is known right after a start
@@ -111,7 +111,7 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	scheme := allkinds.Scheme()
 	vc := vcenterForTest()
 	vc.Finalizers, vc.Status = []string{v1alpha1.VCenterFinalizer}, v1alpha1.VCenterStatus{}
-	credentials := secret("username", "u", "password", "p")
+	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	var cached *v1alpha1.VCenter
 	writes := 0
@@ -179,7 +179,7 @@ func TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore(t *testing.T
 	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
 	anew := vc.DeepCopy()
 	anew.UID, anew.Status, anew.ResourceVersion = "anew", v1alpha1.VCenterStatus{}, ""
-	credentials := secret("username", "u", "password", "p")
+	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	c := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
 	var dialed []*connectionForTest
@@ -235,7 +235,7 @@ func TestAnEmptyRootAfterARestartIsReportedOnceTheGroupsAreKnown(t *testing.T) {
 	vc := vcenterForTest()
 	vc.Finalizers = []string{v1alpha1.VCenterFinalizer}
 	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
-	credentials := secret("username", "u", "password", "p")
+	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	c := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
 	groups := &groupsForTest{unknown: true} // their members are being connected to

@@ -34,7 +34,7 @@ type hubForTest struct {
 func newHub(t *testing.T, vc *v1alpha1.VCenter) *hubForTest {
 	t.Helper()
 	scheme := allkinds.Scheme()
-	credentials := secret("username", "u", "password", "p")
+	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	hub := &hubForTest{}
 	hub.WithWatch = interceptor.NewClient(

@@ -80,7 +80,7 @@ func inFleet(t *testing.T, password string, mostRejected int, story func(f *flee
 
 func newFleet(t *testing.T, s *sim.Simulator, password string) *fleet {
 	t.Helper()
-	credentials := secret("username", s.Username(), "password", password)
+	credentials := secret("username", s.Username(), "password", password, "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	objects := append(make([]client.Object, 0, 1+fleetVCenters), credentials)
 	for i := range fleetVCenters {

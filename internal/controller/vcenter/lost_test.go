@@ -42,7 +42,7 @@ func TestAVCenterThatIsGoneForGoodGoesOnceItsGroupsAreForgotten(t *testing.T) {
 			vc.Status.Conditions = []metav1.Condition{{
 				Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnreachable, LastTransitionTime: metav1.NewTime(c.since),
 			}}
-			credentials := secret("username", "u", "password", "p")
+			credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 			credentials.Namespace = "operator"
 			hub := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
 			connection := &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}

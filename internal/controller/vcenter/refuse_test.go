@@ -31,10 +31,10 @@ type refusal struct {
 	dialed []*connectionForTest
 }
 
-// newRefusal begins with a Secret that names no host, and a server that somebody chose.
+// newRefusal begins with a Secret that names a server, and a VCenter that points at it.
 func newRefusal(t *testing.T, server string) *refusal {
 	t.Helper()
-	f := &refusal{T: t, vc: vcenterForTest(), secret: secret("username", "u", "password", "p")}
+	f := &refusal{T: t, vc: vcenterForTest(), secret: secret("username", "u", "password", "p", "VC_HOST", server)}
 	f.vc.Finalizers, f.vc.Status = []string{v1alpha1.VCenterFinalizer}, v1alpha1.VCenterStatus{}
 	f.vc.Spec.Server = server
 	f.vc.Spec.CredentialsSecretRef.Name = f.secret.Name
@@ -91,6 +91,18 @@ func (f *refusal) annotate(hosts string) {
 	}
 }
 
+// host changes the host that the Secret names without an annotation.
+func (f *refusal) host(name string) {
+	f.Helper()
+	if err := f.Get(f.Context(), client.ObjectKeyFromObject(f.secret), f.secret); err != nil {
+		f.Fatal(err)
+	}
+	f.secret.Data["VC_HOST"] = []byte(name)
+	if err := f.Update(f.Context(), f.secret); err != nil {
+		f.Fatal(err)
+	}
+}
+
 func (f *refusal) edit(how func(*v1alpha1.VCenterSpec)) {
 	f.Helper()
 	how(&f.vc.Spec)
@@ -111,12 +123,10 @@ const (
 	good = "https://vc.example.com/sdk"
 )
 
-// Somebody lets a VCenter point at a port that is closed, and opens it once the administrator has annotated the Secret.
+// The administrator finds a wrong host in the Secret, and corrects it while the port there is still closed.
 func TestAConnectionThatIsStillTryingEndsOnceTheSecretIsForAnother(t *testing.T) {
 	f := newRefusal(t, evil)
-	if reason := f.pass(v1alpha1.ConditionUnboundSecret); reason != v1alpha1.ReasonSecretWithoutHost {
-		t.Fatalf("the administrator is not told: %q", reason)
-	}
+	f.pass(v1alpha1.ConditionReady)
 	f.annotate("vc.example.com")
 	if reason := f.pass(v1alpha1.ConditionReady); reason != v1alpha1.ReasonSecretForAnotherHost {
 		t.Errorf("Ready says %q", reason)
@@ -146,13 +156,21 @@ func TestAConnectionThatIsStillTryingEndsWhateverIsWrongNow(t *testing.T) {
 }
 
 func TestAConnectionEndsOnceItsSecretIsForAnother(t *testing.T) {
-	f := newRefusal(t, evil)
-	f.connects()
-	f.annotate("vc.example.com")
-	f.pass(v1alpha1.ConditionReady)
-	f.awaitEnd(evil)
-	if _, serves := f.Pool.Server(f.vc.Name); serves {
-		t.Error("groups are served by a vCenter that the password is not for")
+	for how, change := range map[string]func(*refusal){
+		"annotated":         func(f *refusal) { f.annotate("vc.example.com") },
+		"another VC_HOST":   func(f *refusal) { f.host("vc.example.com") },
+		"no VC_HOST at all": func(f *refusal) { f.host("") },
+	} {
+		t.Run(how, func(t *testing.T) {
+			f := newRefusal(t, evil)
+			f.connects()
+			change(f)
+			f.pass(v1alpha1.ConditionReady)
+			f.awaitEnd(evil)
+			if _, serves := f.Pool.Server(f.vc.Name); serves {
+				t.Error("groups are served by a vCenter that the password is not for")
+			}
+		})
 	}
 }
 

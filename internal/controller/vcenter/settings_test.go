@@ -53,14 +53,16 @@ func unreachable(edit func(*v1alpha1.VCenterSpec)) newSettings {
 
 var eachField = map[string]newSettings{
 	"server": {
-		edit:  func(s *v1alpha1.VCenterSpec) { s.Server = "https://127.0.0.1:9" },
-		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "cannot be reached",
+		edit:   func(s *v1alpha1.VCenterSpec) { s.Server = "https://127.0.0.1:9" },
+		secret: map[string]string{"VC_HOST": "vc.example.com,127.0.0.1:9"},
+		fails:  vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "cannot be reached",
 	},
 	"a server with another certificate": {
 		edit: func(s *v1alpha1.VCenterSpec) {
 			s.Server, s.TLS = "https://new.example.com", &v1alpha1.TLSConfig{Thumbprint: strings.Repeat("ab", 20)}
 		},
-		fails: vsphere.KindCertificate, reason: v1alpha1.ReasonCertificateRefused, words: "not trusted",
+		secret: map[string]string{"VC_HOST": "vc.example.com,new.example.com"},
+		fails:  vsphere.KindCertificate, reason: v1alpha1.ReasonCertificateRefused, words: "not trusted",
 	},
 	"a server that is no URL": {
 		edit:   func(s *v1alpha1.VCenterSpec) { s.Server = "ftp://vc" },

@@ -48,10 +48,6 @@ type look struct {
 	orphans, released []orphaned.Group
 	// strays are VMs with this installation's stamp outside of the root folder.
 	strays vsphere.Strays
-	// unbound says what to do about a Secret that does not say that it is for this vCenter; empty for one that does.
-	unbound notice
-	// plainHTTP says what to do about a password that is sent in the clear; empty if it is not.
-	plainHTTP notice
 	// defaults is why the defaults for groups cannot be found, or nil.
 	defaults error
 }
@@ -127,12 +123,15 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	if health.Reachable {
 		setNotice(&s, vc, now, v1alpha1.ConditionPlaceUncertain, placeNotice(health.PlaceProblem))
 	}
-	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, l.unbound)
-	setNotice(&s, vc, now, v1alpha1.ConditionPlainHTTP, l.plainHTTP)
 	return s
 }
 
-// setNotice tells of what the next version refuses, in a condition that is there for as long as there is such a thing.
+// notice is the reason and the message of a condition that is there only while it is true. The empty one is none.
+type notice struct {
+	reason, message string
+}
+
+// setNotice sets such a condition, or removes it.
 func setNotice(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, conditionType string, n notice) {
 	if n != (notice{}) {
 		apply(s, vc.Generation, now, []condition{{conditionType, metav1.ConditionTrue, n.reason, n.message}})
@@ -176,9 +175,6 @@ func blockedStatus(vc *v1alpha1.VCenter, l look, reason, message string, now tim
 	}
 	apply(&s, vc.Generation, now, []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, reason, l.served() + message}, answers})
 	setAllowances(&s, vc, now)
-	// Condition Ready says what is wrong.
-	setNotice(&s, vc, now, v1alpha1.ConditionUnboundSecret, notice{})
-	setNotice(&s, vc, now, v1alpha1.ConditionPlainHTTP, notice{})
 	return s
 }
 

@@ -43,9 +43,6 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.ReadUserData:
 		s.UserData, err = p.readSecrets(ctx, s, d.Secrets)
 		return false, false, err
-	case group.LookAtUserData:
-		p.lookAtUserData(ctx, s)
-		return false, false, nil
 	case group.RemoveFolder:
 		s.FolderRemoved = &group.Attempt{Err: p.removeFolder(ctx, s)}
 		return false, false, nil

@@ -57,8 +57,6 @@ type remembered struct {
 	deletionSeen time.Time
 	// adoption is what was claimed for it of another group's VMs, or nil.
 	adoption *claimedAdoption
-	// userData is what was seen of the user data Secret of its spec.
-	userData seenUserData
 	// records is how often what was admitted to it is recorded.
 	records recordPace
 	// evaluated is what policies said of its spec.

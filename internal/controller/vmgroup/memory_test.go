@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -151,16 +150,10 @@ func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 	}})
 	for i := range groups {
 		g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}
-		g.Spec.Template, g.Spec.UserDataSecretRef = long(i), &v1alpha1.LocalObjectReference{Name: long(i)}
+		g.Spec.Template = long(i)
 		of := objectOf("member-uid", g)
 		if violations := r.memory.evaluate(set, of, policy.Requester{Member: "m"}, &g.Spec, ""); len(violations) == 0 {
 			t.Fatal("nothing is violated")
-		}
-		p := pass{r: r.Reconciler, gatherer: gatherer{member: Member{UID: "member-uid"}}}
-		s := &group.Snapshot{Group: g, ID: vsphere.GroupID{Member: "member-uid", Group: string(g.UID)}}
-		p.noteUserData(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: g.Spec.UserDataSecretRef.Name}})
-		if _, due := r.memory.of(of).userData.markOf(g, r.now); due {
-			t.Error("somebody looks for a Secret that cannot be there")
 		}
 	}
 	if after := heap(); after > before+4<<20 {

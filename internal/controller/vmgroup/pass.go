@@ -70,7 +70,6 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		s.OutOfSight = cmp.Or(remembered.outOfSight, p.now)
 	}
 	p.r.memory.sight(p.object(s), s.OutOfSight)
-	s.UserDataMark, s.UserDataDue = remembered.userData.markOf(of, p.now)
 	done := map[group.Step]bool{}
 	for {
 		d := group.Decide(s)

@@ -603,7 +603,7 @@ func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 	if stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); stalled == nil || stalled.Reason != v1alpha1.ReasonUserDataNotFound {
 		t.Errorf("conditions: %s", words(r.group().Status.Conditions))
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
 	if err := r.member.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}

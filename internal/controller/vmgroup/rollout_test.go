@@ -743,7 +743,7 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 		return m, ok
 	}
 	for _, name := range []string{"one", "two"} {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Data: map[string][]byte{userDataKey: []byte("#" + name)}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#" + name)}}
 		if err := r.member.Create(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}

@@ -58,66 +58,60 @@ func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecre
 	return r, reads
 }
 
-func (r *rig) unmarked() *metav1.Condition {
-	return meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionUnmarkedUserData)
+// denied is the word about a Secret that no VM gets anything of, or empty.
+func (r *rig) denied() string {
+	if c := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonUserDataDenied {
+		return c.Message
+	}
+	return ""
 }
 
-func TestASecretThatIsNotMarkedAsUserDataIsToldUntilSomebodyMarksIt(t *testing.T) {
-	r, reads := withUserData(t, func(*corev1.Secret) {})
-	r.settle()
-	told := r.unmarked()
-	if told == nil || told.Status != metav1.ConditionTrue || !strings.HasSuffix(told.Message, "kubectl label secret cloud-init -n team vm.codeconnect.vmworld.com/user-data=true") {
-		t.Fatalf("told %+v", told)
+// recreate puts a Secret in the place of the one that the group names.
+func (r *rig) recreate(change func(*corev1.Secret)) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
+	if err := r.member.Delete(r.t.Context(), secret); err != nil {
+		r.t.Fatal(err)
 	}
-	if len(r.vcenter.VMs()) != 2 {
-		t.Fatalf("%d VMs: this release clones with it", len(r.vcenter.VMs()))
+	secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	change(secret)
+	if err := r.member.Create(r.t.Context(), secret); err != nil {
+		r.t.Fatal(err)
 	}
+}
 
-	// After a restart a group that clones nothing hears of it as well: then it is in time.
-	r.memory = memory{}
-	r.status(func(s *v1alpha1.VmGroupStatus) {
-		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUnmarkedUserData)
-	})
-	r.mustPass()
-	if r.unmarked() == nil {
-		t.Error("a group whose VMs are all there is not told")
-	}
-	reads.read = 0
-	for range 20 {
-		r.mustPass()
-	}
-	if reads.read > 0 {
-		t.Errorf("20 passes read the Secret %d times", reads.read)
-	}
+func marked(s *corev1.Secret) { s.Labels = map[string]string{v1alpha1.UserDataLabel: "true"} }
 
+func TestASecretThatIsNotMarkedAsUserDataClonesNothingUntilSomebodyMarksIt(t *testing.T) {
+	r, _ := withUserData(t, func(*corev1.Secret) {})
+	r.rounds(3)
+	if told := r.denied(); !strings.HasSuffix(told, "kubectl label secret cloud-init -n team vm.codeconnect.vmworld.com/user-data=true") {
+		t.Fatalf("told %q", told)
+	}
+	if n := len(r.vcenter.VMs()); n > 0 {
+		t.Fatalf("%d VMs have a Secret that nobody has marked", n)
+	}
+	if r.mustPass().RequeueAfter == 0 {
+		t.Error("no event tells of a Secret in a member, but the pass does not come back")
+	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
 	if err := r.member.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"`+v1alpha1.UserDataLabel+`":"true"}}}`))); err != nil {
 		t.Fatal(err)
 	}
-	if after := r.mustPass().RequeueAfter; after == 0 || after > group.UserDataInterval {
-		t.Errorf("it is looked at again after %s", after)
-	}
-	r.now = r.now.Add(group.UserDataInterval + time.Second)
-	r.mustPass()
-	if told := r.unmarked(); told != nil {
-		t.Errorf("it is marked, and told: %s", told.Message)
-	}
-	reads.read = 0
-	r.now = r.now.Add(24 * time.Hour)
-	if result := r.mustPass(); reads.read > 0 || result.RequeueAfter != 0 {
-		t.Errorf("a marked Secret is read %d times a day, and looked at after %s", reads.read, result.RequeueAfter)
+	r.settle()
+	if told, n := r.denied(), len(r.vcenter.VMs()); told != "" || n != 2 {
+		t.Errorf("it is marked: %d VMs, told %q", n, told)
 	}
 }
 
 func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
 	for story, change := range map[string]func(*corev1.Secret){
-		"label": func(s *corev1.Secret) { s.Labels = map[string]string{v1alpha1.UserDataLabel: "true"} },
+		"label": marked,
 		"type":  func(s *corev1.Secret) { s.Type = v1alpha1.UserDataType },
 	} {
 		r, reads := withUserData(t, change)
 		r.settle()
-		if told := r.unmarked(); told != nil {
-			t.Errorf("%s: told %s", story, told.Message)
+		if told := r.denied(); told != "" || len(r.vcenter.VMs()) != 2 {
+			t.Errorf("%s: %d VMs, told %s", story, len(r.vcenter.VMs()), told)
 		}
 		if reads.read == 0 {
 			t.Errorf("%s: nobody read the Secret", story)
@@ -134,79 +128,38 @@ func TestASecretThatAControllerWritesIsNoUserData(t *testing.T) {
 		for _, labels := range []map[string]string{nil, {v1alpha1.UserDataLabel: "true"}} {
 			r, _ := withUserData(t, func(s *corev1.Secret) { s.Type, s.Labels = of, labels })
 			r.rounds(3)
-			refused := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
-			if n := len(r.vcenter.VMs()); n > 0 || refused == nil || refused.Reason != v1alpha1.ReasonUserDataDenied || !strings.Contains(refused.Message, string(of)) {
-				t.Errorf("%s, labels %v: %d VMs, %+v", of, labels, n, refused)
+			told, n := r.denied(), len(r.vcenter.VMs())
+			if n > 0 || !strings.Contains(told, string(of)) || strings.Contains(told, "kubectl label") || !strings.Contains(told, "of type "+v1alpha1.UserDataType) {
+				t.Errorf("%s, labels %v: %d VMs, told %q", of, labels, n, told)
 			}
-			told := r.unmarked()
-			if told == nil || told.Reason != v1alpha1.ReasonUserDataTypeRefused || strings.Contains(told.Message, "kubectl label") || !strings.Contains(told.Message, "of type "+v1alpha1.UserDataType) {
-				t.Errorf("%s, labels %v: told %+v", of, labels, told)
-			}
-
 			// Somebody names a Secret that is user data, under the same name: nothing tells the operator.
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
-			if err := r.member.Delete(t.Context(), secret); err != nil {
-				t.Fatal(err)
-			}
-			secret = &corev1.Secret{ObjectMeta: secret.ObjectMeta, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
-			secret.ResourceVersion = ""
-			if err := r.member.Create(t.Context(), secret); err != nil {
-				t.Fatal(err)
-			}
-			r.now = r.now.Add(group.UserDataInterval + time.Second)
+			r.recreate(func(s *corev1.Secret) { s.Type = v1alpha1.UserDataType })
 			r.settle()
-			if told := r.unmarked(); told != nil || len(r.vcenter.VMs()) != 2 {
-				t.Errorf("%s, labels %v, another Secret: %d VMs, told %+v", of, labels, len(r.vcenter.VMs()), told)
+			if told, n := r.denied(), len(r.vcenter.VMs()); told != "" || n != 2 {
+				t.Errorf("%s, labels %v, another Secret: %d VMs, told %q", of, labels, n, told)
 			}
 		}
 	}
 }
 
-// A group whose VMs are all there is told before it needs a clone.
-func TestAGroupWithVMsIsToldThatItsSecretIsNoUserData(t *testing.T) {
-	r, _ := withUserData(t, func(s *corev1.Secret) { s.Labels = map[string]string{v1alpha1.UserDataLabel: "true"} })
+// The operator reads a Secret only for a clone: what becomes of it afterwards is no concern of the VMs that run.
+func TestAGroupWhoseVMsAreAllThereReadsNoSecret(t *testing.T) {
+	r, reads := withUserData(t, marked)
 	r.settle()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
-	if err := r.member.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.member.Delete(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
-	secret.ResourceVersion, secret.Type = "", corev1.SecretTypeServiceAccountToken
-	if err := r.member.Create(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	r.recreate(func(*corev1.Secret) {})
 	r.memory = memory{} // a restart
-	r.mustPass()
-	if told := r.unmarked(); told == nil || told.Reason != v1alpha1.ReasonUserDataTypeRefused {
-		t.Errorf("told %+v", told)
+	reads.read = 0
+	for range 20 {
+		r.mustPass()
 	}
-	if len(r.vcenter.VMs()) != 2 {
-		t.Errorf("%d VMs", len(r.vcenter.VMs()))
-	}
-}
-
-func TestNothingIsToldOfUserDataThatIsGoneOrNobodyMayRead(t *testing.T) {
-	r, reads := withUserData(t, func(*corev1.Secret) {})
-	r.settle()
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UserDataSecretRef = nil })
-	r.work()
-	if told := r.unmarked(); told != nil {
-		t.Errorf("spec names no Secret, and told is: %s", told.Message)
-	}
-	r.memory, reads.read = memory{}, 0
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "missing"} })
-	r.mustPass()
-	r.mustPass()
-	if told := r.unmarked(); told != nil {
-		t.Errorf("nobody has seen the Secret, and told is: %s", told.Message)
+	if told := r.denied(); told != "" || reads.read > 0 || len(r.vcenter.VMs()) != 2 {
+		t.Errorf("%d reads, %d VMs, told %q", reads.read, len(r.vcenter.VMs()), told)
 	}
 }
 
 // TestAMemberIsNotWaitedForWithoutEnd: a pass holds a worker that groups of other members need.
 func TestAMemberIsNotWaitedForWithoutEnd(t *testing.T) {
-	r, reads := withUserData(t, func(*corev1.Secret) {})
+	r, reads := withUserData(t, marked)
 	r.settle()
 	if reads.read == 0 || reads.unbounded > 0 {
 		t.Errorf("of %d reads of a Secret %d had no deadline", reads.read, reads.unbounded)
@@ -241,7 +194,10 @@ func (d *deadlines) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T) {
 	data := make([]byte, 200016)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
-	r, _ := withUserData(t, func(s *corev1.Secret) { s.Data[userDataKey] = data })
+	r, _ := withUserData(t, func(s *corev1.Secret) {
+		marked(s)
+		s.Data[userDataKey] = data
+	})
 	for range 4 {
 		r.mustPass()
 	}

@@ -4,7 +4,6 @@ package quotatest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -49,12 +48,11 @@ type Store struct {
 	gone map[string]int
 }
 
-// object is a ledger; the one with the key "" is the head, which has entries or is split.
+// object is a ledger; the one with the key "" is the head.
 type object struct {
 	state   quota.State
 	version int
 	uid     int
-	split   bool
 	err     error
 }
 
@@ -68,14 +66,8 @@ func (s *Store) stored(key string) quota.Stored {
 	}
 	version := strconv.Itoa(o.version)
 	stored := quota.Stored{State: o.state, Version: version, Seen: version, Err: o.err}
-	switch {
-	case o.err != nil:
+	if o.err != nil {
 		stored.State = quota.State{}
-	case key != "":
-	case o.split:
-		stored.Format = 2
-	default:
-		stored.Format, stored.Next = 1, fmt.Sprintf("%d.%d", o.uid, o.version)
 	}
 	return stored
 }
@@ -92,30 +84,14 @@ func (s *Store) Read(_ context.Context, key string) (quota.Stored, error) {
 	return stored, nil
 }
 
-// List implements quota.Store.
-func (s *Store) List(context.Context) (map[string]quota.Stored, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reads++
-	all := map[string]quota.Stored{}
-	for key := range s.objects {
-		if key != "" {
-			all[key] = s.stored(key)
-		}
-	}
-	return all, nil
-}
-
 // Write implements quota.Store.
 func (s *Store) Write(_ context.Context, key string, state quota.State, version string) (string, error) {
-	return s.put(key, version, func(o *object) { o.state, o.split = state, false })
+	return s.put(key, version, func(o *object) { o.state = state })
 }
 
-// Mark implements quota.Store.
-func (s *Store) Mark(_ context.Context, version string) error {
-	_, err := s.put("", version, func(o *object) {
-		o.state, o.split = quota.State{Set: fmt.Sprintf("%d.%s", o.uid, version)}, true
-	})
+// MakeHead implements quota.Store.
+func (s *Store) MakeHead(context.Context) error {
+	_, err := s.put("", "", func(o *object) { o.state = quota.State{Set: strconv.Itoa(o.uid)} })
 	return err
 }
 
@@ -235,9 +211,8 @@ func (s *Store) Put(key string, from map[string]quota.Stored) {
 	if !exists {
 		o.uid = s.version
 	}
-	o.version, o.err, o.state, o.split = s.version, nil, from[key].State, from[key].Format == 2
-	if o.split {
-		o.state.Set = fmt.Sprintf("%d.restored", o.uid)
+	if o.version, o.err, o.state = s.version, nil, from[key].State; key == "" {
+		o.state.Set = strconv.Itoa(o.uid)
 	}
 	s.set(key, &o)
 }

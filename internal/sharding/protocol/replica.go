@@ -166,16 +166,6 @@ func (r *Replica) Joined() bool {
 // Drained reports whether everything has been given up and the session has ended.
 func (r *Replica) Drained() bool { return r.state == Draining && r.session.ended }
 
-// Idle reports whether a draining replica holds nothing that is in flight.
-func (r *Replica) Idle() bool {
-	for b := range r.locks {
-		if r.locks[b].tokens > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // Publish replaces an entry of what this replica tells the others; an empty value removes it.
 func (r *Replica) Publish(key, value string) {
 	if r.published[key] == value {

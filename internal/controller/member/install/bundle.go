@@ -48,9 +48,6 @@ type Bundle struct {
 	// Known are all objects that may ever be the operator's in a member, in the order of their removal. Those that are
 	// not among Objects are removed.
 	Known []Object
-	// Optional are those of Known that roles of earlier releases do not let the operator touch. A member can be left without: one that
-	// the operator may not look at is none of its own.
-	Optional []Object
 	// CABundleHash of the authorities in the webhook configurations among Objects; empty when there are none.
 	CABundleHash string
 	// SegmentPeriod is the period of the path segment in the webhook configurations; 0 is one that does not change.

@@ -126,200 +126,30 @@ func TestAGroupThatCountsInATotalNoMoreLeavesIt(t *testing.T) {
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 }
 
-func TestTheLedgerOfAllTotalsIsSplitOnceNoReplicaNeedsIt(t *testing.T) {
-	store := &quotatest.Store{}
-	d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
-	d.older, other.older = true, true
-	d.grant(claim("one", "m", 0, 3, 1))
-	d.collect()
-	if head := store.Stored()[""]; head.Format != 1 || len(head.State.Entries()) != 1 {
-		t.Fatalf("the ledger has format %d while an older replica lives", head.Format)
-	}
-	other.grant(in("b", claim("two", "m", 0, 4, 1)))
-	store.Tell(d.Observe)
-	d.older, other.older = false, false
-	d.groups = []quota.Group{group("one", "m", 3)}
-	d.collect()
-	if head := store.Stored()[""]; head.Format != 2 || len(totalsOf(store, of("one"))) != 2 || len(totalsOf(store, of("two"))) != 2 {
-		t.Fatalf("format %d, one is in %v, two in %v", head.Format, totalsOf(store, of("one")), totalsOf(store, of("two")))
-	}
-	// What was granted before is granted still, also in a replica that has not heard of it, and everything counts.
-	before := store.Version()
-	other.ask(in("b", claim("two", "m", 0, 4, 1)), quota.Granted)
-	other.ask(in("b", claim("three", "m", 0, 3, 1)), quota.Refused)
-	other.ask(in("c", claim("four", "m", 0, 2, 1)), quota.Waiting)
-	other.flush()
-	if store.Version() > before+1 {
-		t.Errorf("%d writes for one claim", store.Version()-before)
-	}
-	for range 2 {
-		other.Ask(t.Context(), in("c", claim("four", "m", 0, 2, 1)))
-		other.Ask(t.Context(), in("b", claim("two", "m", 0, 4, 1)))
-		other.flush()
-	}
-	other.ask(in("c", claim("four", "m", 0, 2, 1)), quota.Granted)
-	other.ask(in("b", claim("two", "m", 0, 4, 1)), quota.Granted)
-	if store.Version() != before+3 { // for the two totals of four, and one that drops the marks of other totals
-		t.Errorf("%d writes", store.Version()-before)
-	}
-	store.Tell(d.Observe)
-	d.ask(claim("one", "m", 0, 3, 1), quota.Granted)
-	d.ask(claim("five", "m", 0, 1, 1), quota.Refused)
-	// An older replica that starts now is left behind.
-	d.older = true
-	d.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
-	d.groups = []quota.Group{group("one", "m", 2)}
-	d.flush()
-	d.grant(claim("five", "m", 0, 1, 1))
-	if store.Stored()[""].Format != 2 {
-		t.Error("the ledgers were put together again")
-	}
-}
-
-func TestAReplicaOfBeforeGrantsNothingFromLedgersThatItDoesNotKnow(t *testing.T) {
-	store := &quotatest.Store{}
-	newDeskUnder(t, store, twoTotals(5, 9)).grant(claim("one", "m", 0, 3, 1))
-	old := newDeskUnder(t, before{store}, twoTotals(5, 9))
-	old.older = true
-	version := store.Version()
-	old.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
-	if err := old.Flush(t.Context()); !errors.Is(err, errLater) {
-		t.Fatalf("the error is %v", err)
-	}
-	old.ask(claim("two", "m", 0, 1, 1), quota.Unavailable)
-	old.ask(claim("one", "m", 3, 3, 2), quota.Granted) // what runs goes on
-	if store.Version() != version {
-		t.Error("it wrote")
-	}
-}
-
-func TestTheFirstLedgerIsOneThatAllReplicasKnow(t *testing.T) {
-	for older, format := range map[bool]int{true: 1, false: 2} {
-		store := &quotatest.Store{}
-		d := newDeskUnder(t, store, twoTotals(5, 9))
-		d.older = older
-		d.grant(claim("one", "m", 0, 3, 1))
-		if got := store.Stored()[""].Format; got != format {
-			t.Errorf("an older replica lives %v: format %d", older, got)
-		}
-	}
-}
-
-func TestAGrantWhileTheLedgerIsSplitIsNotLost(t *testing.T) {
-	store := &quotatest.Store{}
-	d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
-	d.older, other.older = true, true
-	d.grant(claim("one", "m", 0, 1, 1))
-	other.flush()
-	d.older, other.older = false, false
-	meanwhile(store, func() { other.grant(in("b", claim("two", "m", 0, 4, 1))) })
-	d.collect()
-	if store.Stored()[""].Format != 1 {
-		t.Fatal("another version was split than is replaced")
-	}
-	d.collect()
-	if store.Stored()[""].Format != 2 || len(totalsOf(store, of("two"))) != 2 {
-		t.Fatalf("format %d, two is in %v", store.Stored()[""].Format, totalsOf(store, of("two")))
-	}
-	three := in("b", claim("three", "m", 0, 2, 1))
-	d.refuse(three)
-}
-
-// Each sees of the other what there is at the moment of one of its writes.
-func TestTwoReplicasThatSplitTheLedgerAtOnceLoseNothing(t *testing.T) {
-	for at := range 8 {
-		store := &quotatest.Store{}
-		d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
-		d.older, other.older = true, true
-		d.grant(claim("one", "m", 0, 1, 1))
-		other.grant(in("b", claim("two", "m", 0, 4, 1)))
-		d.older, other.older = false, false
-		writes := 0
-		store.OnWrite = func() quotatest.Fault {
-			if writes++; writes == at {
-				other.grant(in("b", claim("two", "m", 0, 5, 1))) // the version changes
-				other.collect()
-			}
-			return quotatest.None
-		}
-		for range 3 {
-			d.collect()
-		}
-		if store.Stored()[""].Format != 2 || len(totalsOf(store, of("one"))) != 2 || len(totalsOf(store, of("two"))) != 2 {
-			t.Errorf("at write %d: format %d, one is in %v, two in %v", at, store.Stored()[""].Format, totalsOf(store, of("one")), totalsOf(store, of("two")))
-		}
-	}
-}
-
-// Another replica is done with a later version while this one has read an older one.
-func TestASplitThatWasOvertakenReplacesNothing(t *testing.T) {
-	store := &quotatest.Store{}
-	late := &lateStore{Store: store}
-	d, other := newDeskUnder(t, late, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
-	d.older, other.older = true, true
-	d.grant(claim("one", "m", 0, 1, 1))
-	other.flush()
-	d.older, other.older = false, false
-	late.late = func() {
-		late.late = nil
-		other.grant(claim("two", "m", 0, 4, 1))
-		other.collect()
-	}
-	d.collect()
-	if late.late != nil || len(totalsOf(store, of("one"))) != 2 || len(totalsOf(store, of("two"))) != 2 {
-		t.Errorf("one is in %v, two in %v", totalsOf(store, of("one")), totalsOf(store, of("two")))
-	}
-}
-
-func TestWhatIsGivenBackWhileTheLedgerIsSplitIsNotLost(t *testing.T) {
-	store := &quotatest.Store{}
-	d, other := newDeskUnder(t, store, twoTotals(5, 9)), newDeskUnder(t, store, twoTotals(5, 9))
-	d.older, other.older = true, true
-	two := claim("two", "m", 0, 4, 1)
-	other.grant(two)
-	d.flush()
-	d.older, other.older = false, false
-	d.collect()
-	other.GiveBack(of("two"), policy.Usage{}, two.Epoch) // of a group that is deleted: nobody asks again
-	for range 3 {
-		other.flush()
-	}
-	if keys := totalsOf(store, of("two")); len(keys) != 0 {
-		t.Errorf("it is left in %v", keys)
-	}
-}
-
-// rolledBack is a store in which older replicas have made the ledger of all totals anew, and have let one shrink and two grow.
-func rolledBack(t *testing.T) (store *quotatest.Store, beforehand *desk) {
+// headMadeAnew is a store whose head somebody has deleted, and another replica has made anew. The ledgers of namespaces a and b are left over. The replica
+// from before has not heard of it.
+func headMadeAnew(t *testing.T) (store *quotatest.Store, late *desk) {
 	t.Helper()
 	store = &quotatest.Store{}
 	set := compile(vms(v1alpha1.QuotaNamespace, 5))
-	beforehand = newDeskUnder(t, store, set)
-	beforehand.grant(claim("one", "m", 0, 4, 1))
-	beforehand.grant(in("b", claim("gone", "m", 0, 4, 1)))
+	late = newDeskUnder(t, store, set)
+	late.grant(claim("one", "m", 0, 1, 1))
+	late.grant(in("b", claim("gone", "m", 0, 4, 1)))
+	late.groups = []quota.Group{group("one", "m", 1)}
 	store.Lose("") // as its message says
-	old := newDeskUnder(t, before{store}, set)
-	old.older = true
-	old.groups = []quota.Group{group("one", "m", 4)}
-	old.ask(claim("one", "m", 4, 4, 2), quota.Granted)
-	old.flush()
-	old.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 2})
-	old.groups = []quota.Group{group("one", "m", 1)}
-	old.flush()
-	old.grant(claim("two", "m", 0, 4, 2))
-	return store, beforehand
+	newDeskUnder(t, store, set).grant(in("c", claim("two", "m", 0, 4, 2)))
+	return store, late
 }
 
-func TestWhatIsLeftOverFromBeforeARollbackDoesNotCount(t *testing.T) {
-	store, _ := rolledBack(t)
+func TestWhatIsLeftOverFromAHeadThatWasDeletedDoesNotCount(t *testing.T) {
+	store, _ := headMadeAnew(t)
 	d := newDeskUnder(t, store, compile(vms(v1alpha1.QuotaNamespace, 5)))
 	d.groups = []quota.Group{group("one", "m", 1)} // two is not admitted yet
-	store.Tell(d.Observe)
-	d.collect()
-	if head := store.Stored()[""]; head.Format != 2 {
-		t.Fatalf("format %d", head.Format)
+	for range 2 {
+		store.Tell(d.Observe)
+		d.collect()
 	}
-	if e := store.Entries(); e[of("one")].Usage.VMs != 1 || e[of("two")].Usage.VMs != 4 || len(e) != 2 {
+	if e := store.Entries(); e[of("two")].Usage.VMs != 4 || len(e) != 1 {
 		t.Errorf("the ledgers say %+v", e)
 	}
 	for key, s := range store.Stored() {
@@ -327,21 +157,20 @@ func TestWhatIsLeftOverFromBeforeARollbackDoesNotCount(t *testing.T) {
 			t.Errorf("ledger %q is still left over", key)
 		}
 	}
-	d.refuse(claim("one", "m", 1, 4, 1)) // which what is left over would grant
+	d.refuse(claim("more", "m", 0, 5, 1)) // besides what one has
 	d.grant(in("b", claim("new", "m", 0, 5, 1)))
+	d.refuse(in("c", claim("three", "m", 0, 2, 1)))
 }
 
 // A replica that hears late writes a ledger that does not count any more.
 func TestAGrantInALedgerThatDoesNotCountIsNone(t *testing.T) {
-	store, late := rolledBack(t)
-	late.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
-	late.flush()
+	store, late := headMadeAnew(t)
 	three := claim("three", "m", 0, 4, 1)
 	late.ask(three, quota.Waiting)
 	if late.Flush(t.Context()) == nil {
 		t.Error("the write of a ledger that does not count went well")
 	}
-	late.older = true
+	late.groups = []quota.Group{group("one", "m", 4)} // its cache was late as well
 	for range 3 {
 		if answer := late.Ask(t.Context(), three); answer.Outcome == quota.Granted {
 			t.Fatalf("granted 4 of 5 VMs besides %+v", store.Entries())

@@ -16,7 +16,7 @@ const chart = root + "/charts/vmgroup-operator"
 // aboutTheChart are the pages that name values of the chart.
 var aboutTheChart = []string{
 	"README.md", "docs/install.md", "docs/upgrade.md", "docs/uninstall.md", "docs/high-availability.md", "docs/exposing-webhooks.md",
-	"docs/air-gapped.md", "docs/argocd.md", "docs/migration.md",
+	"docs/air-gapped.md", "docs/argocd.md", "docs/migration.md", "docs/first-hour.md",
 }
 
 func values(t *testing.T) map[string]any {

@@ -34,6 +34,7 @@ func TestRelease(t *testing.T) {
 		{"TwoMembersJoin", twoMembersJoin},
 		{"GroupsBecomeVMsAndPolicyHolds", groupsBecomeVMsAndPolicyHolds},
 		{"HelmTest", helmTest},
+		{"TheChartChecksTheVCenter", theChartChecksTheVCenter},
 		{"AKilledProcessIsProvenDead", aKilledProcessIsProvenDead},
 		{"ADeletedPodHandsOver", aDeletedPodHandsOver},
 		{"AKilledShimProvesNothing", aKilledShimProvesNothing},

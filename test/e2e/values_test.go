@@ -25,6 +25,7 @@ vcenter:
   spec:
     tls: {insecureSkipVerify: true}
     grants: [{memberClusters: ["*"], templates: ["*"]}]
+  check: {enabled: true, args: [--settle=0]}
 policy:
   enabled: true
   spec:

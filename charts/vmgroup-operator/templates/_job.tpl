@@ -1,5 +1,5 @@
 {{/*
-The Pod of a Job, or the test Pod, that runs a command of the manager. Arguments: root, account, args, mounts,
+The Pod of a Job, or the test Pod, that runs a command of the manager. Arguments: root, account, args, env, mounts,
 volumes, and services, whether it gets the addresses of Services as environment variables.
 */}}
 {{- define "vmgroup-operator.job-pod" -}}
@@ -33,6 +33,9 @@ containers:
         valueFrom:
           fieldRef:
             fieldPath: metadata.namespace
+      {{- with .env }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
     resources:
       {{- toYaml $root.Values.jobs.resources | nindent 6 }}
     securityContext:

@@ -164,3 +164,18 @@ func TestAlertsOfTheChartReadMetricsThatExist(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A kind whose Pods are at another place would pass unseen.
+func TestPodsOfAreThoseOfEachKind(t *testing.T) {
+	const pod = "{containers: [{name: a}]}"
+	manifests := strings.Join([]string{
+		"{kind: Pod, metadata: {name: a}, spec: " + pod + "}",
+		"{kind: Job, metadata: {name: a}, spec: {template: {spec: " + pod + "}}}",
+		"{kind: CronJob, metadata: {name: a}, spec: {jobTemplate: {spec: {template: {spec: " + pod + "}}}}}",
+		"{kind: ConfigMap, metadata: {name: a}}",
+	}, "\n---\n")
+	pods, err := podsOf([]byte(manifests))
+	if err != nil || len(pods) != 3 || pods["Pod a"] == nil || pods["Job a"] == nil || pods["CronJob a"] == nil {
+		t.Errorf("found %v, %v", pods, err)
+	}
+}

@@ -46,9 +46,12 @@ func podsOf(manifests []byte) (map[string]*corev1.PodSpec, error) {
 		if err := yaml.Unmarshal(document, &o.Object); err != nil {
 			return nil, err
 		}
-		path := []string{"spec"}
-		if o.GetKind() != "Pod" {
-			path = []string{"spec", "template", "spec"}
+		path := []string{"spec", "template", "spec"}
+		switch o.GetKind() {
+		case "Pod":
+			path = []string{"spec"}
+		case "CronJob":
+			path = []string{"spec", "jobTemplate", "spec", "template", "spec"}
 		}
 		spec, found, err := unstructured.NestedMap(o.Object, path...)
 		if err != nil || !found || spec["containers"] == nil {

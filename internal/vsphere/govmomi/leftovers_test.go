@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
@@ -45,7 +46,7 @@ func TestASessionOfAProcessThatTurnsOutToBeDeadIsEndedWhileConnected(t *testing.
 	refused := atomic.Bool{}
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "TerminateSession" && refused.CompareAndSwap(false, true) {
-			return sim.SOAPFault(&types.NoPermission{PrivilegeId: session.TerminateSession})
+			return sim.SOAPFault(&types.NoPermission{PrivilegeId: vsphere.PrivilegeSessions})
 		}
 		return faultproxy.Fault{}
 	})

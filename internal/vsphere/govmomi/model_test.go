@@ -178,7 +178,7 @@ func (h *history) serve(ctx context.Context, s *Server) error {
 		root:       vsphere.Folder{Ref: h.m.root, Name: "vm-operator", Parent: h.m.above, Path: "/DC0/vm/vm-operator"},
 	}
 	s.index.SetRoot(c.root)
-	s.connected(c, privileges{})
+	s.connected(c, granted{})
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.newFeed(c).Run(ctx) })
 	g.Go(func() error { return s.watchTasks(ctx, c) })

@@ -10,31 +10,21 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 )
 
-// neededPrivileges are those that the operator uses on its root folder. What it needs on templates, pools,
-// datastores and networks is told by the errors of the clone itself. What only some groups need is not among them: a vCenter without it is of use to all
-// others, and those groups are told by the errors of their calls. docs/vcenter.md has such privileges in paragraphs of their own.
-var neededPrivileges = []string{
-	"Folder.Create",
-	"Folder.Delete",
-	"VirtualMachine.Config.AddNewDisk",
-	"VirtualMachine.Config.AdvancedConfig",
-	"VirtualMachine.Config.CPUCount",
-	"VirtualMachine.Config.Memory",
-	"VirtualMachine.Config.Settings",
-	"VirtualMachine.Interact.PowerOff",
-	"VirtualMachine.Interact.PowerOn",
-	"VirtualMachine.Inventory.CreateFromExisting",
-	"VirtualMachine.Inventory.Delete",
-}
+// neededPrivileges are those that the operator uses on its root folder. What it needs on templates, pools, datastores
+// and networks is told by the errors of the clone itself. What only some groups need is not among them: a vCenter
+// without it is of use to all others, and those groups are told by the errors of their calls.
+var neededPrivileges = privileges.On(privileges.RootFolder, privileges.Always)
 
 // changePrivileges are those that changes of VMs need. Groups are told of them before a VM is stopped to be changed.
 var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
 
-// rootPrivilege is what the account needs on the vCenter's root object, on which vCenter checks privileges for what is no part of the inventory: recent tasks, the
-// outcome of a task whose VM is gone, and in some versions every page of a listing but the first.
-const rootPrivilege = "System.Read"
+// rootPrivileges are what the account needs on the vCenter's root object, on which vCenter checks privileges for what
+// is no part of the inventory: recent tasks, the outcome of a task whose VM is gone, and in some versions every page of
+// a listing but the first.
+var rootPrivileges = privileges.On(privileges.Root, privileges.Always)
 
 // onRoot says what to do where vCenter refuses something without a permission on its root object. Another error stays as it is.
 func onRoot(op string, c *vim25.Client, err error) error {
@@ -50,8 +40,8 @@ func onRoot(op string, c *vim25.Client, err error) error {
 	}
 }
 
-// privileges are what the account has on the root folder.
-type privileges struct {
+// granted is what the account has on the root folder.
+type granted struct {
 	// missing is what the operator needs there, lacks what changes of VMs need, and the account does not have, each sorted. What it lacks on the vCenter's root
 	// object follows in missing.
 	missing, lacks []string
@@ -61,7 +51,7 @@ type privileges struct {
 
 // readPrivileges asks what the account has on the root folder. A server that does not answer the question is taken to grant all that is needed: the first
 // refused call will tell.
-func readPrivileges(ctx context.Context, c *connection) (p privileges) {
+func readPrivileges(ctx context.Context, c *connection) (p granted) {
 	manager := c.client.ServiceContent.AuthorizationManager
 	if manager == nil {
 		return p
@@ -81,7 +71,7 @@ func readPrivileges(ctx context.Context, c *connection) (p privileges) {
 		case folder:
 			p.missing, p.lacks, p.notes = append(lacking(neededPrivileges), p.missing...), lacking(changePrivileges), slices.Contains(on.Privileges, vsphere.PrivilegeNotes)
 		case top:
-			for _, privilege := range lacking([]string{rootPrivilege}) {
+			for _, privilege := range lacking(rootPrivileges) {
 				p.missing = append(p.missing, privilege+" on the vCenter's root object (/)")
 			}
 		}

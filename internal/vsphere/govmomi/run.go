@@ -191,7 +191,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 }
 
 // connected publishes a connection.
-func (s *Server) connected(c *connection, may privileges) {
+func (s *Server) connected(c *connection, may granted) {
 	about := c.client.ServiceContent.About
 	s.mu.Lock()
 	s.conn = c

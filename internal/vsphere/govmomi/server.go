@@ -164,7 +164,7 @@ type health struct {
 	err                   error
 	since                 time.Time
 	version, instanceUUID string
-	privileges            privileges
+	privileges            granted
 }
 
 var _ vsphere.Server = (*Server)(nil)

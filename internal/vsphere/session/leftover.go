@@ -13,9 +13,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TerminateSession is the privilege that EndLeftovers needs.
-const TerminateSession = "Sessions.TerminateSession"
-
 var errNotMarked = errors.New("this session has no identity")
 
 // EndLeftovers ends the sessions at vCenter that nobody uses any more, and returns how many there were: those that this
@@ -65,9 +62,9 @@ func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
 func leftoverError(op string, err error) error {
 	var noPermission *types.NoPermission
 	if _, ok := fault.As(err, &noPermission); ok {
-		return &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: TerminateSession,
+		return &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: vsphere.PrivilegeSessions,
 			Err: fmt.Errorf("grant %s on the vCenter's root object, or sessions of killed operators stay until they have been idle for "+
-				"long enough: %w", TerminateSession, err)}
+				"long enough: %w", vsphere.PrivilegeSessions, err)}
 	}
 	return &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
 }

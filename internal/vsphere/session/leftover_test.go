@@ -179,7 +179,7 @@ func TestWithoutThePrivilegeOfEndingSessionsTheErrorSaysSo(t *testing.T) {
 	s := open(t, proxy.URL, "inst", "default", process("me"))
 	proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "TerminateSession" {
-			return sim.SOAPFault(&types.NoPermission{PrivilegeId: session.TerminateSession})
+			return sim.SOAPFault(&types.NoPermission{PrivilegeId: vsphere.PrivilegeSessions})
 		}
 		return faultproxy.Fault{}
 	})

@@ -22,8 +22,8 @@ func (s *Session) Living(ctx context.Context, installation string) (n int, last 
 	err = mo.RetrieveProperties(ctx, s, client.ServiceContent.PropertyCollector, *client.ServiceContent.SessionManager, &manager)
 	var noPermission *types.NoPermission
 	if _, refused := fault.As(err, &noPermission); refused || err == nil && len(manager.SessionList) == 0 {
-		return 0, time.Time{}, &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: TerminateSession,
-			Err: fmt.Errorf("the sessions at this vCenter cannot be seen; grant %s on the vCenter's root object: %w", TerminateSession, err)}
+		return 0, time.Time{}, &vsphere.Error{Kind: vsphere.KindPermission, Op: op, Privilege: vsphere.PrivilegeSessions,
+			Err: fmt.Errorf("the sessions at this vCenter cannot be seen; grant %s on the vCenter's root object: %w", vsphere.PrivilegeSessions, err)}
 	}
 	if err != nil {
 		return 0, time.Time{}, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}

@@ -7,6 +7,8 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 )
 
 // AdminUsername and AdminPassword log a person in who may do everything, unless Options say otherwise.
@@ -15,40 +17,20 @@ const (
 	AdminPassword = "an-administrator"
 )
 
-// OperatorPrivileges are what the account of the program under test has, on every object: what the operator's
-// documentation must ask for, without adoption. System.Anonymous, System.Read and System.View come with every role.
+// OperatorPrivileges are what the account of the program under test has, on every object: the roles of the operator's
+// documentation. System.Anonymous, System.Read and System.View come with every role. What calls need is said by
+// needs.go, from the API reference.
 var OperatorPrivileges = slices.Concat(RequiredPrivileges, NetworkPrivileges)
 
 // RequiredPrivileges are what the account needs whatever groups there are.
-var RequiredPrivileges = []string{
-	"Datastore.AllocateSpace",
-	"Folder.Create",
-	"Folder.Delete",
-	"Network.Assign",
-	"Resource.AssignVMToPool",
-	"Sessions.TerminateSession",
-	"VirtualMachine.Config.AddNewDisk",
-	"VirtualMachine.Config.AdvancedConfig",
-	"VirtualMachine.Config.CPUCount",
-	"VirtualMachine.Config.Memory",
-	"VirtualMachine.Config.Settings",
-	"VirtualMachine.Interact.PowerOff",
-	"VirtualMachine.Interact.PowerOn",
-	"VirtualMachine.Inventory.CreateFromExisting",
-	"VirtualMachine.Inventory.Delete",
-	"VirtualMachine.Provisioning.DeployTemplate",
-}
+var RequiredPrivileges = slices.Concat(privileges.For(privileges.Always), privileges.For(privileges.ForSessions))
 
-// NetworkPrivileges are what the account needs in addition for VMs that are connected to another network than their template.
-var NetworkPrivileges = []string{
-	"VirtualMachine.Config.EditDevice",
-}
+// NetworkPrivileges are what the account needs in addition for VMs that are connected to another network than their
+// template.
+var NetworkPrivileges = privileges.For(privileges.ForNetworks)
 
-// AdoptionPrivileges are what the account needs in addition for VMs to be adopted: what the operator's documentation must ask for.
-var AdoptionPrivileges = []string{
-	"VirtualMachine.Config.Rename",
-	"VirtualMachine.Inventory.Move",
-}
+// AdoptionPrivileges are what the account needs in addition for VMs to be adopted.
+var AdoptionPrivileges = privileges.For(privileges.ForAdoption)
 
 var systemPrivileges = []string{"System.Anonymous", "System.Read", "System.View"}
 

@@ -37,37 +37,48 @@ func newKeeper(o options) *serving.Keeper {
 	})
 }
 
-// newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
-// members should get something else; publish, when this replica may serve something else.
-func newCertificates(o options, hub manager.Manager, recorder events.EventRecorder, replica *sharding.Replica, keeper *serving.Keeper, changed, publish func()) *trust.Rotator {
-	limits := trust.DefaultLimits().Scale(o.shardingScale)
-	limits.Lost = o.lostReplica
-	return trust.NewRotator(trust.Options{
-		Namespace: o.namespace, Client: hub.GetClient(), Informers: hub.GetCache(), Leading: replica.Leading,
-		Offer: keeper.Offer, Replicas: func() []trust.Replica { return servingReplicas(replica) },
-		Deliver: func(data map[string][]byte) {
-			keeper.SetState(data)
-			publish()
-		},
-		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
-		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
-		Fixed: func() (mayLive, seen bool) {
-			seen = olderAmong(true, replica.Peers(), segmentsKey, segmentsValue)
-			return seen || !replica.Joined(), seen
-		},
-		Events:  certificateEvents{hub.GetClient(), recorder},
-		Changed: changed, Log: ctrl.Log.WithName("certificates"),
-	})
+// sharedKeeper is the keeper's certificate, and what the replicas tell each other of theirs.
+type sharedKeeper struct {
+	*serving.Keeper
+	replica *sharding.Replica
 }
 
-// servingReplicas reads what each replica serves from what it publishes.
-func servingReplicas(replica *sharding.Replica) []trust.Replica {
-	peers := replica.Peers()
+// publish tells the other replicas what this one serves.
+func (s sharedKeeper) publish() { s.replica.Publish(trust.PublishedKey, s.Published()) }
+
+// SetState implements trust.Certificates.
+func (s sharedKeeper) SetState(data map[string][]byte) {
+	s.Keeper.SetState(data)
+	s.publish()
+}
+
+// Replicas implements trust.Peers. It reads what each replica serves from what it publishes.
+func (s sharedKeeper) Replicas() []trust.Replica {
+	peers := s.replica.Peers()
 	out := make([]trust.Replica, 0, len(peers))
 	for _, p := range peers {
 		out = append(out, trust.Replica{Process: p.Boot, Serving: trust.ParseServing(p.Published[trust.PublishedKey])})
 	}
 	return out
+}
+
+// newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
+// members should get something else.
+func newCertificates(o options, hub manager.Manager, recorder events.EventRecorder, keeper sharedKeeper, changed func()) *trust.Rotator {
+	limits := trust.DefaultLimits().Scale(o.shardingScale)
+	limits.Lost = o.lostReplica
+	return trust.NewRotator(trust.Options{
+		Namespace: o.namespace, Client: hub.GetClient(), Informers: hub.GetCache(),
+		Leader: keeper.replica, Certificates: keeper, Peers: keeper,
+		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
+		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
+		Fixed: func() (mayLive, seen bool) {
+			seen = olderAmong(true, keeper.replica.Peers(), segmentsKey, segmentsValue)
+			return seen || !keeper.replica.Joined(), seen
+		},
+		Events:  certificateEvents{hub.GetClient(), recorder},
+		Changed: changed, Log: ctrl.Log.WithName("certificates"),
+	})
 }
 
 // certificateEvents tells of members that are behind as events of their MemberClusters.

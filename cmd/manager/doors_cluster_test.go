@@ -29,6 +29,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/webhook"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
@@ -41,6 +42,13 @@ type exposed struct {
 	client       *http.Transport
 	certificates *trust.Rotator
 }
+
+// noCertificates are those of a replica without files that knows of no other.
+type noCertificates struct{}
+
+func (noCertificates) Offer() trust.Offer         { return trust.Offer{} }
+func (noCertificates) SetState(map[string][]byte) {}
+func (noCertificates) Replicas() []trust.Replica  { return nil }
 
 const exposedMembers = 200
 
@@ -55,8 +63,8 @@ func expose(t *testing.T) *exposed {
 	hub := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(objects...).Build()
 	e := &exposed{t: t}
 	e.certificates = trust.NewRotator(trust.Options{
-		Namespace: "operator", Client: hub, Leading: func() bool { return true }, Offer: func() trust.Offer { return trust.Offer{} },
-		Replicas: func() []trust.Replica { return nil }, Deliver: func(map[string][]byte) {}, Random: rand.Reader, Now: time.Now,
+		Namespace: "operator", Client: hub, Leader: new(shardingtest.Leader(true)), Certificates: noCertificates{}, Peers: noCertificates{},
+		Random: rand.Reader, Now: time.Now,
 		Limits: trust.DefaultLimits(), Period: trust.DefaultPeriod, Resync: time.Hour, Log: logr.Discard(),
 	})
 	ctx, stop := context.WithCancel(context.Background())

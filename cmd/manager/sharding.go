@@ -27,10 +27,7 @@ func newReplica(config *rest.Config, o options, boot string) (*sharding.Replica,
 	log := ctrl.Log.WithName("sharding")
 	timings := protocol.DefaultTimings().Scaled(o.shardingScale)
 	client, err := hub.New(config, hub.Options{
-		Namespace: o.namespace, Request: timings.Request, Relist: 5 * timings.Renew,
-		Failed: func(err error) {
-			log.V(1).Info("A watch of sessions and the ring failed and is begun again", "error", err.Error())
-		},
+		Namespace: o.namespace, Request: timings.Request, Relist: 5 * timings.Renew, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +62,7 @@ func (p peers) Peers() []share.Peer {
 // what is in flight ends and every bucket is given up, leave returns meanwhile, and only then the manager ends, which cuts
 // whatever is left.
 func runSharded(
-	ctx context.Context, replica *sharding.Replica, listeners sharding.Listeners, shared *share.Coordinator,
+	ctx context.Context, replica *sharding.Replica, listener sharding.Listener, shared *share.Coordinator,
 	leave func(context.Context), run func(context.Context) error,
 ) error {
 	// Both outlive ctx, which ends with the first signal.
@@ -73,7 +70,7 @@ func runSharded(
 	managerCtx, endManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer endManager()
 	ringDone := make(chan error, 1)
-	go func() { ringDone <- replica.Run(ringCtx, listeners) }()
+	go func() { ringDone <- replica.Run(ringCtx, listener) }()
 	go shared.Run(ringCtx)
 	managerDone := make(chan error, 1)
 	go func() { managerDone <- run(managerCtx) }()

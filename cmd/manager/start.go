@@ -22,7 +22,6 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -89,7 +88,7 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
-		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
+		Instance: o.podName, Leader: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
 		Restored: func(name string) { reconciler.MemberRestored(name) },
 		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})
@@ -112,12 +111,12 @@ func start(ctx context.Context, o options) error {
 
 	// The vCenters.
 	pool := vcenter.NewPool()
-	login := &session.Process{Boot: boot, Dead: replica.BootDead}
+	login := &session.Process{Boot: boot, Boots: replica}
 	rejections := logins.New(logins.Options{
-		Store: &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}, Boot: boot, Dead: replica.BootDead, Now: time.Now,
+		Store: &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}, Boot: boot, Boots: replica, Now: time.Now,
 	})
 	vcenters = &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
+		Client: hub.GetClient(), Pool: pool, Groups: groups, Leader: replica,
 		Dial:   dialer(installation, login, rejections, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
 		NoGroup: func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
@@ -138,37 +137,33 @@ func start(ctx context.Context, o options) error {
 		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
 	records := admitted.New(admitted.Options{
-		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
+		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leader: replica, Now: time.Now,
 	})
 	reconciler.Records = records
 	kept := receipts.NewIndex(receipts.IndexOptions{
-		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
+		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leader: replica, Now: time.Now,
 	})
 	reconciler.Kept, reconciler.KnownReceipts, reconciler.SumReceipts = kept.Keeps, kept, kept.Sum
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leading: replica.Leading, Left: reconciler.Left, Budget: ledgerBudget{hubWrites}, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
+		Leader: replica, Left: reconciler.Left, Budget: ledgerBudget{hubWrites}, Older: func() bool { return older(replica, quota.PublishedKey, quota.PublishedValue) },
 	})
 	replica.Publish(quota.PublishedKey, quota.PublishedValue)
 	replica.Publish(segmentsKey, segmentsValue)
 	reconciler.Quotas = ledger
-	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leadership: replica}
+	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leader: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
-	listeners := sharding.Listeners{
-		Gained:  []func([]int){groups.Gained},
-		Lost:    []func([]int){reconciler.Lost},
-		Leading: []func(){members.LeadershipChanged, vcenters.LeadershipChanged, policies.LeadershipChanged},
-		Peers:   []func(){shared.Changed, deaths.Changed},
-		Dead:    []func(){pool.EndLeftovers},
+	listener := &ringListener{
+		groups: groups, reconciler: reconciler, members: members, vcenters: vcenters, policies: policies, shared: shared, deaths: deaths, pool: pool,
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),
-		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Leading: replica.Leading, Unowned: replica.Unowned}),
+		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Replica: replica}),
 		hub.Add(deaths),
 		hub.Add(recorder),
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),
@@ -183,12 +178,10 @@ func start(ctx context.Context, o options) error {
 	admission := &memberAdmission{url: o.admissionURL, policies: func() (*policy.Set, bool) { return reconciler.Policies(ctx) }}
 	leaving := &leaving{}
 	if keeper != nil {
-		publish := func() { replica.Publish(trust.PublishedKey, keeper.Published()) }
-		publish()
-		certificates := newCertificates(o, hub, recorder, replica, keeper, members.AdmissionChanged, publish)
-		listeners.Leading = append(listeners.Leading, certificates.Changed)
-		listeners.Peers = append(listeners.Peers, certificates.Changed)
-		admission.certificates, leaving.time = certificates, o.webhookDrain
+		offered := sharedKeeper{keeper, replica}
+		offered.publish()
+		certificates := newCertificates(o, hub, recorder, offered, members.AdmissionChanged)
+		listener.certificates, admission.certificates, leaving.time = certificates, certificates, o.webhookDrain
 		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, knowledge{reconciler, ledger})
 		if err != nil {
 			return fmt.Errorf("serve the webhooks: %w", err)
@@ -199,7 +192,7 @@ func start(ctx context.Context, o options) error {
 		problems = append(problems,
 			hub.Add(manager.RunnableFunc(func(ctx context.Context) error {
 				return keeper.Run(ctx, func() {
-					publish()
+					offered.publish()
 					certificates.Changed()
 				})
 			})),
@@ -229,7 +222,7 @@ func start(ctx context.Context, o options) error {
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("prepare the operator: %w", err)
 	}
-	return runSharded(ctx, replica, listeners, shared, leaving.leave, mgr.Start)
+	return runSharded(ctx, replica, listener, shared, leaving.leave, mgr.Start)
 }
 
 // older reports whether a replica may live that does not publish an entry, since it is of a release that knows nothing of it. One whose Lease

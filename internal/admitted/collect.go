@@ -19,7 +19,7 @@ const (
 // Collect removes, on the leader, the records of groups that do not exist any more: those that were let go without a finalizer, and
 // those of members that have left. It does not wait.
 func (r *Records) Collect(ctx context.Context) {
-	if !r.opts.Leading() {
+	if !r.opts.Leader.Leading() {
 		return
 	}
 	r.mu.Lock()

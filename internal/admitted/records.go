@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 var (
@@ -27,8 +29,8 @@ type Options struct {
 	Notify func(Key)
 	// Exists says whether a group exists. It reads memory.
 	Exists func(context.Context, Key) Existence
-	// Leading says whether this replica removes the records of groups that are gone.
-	Leading func() bool
+	// Leader says whether this replica removes the records of groups that are gone.
+	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
 }

@@ -18,6 +18,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
@@ -30,7 +31,7 @@ type replica struct {
 	told    map[Key]int
 	exists  Existence
 	now     time.Time
-	leading bool
+	leading shardingtest.Leader
 }
 
 func (r *replica) wasTold(key Key) bool {
@@ -42,7 +43,7 @@ func (r *replica) wasTold(key Key) bool {
 func start(t testing.TB, client corev1client.ConfigMapInterface) *replica {
 	r := &replica{t: t, told: map[Key]int{}, now: time.Unix(1, 0)}
 	r.Records = New(Options{
-		Client: client, Now: func() time.Time { return r.now }, Leading: func() bool { return r.leading },
+		Client: client, Now: func() time.Time { return r.now }, Leader: &r.leading,
 		Exists: func(context.Context, Key) Existence { return r.exists },
 		Notify: func(key Key) {
 			r.mu.Lock()

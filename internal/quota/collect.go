@@ -63,7 +63,7 @@ func (l *Ledger) collect(ctx context.Context) missingOf {
 	}
 	l.signal()
 	l.mu.Unlock()
-	if !l.opts.Leading() {
+	if l.opts.Leader == nil || !l.opts.Leader.Leading() {
 		return nil
 	}
 	if err := l.split(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // Lister is what the ledger asks about groups and policies. Every method reads memory.
@@ -27,7 +28,7 @@ type Lister interface {
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Options of a Ledger. All fields but Leading, Left, Budget and Older are required.
+// Options of a Ledger. All fields but Leader, Left, Budget and Older are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -35,9 +36,9 @@ type Options struct {
 	Notify func(Key)
 	// Now is the clock.
 	Now func() time.Time
-	// Leading says whether this replica does what one has to do: it splits the ledger of all totals, and collects the entries of groups that
+	// Leader says whether this replica does what one has to do: it splits the ledger of all totals, and collects the entries of groups that
 	// are gone; nil means never.
-	Leading func() bool
+	Leader sharding.Leader
 	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
 	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
 	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
@@ -94,9 +95,6 @@ func New(opts Options) *Ledger {
 	where, dirty := map[Key][]*book{}, new(bool)
 	if opts.Older == nil {
 		opts.Older = func() bool { return false }
-	}
-	if opts.Leading == nil {
-		opts.Leading = func() bool { return false }
 	}
 	return &Ledger{
 		opts: opts, wake: make(chan struct{}, 1), head: newBook("", where, dirty), books: map[string]*book{}, where: where,

@@ -16,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // desk is one replica's ledger in a world that the test makes.
@@ -31,7 +32,7 @@ type desk struct {
 	away     map[string]bool
 	now      time.Time
 	notified map[quota.Key]int
-	leading  bool
+	leading  shardingtest.Leader
 	exists   map[quota.Key]bool
 	// left is what vCenter has of groups that are gone; blind is the error of who looks there.
 	left  map[quota.Key]policy.Usage
@@ -77,7 +78,7 @@ func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *
 	}
 	d.Ledger = quota.New(quota.Options{
 		Store: store, Lister: d, Notify: func(id quota.Key) { d.notified[id]++ }, Now: func() time.Time { return d.now },
-		Leading: func() bool { return d.leading },
+		Leader: &d.leading,
 		Left: func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
 			return d.left[id], !d.exists[id], d.blind
 		},

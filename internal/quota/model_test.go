@@ -146,6 +146,11 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
+// Leading implements sharding.Leader: the first replica leads that is of this release.
+func (r *replica) Leading() bool {
+	return !r.old && slices.IndexFunc(r.m.replicas, func(o *replica) bool { return !o.old }) == slices.Index(r.m.replicas, r)
+}
+
 func (m *model) newReplica(old bool) *replica {
 	r := &replica{m: m, view: slices.Clone(m.objects), old: old}
 	options := quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(id quota.Key) {
@@ -155,9 +160,7 @@ func (m *model) newReplica(old bool) *replica {
 			}
 		}
 	}}
-	options.Leading = func() bool {
-		return !old && slices.IndexFunc(m.replicas, func(o *replica) bool { return !o.old }) == slices.Index(m.replicas, r)
-	}
+	options.Leader = r
 	options.Older = func() bool { return slices.ContainsFunc(m.replicas, func(o *replica) bool { return o.old }) }
 	if old {
 		options.Store, options.Older = before{m.store}, func() bool { return true }

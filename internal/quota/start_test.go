@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
@@ -31,7 +32,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		notified := make(chan quota.Key, 100)
 		d.Ledger = quota.New(quota.Options{
 			Store: store, Lister: d, Notify: func(id quota.Key) { notified <- id }, Now: time.Now,
-			Leading: func() bool { return true },
+			Leader: new(shardingtest.Leader(true)),
 			Left: func(context.Context, quota.Key, string, string) (policy.Usage, bool, error) {
 				return policy.Usage{}, true, nil
 			},
@@ -85,7 +86,7 @@ func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 		asked, patience := make(chan string, 1000), map[string]*atomic.Int64{"m": {}, "other": {}}
 		patience["m"].Store(int64(19 * time.Second))
 		d.Ledger = quota.New(quota.Options{
-			Store: store, Lister: d, Notify: func(quota.Key) {}, Now: time.Now, Leading: func() bool { return true },
+			Store: store, Lister: d, Notify: func(quota.Key) {}, Now: time.Now, Leader: new(shardingtest.Leader(true)),
 			Left: func(ctx context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
 				asked <- id.Member
 				select {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // collectInterval is how often the leader looks for receipts that nobody needs any more. One is removed when nothing has been left of it for settledFor.
@@ -24,8 +25,8 @@ type IndexOptions struct {
 	Client corev1client.ConfigMapInterface
 	// Settled reports whether certainly none of the VMs of a receipt is left that another group could take. What is not known is not settled.
 	Settled func(context.Context, Receipt) bool
-	// Leading says whether this replica removes receipts.
-	Leading func() bool
+	// Leader says whether this replica removes receipts.
+	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -80,7 +81,7 @@ func (x *Index) Sum(member string) (n, bytes int) {
 // Collect removes, on the leader, the receipts of VMs that are gone, or another group's. That a vCenter is gone is a hub administrator's word, so receipts of groups
 // that were forgotten stay for a hub administrator to delete.
 func (x *Index) Collect(ctx context.Context) {
-	if !x.opts.Leading() {
+	if !x.opts.Leader.Leading() {
 		return
 	}
 	x.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
@@ -17,16 +18,17 @@ import (
 type indexed struct {
 	*receipts.Index
 	*receipts.ConfigMaps
-	t                *testing.T
-	now              time.Time
-	leading, settled bool
+	t       *testing.T
+	now     time.Time
+	leading shardingtest.Leader
+	settled bool
 }
 
 func newIndexed(t *testing.T) *indexed {
 	client := &receiptstest.ConfigMaps{}
 	i := &indexed{ConfigMaps: &receipts.ConfigMaps{Client: client}, t: t, now: at, leading: true}
 	i.Index = receipts.NewIndex(receipts.IndexOptions{
-		Client: client, Leading: func() bool { return i.leading }, Now: func() time.Time { return i.now },
+		Client: client, Leader: &i.leading, Now: func() time.Time { return i.now },
 		Settled: func(context.Context, receipts.Receipt) bool { return i.settled },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

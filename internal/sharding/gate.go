@@ -29,7 +29,7 @@ type Token interface {
 // Gate gives tokens.
 type Gate interface {
 	// Enter returns a token whose context derives from ctx, or false when this replica may not act on the object now.
-	// Nothing has to be tried again then: whoever may act on it is told so, this replica by Listeners.Gained.
+	// Nothing has to be tried again then: whoever may act on it is told so, this replica by Listener.Gained.
 	Enter(ctx context.Context, key Key) (Token, bool)
 	// Raise tells that an object carries an epoch that is not below the own one: the ring has lost its memory. The
 	// ring's generation is raised above it, after which the objects of the bucket are gained again. One that is more than

@@ -58,16 +58,10 @@ type Replica struct {
 	tokens  map[*token]struct{}
 }
 
-// Listeners are told what changed, in order, and must not block.
-type Listeners struct {
-	// Gained are told which buckets this replica may act on from now on: it claimed them, or its validity was interrupted and is back.
-	// Everything that is due for their objects has to be looked at. Lost are told which may be another replica's from now on.
-	Gained, Lost []func(buckets []int)
-	// Leading, Peers and Dead are called when [Replica.Leading], [Replica.Peers] and [Replica.BootDead] may answer differently.
-	Leading, Peers, Dead []func()
-}
-
-var _ Gate = &Replica{}
+var (
+	_ Gate   = &Replica{}
+	_ Leader = &Replica{}
+)
 
 // New returns a Replica that does nothing before Run. It fails when the timings contradict each other.
 func New(opts Options) (*Replica, error) {
@@ -87,8 +81,8 @@ func New(opts Options) (*Replica, error) {
 	}, nil
 }
 
-// Run keeps the session and the buckets until ctx ends, and tells listeners. What is held then is not given up; see Drain.
-func (r *Replica) Run(ctx context.Context, listeners Listeners) error {
+// Run keeps the session and the buckets until ctx ends, and passes changes on to listener. What is held then is not given up; see Drain.
+func (r *Replica) Run(ctx context.Context, listener Listener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,7 +95,7 @@ func (r *Replica) Run(ctx context.Context, listeners Listeners) error {
 		for _, request := range requests {
 			wg.Go(func() { r.send(ctx, request) })
 		}
-		r.tell(changes, listeners)
+		r.tell(changes, listener)
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
@@ -188,7 +182,7 @@ func (s *seldom) due(now time.Time) bool {
 }
 
 // tell logs and passes on what happened.
-func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
+func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	log := r.opts.Log
 	if problem := r.Problem(); problem != r.problem {
 		if r.problem = problem; problem != "" {
@@ -212,15 +206,11 @@ func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
 	}
 	if len(c.Lost) > 0 {
 		log.Info("Buckets lost or released", "lost", len(c.Lost), "held", r.Status().Held)
-		for _, f := range listeners.Lost {
-			f(c.Lost)
-		}
+		listener.Lost(c.Lost)
 	}
 	if len(c.Gained) > 0 {
 		log.Info("Buckets gained", "gained", len(c.Gained), "held", r.Status().Held)
-		for _, f := range listeners.Gained {
-			f(c.Gained)
-		}
+		listener.Gained(c.Gained)
 	}
 	for _, took := range c.Took {
 		r.metrics.tookOver(took)
@@ -231,16 +221,15 @@ func (r *Replica) tell(c protocol.Changes, listeners Listeners) {
 		log.Info("A session renewed itself although the status of its Pod says that its process has ended: that is not believed any more, and the "+
 			"session is given up when it is silent for its whole patience. Something writes false statuses, or the runtime lost its state", "session", session)
 	}
-	call := func(when bool, those []func()) {
-		for _, f := range those {
-			if when {
-				f()
-			}
-		}
+	if c.Leading {
+		listener.LeadershipChanged()
 	}
-	call(c.Leading, listeners.Leading)
-	call(c.Peers, listeners.Peers)
-	call(len(c.Dead) > 0, listeners.Dead)
+	if c.Peers {
+		listener.PeersChanged()
+	}
+	if len(c.Dead) > 0 {
+		listener.SessionsEnded()
+	}
 }
 
 // Ready lets the replica take buckets. It is called once whatever serves them is warm.

@@ -53,20 +53,33 @@ func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listeners := Listeners{
-		Gained: []func([]int){func(b []int) { n.mu.Lock(); n.gained = append(n.gained, b...); n.mu.Unlock() }},
-		Lost:   []func([]int){func(b []int) { n.mu.Lock(); n.lost = append(n.lost, b...); n.mu.Unlock() }},
-	}
 	ctx, stop := context.WithCancel(t.Context())
 	n.stop = stop
 	go func() {
 		defer close(n.done)
-		_ = n.Run(ctx, listeners)
+		_ = n.Run(ctx, n)
 	}()
 	n.Ready()
 	t.Cleanup(n.leave)
 	return n
 }
+
+// Gained implements Listener, as what follows does.
+func (n *node) Gained(b []int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gained = append(n.gained, b...)
+}
+
+func (n *node) Lost(b []int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lost = append(n.lost, b...)
+}
+
+func (*node) LeadershipChanged() {}
+func (*node) PeersChanged()      {}
+func (*node) SessionsEnded()     {}
 
 // leave ends the replica like a kill: nothing is given up.
 func (n *node) leave() {

@@ -75,12 +75,13 @@ func (o *Operator) set(r *Replica) error {
 	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {
 		return fmt.Errorf("set up the group controller: %w", err)
 	}
-	r.listeners.Gained = append(r.listeners.Gained, groups.Gained)
-	r.listeners.Lost = append(r.listeners.Lost, o.reconciler.Lost)
 	r.world.VCenter.subscribe(r, func(group vsphere.GroupKey) { o.feed.add(func() { groups.GroupChanged(group) }) })
 	m.subscribe(known)
 	return nil
 }
+
+func (o *Operator) gained(buckets []int) { o.reconciler.Groups.Gained(buckets) }
+func (o *Operator) lost(buckets []int)   { o.reconciler.Lost(buckets) }
 
 func (o *Operator) run(ctx context.Context, r *Replica) {
 	var running sync.WaitGroup

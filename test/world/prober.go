@@ -19,7 +19,7 @@ const (
 )
 
 // Prober enters every bucket all the time, and makes two calls whenever it may.
-type Prober struct{ gained []chan struct{} }
+type Prober struct{ news []chan struct{} }
 
 // probed is an object of each bucket.
 func probed(bucket int) sharding.Key {
@@ -31,26 +31,29 @@ func probed(bucket int) sharding.Key {
 	}
 }
 
-func (p *Prober) set(r *Replica) error {
-	p.gained = make([]chan struct{}, buckets)
-	for b := range p.gained {
-		p.gained[b] = make(chan struct{}, 1)
+func (p *Prober) set(*Replica) error {
+	p.news = make([]chan struct{}, buckets)
+	for b := range p.news {
+		p.news[b] = make(chan struct{}, 1)
 	}
-	r.listeners.Gained = append(r.listeners.Gained, func(gained []int) {
-		for _, b := range gained {
-			select {
-			case p.gained[b] <- struct{}{}:
-			default:
-			}
-		}
-	})
 	return nil
 }
+
+func (p *Prober) gained(buckets []int) {
+	for _, b := range buckets {
+		select {
+		case p.news[b] <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (*Prober) lost([]int) {}
 
 func (p *Prober) run(ctx context.Context, r *Replica) {
 	var probing sync.WaitGroup
 	defer probing.Wait()
-	for b, gained := range p.gained {
+	for b, gained := range p.news {
 		key := r.world.probes[b]
 		probing.Go(func() {
 			timer := time.NewTimer(0)

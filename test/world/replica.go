@@ -23,8 +23,7 @@ type Replica struct {
 
 	world *World
 	wire  *wire
-	// listeners are complete before the replica runs.
-	listeners sharding.Listeners
+	work  work
 	// killed and terminated are closed by Kill and Terminate, done when the process has ended.
 	killed, terminated, done chan struct{}
 	// Drained is what Drain returned, once done is closed.
@@ -48,8 +47,11 @@ func (r *Replica) Passes() int {
 
 // work is what a replica does with its buckets.
 type work interface {
-	// set registers what wants to know of buckets, before the replica runs.
+	// set prepares the work, before the replica runs.
 	set(r *Replica) error
+	// gained and lost are what the replica gets as a sharding.Listener.
+	gained(buckets []int)
+	lost(buckets []int)
 	// run works until ctx ends.
 	run(ctx context.Context, r *Replica)
 }
@@ -91,25 +93,23 @@ func (w *World) Start(name string, options ...Option) *Replica {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r.listeners.Gained = append(r.listeners.Gained, func(b []int) { r.count(len(b), 0) })
-	r.listeners.Lost = append(r.listeners.Lost, func(b []int) { r.count(0, len(b)) })
-	work := w.work()
-	if err := work.set(r); err != nil {
+	r.work = w.work()
+	if err := r.work.set(r); err != nil {
 		w.t.Fatal(err)
 	}
 	w.replicas = append(w.replicas, r)
-	go r.run(w.ctx, work)
+	go r.run(w.ctx)
 	return r
 }
 
 // run is what runSharded of cmd/manager does, without webhooks.
-func (r *Replica) run(ctx context.Context, work work) {
+func (r *Replica) run(ctx context.Context) {
 	ringCtx, endRing := context.WithCancel(ctx)
 	workCtx, endWork := context.WithCancel(ctx)
 	defer endRing()
 	var ring, working sync.WaitGroup
-	ring.Go(func() { _ = r.Run(ringCtx, r.listeners) })
-	working.Go(func() { work.run(workCtx, r) })
+	ring.Go(func() { _ = r.Run(ringCtx, r) })
+	working.Go(func() { r.work.run(workCtx, r) })
 	r.Ready()
 	select {
 	case <-r.killed:
@@ -190,6 +190,27 @@ func (r *Replica) Stop() {
 
 // Continue is SIGCONT.
 func (r *Replica) Continue() { r.Process.Continue() }
+
+// Gained implements sharding.Listener, as what follows does.
+func (r *Replica) Gained(buckets []int) {
+	r.count(len(buckets), 0)
+	r.work.gained(buckets)
+}
+
+// Lost counts buckets that another replica can have.
+func (r *Replica) Lost(buckets []int) {
+	r.count(0, len(buckets))
+	r.work.lost(buckets)
+}
+
+// LeadershipChanged does nothing: no work is the leader's.
+func (*Replica) LeadershipChanged() {}
+
+// PeersChanged does nothing.
+func (*Replica) PeersChanged() {}
+
+// SessionsEnded does nothing.
+func (*Replica) SessionsEnded() {}
 
 func (r *Replica) count(gained, lost int) {
 	r.mu.Lock()

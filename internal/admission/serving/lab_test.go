@@ -141,8 +141,8 @@ func (l *lab) start(name, dir string) *labReplica {
 	r := &labReplica{name: name, dir: dir}
 	r.keeper = New(Options{Dir: dir, Poll: 10 * time.Millisecond, Now: time.Now, Log: logr.Discard()})
 	r.rotator = trust.NewRotator(trust.Options{
-		Namespace: namespace, Client: l.hub, Leading: func() bool { return l.leads(name) }, Offer: r.keeper.Offer, Replicas: l.publications,
-		Deliver: r.keeper.SetState, Random: rand.Reader, Now: time.Now, Limits: shortLimits, Resync: 20 * time.Millisecond, Log: logr.Discard(),
+		Namespace: namespace, Client: l.hub, Leader: labLeader{l, name}, Certificates: r.keeper, Peers: l,
+		Random: rand.Reader, Now: time.Now, Limits: shortLimits, Resync: 20 * time.Millisecond, Log: logr.Discard(),
 	})
 	r.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	certificate := r.keeper.GetCertificate
@@ -174,14 +174,21 @@ func (l *lab) end(r *labReplica) {
 	r.stop()
 }
 
-func (l *lab) leads(name string) bool {
+// labLeader leads while its name is the first one.
+type labLeader struct {
+	*lab
+	name string
+}
+
+func (l labLeader) Leading() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	names := slices.Sorted(maps.Keys(l.replicas))
-	return len(names) > 0 && names[0] == name
+	return len(names) > 0 && names[0] == l.name
 }
 
-func (l *lab) publications() []trust.Replica {
+// Replicas implements trust.Peers.
+func (l *lab) Replicas() []trust.Replica {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := make([]trust.Replica, 0, len(l.replicas))

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // AuthoritySecretName is where cert-manager keeps the authority that signs serving certificates. Without it, the file
@@ -40,6 +41,20 @@ type Events interface {
 	LeafSwitched(ctx context.Context, leaf *Leaf, forced []string)
 }
 
+// Certificates are what this replica can serve. *serving.Keeper implements it.
+type Certificates interface {
+	// Offer returns what the files hold now.
+	Offer() Offer
+	// SetState gets the data of the Secret whenever it changed, and nil once when there is none at start.
+	SetState(data map[string][]byte)
+}
+
+// Peers are the replicas that live.
+type Peers interface {
+	// Replicas returns them, this one included.
+	Replicas() []Replica
+}
+
 // Options of a [Rotator]. All are required unless they say otherwise.
 type Options struct {
 	// Namespace of the release.
@@ -49,14 +64,10 @@ type Options struct {
 	Client client.Client
 	// Informers wake Run when something changes; nil leaves it to Resync and Changed.
 	Informers cache.Informers
-	// Leading says whether this replica writes. It may be wrong for a moment: writes are compared with what was read.
-	Leading func() bool
-	// Offer returns what the files of this replica hold now.
-	Offer func() Offer
-	// Replicas returns the live replicas, this one included.
-	Replicas func() []Replica
-	// Deliver is given the data of the Secret whenever it changed, and nil once when there is none at start.
-	Deliver func(data map[string][]byte)
+	// Leader says whether this replica writes. It can be wrong for a moment: writes are compared with what was read.
+	Leader       sharding.Leader
+	Certificates Certificates
+	Peers        Peers
 	// AdmissionURL is the base URL of members that do not name one; "" is none.
 	AdmissionURL string
 	// Random is read once per installation, for the path's key.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
@@ -31,7 +32,7 @@ type bench struct {
 	t         *testing.T
 	hub       client.WithWatch
 	now       time.Time
-	leading   bool
+	leading   shardingtest.Leader
 	fixed     bool // a replica of an earlier release lives
 	unknown   bool // this replica cannot rule out that one lives
 	offer     Offer
@@ -47,6 +48,13 @@ type bench struct {
 func (b *bench) MemberBehind(_ context.Context, behind Behind) { b.behind = append(b.behind, behind) }
 func (b *bench) LeafSwitched(_ context.Context, _ *Leaf, forced []string) {
 	b.forced = append(b.forced, forced)
+}
+
+// Offer and SetState implement Certificates, Replicas implements Peers.
+func (b *bench) Offer() Offer                    { return b.offer }
+func (b *bench) SetState(data map[string][]byte) { b.delivered = append(b.delivered, data) }
+func (b *bench) Replicas() []Replica {
+	return []Replica{{Process: "p", Serving: ServingLeaf(b.offer.Leaf)}}
 }
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
@@ -76,10 +84,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 // replica is another process with the same files and hub.
 func (b *bench) replica(hub client.Client) *Rotator {
 	return NewRotator(Options{
-		Namespace: "operator", Client: hub, Leading: func() bool { return b.leading }, Offer: func() Offer { return b.offer },
-		Replicas: func() []Replica { return []Replica{{Process: "p", Serving: ServingLeaf(b.offer.Leaf)}} },
-		Deliver:  func(data map[string][]byte) { b.delivered = append(b.delivered, data) },
-		Random:   bytes.NewReader(bytes.Repeat([]byte{1, 2, 3, 4}, 100)), Now: func() time.Time { return b.now },
+		Namespace: "operator", Client: hub, Leader: &b.leading, Certificates: b, Peers: b,
+		Random: bytes.NewReader(bytes.Repeat([]byte{1, 2, 3, 4}, 100)), Now: func() time.Time { return b.now },
 		Limits: limits, Period: DefaultPeriod, Fixed: func() (bool, bool) { return b.fixed || b.unknown, b.fixed }, Resync: time.Minute, Events: b, Log: logr.Discard(),
 		Changed: func() { b.changes++ },
 	})

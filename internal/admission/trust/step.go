@@ -47,7 +47,7 @@ func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 	r.mu.Lock()
 	r.decision = decision
 	r.mu.Unlock()
-	if r.opts.Leading() {
+	if r.opts.Leader.Leading() {
 		r.report(ctx, in, decision)
 		if decision.Changed || damaged {
 			err := r.write(ctx, secret, decision)
@@ -98,7 +98,7 @@ func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	r.state, r.known, r.version = stored, true, version
 	r.mu.Unlock()
 	if deliver {
-		r.opts.Deliver(data)
+		r.opts.Certificates.SetState(data)
 		r.Changed() // this replica may serve something else now
 	}
 	if changed && r.opts.Changed != nil {
@@ -152,10 +152,10 @@ func (s *State) fill(before State) (filled bool) {
 
 // observe collects what is decided on. An error means that something is not known, and then nothing is decided.
 func (r *Rotator) observe(ctx context.Context, stored State, members []v1alpha1.MemberCluster) (Input, error) {
-	offer := r.opts.Offer()
+	offer := r.opts.Certificates.Offer()
 	in := Input{
 		Now: r.opts.Now(), Limits: r.opts.Limits, Stored: stored,
-		Members: MembersOf(members, r.opts.AdmissionURL), Replicas: r.opts.Replicas(),
+		Members: MembersOf(members, r.opts.AdmissionURL), Replicas: r.opts.Peers.Replicas(),
 	}
 	var err error
 	if in.Current, err = r.current(ctx, offer); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 func TestAdmissionCondition(t *testing.T) {
@@ -130,8 +131,8 @@ func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 }
 
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
-	leads := constantLeadership(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leadership: &leads})
+	leads := shardingtest.Leader(true)
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,13 +19,13 @@ func (c *connection) newAPIs() (remote.APIs, error) {
 	if c.target.name == v1alpha1.LocalMember {
 		bounds.Addresses = remote.Addresses{} // it is the hub itself
 	}
-	runtime, err := remote.New(c.clientConfig(c.target.config), bounds, c.mayWrite)
+	runtime, err := remote.New(c.clientConfig(c.target.config), bounds, c)
 	if err != nil {
 		return remote.APIs{}, err
 	}
 	result := remote.APIs{Runtime: runtime, Bootstrap: runtime, Guard: bounds.Guard}
 	if c.target.bootstrap != nil {
-		if result.Bootstrap, err = remote.New(c.clientConfig(c.target.bootstrap), bounds, c.mayWrite); err != nil {
+		if result.Bootstrap, err = remote.New(c.clientConfig(c.target.bootstrap), bounds, c); err != nil {
 			return remote.APIs{}, fmt.Errorf("bootstrap kubeconfig: %w", err)
 		}
 	}
@@ -88,7 +88,7 @@ func (c *connection) claimant() install.Claimant {
 // renewClaim writes into the claim that this installation lives. A member is served also where that fails; then nobody can
 // take over from this installation without a person.
 func (c *connection) renewClaim(apis remote.APIs) {
-	if !c.mayWrite() {
+	if !c.Leading() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
@@ -117,7 +117,7 @@ func (c *connection) equip(api *remote.API) error {
 	timings := c.provider.opts.Timings
 	ctx, cancel := context.WithTimeout(c.ctx, 3*timings.Request+timings.Establish)
 	defer cancel()
-	mayWrite := c.mayWrite()
+	mayWrite := c.Leading()
 	c.equipped = false
 	result, err := install.EnsureCRD(ctx, api.Client, c.provider.opts.VmGroupCRD(), c.target.manage, timings.Establish)
 	if err != nil {

@@ -101,7 +101,7 @@ type connection struct {
 
 	// ----
 	ending bool
-	// commissioned: this replica led and had put the finalizer when the controller looked last; see mayWrite.
+	// commissioned: this replica led and had put the finalizer when the controller looked last; see Leading.
 	commissioned bool
 	// term counts how often this replica was relieved of its commission. What it found out before counts no more.
 	term      int

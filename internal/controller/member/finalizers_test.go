@@ -18,6 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -64,7 +65,7 @@ func leavingOf(t *testing.T, handler http.Handler) (*leaving, remote.APIs) {
 	bounds := testBounds(Timings{}.withDefaults())
 	bounds.Guard = remote.NewGuard(remote.LimitsFor(1<<20), remote.NewPace(remote.LimitsFor(1<<20)))
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, func() bool { return true })
+	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ type upkeep struct {
 // keepUp audits the member if that is due. It returns how long the next health check may wait.
 func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *upkeep) time.Duration {
 	timings := c.provider.opts.Timings
-	mayWrite := c.mayWrite()
+	mayWrite := c.Leading()
 	if mayWrite && c.deletionSeen.Swap(false) {
 		if _, err := c.definition(c.ctx, apis, uid); err != nil {
 			c.log.V(1).Info("The CRD could not be looked at", "error", err.Error())

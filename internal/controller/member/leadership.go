@@ -10,18 +10,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Leadership says whether this replica does what must be done once: it writes MemberClusters, and claims, equips
-// and leaves members. Leading must be cheap and safe for concurrent use; it is asked before each write. Tell the
-// Provider with [Provider.LeadershipChanged] when the answer changed.
-type Leadership interface {
-	Leading() bool
-}
-
 func (p *Provider) leading() bool {
-	return p.opts.Leadership == nil || p.opts.Leadership.Leading()
+	return p.opts.Leader == nil || p.opts.Leader.Leading()
 }
 
-// LeadershipChanged tells the Provider that Options.Leadership answers differently now. It does not block and may be
+// LeadershipChanged tells the Provider that Options.Leader answers differently now. It does not block and may be
 // called at any time. The MemberCluster controller then looks at every MemberCluster: a new leader writes what is due
 // and bootstraps members, one that leads no more changes nothing.
 func (p *Provider) LeadershipChanged() { p.lookAtAll() }
@@ -52,12 +45,12 @@ func (c *connection) commission() (term int, mayWrite bool) {
 	c.provider.mu.RLock()
 	term = c.term
 	c.provider.mu.RUnlock()
-	return term, c.mayWrite()
+	return term, c.Leading()
 }
 
-// mayWrite reports whether this connection may write to its member now: this replica leads, and has seen to the
-// MemberCluster's finalizer. A claim without a finalizer would be left behind.
-func (c *connection) mayWrite() bool {
+// Leading implements sharding.Leader for writes to the member. It reports whether this connection can write to it now: this replica leads, and
+// has seen to the MemberCluster's finalizer. A claim without a finalizer would be left behind.
+func (c *connection) Leading() bool {
 	c.provider.mu.RLock()
 	commissioned := c.commissioned
 	c.provider.mu.RUnlock()

@@ -91,7 +91,7 @@ func newReplicaWith(t *testing.T, hub *localcluster.ControlPlane, uid, name stri
 		t.Fatal(err)
 	}
 	r.installation = installVia(t, hub, config, uid, func(o *testOptions) {
-		o.UserAgent, o.Leadership = r.agent, r
+		o.UserAgent, o.Leader = r.agent, r
 		change(o)
 	})
 	t.Cleanup(func() {

@@ -3,6 +3,8 @@ package member
 import (
 	"testing"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // A replica serves by the word of the hub, which comes to it late: until it has heard of a grant, another MemberCluster of the
@@ -45,8 +47,8 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 
 // With pauses of minutes nobody would want to wait for the next look.
 func TestANewLeaderWakesItsConnections(t *testing.T) {
-	leads := constantLeadership(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leadership: &leads})
+	leads := shardingtest.Leader(true)
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +63,11 @@ func TestANewLeaderWakesItsConnections(t *testing.T) {
 		}
 	}
 	p.ensure(c.target, false)
-	if woken() || c.mayWrite() {
+	if woken() || c.Leading() {
 		t.Error("before the finalizer is there the member is written to")
 	}
 	p.ensure(c.target, true)
-	if !woken() || !c.mayWrite() {
+	if !woken() || !c.Leading() {
 		t.Error("the connection is not told that it has to bootstrap the member")
 	}
 	p.ensure(c.target, true)
@@ -73,11 +75,7 @@ func TestANewLeaderWakesItsConnections(t *testing.T) {
 		t.Error("each pass of the leader wakes the connection")
 	}
 	leads = false
-	if c.mayWrite() {
+	if c.Leading() {
 		t.Error("a replica writes between the loss of the leadership and its next pass")
 	}
 }
-
-type constantLeadership bool
-
-func (l *constantLeadership) Leading() bool { return bool(*l) }

@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
@@ -243,7 +244,7 @@ func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
 		heldGroup(t, servers.alpha, fmt.Sprintf("page-%d", i), v1alpha1.VmGroupFinalizer)
 	}
 	bounds := testBounds(testTimings().withDefaults())
-	api, err := remote.New(servers.alpha.Config, bounds, func() bool { return true })
+	api, err := remote.New(servers.alpha.Config, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // Options configure a [Provider] and the MemberCluster controller over it.
@@ -59,8 +60,9 @@ type Options struct {
 	// ClusterOptions are applied to each member's cluster last.
 	ClusterOptions []cluster.Option
 
-	// Leadership says whether this replica leads; nil means that it always does.
-	Leadership Leadership
+	// Leader says whether this replica leads: it writes MemberClusters, and claims, equips and leaves members. It is asked before each write; nil means
+	// that this replica always leads. Call [Provider.LeadershipChanged] when the answer changed.
+	Leader sharding.Leader
 
 	// Gone, if set, is told the name of a MemberCluster that does not exist any more.
 	Gone func(member string)

@@ -165,7 +165,7 @@ func (p *Provider) attach(queue requestQueue) {
 }
 
 // ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
-// or replaces it. commissioned says that this replica leads and has put the finalizer; see connection.mayWrite.
+// or replaces it. commissioned says that this replica leads and has put the finalizer; see connection.Leading.
 func (p *Provider) ensure(target target, commissioned bool) {
 	p.mu.Lock()
 	current := p.connections[target.name]

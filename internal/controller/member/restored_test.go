@@ -13,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // revisions is an API server that says one revision after another, and the last one for ever; an empty one is an error.
@@ -34,7 +35,7 @@ func revisions(t *testing.T, of ...string) *remote.API {
 		_, _ = fmt.Fprintf(w, `{"kind":"VmGroupList","metadata":{"resourceVersion":%q},"items":[]}`, answer)
 	}))
 	t.Cleanup(server.Close)
-	api, err := remote.New(&rest.Config{Host: server.URL}, testBounds(Timings{}.withDefaults()), func() bool { return true })
+	api, err := remote.New(&rest.Config{Host: server.URL}, testBounds(Timings{}.withDefaults()), new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

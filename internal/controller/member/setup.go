@@ -31,7 +31,7 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // SetupWithManager adds the MemberCluster controller to the hub's manager. provider must be the one that mgr
 // was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
 // and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
-// Only the leader writes (Options.Leadership): two replicas that see a member differently would otherwise contradict
+// Only the leader writes (Options.Leader): two replicas that see a member differently would otherwise contradict
 // each other in status for ever. admission renders what members get so that policy holds at their door; nil installs nothing.
 // recorder writes the hub's events.
 func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission install.Renderer, recorder events.EventRecorder) error {

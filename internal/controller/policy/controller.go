@@ -21,6 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vmgrouppolicies,verbs=list;watch
@@ -33,22 +34,17 @@ const (
 	shortest = 2 * time.Second
 )
 
-// Leadership says whether this replica does what must be done once. Leading must be cheap and safe for concurrent use.
-type Leadership interface {
-	Leading() bool
-}
-
 // Evaluator calls yield for every group that is known, with who asks and with what its spec breaks of a set's policies. It
 // reads memory.
 type Evaluator func(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
 
-// Reconciler writes the status of VmGroupPolicies. All fields but Leadership are required.
+// Reconciler writes the status of VmGroupPolicies. All fields but Leader are required.
 type Reconciler struct {
 	Client   client.Client
 	Evaluate Evaluator
 	Now      func() time.Time
-	// Leadership says whether this replica leads; nil means that it always does.
-	Leadership Leadership
+	// Leader says whether this replica leads; nil means that it always does.
+	Leader sharding.Leader
 
 	// elections holds the news that leadership changed.
 	elections chan event.TypedGenericEvent[struct{}]
@@ -77,7 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 // all policies are counted at once.
 var all reconcile.Request
 
-// LeadershipChanged tells the Reconciler that Leadership answers differently now. It does not block; call it after
+// LeadershipChanged tells the Reconciler that Leader answers differently now. It does not block; call it after
 // SetupWithManager.
 func (r *Reconciler) LeadershipChanged() {
 	select {
@@ -88,7 +84,7 @@ func (r *Reconciler) LeadershipChanged() {
 
 // Reconcile counts for all policies and writes what changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	if r.Leadership != nil && !r.Leadership.Leading() {
+	if r.Leader != nil && !r.Leader.Leading() {
 		return reconcile.Result{}, nil
 	}
 	if wait := r.wait(); wait > 0 {

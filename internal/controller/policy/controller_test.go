@@ -46,7 +46,7 @@ func newRig(t *testing.T, policies ...*v1alpha1.VmGroupPolicy) *rig {
 		builder = builder.WithObjects(p)
 	}
 	r.Reconciler = &Reconciler{
-		Client: builder.Build(), Now: func() time.Time { return r.now }, Leadership: r,
+		Client: builder.Build(), Now: func() time.Time { return r.now }, Leader: r,
 		Evaluate: func(_ context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 			r.counts++
 			for namespace, cpu := range r.cpus {

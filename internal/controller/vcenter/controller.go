@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -66,7 +67,7 @@ type Groups interface {
 type Dial func(Config, vsphere.Notifier) Connection
 
 // Reconciler keeps the Pool in step with VCenter objects and their Secrets. Every replica runs it and has connections
-// of its own; only the leader writes. All fields but Leadership and those that may be nil are required.
+// of its own; only the leader writes. All fields but Leader and those that may be nil are required.
 type Reconciler struct {
 	Client client.Client
 	Pool   *Pool
@@ -76,8 +77,9 @@ type Reconciler struct {
 	// Namespace holds the Secrets.
 	Namespace string
 	Now       func() time.Time
-	// Leadership says whether this replica leads; nil means that it always does.
-	Leadership Leadership
+	// Leader says whether this replica leads, and so writes VCenters; nil means that it always does. Call [Reconciler.LeadershipChanged] when the
+	// answer changed.
+	Leader sharding.Leader
 	// OrphansChanged is told the name of a member of which OrphansOf tells something else than before; it must not block. It may be nil.
 	OrphansChanged func(member string)
 	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup of this name whose UID begins so, and no group with such a UID is

@@ -11,15 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Leadership says whether this replica does what must be done once: it writes VCenters. Leading must be cheap and
-// safe for concurrent use. Tell the Reconciler with [Reconciler.LeadershipChanged] when the answer changed.
-type Leadership interface {
-	Leading() bool
-}
+func (r *Reconciler) leading() bool { return r.Leader == nil || r.Leader.Leading() }
 
-func (r *Reconciler) leading() bool { return r.Leadership == nil || r.Leadership.Leading() }
-
-// LeadershipChanged tells the Reconciler that Leadership answers differently now. It does not block; call it after
+// LeadershipChanged tells the Reconciler that Leader answers differently now. It does not block; call it after
 // SetupWithManager. The controller then looks at every VCenter, so that a new leader writes what is due.
 func (r *Reconciler) LeadershipChanged() {
 	select {

@@ -20,13 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
-
-type constantLeadership bool
-
-func (l constantLeadership) Leading() bool { return bool(l) }
 
 // hubForTest is a hub that counts writes; replicas share it.
 type hubForTest struct {
@@ -93,7 +90,7 @@ func newReplica(t *testing.T, hub *hubForTest, leads bool) *replicaForTest {
 	r.connection = &connectionForTest{name: "dialed", diary: &r.diary, release: make(chan struct{})}
 	close(r.connection.release)
 	r.Reconciler = &Reconciler{
-		Client: hub, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Events: r.told, Leadership: r,
+		Client: hub, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Events: r.told, Leader: r,
 		Now:  func() time.Time { return r.now },
 		Dial: func(Config, vsphere.Notifier) Connection { r.diary.note("dialed"); return r.connection },
 	}
@@ -270,7 +267,7 @@ func TestAnOldLeadersLateWriteDoesNotUndoTheNewOnes(t *testing.T) {
 
 func TestANewLeaderLooksAtEveryVCenter(t *testing.T) {
 	hub := newHub(t, vcenterForTest())
-	r := &Reconciler{Client: hub, Leadership: constantLeadership(true)}
+	r := &Reconciler{Client: hub, Leader: new(shardingtest.Leader(true))}
 	r.LeadershipChanged() // before the set-up nobody listens, and nothing blocks
 	r.elections = make(chan event.TypedGenericEvent[struct{}], 1)
 	r.LeadershipChanged()

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
@@ -98,7 +99,7 @@ func newFleet(t *testing.T, s *sim.Simulator, password string) *fleet {
 		keeper := logins.New(logins.Options{Store: memory, Boot: fmt.Sprint("boot-", i), Now: time.Now})
 		r := &Reconciler{
 			Client: f.hub, Pool: NewPool(), Groups: &groupsForTest{}, Namespace: "operator", Now: time.Now,
-			Events: events.NewFakeRecorder(10000), Leadership: constantLeadership(i == 0),
+			Events: events.NewFakeRecorder(10000), Leader: new(shardingtest.Leader(i == 0)),
 			Dial: func(c Config, n vsphere.Notifier) Connection {
 				return liveConnection{govmomi.New(govmomi.Config{
 					Name: c.Name, Installation: "inst", RootFolder: c.Folder, Mode: govmomi.Poll, PollInterval: c.PollInterval, Notifier: n,

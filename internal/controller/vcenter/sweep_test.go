@@ -10,13 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
-
-// led is whether a replica leads.
-type led bool
-
-func (l *led) Leading() bool { return bool(*l) }
 
 func emptyFolder(ref, leaf string) vsphere.GroupFolder {
 	return vsphere.GroupFolder{Ref: vsphere.FolderRef(ref), FolderPath: vsphere.FolderPath{Member: "team-a", Namespace: "shop", Leaf: leaf}, InventoryPath: "/DC0/vm/vm-operator/team-a/shop/" + leaf}
@@ -27,7 +23,7 @@ type sweeper struct {
 	*Reconciler
 	c     *connectionForTest
 	now   time.Time
-	leads led
+	leads shardingtest.Leader
 	// asked are the UIDs that a member was asked for, groups those that exist, away is why it does not answer.
 	asked  []string
 	groups map[string]bool
@@ -37,7 +33,7 @@ type sweeper struct {
 
 func newSweeper(folders ...vsphere.GroupFolder) *sweeper {
 	s := &sweeper{c: &connectionForTest{diary: &diary{}, empty: folders}, now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), leads: true, groups: map[string]bool{}, told: events.NewFakeRecorder(100)}
-	s.Reconciler = &Reconciler{Now: func() time.Time { return s.now }, Leadership: &s.leads, Events: s.told, NoGroup: func(_ context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
+	s.Reconciler = &Reconciler{Now: func() time.Time { return s.now }, Leader: &s.leads, Events: s.told, NoGroup: func(_ context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
 		s.asked = append(s.asked, member+"/"+name.String()+"/"+uid)
 		return s.away == nil && !s.groups[uid], s.away
 	}}

@@ -12,6 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -20,7 +21,7 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
 		Store: store, Lister: rec.QuotaLister(), Now: rec.Now,
-		Notify: rec.QuotaAnswered, Leading: func() bool { return true }, Left: rec.Left,
+		Notify: rec.QuotaAnswered, Leader: new(shardingtest.Leader(true)), Left: rec.Left,
 	})
 	rec.Quotas = ledger
 	r.inform(rec)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -29,10 +30,14 @@ const unattendedInterval, unattendedTime = 10 * time.Second, 30 * time.Second
 // words back.
 type UnattendedReporter struct {
 	Reconciler *Reconciler
-	// Leading reports whether this replica does what must be done once.
-	Leading func() bool
+	Replica    Replica
+}
+
+// Replica is this process as one of those that share the groups. *sharding.Replica implements it.
+type Replica interface {
+	sharding.Leader
 	// Unowned returns the buckets without an owner, with the time for which that is known.
-	Unowned func() map[int]time.Duration
+	Unowned() map[int]time.Duration
 }
 
 // Start implements manager.Runnable.
@@ -50,11 +55,11 @@ func (u *UnattendedReporter) Start(ctx context.Context) error {
 }
 
 func (u *UnattendedReporter) look(ctx context.Context) {
-	if !u.Leading() {
+	if !u.Replica.Leading() {
 		return
 	}
 	var buckets []int
-	for b, unowned := range u.Unowned() {
+	for b, unowned := range u.Replica.Unowned() {
 		if unowned >= unattendedAfter {
 			buckets = append(buckets, b)
 		}
@@ -74,7 +79,7 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 		all.Go(func() {
 			for _, e := range entries {
 				// Saying it takes a while; it has to be true when it is said.
-				if b, ok := u.Reconciler.bucketOf(e.request); !ok || ctx.Err() != nil || !u.Leading() || u.Unowned()[b] < unattendedAfter {
+				if b, ok := u.Reconciler.bucketOf(e.request); !ok || ctx.Err() != nil || !u.Replica.Leading() || u.Replica.Unowned()[b] < unattendedAfter {
 					continue
 				}
 				groups.Add(1)

@@ -13,15 +13,24 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
+
+// leaderForTest is a replica that knows of buckets without an owner.
+type leaderForTest struct {
+	shardingtest.Leader
+	unowned map[int]time.Duration
+}
+
+func (l *leaderForTest) Unowned() map[int]time.Duration { return l.unowned }
 
 func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 	r := newRig(t)
 	group := r.settle()
 	r.Groups.deliverTo(r.bucketOf, func(_ mcreconcile.Request, _ bool) {})
 	r.Groups.seen(r.request, keyOf("member-uid", group), group, "default")
-	leading, unowned := false, map[int]time.Duration{0: unattendedAfter - time.Second}
-	u := UnattendedReporter{Reconciler: r.Reconciler, Leading: func() bool { return leading }, Unowned: func() map[int]time.Duration { return unowned }}
+	replica := &leaderForTest{unowned: map[int]time.Duration{0: unattendedAfter - time.Second}}
+	u := UnattendedReporter{Reconciler: r.Reconciler, Replica: replica}
 	unattended := func() bool {
 		u.look(t.Context())
 		c := r.group().Status.Conditions
@@ -31,21 +40,21 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 		}
 		return said
 	}
-	if leading = true; unattended() {
+	if replica.Leader = true; unattended() {
 		t.Error("the group is called unattended during a takeover")
 	}
-	unowned[0] = unattendedAfter
-	if leading = false; unattended() {
+	replica.unowned[0] = unattendedAfter
+	if replica.Leader = false; unattended() {
 		t.Error("a replica that does not lead writes")
 	}
-	if leading = true; !unattended() {
+	if replica.Leader = true; !unattended() {
 		t.Error("nobody says that the group is unattended")
 	}
 	version := r.group().ResourceVersion
 	if u.look(t.Context()); r.group().ResourceVersion != version {
 		t.Error("it is said again and again")
 	}
-	unowned = nil
+	replica.unowned = nil
 	r.mustPass()
 	if unattended() {
 		t.Error("the group is still called unattended after a pass")
@@ -70,7 +79,7 @@ func TestAMemberThatDoesNotAnswerHoldsNoWordsOnGroupsOfOthers(t *testing.T) {
 	r.onStatus = func() error { close(written); return nil }
 	silent.onStatus = func() error { <-ended; return context.DeadlineExceeded }
 	r.Clusters = twoClusters{testCluster{client: r.member}, testCluster{client: silent.member}}
-	u := UnattendedReporter{Reconciler: r.Reconciler, Leading: func() bool { return true }, Unowned: func() map[int]time.Duration { return map[int]time.Duration{0: time.Hour} }}
+	u := UnattendedReporter{Reconciler: r.Reconciler, Replica: &leaderForTest{true, map[int]time.Duration{0: time.Hour}}}
 	looked := make(chan struct{})
 	go func() {
 		u.look(t.Context())

@@ -129,6 +129,8 @@ type replica struct {
 	boot  string
 	pod   *corev1.Pod
 	kill  func()
+	// watcher is told of peers.
+	watcher *Watcher
 
 	mu sync.Mutex
 	// gained is when it was told of each bucket that it holds.
@@ -166,34 +168,15 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 		w.t.Fatal(err)
 	}
 	r.Publish(PublishedKey, Place{Pod: pod.UID, Container: "manager"}.String())
-	gained := func(buckets []int) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, bucket := range buckets {
-			if r.gained[bucket].IsZero() { // a validity that is back after an interruption is told as well
-				r.gained[bucket] = time.Now()
-			}
-		}
-	}
-	lost := func(buckets []int) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, bucket := range buckets {
-			delete(r.gained, bucket)
-		}
-	}
 	pods, err := kubernetes.NewForConfig(w.watches)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	watcher := NewWatcher(Options{Pods: pods.CoreV1().Pods(w.namespace), Replicas: r.Replica, Log: log})
-	listeners := sharding.Listeners{
-		Gained: []func([]int){gained}, Lost: []func([]int){lost}, Peers: []func(){watcher.Changed},
-	}
+	r.watcher = NewWatcher(Options{Pods: pods.CoreV1().Pods(w.namespace), Replicas: r.Replica, Log: log})
 	ctx, stop := context.WithCancel(w.t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = r.Run(ctx, listeners) })
-	running.Go(func() { _ = watcher.Start(ctx) })
+	running.Go(func() { _ = r.Run(ctx, r) })
+	running.Go(func() { _ = r.watcher.Start(ctx) })
 	r.kill = func() { // nothing is given up
 		stop()
 		running.Wait()
@@ -202,6 +185,29 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 	r.Ready()
 	return r
 }
+
+// Gained implements sharding.Listener, as what follows does.
+func (r *replica) Gained(buckets []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, bucket := range buckets {
+		if r.gained[bucket].IsZero() { // a validity that is back after an interruption is told as well
+			r.gained[bucket] = time.Now()
+		}
+	}
+}
+
+func (r *replica) Lost(buckets []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, bucket := range buckets {
+		delete(r.gained, bucket)
+	}
+}
+
+func (r *replica) PeersChanged()    { r.watcher.Changed() }
+func (*replica) LeadershipChanged() {}
+func (*replica) SessionsEnded()     {}
 
 // log remembers what the replica logs, and shows it as long as the test runs.
 func (r *replica) log() logr.Logger {

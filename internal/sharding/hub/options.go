@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 const (
@@ -35,9 +37,8 @@ type Options struct {
 	Request time.Duration
 	// Relist is the time from one list of Watch to the next; default 10 s.
 	Relist time.Duration
-	// Failed, if set, is told of each list and watch that failed. Watch tries again by itself. It is called from
-	// several goroutines.
-	Failed func(error)
+	// Log gets each list and watch that failed, at level 1; default none. Watch tries again.
+	Log logr.Logger
 	// Now is the time of day; default time.Now. It must be safe for concurrent use.
 	Now func() time.Time
 	// Rand returns a number in [0, 1) that spreads retries; default math/rand. It must be safe for concurrent use.
@@ -56,9 +57,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Relist <= 0 {
 		o.Relist = defaultRelist
-	}
-	if o.Failed == nil {
-		o.Failed = func(error) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

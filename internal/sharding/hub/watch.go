@@ -87,7 +87,7 @@ func (c *Client) observe(ctx context.Context, o observation) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.options.Failed(fmt.Errorf("observe %s: %w", o.kind, err))
+		c.options.Log.V(1).Info("A watch of sessions and the ring failed and is begun again", "kind", string(o.kind), "error", err.Error())
 		c.transport.CloseIdleConnections()
 		if c.options.Now().Sub(start) > retryLongest {
 			failures = 0 // it had worked for a while

@@ -11,12 +11,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
+
+// failuresTo returns a logger for failures of lists and watches.
+func failuresTo(tell func(failure string)) logr.Logger {
+	return funcr.New(func(_, failure string) { tell(failure) }, funcr.Options{Verbosity: 1})
+}
 
 func (p *picture) wait(t *testing.T, want string) {
 	t.Helper()
@@ -55,7 +62,7 @@ func TestWatchTellsEachChange(t *testing.T) {
 	c := newClient(t, f.config, Options{
 		Namespace: f.namespace, Relist: time.Hour, Request: patience,
 		// A watch that fails is made up for by lists, and would not be missed.
-		Failed: func(err error) { t.Error(err) },
+		Log: failuresTo(func(failure string) { t.Error(failure) }),
 	})
 	first := must(t, c, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease
 	p := observe(t, c)
@@ -139,15 +146,15 @@ func TestWatchGoesOnAfterItsConnectionsWereCut(t *testing.T) {
 // A server that fails, then one that answers with something else, then one whose watches end at once.
 func TestFailuresAreToldAndNothingIsTakenForAnEmptyHub(t *testing.T) {
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "broken", http.StatusInternalServerError) })
-	failures := make(chan error, 1000)
+	failures := make(chan string, 1000)
 	c := s.client(t, Options{
 		Relist: time.Hour, Rand: func() float64 { return 0 },
-		Failed: func(err error) {
+		Log: failuresTo(func(failure string) {
 			select {
-			case failures <- err:
+			case failures <- failure:
 			default:
 			}
-		},
+		}),
 	})
 	p := observe(t, c)
 	next := func(want string) {
@@ -155,8 +162,8 @@ func TestFailuresAreToldAndNothingIsTakenForAnEmptyHub(t *testing.T) {
 		deadline := time.After(patience)
 		for {
 			select {
-			case err := <-failures:
-				if strings.Contains(err.Error(), want) {
+			case failure := <-failures:
+				if strings.Contains(failure, want) {
 					return
 				}
 			case <-deadline:

@@ -8,7 +8,7 @@ import (
 )
 
 // EndLeftovers asks for another search for sessions at vCenter that nobody uses any more, for a moment at which
-// session.Process.Dead says more than before. It does not block: the search runs while the server is connected, and a
+// session.Process.Boots says more than before. It does not block: the search runs while the server is connected, and a
 // connection that is made later begins with one.
 func (s *Server) EndLeftovers() { kick(s.leftoverKick) }
 

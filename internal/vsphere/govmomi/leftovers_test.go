@@ -13,12 +13,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
+// otherBoots counts how often it was asked whether another process is dead.
+type otherBoots struct {
+	dead  atomic.Bool
+	asked atomic.Int32
+}
+
+func (o *otherBoots) BootDead(string) bool {
+	o.asked.Add(1)
+	return o.dead.Load()
+}
+
 func TestASessionOfAProcessThatTurnsOutToBeDeadIsEndedWhileConnected(t *testing.T) {
-	dead, asked := atomic.Bool{}, atomic.Int32{}
+	others := &otherBoots{}
 	r := newRig(t, govmomi.Poll, func(_ *sim.Options, cfg *govmomi.Config) {
 		cfg.Session.Identity = session.Identity{
 			Installation: installation, VCenter: "test",
-			Process: &session.Process{Boot: "me", Dead: func(string) bool { asked.Add(1); return dead.Load() }},
+			Process: &session.Process{Boot: "me", Boots: others},
 		}
 	}).connected()
 	killed := r.cfg.Session
@@ -30,7 +41,7 @@ func TestASessionOfAProcessThatTurnsOutToBeDeadIsEndedWhileConnected(t *testing.
 	logins := r.proxy.Count("Login", "")
 
 	r.server.EndLeftovers() // nobody is known to be dead
-	r.until("a search for leftovers", func() bool { return asked.Load() > 0 })
+	r.until("a search for leftovers", func() bool { return others.asked.Load() > 0 })
 	refused := atomic.Bool{}
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "TerminateSession" && refused.CompareAndSwap(false, true) {
@@ -38,7 +49,7 @@ func TestASessionOfAProcessThatTurnsOutToBeDeadIsEndedWhileConnected(t *testing.
 		}
 		return faultproxy.Fault{}
 	})
-	dead.Store(true)
+	others.dead.Store(true)
 	r.server.EndLeftovers()
 	r.until("the first try to be refused", refused.Load)
 	if n, err := r.sim.Sessions(context.Background()); err != nil || n != held {

@@ -36,9 +36,9 @@ type Options struct {
 	Store Store
 	// Boot is unique to this process.
 	Boot string
-	// Dead reports whether the process of another boot has ended; false for not known.
-	Dead func(boot string) bool
-	Now  func() time.Time
+	// Boots are the processes whose logins are remembered; nil knows of none that has ended.
+	Boots Boots
+	Now   func() time.Time
 }
 
 // Keeper is the memory of the logins of one process, and its part in the memory of all. It is safe for concurrent use.
@@ -203,7 +203,7 @@ func (k *Keeper) account(book Book, name string, now time.Time) Account {
 			a.Claim = nil // it was written, and we were not told: nothing was sent
 		}
 	} else if c != nil {
-		dead = k.o.Dead != nil && k.o.Dead(c.By)
+		dead = k.o.Boots != nil && k.o.Boots.BootDead(c.By)
 	}
 	a = a.merge(k.known[name]).settled(now, dead)
 	remembered := a

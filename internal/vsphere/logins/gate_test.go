@@ -169,6 +169,11 @@ func TestReplicasThatStartTogetherTryAWrongPasswordOnce(t *testing.T) {
 	})
 }
 
+// boots says of every other process whether it is dead.
+type boots bool
+
+func (b boots) BootDead(string) bool { return bool(b) }
+
 func TestTheClaimOfADeadProcessHoldsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &Memory{}
@@ -179,7 +184,7 @@ func TestTheClaimOfADeadProcessHoldsNobody(t *testing.T) {
 		}
 		for _, dead := range []bool{true, false} { // neither ends its login
 			began, want := time.Now(), map[bool]time.Duration{true: 0, false: claimed}[dead]
-			k := New(Options{Store: store, Boot: fmt.Sprint(dead), Dead: func(string) bool { return dead }, Now: time.Now})
+			k := New(Options{Store: store, Boot: fmt.Sprint(dead), Boots: boots(dead), Now: time.Now})
 			_, err := k.Gate("vc", "op", "p", "").Enter(t.Context())
 			if took := time.Since(began); err != nil || took < want-time.Second || took > want+time.Second {
 				t.Errorf("known to be dead: %t: entered after %s, %v", dead, took, err)

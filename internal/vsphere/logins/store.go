@@ -33,6 +33,12 @@ type Store interface {
 	Save(ctx context.Context, b Book) error
 }
 
+// Boots are the runs of the program, each with an ID of its own. *sharding.Replica implements it.
+type Boots interface {
+	// BootDead reports whether the run of another boot has ended or can act no more; false when that is not known. It does not block.
+	BootDead(boot string) bool
+}
+
 // Memory is a Store of one process.
 type Memory struct {
 	mu      sync.Mutex

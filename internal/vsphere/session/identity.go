@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
 // Identity says whose sessions these are, as they show in vCenter's session list.
@@ -20,11 +22,9 @@ type Identity struct {
 type Process struct {
 	// Boot is unique to this run.
 	Boot string
-	// Dead reports whether the run of another boot has ended or may not act any more, so that its sessions may be
-	// ended. It must be false for every boot while this run itself may not act: a process that was paused and
-	// overtaken logs in again when it goes on, and must not end the session of its successor, which would do the
-	// same in turn. False means "not known to be dead"; see [Session.EndLeftovers] for asking again. It must not block.
-	Dead func(boot string) bool
+	// Boots say of which other runs the sessions can be ended; nil says of none. No boot is dead while this run itself may not act: a process that was paused
+	// and overtaken logs in again when it continues, and must not end the session of its successor. See [Session.EndLeftovers] for asking again.
+	Boots logins.Boots
 
 	mu   sync.Mutex
 	last int
@@ -107,7 +107,7 @@ func (i Identity) stale(own, m mark) bool {
 	case m.installation != own.installation || m.vcenter != own.vcenter:
 		return false
 	case m.boot != own.boot:
-		return i.Process.Dead != nil && i.Process.Dead(m.boot)
+		return i.Process.Boots != nil && i.Process.Boots.BootDead(m.boot)
 	default:
 		return m.number == own.number || !i.Process.isOpen(m.number)
 	}

@@ -21,7 +21,7 @@ var errNotMarked = errors.New("this session has no identity")
 // EndLeftovers ends the sessions at vCenter that nobody uses any more, and returns how many there were: those that this
 // process has lost track of, and those of processes that are dead. A process that was killed cannot log out, and vCenter
 // would keep its session for half an hour; ending it also makes sure that a request of it that is still on its way is
-// refused. Who is dead says [Process.Dead], and it may say so late: right after a start a predecessor is not known to be
+// refused. Who is dead says [Process.Boots], and it may say so late: right after a start a predecessor is not known to be
 // dead yet. So EndLeftovers is called after a login, and again whenever a process turns out to be dead.
 //
 // Only sessions of the same user with the mark of the same installation and VCenter are ended. Without the privilege

@@ -13,8 +13,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
+// boots are the runs that are dead; the empty one stands for all.
+type boots map[string]bool
+
+func (b boots) BootDead(boot string) bool { return b[boot] || b[""] }
+
 func process(boot string) *session.Process {
-	return &session.Process{Boot: boot, Dead: func(string) bool { return true }}
+	return &session.Process{Boot: boot, Boots: boots{"": true}}
 }
 
 // open logs in as a process, for an installation and a VCenter.
@@ -78,7 +83,7 @@ func TestSessionsOfOthersAreLeftAlone(t *testing.T) {
 		t.Errorf("%d sessions, want %d", n, before+1)
 	}
 	living := process("careful")
-	living.Dead = func(string) bool { return false }
+	living.Boots = boots{}
 	end(t, open(t, proxy.URL, "inst", "default", living), 0)
 	unknowing := &session.Process{Boot: "unknowing"}
 	end(t, open(t, proxy.URL, "inst", "default", unknowing), 0)
@@ -89,8 +94,8 @@ func TestAPredecessorThatTurnsOutToBeDeadLaterIsEndedThen(t *testing.T) {
 	sm, proxy := start(t, sim.Options{})
 	open(t, proxy.URL, "inst", "default", process("killed"))
 	open(t, proxy.URL, "inst", "default", process("beside"))
-	dead := map[string]bool{}
-	me := &session.Process{Boot: "me", Dead: func(boot string) bool { return dead[boot] }}
+	dead := boots{}
+	me := &session.Process{Boot: "me", Boots: dead}
 	s := open(t, proxy.URL, "inst", "default", me)
 	end(t, s, 0)
 	dead["killed"] = true
@@ -105,10 +110,10 @@ func TestAPredecessorThatTurnsOutToBeDeadLaterIsEndedThen(t *testing.T) {
 // A process that was paused and overtaken logs in again when it goes on: its successor ended its session.
 func TestAProcessThatWasOvertakenLeavesItsSuccessorAlone(t *testing.T) {
 	_, proxy := start(t, sim.Options{})
-	valid := true
-	overtaken := &session.Process{Boot: "overtaken", Dead: func(string) bool { return valid }}
+	dead := boots{"": true}
+	overtaken := &session.Process{Boot: "overtaken", Boots: dead}
 	old := open(t, proxy.URL, "inst", "default", overtaken)
-	valid = false // it may not act any more, and so does not say who is dead
+	dead[""] = false // it may not act any more, and so does not say who is dead
 	successor := open(t, proxy.URL, "inst", "default", process("successor"))
 	end(t, successor, 1)
 	must(t, serverTime(context.Background(), old)) // logs in again

@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // TestManagedFieldsThatBecomeMapsAreWeighed of each kind of a bundle, and wherever the kubeconfig says that the API server is: 8 MiB of them become half a
@@ -41,7 +42,7 @@ func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 			api, err := remote.New(&rest.Config{Host: server.URL + path, TLSClientConfig: trusted}, remote.Bounds{
 				Guard:    remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())),
 				Timeouts: remote.Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Answer: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute},
-			}, func() bool { return true })
+			}, new(shardingtest.Leader(true)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +124,7 @@ func answeringAll(t *testing.T, h http.HandlerFunc) *remote.API {
 	}}, remote.Bounds{
 		Guard:    remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())),
 		Timeouts: remote.Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Answer: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute},
-	}, func() bool { return true })
+	}, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

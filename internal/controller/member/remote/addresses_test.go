@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 func pemOf(server *httptest.Server) []byte {
@@ -53,7 +54,7 @@ func TestOnlyAllowedAddressesAreConnectedTo(t *testing.T) {
 		bounds := testBounds()
 		bounds.Addresses = allowed
 		config := &rest.Config{Host: test.host, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server), ServerName: "example.com"}}
-		api, err := New(config, bounds, func() bool { return true })
+		api, err := New(config, bounds, new(shardingtest.Leader(true)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // token is what nobody but the member itself may get.
@@ -34,7 +35,7 @@ func answering(t *testing.T, http2 bool, bounds Bounds, h http.HandlerFunc) *API
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server)}}
-	api, err := New(config, bounds, func() bool { return true })
+	api, err := New(config, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -57,14 +58,14 @@ type Bounds struct {
 	Addresses Addresses
 }
 
-// New dials nothing. The caller ends the API. mayWrite is asked before each write, by several goroutines.
-func New(config *rest.Config, bounds Bounds, mayWrite func() bool) (*API, error) {
+// New dials nothing. The caller ends the API. leader is asked before each write, by several goroutines.
+func New(config *rest.Config, bounds Bounds, leader sharding.Leader) (*API, error) {
 	transport, err := newTransport(config, bounds)
 	if err != nil {
 		return nil, err
 	}
-	scheme, leader := NewScheme(), &http.Client{Transport: leaderTransport{transport.client.Transport, mayWrite}}
-	uncached, err := client.New(config, client.Options{HTTPClient: leader, Scheme: scheme, Mapper: NewMapper()})
+	scheme, writer := NewScheme(), &http.Client{Transport: leaderTransport{transport.client.Transport, leader}}
+	uncached, err := client.New(config, client.Options{HTTPClient: writer, Scheme: scheme, Mapper: NewMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}

@@ -3,6 +3,8 @@ package remote
 import (
 	"errors"
 	"net/http"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // ErrNotLeading refuses a write to a member by a replica that does not lead. It is no failure: the leader does it.
@@ -12,13 +14,12 @@ var ErrNotLeading = errors.New("this is left to the replica that leads")
 // bootstrap, and those that do not lead stop where the leader has not been yet.
 type leaderTransport struct {
 	http.RoundTripper
-	// mayWrite must be cheap; see [New].
-	mayWrite func() bool
+	sharding.Leader
 }
 
 // RoundTrip returns [ErrNotLeading] for a write on a replica that does not lead.
 func (t leaderTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method != http.MethodGet && !t.mayWrite() {
+	if request.Method != http.MethodGet && !t.Leading() {
 		if request.Body != nil {
 			_ = request.Body.Close()
 		}

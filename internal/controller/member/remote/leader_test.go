@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 func TestAReplicaThatDoesNotLeadReadsAMemberAndSendsItNoWrite(t *testing.T) {
@@ -22,8 +24,8 @@ func TestAReplicaThatDoesNotLeadReadsAMemberAndSendsItNoWrite(t *testing.T) {
 		_, _ = w.Write([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","uid":"c"}}`))
 	}))
 	defer server.Close()
-	leads := false
-	api, err := New(&rest.Config{Host: server.URL}, testBounds(), func() bool { return leads })
+	leads := shardingtest.Leader(false)
+	api, err := New(&rest.Config{Host: server.URL}, testBounds(), &leads)
 	if err != nil {
 		t.Fatal(err)
 	}

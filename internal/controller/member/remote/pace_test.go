@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -225,7 +226,7 @@ func framing(t *testing.T, bounds Bounds, serve func(*http2.Framer)) *API {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server)}}
-	api, err := New(config, bounds, func() bool { return true })
+	api, err := New(config, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // testBounds are those that the operator has by default.
@@ -83,7 +84,7 @@ func TestProblemsAreNamed(t *testing.T) {
 			if test.name == "silent" {
 				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
 			}
-			api, err := New(test.config, bounds, func() bool { return true })
+			api, err := New(test.config, bounds, new(shardingtest.Leader(true)))
 			if err != nil {
 				t.Fatal(err)
 			}

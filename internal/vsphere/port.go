@@ -126,10 +126,15 @@ type Slots interface {
 	Release()
 }
 
-// Notifier is told of changes. Implementations must not block.
-type Notifier interface {
+// GroupNotifier learns of changes of groups. Implementations must not block.
+type GroupNotifier interface {
 	// GroupChanged says that an observation of the group may differ from the last one.
 	GroupChanged(group GroupKey)
+}
+
+// Notifier learns of changes. Implementations must not block.
+type Notifier interface {
+	GroupNotifier
 	// ServerChanged says that health, templates or placement of the vCenter changed.
 	ServerChanged()
 }

@@ -35,6 +35,9 @@ type slotsOf struct {
 	budget *budget.Budget
 }
 
+// GroupChanged does nothing: no group waits in a queue.
+func (slotsOf) GroupChanged(vsphere.GroupKey) {}
+
 func (s slotsOf) Acquire(key vsphere.GroupKey, host string, want int) vsphere.Slots {
 	return s.budget.Acquire(string(key), host, want)
 }
@@ -43,7 +46,7 @@ func (s slotsOf) Acquire(key vsphere.GroupKey, host string, want int) vsphere.Sl
 // all of theirs had been cloned.
 func TestAVMThatIsClonedAndNotSeenYetKeepsItsGroupsTurn(t *testing.T) {
 	const host = "h"
-	vcenter := slotsOf{budget: budget.New(budget.Limits{Tasks: 1}, func(string) {})}
+	vcenter := slotsOf{budget: budget.New(budget.Limits{Tasks: 1}, slotsOf{})}
 	s := &group.Snapshot{ID: vsphere.GroupID{Member: "m", Group: "u"}}
 	key, other := s.ID.Key(), vsphere.KeyOf("m", "other")
 	slot := vcenter.Acquire(key, host, 1)

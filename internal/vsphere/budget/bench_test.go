@@ -25,7 +25,7 @@ func BenchmarkPassBesideWaiting(b *testing.B) {
 		for _, waiting := range crowds {
 			b.Run(fmt.Sprintf("%d-kept/%d", kept, waiting), func(b *testing.B) {
 				m := &manual{}
-				budget := NewWithClock(Limits{Tasks: 64, TasksPerHost: 8}, func(string) {}, m.clock(), time.Second)
+				budget := NewWithClock(Limits{Tasks: 64, TasksPerHost: 8}, unheard, m.clock(), time.Second)
 				names, hosts := crowdOf(waiting+64), make([]string, 10)
 				for i := range hosts {
 					hosts[i] = fmt.Sprint("host-", i)
@@ -59,7 +59,7 @@ func BenchmarkTaskBesideWaiting(b *testing.B) {
 	for _, waiting := range crowds {
 		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
 			var turn []string
-			budget := New(Limits{Tasks: 8, TasksPerHost: 4}, func(g string) { turn = append(turn, g) })
+			budget := New(Limits{Tasks: 8, TasksPerHost: 4}, notify(func(g string) { turn = append(turn, g) }))
 			var ends []func(bool)
 			for _, name := range crowdOf(waiting + 8) {
 				grant := budget.Acquire(name, "", 10)

@@ -22,9 +22,9 @@ type Limits struct {
 // Budget shares the task slots of one vCenter. All methods are safe for concurrent use and none blocks.
 // It starts no goroutine; while slots are kept for a group, one timer runs.
 type Budget struct {
-	notify func(group string)
-	clock  Clock
-	claim  time.Duration
+	notifier vsphere.GroupNotifier
+	clock    Clock
+	claim    time.Duration
 
 	mu     sync.Mutex
 	limits Limits
@@ -50,26 +50,26 @@ type Budget struct {
 	// wakeAt is when the timer fires, or zero when none runs; stop stops it.
 	wakeAt time.Time
 	stop   func()
-	// onUsage is told once that Usage has changed, and not again before somebody has looked; see OnUsage.
-	onUsage func()
-	// used is true when Usage may have changed since onUsage was told, told when nobody has looked since.
+	// sharer is told once that Usage has changed, and not again before somebody has looked; see OnUsage.
+	sharer Sharer
+	// used is true when Usage may have changed since sharer was told, told when nobody has looked since.
 	used, told bool
 }
 
 // slot names what can be reserved.
 type slot struct{ group, host string }
 
-// New returns a budget that calls notify when slots are kept for a group that was refused some. notify is called
+// New returns a budget that notifies a group when slots are kept for it that it was refused. notifier is called
 // without locks, in the goroutine of any other call or of a timer, maybe several times at once; it may call the
 // budget, and it must not block.
-func New(limits Limits, notify func(group string)) *Budget {
-	return NewWithClock(limits, notify, systemClock(), ClaimWindow)
+func New(limits Limits, notifier vsphere.GroupNotifier) *Budget {
+	return NewWithClock(limits, notifier, systemClock(), ClaimWindow)
 }
 
 // NewWithClock is New with a clock and a claim window of the caller's.
-func NewWithClock(limits Limits, notify func(group string), clock Clock, claim time.Duration) *Budget {
+func NewWithClock(limits Limits, notifier vsphere.GroupNotifier, clock Clock, claim time.Duration) *Budget {
 	return &Budget{
-		notify: notify, clock: clock, claim: claim, limits: limits, caps: NoCaps,
+		notifier: notifier, clock: clock, claim: claim, limits: limits, caps: NoCaps,
 		groups: make(map[string]*group), members: make(map[string]*member), waiting: make(index),
 		wanted: demands{hosts: make(map[string]int)}, heldOnHost: make(map[string]int), heldBy: make(map[string]map[*member]int), offers: make(map[slot]time.Time),
 		present: make(map[string]struct{}),
@@ -209,15 +209,15 @@ func (b *Budget) change(f func()) {
 
 // unlock gives up the lock, and then tells the groups and whoever looks at the usage.
 func (b *Budget) unlock(wake []string) {
-	tell := b.used && !b.told && b.onUsage != nil
+	tell := b.used && !b.told && b.sharer != nil
 	b.told = b.told || tell
 	b.used = b.used && !tell
 	b.mu.Unlock()
 	for _, name := range wake {
-		b.notify(name)
+		b.notifier.GroupChanged(vsphere.GroupKey(name))
 	}
 	if tell {
-		b.onUsage()
+		b.sharer.Changed()
 	}
 }
 

@@ -254,7 +254,7 @@ func TestNotifyMayCallTheBudget(t *testing.T) {
 	var b *Budget
 	var got int
 	m := &manual{}
-	b = NewWithClock(Limits{Tasks: 1}, func(group string) { got = b.Acquire(group, "", 1).Granted() }, m.clock(), time.Second)
+	b = NewWithClock(Limits{Tasks: 1}, notify(func(group string) { got = b.Acquire(group, "", 1).Granted() }), m.clock(), time.Second)
 	done := b.Start("x", "")
 	b.Acquire("a", "", 1)
 	done(true)
@@ -266,7 +266,7 @@ func TestNotifyMayCallTheBudget(t *testing.T) {
 // In which order two goroutines call notify nobody promises: a window of a millisecond may be over before the first call is made.
 func TestTheRealTimerTellsTheNextGroupWhenTheFirstIsSilent(t *testing.T) {
 	told := make(chan string, 2)
-	b := NewWithClock(Limits{Tasks: 1}, func(g string) { told <- g }, systemClock(), time.Millisecond)
+	b := NewWithClock(Limits{Tasks: 1}, notify(func(g string) { told <- g }), systemClock(), time.Millisecond)
 	done := b.Start("x", "")
 	b.Acquire("a", "", 1)
 	b.Acquire("b", "", 1)

@@ -119,13 +119,18 @@ func TestUsageOfAGroupThatStartsSlowly(t *testing.T) {
 	}
 }
 
+// sharer is a Sharer.
+type sharer func()
+
+func (s sharer) Changed() { s() }
+
 func TestUsageIsToldOnceUntilItIsLookedAt(t *testing.T) {
 	r := newRig(t, Limits{Tasks: 4})
 	told := 0
-	r.OnUsage(func() {
+	r.OnUsage(sharer(func() {
 		told++
 		r.Demand() // no lock is held
-	})
+	}))
 	check := func(what string, want int) {
 		t.Helper()
 		if told != want {
@@ -168,7 +173,7 @@ func TestUsageIsToldWhenADemandLapses(t *testing.T) {
 	end(true)
 	r.Usage()
 	told := 0
-	r.OnUsage(func() { told++ })
+	r.OnUsage(sharer(func() { told++ }))
 	r.clock.advance(ClaimWindow)
 	if u := r.Usage(); told != 1 || u.Demand != 0 {
 		t.Errorf("told %d times, %+v; want once, and no demand", told, u)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // manual is a clock that goes on when the test says so.
@@ -82,9 +84,20 @@ type rig struct {
 
 func newRig(t *testing.T, limits Limits) *rig {
 	r := &rig{clock: &manual{}, t: t}
-	r.Budget = NewWithClock(limits, func(group string) { r.notified = append(r.notified, group) }, r.clock.clock(), time.Second)
+	r.Budget = NewWithClock(limits, r, r.clock.clock(), time.Second)
 	return r
 }
+
+// GroupChanged implements vsphere.GroupNotifier.
+func (r *rig) GroupChanged(group vsphere.GroupKey) { r.notified = append(r.notified, string(group)) }
+
+// notify is a vsphere.GroupNotifier.
+type notify func(group string)
+
+func (n notify) GroupChanged(group vsphere.GroupKey) { n(string(group)) }
+
+// unheard is one that does nothing.
+var unheard = notify(func(string) {})
 
 // start acquires slots, starts a task on each, and returns their ends.
 func (r *rig) start(group, host string, n int) []func(bool) {

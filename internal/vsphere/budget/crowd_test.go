@@ -29,7 +29,7 @@ func newCrowd(limits Limits) *crowd {
 		began: map[string]time.Time{}, ended: map[string]time.Time{}, behind: map[string]bool{},
 		length: func() time.Duration { return cloneTime },
 	}
-	c.Budget = NewWithClock(limits, func(g string) { c.due = append(c.due, g) }, c.clock.clock(), time.Second)
+	c.Budget = NewWithClock(limits, notify(func(g string) { c.due = append(c.due, g) }), c.clock.clock(), time.Second)
 	return c
 }
 
@@ -153,7 +153,7 @@ func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 
 // What a group lacks may come in the middle of an update: it is not behind any more.
 func TestAGroupThatLacksSomethingIsNotBehind(t *testing.T) {
-	b := New(Limits{Tasks: 8}, func(string) {})
+	b := New(Limits{Tasks: 8}, unheard)
 	b.Acquire("member/another", "h", 0)
 	b.Acquire("member/giant", "h", 8)
 	b.AcquireBehind("member/edited", "h", 1)

@@ -17,7 +17,7 @@ func TestThoseWhoMatterAreEnough(t *testing.T) {
 		drawLimits := func() Limits {
 			return Limits{Tasks: rapid.IntRange(1, 20).Draw(t, "tasks"), TasksPerHost: rapid.IntRange(0, 8).Draw(t, "per host")}
 		}
-		b := NewWithClock(drawLimits(), func(string) {}, m.clock(), time.Second)
+		b := NewWithClock(drawLimits(), unheard, m.clock(), time.Second)
 		type task struct {
 			group string
 			end   func(bool)

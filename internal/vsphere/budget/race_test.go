@@ -121,12 +121,12 @@ func TestConcurrentGroups(t *testing.T) {
 	for i := range groups {
 		wake[nameOf(i)] = make(chan struct{}, 1)
 	}
-	b := NewWithClock(limits, func(group string) {
+	b := NewWithClock(limits, notify(func(group string) {
 		select {
 		case wake[group] <- struct{}{}:
 		default:
 		}
-	}, systemClock(), 5*time.Millisecond)
+	}), systemClock(), 5*time.Millisecond)
 	var running, most atomic.Int64
 	ends := make(chan func(), groups*tasks) // one that plays vCenter ends the tasks
 	var vcenter, clients sync.WaitGroup
@@ -185,7 +185,7 @@ func TestNobodyIsForgotten(t *testing.T) {
 		m := &manual{}
 		due := []string{}
 		limits := Limits{Tasks: rapid.IntRange(1, 5).Draw(t, "tasks"), TasksPerHost: rapid.IntRange(1, 3).Draw(t, "per host")}
-		b := NewWithClock(limits, func(g string) { due = append(due, g) }, m.clock(), time.Second)
+		b := NewWithClock(limits, notify(func(g string) { due = append(due, g) }), m.clock(), time.Second)
 		left, silent := map[string]int{}, map[string]bool{}
 		for i := range rapid.IntRange(1, 8).Draw(t, "groups") {
 			g := rapid.SampledFrom([]string{"m", "n", "o"}).Draw(t, "member") + "/" + string(rune('a'+i))

@@ -61,12 +61,15 @@ func (b *Budget) Usage() Usage {
 	return u
 }
 
-// OnUsage has f called when Usage may have changed: once, and again only after the next Usage. f is called without
-// locks, in the goroutine of any other call or of a timer; it must not block. It replaces the one before.
-func (b *Budget) OnUsage(f func()) {
+// Sharer divides the limits of a vCenter by what is used. Changed says that Usage may have changed; it must not block.
+type Sharer interface{ Changed() }
+
+// OnUsage has s told when Usage may have changed: once, and again only after the next Usage. It is called without
+// locks, in the goroutine of any other call or of a timer. It replaces the one before.
+func (b *Budget) OnUsage(s Sharer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.onUsage, b.told = f, false
+	b.sharer, b.told = s, false
 }
 
 // demands are slots that are running, reserved or wanted.

@@ -105,7 +105,7 @@ func New(opt Options) *Server {
 	}
 	// Nothing fires by itself: a group that does not claim its slots loses its turn at the next call of anybody.
 	clock := budget.Clock{Now: opt.Now, AfterFunc: func(time.Duration, func()) func() { return func() {} }}
-	s.budget = budget.NewWithClock(opt.Limits, func(group string) { s.groupChanged(vsphere.GroupKey(group)) }, clock, budget.ClaimWindow)
+	s.budget = budget.NewWithClock(opt.Limits, notifier{s}, clock, budget.ClaimWindow)
 	s.root = s.addFolder(vsphere.Ref{}, "vm-operator").Ref
 	s.folders[s.root].Path = rootPath
 	s.AddPlace(ResourcePool, "/DC0/host/cluster/pool")
@@ -142,6 +142,12 @@ func (s *Server) unlock() {
 		f()
 	}
 }
+
+// notifier is told of slots.
+type notifier struct{ s *Server }
+
+// GroupChanged implements vsphere.GroupNotifier.
+func (n notifier) GroupChanged(group vsphere.GroupKey) { n.s.groupChanged(group) }
 
 func (s *Server) groupChanged(group vsphere.GroupKey) {
 	if s.opt.Notifier != nil && group != "" {

@@ -223,17 +223,21 @@ func New(cfg Config) *Server {
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
 	s.state.since = cfg.Now()
-	s.index = inventory.New(inventory.Config{
-		Installation: cfg.Installation, ExpectedVMs: cfg.ExpectedVMs,
-		NotifyGroup: s.groupChanged, NotifyServer: s.serverChanged, NotifyChange: s.wonder,
-	})
-	s.ops = operations.New(cfg.Now, s.groupChanged)
-	s.budget = budget.New(cfg.Limits, func(group string) { s.groupChanged(vsphere.GroupKey(group)) })
+	s.index = inventory.New(inventory.Config{Installation: cfg.Installation, ExpectedVMs: cfg.ExpectedVMs, Watcher: notifier{s}})
+	s.ops = operations.New(cfg.Now, notifier{s})
+	s.budget = budget.New(cfg.Limits, notifier{s})
 	s.cat = newCatalog(cfg)
 	s.folderErrors.now = cfg.Now
 	s.knock = func(ctx context.Context) error { return session.Knock(ctx, cfg.Session) }
 	return s
 }
+
+// notifier passes on what the parts of a Server notice. It implements inventory.Watcher.
+type notifier struct{ s *Server }
+
+func (n notifier) GroupChanged(group vsphere.GroupKey) { n.s.groupChanged(group) }
+func (n notifier) ServerChanged()                      { n.s.serverChanged() }
+func (n notifier) VMChanged(change inventory.Change)   { n.s.wonder(change) }
 
 func (s *Server) groupChanged(group vsphere.GroupKey) {
 	if s.cfg.Notifier != nil && group != "" {

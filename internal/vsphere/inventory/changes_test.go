@@ -51,19 +51,19 @@ func TestChangesOfOurVMsAreToldOnce(t *testing.T) {
 		}, vsphere.ChangePoweredOff},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var told []Change
-			x := New(Config{Installation: mine, NotifyChange: func(c Change) { told = append(told, c) }})
+			n := &told{}
+			x := New(Config{Installation: mine, Watcher: n})
 			first := clone(known)
 			if test.first != nil {
 				test.first(&first)
 			}
 			x.ApplyListing(x.Begin(), []Seen{{VM: first}}, nil)
-			if len(told) > 0 {
-				t.Errorf("a VM that is seen first has changed: %+v", told)
+			if len(n.changes) > 0 {
+				t.Errorf("a VM that is seen first has changed: %+v", n.changes)
 			}
 			test.then(x)
 			x.ApplyListing(x.Begin(), nil, nil) // whatever comes next tells nothing again
-			if test.want == "" && len(told) > 0 || test.want != "" && (len(told) != 1 || told[0].Kind != test.want || told[0].Before.Name != "web-0") {
+			if told := n.changes; test.want == "" && len(told) > 0 || test.want != "" && (len(told) != 1 || told[0].Kind != test.want || told[0].Before.Name != "web-0") {
 				t.Errorf("told of %+v, want %q", told, test.want)
 			}
 		})

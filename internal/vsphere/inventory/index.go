@@ -32,12 +32,14 @@ type Config struct {
 	Installation string
 	// ExpectedVMs is the number of stamped VMs known before the first listing, from before a restart.
 	ExpectedVMs int
-	// NotifyGroup is called, without locks held, with each group whose observation may differ.
-	NotifyGroup func(group vsphere.GroupKey)
-	// NotifyServer is called, without locks held, when completeness or its reason changed.
-	NotifyServer func()
-	// NotifyChange is called, without locks held, with each change of a VM with this installation's stamp that was known before. It may be nil.
-	NotifyChange func(Change)
+	Watcher     Watcher // nil in tests
+}
+
+// Watcher learns of changes of an Index: of groups, and of completeness or its reason. The Index holds no lock when it calls.
+type Watcher interface {
+	vsphere.Notifier
+	// VMChanged gets each change of a VM with this installation's stamp that was known before.
+	VMChanged(change Change)
 }
 
 type vmEntry struct {
@@ -233,17 +235,16 @@ func (x *Index) notify(touched groups, server bool) {
 	changes := x.changes
 	x.changes = nil
 	x.mu.Unlock()
-	if x.cfg.NotifyChange != nil {
-		for _, c := range changes {
-			x.cfg.NotifyChange(c)
-		}
+	if x.cfg.Watcher == nil {
+		return
 	}
-	if x.cfg.NotifyGroup != nil {
-		for g := range touched {
-			x.cfg.NotifyGroup(g)
-		}
+	for _, c := range changes {
+		x.cfg.Watcher.VMChanged(c)
 	}
-	if server && x.cfg.NotifyServer != nil {
-		x.cfg.NotifyServer()
+	for g := range touched {
+		x.cfg.Watcher.GroupChanged(g)
+	}
+	if server {
+		x.cfg.Watcher.ServerChanged()
 	}
 }

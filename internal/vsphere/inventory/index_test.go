@@ -15,17 +15,18 @@ var (
 )
 
 type told struct {
-	groups []vsphere.GroupKey
-	server int
+	groups  []vsphere.GroupKey
+	server  int
+	changes []Change
 }
+
+func (t *told) GroupChanged(g vsphere.GroupKey) { t.groups = append(t.groups, g) }
+func (t *told) ServerChanged()                  { t.server++ }
+func (t *told) VMChanged(c Change)              { t.changes = append(t.changes, c) }
 
 func newIndex(expected int) (*Index, *told) {
 	n := &told{}
-	x := New(Config{
-		Installation: "inst", ExpectedVMs: expected,
-		NotifyGroup:  func(g vsphere.GroupKey) { n.groups = append(n.groups, g) },
-		NotifyServer: func() { n.server++ },
-	})
+	x := New(Config{Installation: "inst", ExpectedVMs: expected, Watcher: n})
 	x.SetRoot(root)
 	return x, n
 }

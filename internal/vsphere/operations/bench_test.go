@@ -8,12 +8,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+// nobody is notified.
+type nobody struct{}
+
+func (nobody) GroupChanged(vsphere.GroupKey) {}
+
 // BenchmarkAPassBesideOthers is what a pass of a group asks, beside others of which guests shut down and clones have failed.
 func BenchmarkAPassBesideOthers(b *testing.B) {
 	for _, others := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
 			c := &clock{}
-			t := New(c.now, func(vsphere.GroupKey) {})
+			t := New(c.now, nobody{})
 			for i := range others {
 				for _, r := range []Request{{Kind: vsphere.OpShutdownGuest}, {Kind: vsphere.OpClone}} {
 					r.Key = Key{vsphere.GroupKey(fmt.Sprint(r.Kind, i)), 0}

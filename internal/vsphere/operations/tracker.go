@@ -99,8 +99,8 @@ type Tracker struct {
 	// Grace may be changed before first use.
 	Grace time.Duration
 
-	now    func() time.Time
-	notify func(group vsphere.GroupKey)
+	now      func() time.Time
+	notifier vsphere.GroupNotifier
 
 	mu sync.Mutex
 	// ops are those in flight by ordinal, of each group: a pass looks at its own only.
@@ -109,9 +109,9 @@ type Tracker struct {
 	inherited *waitFor
 }
 
-// New returns a tracker with nothing in flight. notify is called without locks held.
-func New(now func() time.Time, notify func(group vsphere.GroupKey)) *Tracker {
-	return &Tracker{Grace: DefaultGrace, now: now, notify: notify, ops: map[vsphere.GroupKey]map[int32]*operation{}}
+// New returns a tracker with nothing in flight. The tracker holds no lock when it calls notifier.
+func New(now func() time.Time, notifier vsphere.GroupNotifier) *Tracker {
+	return &Tracker{Grace: DefaultGrace, now: now, notifier: notifier, ops: map[vsphere.GroupKey]map[int32]*operation{}}
 }
 
 // Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
@@ -190,7 +190,7 @@ func (t *Tracker) update(op *operation, f func()) {
 	}
 	f()
 	t.mu.Unlock()
-	t.notify(op.Group)
+	t.notifier.GroupChanged(op.Group)
 }
 
 // op returns the operation on an ordinal, or nil. The lock is held, as for all that follow here.
@@ -313,7 +313,7 @@ func (t *Tracker) Canceled(task string, err error) {
 	}
 	t.mu.Unlock()
 	if op != nil {
-		t.notify(op.Group)
+		t.notifier.GroupChanged(op.Group)
 	}
 }
 
@@ -354,7 +354,7 @@ func (t *Tracker) ended(task string, at Mark, ok bool, f func(*operation)) {
 		done(ok)
 	}
 	if op != nil {
-		t.notify(op.Group)
+		t.notifier.GroupChanged(op.Group)
 	}
 }
 
@@ -403,7 +403,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 		f(true)
 	}
 	for g := range groups {
-		t.notify(g)
+		t.notifier.GroupChanged(g)
 	}
 }
 

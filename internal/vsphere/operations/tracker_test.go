@@ -25,12 +25,15 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{time.Unix(1000, 0)}}
-	r.Tracker = New(r.clock.now, func(group vsphere.GroupKey) {
-		if group == "g" {
-			r.told++
-		}
-	})
+	r.Tracker = New(r.clock.now, r)
 	return r
+}
+
+// GroupChanged implements vsphere.GroupNotifier.
+func (r *rig) GroupChanged(group vsphere.GroupKey) {
+	if group == "g" {
+		r.told++
+	}
 }
 
 // guestTime is how long a guest may take to shut down.

@@ -40,7 +40,7 @@ func (c *Coordinator) Add(vcenter string, r Resource) (remove func()) {
 	c.mu.Lock()
 	c.holders[vcenter] = h
 	c.mu.Unlock()
-	r.OnUsage(c.Changed)
+	r.OnUsage(c)
 	c.Changed()
 	return func() {
 		c.mu.Lock()

@@ -132,7 +132,7 @@ func TestRunningAtOnce(t *testing.T) {
 		budgets := make([]*budget.Budget, 3)
 		for i := range wants {
 			wants[i] = make(chan string, 100)
-			budgets[i] = budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, func(g string) { wants[i] <- g })
+			budgets[i] = budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, notify(func(g string) { wants[i] <- g }))
 			published.published = append(published.published, map[string]string{})
 			published.all = append(published.all, New(ownPublished{published, i}, time.Now))
 			removes = append(removes, published.all[i].Add(vc, budgets[i]))

@@ -11,8 +11,8 @@ type Resource interface {
 	Usage() budget.Usage
 	// SetCaps may call nothing of the Coordinator but Changed.
 	SetCaps(budget.Caps)
-	// OnUsage has f called when Usage may have changed, at least once after the last Usage.
-	OnUsage(f func())
+	// OnUsage has the Coordinator told when Usage may have changed, at least once after the last Usage.
+	OnUsage(budget.Sharer)
 }
 
 var _ Resource = (*budget.Budget)(nil)

@@ -85,7 +85,7 @@ func TestWhatAPeerMayBeUsing(t *testing.T) {
 }
 
 func TestWhatTheLeaderGivesUpIsGrantedAtOnce(t *testing.T) {
-	b := budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, func(string) {})
+	b := budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, notify(func(string) {}))
 	h := &holder{Resource: b}
 	h.all(now)
 	p := &peer{open: map[resource]outstanding{}}
@@ -103,7 +103,7 @@ func TestWhatTheLeaderGivesUpIsGrantedAtOnce(t *testing.T) {
 }
 
 func TestWhoWasAloneKeepsNoHostThatIsNotNamed(t *testing.T) {
-	b := budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, func(string) {})
+	b := budget.New(budget.Limits{Tasks: 8, TasksPerHost: 4}, notify(func(string) {}))
 	h := &holder{Resource: b}
 	h.all(now)
 	b.Start("group", "h")

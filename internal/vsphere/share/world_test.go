@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
 
@@ -158,13 +159,18 @@ func (w *world) log() {
 	}
 }
 
+// notify is a vsphere.GroupNotifier.
+type notify func(group string)
+
+func (n notify) GroupChanged(group vsphere.GroupKey) { n(string(group)) }
+
 func (w *world) join() *replica {
 	w.born++
 	r := &replica{
 		w: w, session: fmt.Sprintf("s%02d", w.born), own: map[string]string{}, seen: map[string]map[string]string{},
 		seenAt: map[string]int{}, missing: map[string]int{}, length: 5 * time.Second, leader: w.leader, epoch: w.epoch,
 	}
-	r.budget = budget.NewWithClock(w.limits, func(g string) { r.due = append(r.due, g) }, budget.Clock{
+	r.budget = budget.NewWithClock(w.limits, notify(func(g string) { r.due = append(r.due, g) }), budget.Clock{
 		Now: func() time.Time { return w.now },
 		AfterFunc: func(d time.Duration, f func()) func() {
 			stopped := false

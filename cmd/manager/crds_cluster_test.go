@@ -19,6 +19,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -46,7 +47,7 @@ func runCRDs(t *testing.T, admin client.Client, run func(context.Context, client
 			t.Fatal(err)
 		}
 	}
-	hub, err := client.New(configOf(t, server, user), client.Options{Scheme: admin.Scheme(), Mapper: crdMapper()})
+	hub, err := client.New(configOf(t, server, user), client.Options{Scheme: admin.Scheme(), Mapper: crds.Mapper()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	mustRunCRDs(t, admin, remove, policyCRD+" is not there")
 	mustRunCRDs(t, admin, apply, crd.VmGroupName+" installed, version "+strconv.Itoa(crd.Version))
 	for _, wanted := range crd.Hub() {
-		if installed := storedCRD(t, admin, wanted.Name); !crd.IsEstablished(installed) || crd.VersionOf(installed) < 1 {
+		if installed := storedCRD(t, admin, wanted.Name); !crds.IsEstablished(installed) || crds.VersionOf(installed) < 1 {
 			t.Errorf("%s is not established, or has no version", wanted.Name)
 		}
 	}
@@ -102,7 +103,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 			t.Error("what another tool had installed outlives the upgrade")
 		}
 	}
-	if upgraded.Labels["team"] != "platform" || crd.VersionOf(upgraded) != crd.VmGroupPolicyVersion {
+	if upgraded.Labels["team"] != "platform" || crds.VersionOf(upgraded) != crd.VmGroupPolicyVersion {
 		t.Errorf("after the upgrade: labels %v, annotations %v", upgraded.Labels, upgraded.Annotations)
 	}
 
@@ -166,7 +167,7 @@ func TestHelmCannotPutOlderCRDsOverNewerOnes(t *testing.T) {
 	if err := asHelm(crd.Version - 1); !apierrors.IsConflict(err) {
 		t.Errorf("an older chart: %v, want a conflict", err)
 	}
-	if got := crd.VersionOf(storedCRD(t, admin, crd.VmGroupName)); got != crd.Version {
+	if got := crds.VersionOf(storedCRD(t, admin, crd.VmGroupName)); got != crd.Version {
 		t.Errorf("the CRD has version %d, want %d", got, crd.Version)
 	}
 	mustRunCRDs(t, admin, remove)

@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 )
 
 func apply(ctx context.Context, hub client.Client, out *strings.Builder) error {
-	return applyCRDs(ctx, hub, out)
+	return crds.Apply(ctx, hub, out)
 }
 
 func remove(ctx context.Context, hub client.Client, out *strings.Builder) error {
-	return removeCRDs(ctx, hub, out)
+	return crds.Remove(ctx, hub, out)
 }
 
 func storedCRD(t *testing.T, admin client.Client, name string) *apiextensionsv1.CustomResourceDefinition {
@@ -47,24 +47,6 @@ func editCRD(t *testing.T, admin client.Client, name string, change func(*apiext
 }
 
 const policyCRD = "vmgrouppolicies.vm.codeconnect.vmworld.com"
-
-func TestACRDOfSomebodyElseIsLeftAlone(t *testing.T) {
-	wanted := crd.VmGroupCRD()
-	var refused *crdRefused
-	for name, change := range map[string]func(*apiextensionsv1.CustomResourceDefinition){
-		"another kind":  func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Names.Kind = "VirtualMachineGroup" },
-		"another scope": func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Scope = apiextensionsv1.ClusterScoped },
-		"a newer one that serves something else": func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.Annotations[crd.VersionAnnotation], c.Spec.Versions[0].Name = "99", "v2"
-		},
-	} {
-		installed := crd.VmGroupCRD()
-		change(installed)
-		if next, said, err := nextCRD(installed, wanted); next != nil || !errors.As(err, &refused) {
-			t.Errorf("%s: it is replaced (%s), error %v", name, said, err)
-		}
-	}
-}
 
 func TestCRDsCommandLine(t *testing.T) {
 	for _, args := range [][]string{nil, {"frobnicate"}, {"--timeout=1s"}} {

@@ -10,6 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -219,7 +220,7 @@ func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
 	defer cancel()
-	definition, err := install.GetCRD(ctx, k.apis.Bootstrap.Client, opts.VmGroupCRD().Name)
+	definition, err := crds.Get(ctx, k.apis.Bootstrap.Client, opts.VmGroupCRD().Name)
 	if err != nil || definition == nil {
 		return 0, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -51,7 +51,7 @@ func removeCRD(t *testing.T, member client.Client) {
 		t.Fatal(err)
 	}
 	await.NoError(t, "removal of the CRD", func() error {
-		left, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
+		left, err := crds.Get(t.Context(), member, crd.VmGroupName)
 		if err == nil && left != nil {
 			err = errors.New("still there")
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 )
 
 // doubtCRD has the health check look at the CRD soon; it never blocks.
@@ -76,7 +77,7 @@ func (c *connection) lostCRD(apis remote.APIs) bool {
 	defer cancel()
 	wanted := c.provider.opts.VmGroupCRD()
 	// An API server that is starting may answer so, too.
-	installed, err := install.GetCRD(ctx, apis.Bootstrap.Client, wanted.Name)
+	installed, err := crds.Get(ctx, apis.Bootstrap.Client, wanted.Name)
 	if err != nil {
 		c.log.Info("A watch found no VmGroups, and the CRD cannot be looked at", "error", err.Error())
 		return false

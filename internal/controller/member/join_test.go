@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -125,7 +126,7 @@ func checkLeft(t *testing.T, member client.Client) {
 	if err := member.Get(t.Context(), claimKey, claim); !apierrors.IsNotFound(err) {
 		t.Errorf("the claim is still there: %v", err)
 	}
-	if installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName); err != nil || installed == nil {
+	if installed, err := crds.Get(t.Context(), member, crd.VmGroupName); err != nil || installed == nil {
 		t.Errorf("the CRD must stay: %v", err)
 	}
 	if err := member.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "first"}, &v1alpha1.VmGroup{}); err != nil {

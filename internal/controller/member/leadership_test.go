@@ -20,6 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
@@ -192,7 +193,7 @@ func spoilCRD(t *testing.T, member client.Client) {
 func awaitCRD(t *testing.T, member client.Client) {
 	t.Helper()
 	await.NoError(t, "the CRD to be brought up to date", func() error {
-		installed, err := install.GetCRD(t.Context(), member, crd.VmGroupName)
+		installed, err := crds.Get(t.Context(), member, crd.VmGroupName)
 		if err == nil && installed.Annotations[crd.HashAnnotation] == "spoiled" {
 			err = errors.New("it is not")
 		}

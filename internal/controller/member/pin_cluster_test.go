@@ -16,7 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
@@ -54,7 +54,7 @@ func TestAMemberClusterIsNotSwitchedOverToAnotherCluster(t *testing.T) {
 	untouched := func(after string) {
 		t.Helper()
 		awaitClaim(t, stranger, false)
-		if definition, err := install.GetCRD(t.Context(), stranger, crd.VmGroupName); err != nil || definition != nil {
+		if definition, err := crds.Get(t.Context(), stranger, crd.VmGroupName); err != nil || definition != nil {
 			t.Errorf("%s the other cluster has the CRD (%v)", after, err)
 		}
 		if err := there.Get(t.Context(), client.ObjectKeyFromObject(held), held); err != nil || len(held.Finalizers) == 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -137,7 +138,7 @@ func getMetadata(ctx context.Context, api *remote.API, object Object) (*metav1.P
 // CRDMetadata returns the metadata of a member's CRD, nil when there is none. It is kept in memory: so it has no labels and managed fields, and of the annotations
 // that which confirms a deletion, if it has the length of one.
 func CRDMetadata(ctx context.Context, api *remote.API, name string) (*metav1.PartialObjectMetadata, error) {
-	found, err := getMetadata(ctx, api, Object{definitionKind, name})
+	found, err := getMetadata(ctx, api, Object{crds.Kind, name})
 	if found == nil {
 		return nil, err
 	}

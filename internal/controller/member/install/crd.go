@@ -14,73 +14,48 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // FieldManager names the operator in managedFields of what it installs.
-const FieldManager = "vmgroup-operator"
+const FieldManager = crds.FieldManager
 
-// crdAction is what [decideCRD] asks for.
-type crdAction int
-
-const (
-	crdKeep crdAction = iota
-	crdCreate
-	crdUpdate
-	crdRefuse
-)
-
-// crdDecision says what to do with a member's VmGroup CRD, and how the condition CRDInstalled reads once
-// that is done (or, for crdKeep and crdRefuse, now).
-type crdDecision struct {
-	action  crdAction
-	reason  string
-	message string
-}
-
-// decideCRD compares the installed CRD (nil when there is none) with the wanted one. It never asks for a
-// downgrade: a member may serve two hubs in turn, and an older one must not take fields away.
-func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, manage v1alpha1.Manage) crdDecision {
-	if installed == nil {
-		if manage == v1alpha1.ManageNone {
-			return crdDecision{crdRefuse, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
-				"The member has no CRD %s and spec.manage is None. Apply the output of `manager render`.", wanted.Name)}
-		}
-		return crdDecision{crdCreate, v1alpha1.ReasonCRDInstalled, "The CRD was installed."}
-	}
-	if !installed.DeletionTimestamp.IsZero() {
-		return crdDecision{crdRefuse, v1alpha1.ReasonCRDTerminating, terminating(wanted.Name, installed)}
-	}
-	standing := crd.StandingOf(installed, wanted)
-	if standing == crd.Foreign {
-		return crdDecision{crdRefuse, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
+// decideCRD compares the installed CRD (nil when there is none) with the wanted one. It returns how the condition CRDInstalled reads once [crds.Install] has
+// done its part, and whether it is to be called. A finding that is not OK means that the member cannot be served with this CRD.
+func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, manage v1alpha1.Manage) (finding Finding, install bool) {
+	have, want, standing := crds.VersionOf(installed), crds.VersionOf(wanted), crds.StandingOf(installed, wanted)
+	managed := manage != v1alpha1.ManageNone
+	switch {
+	case standing == crds.Missing && managed:
+		return Finding{true, v1alpha1.ReasonCRDInstalled, "The CRD was installed."}, true
+	case standing == crds.Missing:
+		return Finding{false, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
+			"The member has no CRD %s and spec.manage is None. Apply the output of `manager render`.", wanted.Name)}, false
+	case !installed.DeletionTimestamp.IsZero():
+		return Terminating(wanted.Name, installed), false
+	case standing == crds.Foreign:
+		return Finding{false, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
 			"The member's CRD %s is of kind %q and scope %q, which is not this operator's. Remove it if nobody needs it.",
-			wanted.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}
-	}
-	if manage == v1alpha1.ManageNone {
-		if !crd.IsServed(installed) {
-			return crdDecision{crdRefuse, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
-				"The member's CRD %s does not serve %s and spec.manage is None. Apply the output of `manager render`.",
-				wanted.Name, v1alpha1.GroupVersion.Version)}
-		}
-		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is installed; spec.manage is None."}
-	}
-	have, want := crd.VersionOf(installed), crd.VersionOf(wanted)
-	switch standing {
-	case crd.Newer:
-		return crdDecision{crdKeep, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
-			"The member has version %d of the CRD, newer than this operator's %d, and keeps it. Upgrade this hub.", have, want)}
-	case crd.NewerUnusable:
-		return crdDecision{crdRefuse, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
+			wanted.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}, false
+	case !managed && !crds.IsServed(installed):
+		return Finding{false, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
+			"The member's CRD %s does not serve %s and spec.manage is None. Apply the output of `manager render`.",
+			wanted.Name, v1alpha1.GroupVersion.Version)}, false
+	case !managed:
+		return Finding{true, v1alpha1.ReasonCRDInstalled, "The CRD is installed; spec.manage is None."}, false
+	case standing == crds.Newer:
+		return Finding{true, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
+			"The member has version %d of the CRD, newer than this operator's %d, and keeps it. Upgrade this hub.", have, want)}, false
+	case standing == crds.NewerUnusable:
+		return Finding{false, v1alpha1.ReasonCRDNewer, fmt.Sprintf(
 			"The member has version %d of the CRD, newer than this operator's %d, which no longer serves %s. Upgrade this hub.",
-			have, want, v1alpha1.GroupVersion.Version)}
-	case crd.Current:
-		return crdDecision{crdKeep, v1alpha1.ReasonCRDInstalled, "The CRD is up to date."}
-	default:
-		return crdDecision{crdUpdate, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}
+			have, want, v1alpha1.GroupVersion.Version)}, false
+	case standing == crds.Current:
+		return Finding{true, v1alpha1.ReasonCRDInstalled, "The CRD is up to date."}, false
 	}
+	return Finding{true, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}, true
 }
 
 // Terminating is what there is to say of a member whose CRD of that name is being deleted.
@@ -118,28 +93,23 @@ type CRDResult struct {
 func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv1.CustomResourceDefinition,
 	manage v1alpha1.Manage, establish time.Duration,
 ) (CRDResult, error) {
-	installed, err := GetCRD(ctx, member, wanted.Name)
+	installed, err := crds.Get(ctx, member, wanted.Name)
 	if err != nil {
 		return CRDResult{}, err
 	}
-	decision := decideCRD(installed, wanted, manage)
-	switch decision.action {
-	case crdRefuse:
-		return CRDResult{Finding{false, decision.reason, decision.message}, versionText(installed)}, nil
-	case crdCreate:
-		err = writeCRD(wanted, func(object client.Object) error { return member.Create(ctx, object, client.FieldOwner(FieldManager)) })
-	case crdUpdate:
-		// The resource version that was read goes along: a CRD that changed in between is looked at again.
-		err = writeCRD(crd.Replacement(installed, wanted), func(object client.Object) error {
-			return member.Update(ctx, object, client.FieldOwner(FieldManager))
-		})
+	finding, install := decideCRD(installed, wanted, manage)
+	if !finding.OK {
+		return CRDResult{finding, versionText(installed)}, nil
+	}
+	if install {
+		err = crds.Install(ctx, member, installed, wanted)
 	}
 	if apierrors.IsInvalid(err) {
 		return CRDResult{Finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
 			"The member's API server refuses the CRD %s: %s", wanted.Name, untrusted.Text(err.Error(), 500))}, versionText(installed)}, nil
 	}
-	if errors.Is(err, remote.ErrNotLeading) && installed != nil && crd.VersionOf(installed) > 0 && crd.IsServed(installed) {
-		decision.message, err = "The CRD is installed; its upgrade is due.", nil
+	if errors.Is(err, remote.ErrNotLeading) && crds.VersionOf(installed) > 0 && crds.IsServed(installed) {
+		finding.Message, err = "The CRD is installed; its upgrade is due.", nil
 	}
 	if err != nil {
 		return CRDResult{}, fmt.Errorf("install the CRD: %w", err)
@@ -152,7 +122,7 @@ func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv
 		return CRDResult{Finding{false, v1alpha1.ReasonCRDFailed, fmt.Sprintf(
 			"The member does not establish the CRD %s. See its conditions with kubectl describe crd.", wanted.Name)}, ""}, nil
 	}
-	return CRDResult{Finding{true, decision.reason, decision.message}, versionText(installed)}, nil
+	return CRDResult{finding, versionText(installed)}, nil
 }
 
 // awaitEstablished returns the CRD once it is served, or nil when the member does not get there in time.
@@ -160,11 +130,11 @@ func awaitEstablished(ctx context.Context, member client.Reader, name string, pa
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
 	var installed *apiextensionsv1.CustomResourceDefinition
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		current, err := GetCRD(ctx, member, name)
+		current, err := crds.Get(ctx, member, name)
 		if err != nil {
 			return false, err
 		}
-		if current == nil || !crd.IsEstablished(current) {
+		if current == nil || !crds.IsEstablished(current) {
 			return false, nil
 		}
 		installed = current
@@ -181,7 +151,7 @@ func versionText(definition *apiextensionsv1.CustomResourceDefinition) string {
 	if definition == nil {
 		return ""
 	}
-	if version := crd.VersionOf(definition); version > 0 {
+	if version := crds.VersionOf(definition); version > 0 {
 		return strconv.Itoa(version)
 	}
 	return "unversioned"

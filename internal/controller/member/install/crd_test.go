@@ -28,32 +28,33 @@ func TestDecideCRD(t *testing.T) {
 		name      string
 		installed *apiextensionsv1.CustomResourceDefinition
 		manage    v1alpha1.Manage
-		action    crdAction
+		ok        bool
+		install   bool
 		reason    string
 	}{
-		{"none", nil, both, crdCreate, v1alpha1.ReasonCRDInstalled},
-		{"none, managed elsewhere", nil, v1alpha1.ManageNone, crdRefuse, v1alpha1.ReasonCRDMissing},
-		{"same", installed(func(*apiextensionsv1.CustomResourceDefinition) {}), both, crdKeep, v1alpha1.ReasonCRDInstalled},
-		{"same version, other content", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[crd.HashAnnotation] = "x" }), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
-		{"older", installed(version("4")), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
-		{"the original's", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations = nil }), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
-		{"unreadable version", installed(version("v5")), both, crdUpdate, v1alpha1.ReasonCRDInstalled},
+		{"none", nil, both, true, true, v1alpha1.ReasonCRDInstalled},
+		{"none, managed elsewhere", nil, v1alpha1.ManageNone, false, false, v1alpha1.ReasonCRDMissing},
+		{"same", installed(func(*apiextensionsv1.CustomResourceDefinition) {}), both, true, false, v1alpha1.ReasonCRDInstalled},
+		{"same version, other content", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[crd.HashAnnotation] = "x" }), both, true, true, v1alpha1.ReasonCRDInstalled},
+		{"older", installed(version("4")), both, true, true, v1alpha1.ReasonCRDInstalled},
+		{"the original's", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations = nil }), both, true, true, v1alpha1.ReasonCRDInstalled},
+		{"unreadable version", installed(version("v5")), both, true, true, v1alpha1.ReasonCRDInstalled},
 		{"being deleted", installed(func(d *apiextensionsv1.CustomResourceDefinition) {
 			d.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-		}), both, crdRefuse, v1alpha1.ReasonCRDTerminating},
-		{"newer", installed(version("6")), both, crdKeep, v1alpha1.ReasonCRDNewer},
-		{"much newer", installed(version("10")), both, crdKeep, v1alpha1.ReasonCRDNewer},
-		{"newer without our API version", installed(func(d *apiextensionsv1.CustomResourceDefinition) { version("6")(d); notServed(d) }), both, crdRefuse, v1alpha1.ReasonCRDNewer},
-		{"older, managed elsewhere", installed(version("1")), v1alpha1.ManageNone, crdKeep, v1alpha1.ReasonCRDInstalled},
-		{"not served, managed elsewhere", installed(notServed), v1alpha1.ManageNone, crdRefuse, v1alpha1.ReasonCRDMissing},
-		{"another kind", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Names.Kind = "Group" }), both, crdRefuse, v1alpha1.ReasonCRDForeign},
-		{"another scope", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }), both, crdRefuse, v1alpha1.ReasonCRDForeign},
+		}), both, false, false, v1alpha1.ReasonCRDTerminating},
+		{"newer", installed(version("6")), both, true, false, v1alpha1.ReasonCRDNewer},
+		{"much newer", installed(version("10")), both, true, false, v1alpha1.ReasonCRDNewer},
+		{"newer without our API version", installed(func(d *apiextensionsv1.CustomResourceDefinition) { version("6")(d); notServed(d) }), both, false, false, v1alpha1.ReasonCRDNewer},
+		{"older, managed elsewhere", installed(version("1")), v1alpha1.ManageNone, true, false, v1alpha1.ReasonCRDInstalled},
+		{"not served, managed elsewhere", installed(notServed), v1alpha1.ManageNone, false, false, v1alpha1.ReasonCRDMissing},
+		{"another kind", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Names.Kind = "Group" }), both, false, false, v1alpha1.ReasonCRDForeign},
+		{"another scope", installed(func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }), both, false, false, v1alpha1.ReasonCRDForeign},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := decideCRD(test.installed, wanted, test.manage)
-			if got.action != test.action || got.reason != test.reason || got.message == "" {
-				t.Errorf("decision = %+v, want action %d, reason %s", got, test.action, test.reason)
+			got, install := decideCRD(test.installed, wanted, test.manage)
+			if got.OK != test.ok || install != test.install || got.Reason != test.reason || got.Message == "" {
+				t.Errorf("found %+v, installs %t; want OK %t, %s, installs %t", got, install, test.ok, test.reason, test.install)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
@@ -56,7 +57,7 @@ func TestWhatAReplicaThatDoesNotLeadMakesOfACRD(t *testing.T) {
 			if errors.Is(err, remote.ErrNotLeading) != test.waits || (err != nil && !test.waits) || result.Finding.OK != test.ok {
 				t.Errorf("finding %+v, error %v", result.Finding, err)
 			}
-			after, err := GetCRD(t.Context(), under, crd.VmGroupName)
+			after, err := crds.Get(t.Context(), under, crd.VmGroupName)
 			if err != nil || (after == nil) != (test.installed == nil) {
 				t.Fatalf("afterwards: %v, %v", after, err)
 			}

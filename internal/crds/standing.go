@@ -1,4 +1,4 @@
-package crd
+package crds
 
 import (
 	"maps"
@@ -8,14 +8,17 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// Standing says how a CRD that a cluster has relates to the one of this release.
+// Standing is how the CRD of a cluster relates to the one of this release.
 type Standing int
 
 const (
+	// Missing: the cluster has none.
+	Missing Standing = iota
 	// Foreign has our name and another kind or scope: it is somebody else's, and nothing may be done with it.
-	Foreign Standing = iota
+	Foreign
 	// Older is to be replaced: by its version, or because it has none (the original operator's), or because one version has
 	// other content (a development build).
 	Older
@@ -27,26 +30,28 @@ const (
 	NewerUnusable
 )
 
-// StandingOf compares installed with the CRD of this release. This is the one rule for hub and members.
+// StandingOf compares installed, which is nil where there is none, with the CRD of this release. This is the one rule for hub and members.
 func StandingOf(installed, wanted *apiextensionsv1.CustomResourceDefinition) Standing {
 	have, want := VersionOf(installed), VersionOf(wanted)
 	switch {
+	case installed == nil:
+		return Missing
 	case installed.Spec.Names.Kind != wanted.Spec.Names.Kind || installed.Spec.Scope != wanted.Spec.Scope:
 		return Foreign
 	case have > want && !IsServed(installed):
 		return NewerUnusable
 	case have > want:
 		return Newer
-	case have == want && installed.Annotations[HashAnnotation] == wanted.Annotations[HashAnnotation]:
+	case have == want && installed.Annotations[crd.HashAnnotation] == wanted.Annotations[crd.HashAnnotation]:
 		return Current
 	}
 	return Older
 }
 
-// Replacement returns installed with wanted's content; labels and annotations that are not ours stay. The whole spec is
+// replacement returns installed with wanted's content; labels and annotations that are not ours stay. The whole spec is
 // replaced, and not merged as a server-side apply would: columns and fields that another field manager owns, such as those of
 // the original operator's CRD, would outlive the upgrade.
-func Replacement(installed, wanted *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func replacement(installed, wanted *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	next := installed.DeepCopy()
 	next.Spec = *wanted.Spec.DeepCopy()
 	next.Annotations = with(next.Annotations, wanted.Annotations)
@@ -62,9 +67,12 @@ func with(have, more map[string]string) map[string]string {
 	return have
 }
 
-// VersionOf is 0 for a CRD without [VersionAnnotation], which is in all files of ours: somebody else made it, or took it off.
+// VersionOf is 0 for none, and for a CRD without [crd.VersionAnnotation], which all CRDs of the operator have: another tool made it, or removed the annotation.
 func VersionOf(definition *apiextensionsv1.CustomResourceDefinition) int {
-	version, err := strconv.Atoi(definition.Annotations[VersionAnnotation])
+	if definition == nil {
+		return 0
+	}
+	version, err := strconv.Atoi(definition.Annotations[crd.VersionAnnotation])
 	if err != nil {
 		return 0
 	}

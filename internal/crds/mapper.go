@@ -1,4 +1,4 @@
-package main
+package crds
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// crdMapper knows the CRDs' own kinds. It asks nobody: a kind is served a moment after, and for a moment after, its CRD.
-func crdMapper() meta.RESTMapper {
+// Mapper knows CustomResourceDefinitions, and the kinds of those of a hub. It asks no API server: a kind is served a moment after, and for a moment after, its CRD.
+func Mapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
+	mapper.Add(Kind, meta.RESTScopeRoot)
 	for _, definition := range crd.Hub() {
 		scope := meta.RESTScope(meta.RESTScopeNamespace)
 		if definition.Spec.Scope == apiextensionsv1.ClusterScoped {

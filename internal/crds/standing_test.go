@@ -1,33 +1,38 @@
-package crd
+package crds
 
 import (
 	"strconv"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
 func TestStandingOf(t *testing.T) {
-	wanted := VmGroupCRD()
-	wanted.Annotations[VersionAnnotation] = "5"
+	wanted := crd.VmGroupCRD()
+	wanted.Annotations[crd.VersionAnnotation] = "5"
 	version := func(v string) func(*apiextensionsv1.CustomResourceDefinition) {
-		return func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[VersionAnnotation] = v }
+		return func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[crd.VersionAnnotation] = v }
 	}
 	notServed := func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Versions[0].Served = false }
+	if got := StandingOf(nil, wanted); got != Missing {
+		t.Errorf("none: %d, want %d", got, Missing)
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*apiextensionsv1.CustomResourceDefinition)
 		want   Standing
 	}{
 		{"the same", func(*apiextensionsv1.CustomResourceDefinition) {}, Current},
-		{"other content", func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[HashAnnotation] = "x" }, Older},
+		{"other content", func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations[crd.HashAnnotation] = "x" }, Older},
 		{"an older version", version("4"), Older},
 		{"the original operator's", func(d *apiextensionsv1.CustomResourceDefinition) { d.Annotations = nil }, Older},
 		{"an unreadable version", version("v9"), Older},
 		{"a version of two digits", version("10"), Newer},
 		{"newer with other content", func(d *apiextensionsv1.CustomResourceDefinition) {
 			version("6")(d)
-			d.Annotations[HashAnnotation] = "x"
+			d.Annotations[crd.HashAnnotation] = "x"
 		}, Newer},
 		{"newer without our API version", func(d *apiextensionsv1.CustomResourceDefinition) { version("6")(d); notServed(d) }, NewerUnusable},
 		{"older without our API version", func(d *apiextensionsv1.CustomResourceDefinition) { version("4")(d); notServed(d) }, Older},
@@ -44,20 +49,20 @@ func TestStandingOf(t *testing.T) {
 }
 
 func TestAReplacementKeepsWhatIsNotOurs(t *testing.T) {
-	wanted := VmGroupCRD()
+	wanted := crd.VmGroupCRD()
 	installed := wanted.DeepCopy()
 	installed.ResourceVersion = "7"
-	installed.Annotations = map[string]string{"team": "x", VersionAnnotation: "0"}
+	installed.Annotations = map[string]string{"team": "x", crd.VersionAnnotation: "0"}
 	installed.Labels = map[string]string{"app": "y"}
 	installed.Spec.Versions = append(installed.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v0"})
-	got := Replacement(installed, wanted)
+	got := replacement(installed, wanted)
 	if got.Annotations["team"] != "x" || got.Labels["app"] != "y" || got.ResourceVersion != "7" {
 		t.Errorf("metadata = %+v", got.ObjectMeta)
 	}
-	if got.Annotations[VersionAnnotation] != strconv.Itoa(Version) || len(got.Spec.Versions) != len(wanted.Spec.Versions) {
+	if got.Annotations[crd.VersionAnnotation] != strconv.Itoa(crd.Version) || len(got.Spec.Versions) != len(wanted.Spec.Versions) {
 		t.Errorf("the content is not ours: %+v", got.Annotations)
 	}
-	if installed.Annotations[VersionAnnotation] != "0" {
+	if installed.Annotations[crd.VersionAnnotation] != "0" {
 		t.Error("the input was changed")
 	}
 }

@@ -37,5 +37,5 @@ func (p *Provider) AdmissionChanged() {
 	}
 	p.mu.RUnlock()
 	// Members that cannot be reached are behind now, and their status says so.
-	p.lookAtAll()
+	p.everyMember.Ask()
 }

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 )
 
 // stopPatience bounds how long the Provider's end waits for its connections when the manager stops.
@@ -42,8 +42,8 @@ type Provider struct {
 	indexes     []fieldIndex
 	queue       requestQueue
 
-	// elections holds the news that leadership changed, until all MemberClusters are enqueued.
-	elections chan event.TypedGenericEvent[struct{}]
+	// everyMember has the MemberCluster controller look at every MemberCluster.
+	everyMember passes.All
 }
 
 var (
@@ -73,7 +73,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		connections: map[string]*connection{},
 		identities:  newIdentities(),
 		marks:       map[string]mark{},
-		elections:   make(chan event.TypedGenericEvent[struct{}], 1),
+		everyMember: passes.NewAll(),
 	}, nil
 }
 

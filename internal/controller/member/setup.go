@@ -51,7 +51,7 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission insta
 			provider.attach(queue)
 			return nil
 		})).
-		WatchesRawSource(source.TypedChannel(provider.elections, handler.TypedFuncs[struct{}, reconcile.Request]{GenericFunc: r.allMembers})).
+		WatchesRawSource(provider.everyMember.Of(hub.GetClient(), &v1alpha1.MemberClusterList{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			NeedLeaderElection:      ptr.To(false),

@@ -7,19 +7,17 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
@@ -46,8 +44,8 @@ type Reconciler struct {
 	// Leader says whether this replica leads; nil means that it always does.
 	Leader sharding.Leader
 
-	// elections holds the news that leadership changed.
-	elections chan event.TypedGenericEvent[struct{}]
+	// recount has the controller count.
+	recount passes.All
 
 	mu      sync.Mutex
 	counted time.Time
@@ -55,17 +53,13 @@ type Reconciler struct {
 
 // SetupWithManager registers the controller with the hub's manager.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
-	r.elections = make(chan event.TypedGenericEvent[struct{}], 1)
+	r.recount = passes.NewAll()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("vmgrouppolicy").
 		Watches(&v1alpha1.VmGroupPolicy{}, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 			return []reconcile.Request{all}
 		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(source.TypedChannel(r.elections, handler.TypedFuncs[struct{}, reconcile.Request]{
-			GenericFunc: func(_ context.Context, _ event.TypedGenericEvent[struct{}], q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-				q.Add(all)
-			},
-		})).
+		WatchesRawSource(r.recount.As(all)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, NeedLeaderElection: new(bool)}).
 		Complete(r)
 }
@@ -75,12 +69,7 @@ var all reconcile.Request
 
 // LeadershipChanged tells the Reconciler that Leader answers differently now. It does not block; call it after
 // SetupWithManager.
-func (r *Reconciler) LeadershipChanged() {
-	select {
-	case r.elections <- event.TypedGenericEvent[struct{}]{}:
-	default: // a count is due already
-	}
-}
+func (r *Reconciler) LeadershipChanged() { r.recount.Ask() }
 
 // Reconcile counts for all policies and writes what changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {

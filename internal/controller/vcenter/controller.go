@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -90,8 +91,8 @@ type Reconciler struct {
 	// orphans are VMs without a group, released those of them that somebody kept.
 	orphans, released orphans
 	empty             emptyFolders
-	// elections holds the news that leadership changed, until all VCenters are enqueued.
-	elections chan event.TypedGenericEvent[struct{}]
+	// everyVCenter has the controller look at every VCenter.
+	everyVCenter passes.All
 
 	mu sync.Mutex
 	// written is when the status of each VCenter was written last.
@@ -110,7 +111,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 	// One slot per change is enough to wake the controller; a full buffer means that it is awake.
 	r.changed = make(chan event.TypedGenericEvent[string], 1024)
-	r.elections = make(chan event.TypedGenericEvent[struct{}], 1)
+	r.everyVCenter = passes.NewAll()
 	if err := mgr.Add(r.Pool); err != nil {
 		return fmt.Errorf("register the connections with the manager: %w", err)
 	}
@@ -124,7 +125,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		For(&v1alpha1.VCenter{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
 		WatchesRawSource(source.TypedChannel(r.changed, byName)).
-		WatchesRawSource(source.TypedChannel(r.elections, handler.TypedFuncs[struct{}, reconcile.Request]{GenericFunc: r.allVCenters})).
+		WatchesRawSource(r.everyVCenter.Of(r.Client, &v1alpha1.VCenterList{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, NeedLeaderElection: new(bool)}).
 		Complete(r)
 }

@@ -16,10 +16,10 @@ import (
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
@@ -269,14 +269,16 @@ func TestANewLeaderLooksAtEveryVCenter(t *testing.T) {
 	hub := newHub(t, vcenterForTest())
 	r := &Reconciler{Client: hub, Leader: new(shardingtest.Leader(true))}
 	r.LeadershipChanged() // before the set-up nobody listens, and nothing blocks
-	r.elections = make(chan event.TypedGenericEvent[struct{}], 1)
+	r.everyVCenter = passes.NewAll()
 	r.LeadershipChanged()
 	r.LeadershipChanged()
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
-	r.allVCenters(t.Context(), <-r.elections, queue)
-	if queue.Len() != 1 {
-		t.Errorf("%d VCenters are enqueued, want 1", queue.Len())
+	if err := r.everyVCenter.Of(hub, &v1alpha1.VCenterList{}).Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	if request, _ := queue.Get(); request.Name != vcenterForTest().Name {
+		t.Errorf("enqueued is %v", request)
 	}
 }
 

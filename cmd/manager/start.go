@@ -30,12 +30,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/logsink"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-	"github.com/codeconnect/vmgroup-operator/internal/untrusted/sink"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -48,7 +48,7 @@ import (
 // start runs the operator until ctx ends. It makes every part from those above it; nothing runs before the last line.
 func start(ctx context.Context, o options) error {
 	// The hub, and what identifies this installation on it.
-	log := sink.Wrap(zap.New(zap.UseFlagOptions(&o.zap)))
+	log := logsink.Harmless(zap.New(zap.UseFlagOptions(&o.zap)))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
 	boundStandardLog(log.WithName("net"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
@@ -40,6 +41,9 @@ type Options struct {
 	Log    logr.Logger
 }
 
+// failuresInterval is how often the log tells at most of a request to the hub that failed.
+const failuresInterval = 30 * time.Second
+
 // Replica is this process as one of those that share the work. It is safe for concurrent use.
 type Replica struct {
 	opts    Options
@@ -47,7 +51,7 @@ type Replica struct {
 	// wake ends the wait of Run; it holds one wake-up.
 	wake chan struct{}
 
-	failures seldom
+	failures seldom.Told[struct{}]
 
 	mu sync.Mutex
 	// problem is what was logged last.
@@ -151,8 +155,10 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 	defer cancel()
 	result := r.opts.Hub.Do(requestCtx, request.Op)
 	failed := result.Outcome == protocol.Unknown || result.Outcome == protocol.Refused || result.Outcome == protocol.Invalid
-	if failed && ctx.Err() == nil && r.failures.due(time.Now()) {
-		r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
+	if failed && ctx.Err() == nil {
+		if _, tell := r.failures.Next(struct{}{}, time.Now(), failuresInterval); tell {
+			r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
+		}
 	}
 	r.metrics.request(request.Op, result.Outcome)
 	r.change(func(now protocol.Instant) { r.state.Complete(now, request.Lane, result) })
@@ -163,22 +169,6 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// seldom lets something happen at most every half minute.
-type seldom struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-func (s *seldom) due(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.last.IsZero() && now.Sub(s.last) < 30*time.Second {
-		return false
-	}
-	s.last = now
-	return true
 }
 
 // tell logs and passes on what happened.

@@ -2,11 +2,13 @@ package vmgroup
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
+	"github.com/codeconnect/vmgroup-operator/internal/logsink"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -54,53 +56,26 @@ func (r *Reconciler) logger(log logr.Logger) func(*mcreconcile.Request) logr.Log
 // seldomFailing returns a logger for passes over groups of one member, which tells of errors once in [failuresInterval], and of how many there were meanwhile.
 // controller-runtime writes a line for each pass that fails.
 func seldomFailing(log logr.Logger, member string, told *seldom.Told[string], now func() time.Time) logr.Logger {
-	under := log.GetSink()
-	if under == nil {
-		return log // it discards everything
-	}
-	// The sink below counts one caller more for each layer above it.
-	if deeper, ok := under.(logr.CallDepthLogSink); ok {
-		under = deeper.WithCallDepth(1)
-	}
-	return log.WithSink(failureSink{under, member, told, now})
+	return logsink.Wrap(log, failureFilter{member, told, now})
 }
 
-type failureSink struct {
-	logr.LogSink
+type failureFilter struct {
 	member string
 	told   *seldom.Told[string]
 	now    func() time.Time
 }
 
-var _ logr.CallDepthLogSink = failureSink{}
-
-// Init implements logr.LogSink. The logger that is wrapped did that.
-func (s failureSink) Init(logr.RuntimeInfo) {}
-
-func (s failureSink) Error(err error, message string, keysAndValues ...any) {
-	more, tell := s.told.Next(s.member, s.now(), failuresInterval)
-	if !tell {
-		return
+// Line implements logsink.Filter.
+func (f failureFilter) Line(line *logsink.Line) bool {
+	if !line.IsError {
+		return true
 	}
+	more, tell := f.told.Next(f.member, f.now(), failuresInterval)
 	if more > 0 {
-		keysAndValues = append(keysAndValues[:len(keysAndValues):len(keysAndValues)], "failuresOfMemberNotLogged", more)
+		line.KeysAndValues = append(slices.Clip(line.KeysAndValues), "failuresOfMemberNotLogged", more)
 	}
-	s.LogSink.Error(err, message, keysAndValues...)
+	return tell
 }
 
-func (s failureSink) WithValues(keysAndValues ...any) logr.LogSink {
-	s.LogSink = s.LogSink.WithValues(keysAndValues...)
-	return s
-}
-
-func (s failureSink) WithName(name string) logr.LogSink {
-	s.LogSink = s.LogSink.WithName(name)
-	return s
-}
-
-func (s failureSink) WithCallDepth(depth int) logr.LogSink {
-	if deeper, ok := s.LogSink.(logr.CallDepthLogSink); ok {
-		s.LogSink = deeper.WithCallDepth(depth)
-	}
-	return s
-}
+// Values implements logsink.Filter.
+func (failureFilter) Values(keysAndValues []any) []any { return keysAndValues }

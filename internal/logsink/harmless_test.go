@@ -1,4 +1,4 @@
-package sink
+package logsink
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestTheLogHoldsNothingThatControlsATerminal(t *testing.T) {
 	for name, encoder := range map[string]zap.Opts{"json": zap.JSONEncoder(), "console": zap.ConsoleEncoder()} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			log := Wrap(zap.New(zap.WriteTo(&out), encoder, zap.StacktraceLevel(zapcore.PanicLevel)))
+			log := Harmless(zap.New(zap.WriteTo(&out), encoder, zap.StacktraceLevel(zapcore.PanicLevel)))
 			log.WithName("vmgroup").WithValues("with", evil).V(0).Info("message "+evil, "value", evil, "list", []string{evil}, "err", errors.New(evil), "number", 7)
 			log.Error(errors.New("refused: "+evil), "failed")
 			log.Error(nil, "no error")
@@ -54,7 +54,7 @@ func TestTheLogHoldsNothingThatControlsATerminal(t *testing.T) {
 func TestWhatIsTextUnderAnotherTypeIsTreated(t *testing.T) {
 	logged := func(value any) string {
 		var out bytes.Buffer
-		Wrap(zap.New(zap.WriteTo(&out), zap.JSONEncoder())).WithValues("with", value).Info("message", "value", value)
+		Harmless(zap.New(zap.WriteTo(&out), zap.JSONEncoder())).WithValues("with", value).Info("message", "value", value)
 		return out.String()
 	}
 	long := strings.Repeat("x", 100_000)
@@ -87,5 +87,5 @@ func TestWhatIsTextUnderAnotherTypeIsTreated(t *testing.T) {
 }
 
 func TestALoggerThatDiscardsStaysOne(*testing.T) {
-	Wrap(logr.Discard()).Info("nothing")
+	Harmless(logr.Discard()).Info("nothing")
 }

@@ -1,5 +1,4 @@
-// Package sink makes a logger harmless: what it is given may hold text of others, as the errors of API servers and the names of VMs do.
-package sink
+package logsink
 
 import (
 	"errors"
@@ -16,47 +15,19 @@ import (
 // maxValue bounds each message, error and value, in bytes.
 const maxValue = 4096
 
-// Wrap returns a logger that writes to log what may be shown: messages, errors, and values that are text or say what their text is ([fmt.Stringer]), as
-// [untrusted.Text] returns them. Values of other types are left as they are.
-func Wrap(log logr.Logger) logr.Logger {
-	under := log.GetSink()
-	if under == nil {
-		return log // it discards everything
-	}
-	// The sink below counts one caller more for each layer above it.
-	if deeper, ok := under.(logr.CallDepthLogSink); ok {
-		under = deeper.WithCallDepth(1)
-	}
-	return log.WithSink(sink{under})
+// Harmless returns a logger that writes to log only what can be shown: the text of messages, of errors, and of values that are text or say what their text
+// is ([fmt.Stringer]), as [untrusted.Text] returns it. Other values stay as they are. What is logged can hold text of others, for example in the errors of
+// API servers and the names of VMs.
+func Harmless(log logr.Logger) logr.Logger { return Wrap(log, harmless{}) }
+
+type harmless struct{}
+
+func (harmless) Line(line *Line) bool {
+	line.Err, line.Message, line.KeysAndValues = shownError(line.Err), untrusted.Text(line.Message, maxValue), shown(line.KeysAndValues)
+	return true
 }
 
-type sink struct{ logr.LogSink }
-
-var _ logr.CallDepthLogSink = sink{}
-
-// Init implements logr.LogSink. The logger that is wrapped did that.
-func (s sink) Init(logr.RuntimeInfo) {}
-
-func (s sink) Info(level int, message string, keysAndValues ...any) {
-	s.LogSink.Info(level, untrusted.Text(message, maxValue), shown(keysAndValues)...)
-}
-
-func (s sink) Error(err error, message string, keysAndValues ...any) {
-	s.LogSink.Error(shownError(err), untrusted.Text(message, maxValue), shown(keysAndValues)...)
-}
-
-func (s sink) WithValues(keysAndValues ...any) logr.LogSink {
-	return sink{s.LogSink.WithValues(shown(keysAndValues)...)}
-}
-
-func (s sink) WithName(name string) logr.LogSink { return sink{s.LogSink.WithName(name)} }
-
-func (s sink) WithCallDepth(depth int) logr.LogSink {
-	if deeper, ok := s.LogSink.(logr.CallDepthLogSink); ok {
-		return sink{deeper.WithCallDepth(depth)}
-	}
-	return s
-}
+func (harmless) Values(keysAndValues []any) []any { return shown(keysAndValues) }
 
 // shown returns keys and values of which those that are text may be shown. The list that was given is the caller's and stays as it is.
 func shown(keysAndValues []any) []any {

@@ -1,0 +1,71 @@
+// Package logsink puts layers between a logger and what writes its lines.
+package logsink
+
+import "github.com/go-logr/logr"
+
+// Line is what a logger got at one call.
+type Line struct {
+	// IsError tells calls of Error from those of Info. Err is nil where an error has no cause.
+	IsError       bool
+	Err           error
+	Message       string
+	KeysAndValues []any
+}
+
+// Filter treats what a logger gets. The lists that it gets are the caller's; it does not change them.
+type Filter interface {
+	// Line changes a line before it is written; a line for which it returns false is dropped.
+	Line(*Line) bool
+	// Values returns what stands for the keys and values that a logger adds to each line.
+	Values(keysAndValues []any) []any
+}
+
+// Wrap returns a logger whose lines pass filter before they reach log.
+func Wrap(log logr.Logger, filter Filter) logr.Logger {
+	under := log.GetSink()
+	if under == nil {
+		return log // it discards everything
+	}
+	// The sink below counts one caller more for each layer above it.
+	if deeper, ok := under.(logr.CallDepthLogSink); ok {
+		under = deeper.WithCallDepth(1)
+	}
+	return log.WithSink(layer{under, filter})
+}
+
+type layer struct {
+	logr.LogSink
+	filter Filter
+}
+
+var _ logr.CallDepthLogSink = layer{}
+
+// Init implements logr.LogSink. The logger that is wrapped did that.
+func (l layer) Init(logr.RuntimeInfo) {}
+
+func (l layer) Info(level int, message string, keysAndValues ...any) {
+	if line := (Line{Message: message, KeysAndValues: keysAndValues}); l.filter.Line(&line) {
+		l.LogSink.Info(level, line.Message, line.KeysAndValues...)
+	}
+}
+
+func (l layer) Error(err error, message string, keysAndValues ...any) {
+	if line := (Line{IsError: true, Err: err, Message: message, KeysAndValues: keysAndValues}); l.filter.Line(&line) {
+		l.LogSink.Error(line.Err, line.Message, line.KeysAndValues...)
+	}
+}
+
+func (l layer) WithValues(keysAndValues ...any) logr.LogSink {
+	return layer{l.LogSink.WithValues(l.filter.Values(keysAndValues)...), l.filter}
+}
+
+func (l layer) WithName(name string) logr.LogSink {
+	return layer{l.LogSink.WithName(name), l.filter}
+}
+
+func (l layer) WithCallDepth(depth int) logr.LogSink {
+	if deeper, ok := l.LogSink.(logr.CallDepthLogSink); ok {
+		return layer{deeper.WithCallDepth(depth), l.filter}
+	}
+	return l
+}
